@@ -1,0 +1,291 @@
+//! The rules. Each looks at one sample and says whether it sees a sign of a stall.
+
+use model::{Millis, ProbeOutcome, Sample};
+
+use crate::baseline::Baseline;
+use crate::{Config, UserTrigger};
+
+/// Statements a second below which "completions fell" says nothing.
+const COMPLETIONS_MIN: f64 = 10.0;
+
+/// What a rule makes of a sample.
+pub(crate) enum Sign {
+    /// A sign, seen from this moment on, in words.
+    Bad { since: Millis, says: String },
+    /// Clearly no sign.
+    Good,
+    /// Between the limits, or nothing to judge by: everything stays as it was. In particular a
+    /// reading that failed never resets a rule.
+    Unclear,
+}
+
+/// A rule with what it remembers.
+pub(crate) enum Rule {
+    Probe {
+        id: &'static str,
+        latency: &'static str,
+        outcome: &'static str,
+        waiting: &'static str,
+        /// The server answered once; before that there is nothing that could have stalled.
+        armed: bool,
+    },
+    SystemCpu {
+        baseline: Baseline,
+        /// The previous sample's moment: a share covers the time since then.
+        before: Option<Millis>,
+    },
+    Work {
+        running: Baseline,
+        completions: Baseline,
+        before: Option<(Millis, f64)>,
+    },
+    User {
+        trigger: UserTrigger,
+        before: Option<(Millis, f64)>,
+    },
+}
+
+impl Rule {
+    pub(crate) fn all(config: &Config) -> Vec<Self> {
+        let baseline = || Baseline::new(config.baseline_ms, config.baseline_min_ms);
+        let mut rules = vec![
+            Self::Probe {
+                id: "query-probe",
+                latency: "probe.query_us",
+                outcome: "probe.query_outcome",
+                waiting: "probe.query_waiting_us",
+                armed: false,
+            },
+            Self::Probe {
+                id: "connect-probe",
+                latency: "probe.connect_us",
+                outcome: "probe.connect_outcome",
+                waiting: "probe.connect_waiting_us",
+                armed: false,
+            },
+            Self::SystemCpu {
+                baseline: baseline(),
+                before: None,
+            },
+            Self::Work {
+                running: baseline(),
+                completions: baseline(),
+                before: None,
+            },
+        ];
+        rules.extend(config.user.iter().map(|trigger| Self::User {
+            trigger: trigger.clone(),
+            before: None,
+        }));
+        rules
+    }
+
+    pub(crate) fn id(&self) -> &'static str {
+        match self {
+            Self::Probe { id, .. } => id,
+            Self::SystemCpu { .. } => "system-cpu",
+            Self::Work { .. } => "work-not-completing",
+            Self::User { .. } => "user",
+        }
+    }
+
+    /// How long the signs must last, milliseconds.
+    pub(crate) fn hold_ms(&self, config: &Config) -> Millis {
+        match self {
+            Self::Probe { .. } => config.probe_hold_ms,
+            Self::SystemCpu { .. } | Self::Work { .. } => config.hold_ms,
+            Self::User { trigger, .. } => trigger.hold_ms,
+        }
+    }
+
+    /// Looks at a sample. `calm` is false while a stall is announced: baselines learn only then.
+    pub(crate) fn look(&mut self, sample: &Sample, config: &Config, calm: bool) -> Sign {
+        match self {
+            Self::Probe {
+                latency,
+                outcome,
+                waiting,
+                armed,
+                ..
+            } => look_at_probe(sample, config, [latency, outcome, waiting], armed),
+            Self::SystemCpu { baseline, before } => {
+                look_at_system_cpu(sample, config, calm, baseline, before)
+            }
+            Self::Work {
+                running,
+                completions,
+                before,
+            } => look_at_work(sample, config, calm, [running, completions], before),
+            Self::User { trigger, before } => look_at_user_trigger(sample, trigger, before),
+        }
+    }
+}
+
+fn look_at_probe(
+    sample: &Sample,
+    config: &Config,
+    [latency, outcome, waiting]: [&'static str; 3],
+    armed: &mut bool,
+) -> Sign {
+    let slow = |us: f64| us >= config.probe_limit_ms as f64 * 1000.0;
+    let since = |us: f64| sample.at.saturating_sub((us / 1000.0) as Millis);
+    if let Some(us) = sample.value(waiting) {
+        return if *armed && slow(us) {
+            Sign::Bad {
+                since: since(us),
+                says: format!(
+                    "a probe has had no answer for {:.1} s (limit {} ms)",
+                    us / 1e6,
+                    config.probe_limit_ms
+                ),
+            }
+        } else {
+            Sign::Unclear
+        };
+    }
+    let Some(outcome) = sample.value(outcome).and_then(ProbeOutcome::from_code) else {
+        return Sign::Unclear;
+    };
+    let us = sample.value(latency).unwrap_or(0.0);
+    if outcome == ProbeOutcome::Ok {
+        *armed = true;
+    }
+    if !*armed {
+        return Sign::Unclear;
+    }
+    if outcome.is_stall_sign() {
+        return Sign::Bad {
+            since: since(us),
+            says: format!("probe: {}", outcome.words()),
+        };
+    }
+    if slow(us) {
+        return Sign::Bad {
+            since: since(us),
+            says: format!(
+                "a probe took {:.0} ms (limit {} ms)",
+                us / 1000.0,
+                config.probe_limit_ms
+            ),
+        };
+    }
+    Sign::Good
+}
+
+fn look_at_system_cpu(
+    sample: &Sample,
+    config: &Config,
+    calm: bool,
+    baseline: &mut Baseline,
+    before: &mut Option<Millis>,
+) -> Sign {
+    let Some(share) = sample.value("cpu.system_share") else {
+        return Sign::Unclear;
+    };
+    let since = before.replace(sample.at).unwrap_or(sample.at);
+    let usual = baseline.median();
+    if calm {
+        baseline.add(sample.at, share);
+    }
+    let Some(usual) = usual else {
+        return Sign::Unclear;
+    };
+    let enter = config
+        .system_share_min
+        .max(usual * config.system_times_baseline);
+    if share >= enter {
+        return Sign::Bad {
+            since,
+            says: format!(
+                "system CPU at {:.0} % of all CPUs, {:.0} % before (limit {:.0} %)",
+                share * 100.0,
+                usual * 100.0,
+                enter * 100.0
+            ),
+        };
+    }
+    // Half-way back to the baseline, so that a share dancing on the limit stays one stall.
+    if share < (usual + enter) / 2.0 {
+        Sign::Good
+    } else {
+        Sign::Unclear
+    }
+}
+
+/// Work arrives and does not complete: running threads above their baseline while completions
+/// fall below theirs. Either alone is load, not a stall.
+fn look_at_work(
+    sample: &Sample,
+    config: &Config,
+    calm: bool,
+    [running_usual, completions_usual]: [&mut Baseline; 2],
+    before: &mut Option<(Millis, f64)>,
+) -> Sign {
+    let (Some(running), Some(questions)) = (
+        sample.value("status.Threads_running"),
+        sample.value("status.Questions"),
+    ) else {
+        return Sign::Unclear;
+    };
+    let Some((since, questions_before)) = before.replace((sample.at, questions)) else {
+        return Sign::Unclear;
+    };
+    if questions < questions_before || sample.at <= since {
+        return Sign::Unclear;
+    }
+    let completions = (questions - questions_before) * 1000.0 / (sample.at - since) as f64;
+    let usual = (running_usual.median(), completions_usual.median());
+    if calm {
+        running_usual.add(sample.at, running);
+        completions_usual.add(sample.at, completions);
+    }
+    let (Some(usual_running), Some(usual_completions)) = usual else {
+        return Sign::Unclear;
+    };
+    if usual_completions < COMPLETIONS_MIN {
+        return Sign::Unclear;
+    }
+    let crowded =
+        running >= (usual_running * 2.0).max(usual_running + config.running_above_baseline);
+    let stuck = completions <= usual_completions * config.completions_share;
+    match (crowded, stuck) {
+        (true, true) => Sign::Bad {
+            since,
+            says: format!(
+                "{running:.0} threads running ({usual_running:.0} before) while statements fell to \
+                 {completions:.0}/s ({usual_completions:.0}/s before)"
+            ),
+        },
+        (false, _) => Sign::Good,
+        (true, false) => Sign::Unclear,
+    }
+}
+
+fn look_at_user_trigger(
+    sample: &Sample,
+    trigger: &UserTrigger,
+    before: &mut Option<(Millis, f64)>,
+) -> Sign {
+    let Some(value) = trigger.value_in(sample) else {
+        return Sign::Unclear;
+    };
+    let previous = before.replace((sample.at, value));
+    let (since, value) = if trigger.rate {
+        match previous {
+            Some((since, old)) if value >= old && sample.at > since => {
+                (since, (value - old) * 1000.0 / (sample.at - since) as f64)
+            }
+            _ => return Sign::Unclear,
+        }
+    } else {
+        (sample.at, value)
+    };
+    if trigger.holds(value) {
+        Sign::Bad {
+            since,
+            says: format!("{}: it is {value}", trigger.text),
+        }
+    } else {
+        Sign::Good
+    }
+}

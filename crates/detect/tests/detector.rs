@@ -1,0 +1,356 @@
+//! The detector under a simulated clock.
+
+use detect::{Config, Detector, Event, UserTrigger};
+use model::{Absent, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+
+fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
+    Sample {
+        source,
+        at,
+        took_us: 100,
+        outcome: Ok(Taken {
+            readings,
+            ..Taken::default()
+        }),
+    }
+}
+
+fn probe(at: Millis, outcome: ProbeOutcome, latency_ms: f64) -> Sample {
+    sample(
+        "query-probe",
+        at,
+        vec![
+            Reading::gauge("probe.query_us", Unit::Microseconds, latency_ms * 1000.0),
+            Reading::gauge("probe.query_outcome", Unit::Code, outcome.code()),
+        ],
+    )
+}
+
+fn waiting(at: Millis, ms: f64) -> Sample {
+    sample(
+        "probe-watch",
+        at,
+        vec![Reading::gauge(
+            "probe.query_waiting_us",
+            Unit::Microseconds,
+            ms * 1000.0,
+        )],
+    )
+}
+
+fn cpu(at: Millis, share: f64) -> Sample {
+    sample(
+        "stat",
+        at,
+        vec![Reading::gauge("cpu.system_share", Unit::Share, share)],
+    )
+}
+
+fn status(at: Millis, running: f64, questions: f64) -> Sample {
+    sample(
+        "status",
+        at,
+        vec![
+            Reading::gauge("status.Threads_running", Unit::Count, running),
+            Reading::counter("status.Questions", Unit::Count, questions),
+        ],
+    )
+}
+
+fn status_absent(at: Millis) -> Sample {
+    Sample {
+        source: "status",
+        at,
+        took_us: 1,
+        outcome: Err(Absent::new("status", Reason::Deadline, "no answer")),
+    }
+}
+
+/// Feeds samples and returns every event.
+fn feed(detector: &mut Detector, samples: impl IntoIterator<Item = Sample>) -> Vec<Event> {
+    samples
+        .into_iter()
+        .flat_map(|sample| detector.observe(&sample))
+        .collect()
+}
+
+fn seconds(from: u64, to: u64) -> impl Iterator<Item = Millis> {
+    (from..to).map(|second| second * 1000)
+}
+
+#[test]
+fn system_cpu_triggers_within_two_samples_and_names_its_onset() {
+    let mut detector = Detector::new(Config::default());
+    assert_eq!(
+        feed(&mut detector, seconds(0, 60).map(|at| cpu(at, 0.10))),
+        []
+    );
+    assert_eq!(feed(&mut detector, [cpu(60_000, 0.8)]), []);
+    let events = feed(&mut detector, [cpu(61_000, 0.8)]);
+    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*onset, *at, trigger.rule.as_str()),
+        (59_000, 61_000, "system-cpu")
+    );
+    assert_eq!(
+        trigger.says,
+        "system CPU at 80 % of all CPUs, 10 % before (limit 35 %)"
+    );
+    let events = feed(&mut detector, seconds(62, 90).map(|at| cpu(at, 0.1)));
+    assert_eq!(
+        events,
+        [Event::Ended {
+            end: 61_000,
+            at: 66_000
+        }]
+    );
+}
+
+#[test]
+fn a_usually_high_system_share_is_no_stall() {
+    let mut detector = Detector::new(Config::default());
+    let events = feed(
+        &mut detector,
+        seconds(0, 300).map(|at| cpu(at, if at % 7000 == 0 { 0.6 } else { 0.45 })),
+    );
+    assert_eq!(events, []);
+}
+
+#[test]
+fn the_cpu_rule_waits_for_a_baseline() {
+    let mut detector = Detector::new(Config::default());
+    assert_eq!(
+        feed(&mut detector, seconds(0, 9).map(|at| cpu(at, 0.9))),
+        []
+    );
+}
+
+#[test]
+fn a_share_on_the_limit_is_one_stall() {
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, seconds(0, 30).map(|at| cpu(at, 0.05)));
+    let dance = seconds(30, 60).map(|at| cpu(at, if at % 3000 == 0 { 0.28 } else { 0.4 }));
+    let events = feed(&mut detector, dance);
+    assert!(
+        matches!(events[..], [Event::Triggered { .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn refused_probes_trigger_after_a_second_and_only_once_the_server_was_seen() {
+    let bad = |from: u64| (0..20).map(move |i| probe(from + i * 200, ProbeOutcome::Refused, 0.1));
+    let mut detector = Detector::new(Config::default());
+    assert_eq!(feed(&mut detector, bad(0)), [], "never saw it alive");
+
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, [probe(0, ProbeOutcome::Ok, 0.3)]);
+    let events = feed(&mut detector, bad(200));
+    let [Event::Triggered { onset, at, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((onset, at), (200, 1200));
+}
+
+#[test]
+fn one_slow_answer_under_a_second_is_no_stall_and_a_hanging_probe_is() {
+    let mut detector = Detector::new(Config::default());
+    let events = feed(
+        &mut detector,
+        [
+            probe(1000, ProbeOutcome::Ok, 0.3),
+            probe(2000, ProbeOutcome::Ok, 800.0),
+            probe(2200, ProbeOutcome::Ok, 0.3),
+            waiting(2900, 600.0),
+        ],
+    );
+    assert_eq!(events, []);
+    let events = feed(&mut detector, [waiting(3400, 1100.0)]);
+    let [Event::Triggered { onset, at, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((onset, at), (2300, 3400));
+}
+
+#[test]
+fn a_refused_login_is_a_sign_of_life() {
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, [probe(0, ProbeOutcome::Ok, 0.3)]);
+    let denied = (1..50).map(|i| probe(i * 200, ProbeOutcome::AccessDenied, 0.4));
+    assert_eq!(feed(&mut detector, denied), []);
+}
+
+#[test]
+fn crowd_without_completions_triggers_and_crowd_with_completions_does_not() {
+    let calm = |detector: &mut Detector| {
+        feed(
+            detector,
+            seconds(0, 30).map(|at| status(at, 3.0, at as f64 / 10.0)),
+        )
+    };
+    let mut detector = Detector::new(Config::default());
+    assert_eq!(calm(&mut detector), []);
+    // Ten times the load, served.
+    let busy = seconds(30, 60).map(|at| status(at, 40.0, 3000.0 + (at as f64 - 30_000.0)));
+    assert_eq!(feed(&mut detector, busy), []);
+
+    let mut detector = Detector::new(Config::default());
+    calm(&mut detector);
+    let stuck = seconds(30, 40).map(|at| status(at, 40.0, 2900.0 + (at as f64 - 29_000.0) / 100.0));
+    let events = feed(&mut detector, stuck);
+    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*onset, *at, trigger.rule.as_str()),
+        (29_000, 31_000, "work-not-completing")
+    );
+}
+
+#[test]
+fn a_failed_reading_resets_nothing() {
+    let trigger = UserTrigger::parse("threads_running > 200 for 3s").unwrap();
+    let mut detector = Detector::new(Config {
+        user: vec![trigger],
+        ..Config::default()
+    });
+    let events = feed(
+        &mut detector,
+        [
+            status(1000, 900.0, 1.0),
+            status_absent(2000),
+            status(3000, 900.0, 1.0),
+            status_absent(4000),
+            status(5000, 900.0, 1.0),
+        ],
+    );
+    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((*onset, *at, trigger.rule.as_str()), (1000, 5000, "user"));
+}
+
+#[test]
+fn a_rate_trigger_needs_growth() {
+    let vmstat = |at, value| {
+        let name = "vmstat.compact_stall";
+        sample(
+            "vmstat",
+            at,
+            vec![Reading::counter(name, Unit::Count, value)],
+        )
+    };
+    let mut detector = Detector::new(Config {
+        user: vec![UserTrigger::parse("rate(vmstat.compact_stall) > 50").unwrap()],
+        ..Config::default()
+    });
+    assert_eq!(
+        feed(&mut detector, [vmstat(1000, 1e6), vmstat(2000, 1e6 + 50.0)]),
+        []
+    );
+    let events = feed(&mut detector, [vmstat(3000, 1e6 + 150.0)]);
+    assert!(
+        matches!(
+            events[..],
+            [Event::Triggered {
+                onset: 2000,
+                at: 3000,
+                ..
+            }]
+        ),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn rules_that_join_are_told_once_and_the_stall_ends_with_the_last() {
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, seconds(0, 20).map(|at| cpu(at, 0.1)));
+    feed(&mut detector, [probe(19_900, ProbeOutcome::Ok, 1.0)]);
+    let events = feed(&mut detector, seconds(20, 25).map(|at| cpu(at, 0.9)));
+    assert!(matches!(events[..], [Event::Triggered { .. }]));
+    let events = feed(
+        &mut detector,
+        (0..10).map(|i| probe(25_000 + i * 200, ProbeOutcome::TimedOut, 3000.0)),
+    );
+    assert!(matches!(events[..], [Event::Joined { .. }]), "{events:?}");
+    let events = feed(&mut detector, seconds(27, 40).map(|at| cpu(at, 0.1)));
+    assert_eq!(events, [], "no good probe yet");
+    let events = feed(&mut detector, [probe(41_000, ProbeOutcome::Ok, 1.0)]);
+    assert_eq!(
+        events,
+        [Event::Ended {
+            end: 26_800,
+            at: 41_000
+        }]
+    );
+}
+
+#[test]
+fn a_rule_whose_source_died_does_not_keep_a_stall_open_for_ever() {
+    let mut detector = Detector::new(Config {
+        user: vec![UserTrigger::parse("Threads_running > 200").unwrap()],
+        ..Config::default()
+    });
+    let events = feed(&mut detector, [status(1000, 900.0, 1.0)]);
+    assert!(matches!(events[..], [Event::Triggered { .. }]));
+    let events = feed(&mut detector, seconds(2, 60).map(status_absent));
+    assert_eq!(
+        events,
+        [Event::Ended {
+            end: 1000,
+            at: 31_000
+        }]
+    );
+}
+
+#[test]
+fn cool_down_and_the_limit_an_hour_hold() {
+    let mut detector = Detector::new(Config {
+        user: vec![UserTrigger::parse("Threads_running > 200").unwrap()],
+        ..Config::default()
+    });
+    let mut triggered = Vec::new();
+    let mut suppressed = 0;
+    // A stall of 3 s each 20 s: closer than the cool-down, so every second one is announced.
+    for second in 0..3600 {
+        let running = if second % 20 < 3 { 900.0 } else { 1.0 };
+        for event in detector.observe(&status(second * 1000, running, second as f64)) {
+            match event {
+                Event::Triggered { at, .. } => triggered.push(at),
+                Event::Suppressed { .. } => suppressed += 1,
+                Event::Joined { .. } | Event::Ended { .. } => {}
+            }
+        }
+    }
+    assert_eq!(triggered.len(), 6);
+    assert!(
+        triggered.windows(2).all(|pair| pair[1] - pair[0] >= 30_000),
+        "{triggered:?}"
+    );
+    assert!(suppressed > 50, "{suppressed}");
+}
+
+#[test]
+fn a_stall_that_outlasts_the_cool_down_is_announced_with_its_true_onset() {
+    let mut detector = Detector::new(Config {
+        user: vec![UserTrigger::parse("Threads_running > 200").unwrap()],
+        ..Config::default()
+    });
+    feed(&mut detector, [status(0, 900.0, 1.0)]);
+    let events = feed(&mut detector, seconds(1, 12).map(|at| status(at, 1.0, 1.0)));
+    assert!(
+        matches!(events[..], [Event::Ended { at: 5000, .. }]),
+        "{events:?}"
+    );
+    let events = feed(
+        &mut detector,
+        seconds(20, 60).map(|at| status(at, 900.0, 1.0)),
+    );
+    let [Event::Triggered { onset, at, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((onset, at), (20_000, 35_000));
+}

@@ -1,0 +1,287 @@
+//! The catalogue: causes as plain data, read from one TOML file each.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use crate::cause_file;
+use crate::expression::{Condition, Expression};
+use crate::human::Show;
+use crate::provenance;
+use crate::template::Template;
+use crate::verdict::Remedy;
+
+/// The files of `causes/`, as (name, text), embedded by `build.rs`.
+const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/builtin_causes.rs"));
+
+/// The name under which the processlists are a source, and are missed.
+pub(crate) const PROCESSLIST: &str = "processlist";
+
+/// Stands for every other cause in `effect_of`.
+pub(crate) const ANY_CAUSE: &str = "*";
+
+/// Known causes of stalls.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    causes: Vec<Cause>,
+}
+
+/// One cause.
+#[derive(Debug, Clone)]
+pub struct Cause {
+    /// Unique id, the name of its file.
+    pub id: String,
+    /// Short name for people.
+    pub title: String,
+    /// What it is, in two sentences.
+    pub what: String,
+    /// What would refute it, in words.
+    pub refuted_by: Vec<String>,
+    /// Causes that look alike.
+    pub look_alikes: Vec<LookAlike>,
+    /// Ids of causes that this one makes worse.
+    pub aggravates: Vec<String>,
+    /// Ids of causes of which this one is usually a consequence when both are found; `*` is all.
+    pub effect_of: Vec<String>,
+    /// What to do.
+    pub remedy: Remedy,
+    /// Where the knowledge is from.
+    pub sources: Vec<String>,
+    pub(crate) witnesses: Vec<Sign>,
+    pub(crate) against: Vec<Sign>,
+}
+
+/// A cause that looks alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookAlike {
+    /// Its id.
+    pub cause: String,
+    /// How to tell the two apart.
+    pub difference: String,
+    /// It has no file in the catalogue; the difference is told in words only.
+    pub external: bool,
+}
+
+/// A test on the evidence whose outcome speaks for or against a cause.
+#[derive(Debug, Clone)]
+pub(crate) struct Sign {
+    pub(crate) id: String,
+    pub(crate) says: Template,
+    pub(crate) need: Need,
+    pub(crate) conclusive: bool,
+    /// Whether it counts for the level: a circumstance that must hold does not.
+    pub(crate) counts: bool,
+    /// For a sign against: whether it refutes, or only weakens.
+    pub(crate) refutes: bool,
+    pub(crate) test: Test,
+}
+
+/// Whether a cause can be considered without a sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Need {
+    Optional,
+    Necessary,
+    /// One of the signs of this group is necessary.
+    OneOf(String),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    Measure(MeasureTest),
+    Processlist(ProcesslistTest),
+    Fact(FactTest),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct MeasureTest {
+    /// As it is written in the file.
+    pub(crate) text: String,
+    pub(crate) expression: Expression,
+    pub(crate) only_if: Vec<Condition>,
+    pub(crate) each: bool,
+    pub(crate) limits: Limits,
+    pub(crate) over: Over,
+    pub(crate) show: Show,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ProcesslistTest {
+    pub(crate) column: Column,
+    pub(crate) counting: Counting,
+    pub(crate) min_sessions: u64,
+    pub(crate) only_if: Vec<Condition>,
+    pub(crate) limits: Limits,
+    pub(crate) over: Over,
+}
+
+/// Which sessions are meant.
+#[derive(Debug, Clone)]
+pub(crate) enum Column {
+    /// The class of the statement is exactly this.
+    Class(String),
+    State(regex_lite::Regex),
+    Command(regex_lite::Regex),
+    User(regex_lite::Regex),
+    Statement(regex_lite::Regex),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counting {
+    Share,
+    Sessions,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct FactTest {
+    pub(crate) name: String,
+    pub(crate) wanted: Wanted,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    Equals(String),
+    Not(String),
+    Matches(regex_lite::Regex),
+    Above(f64),
+    Below(f64),
+}
+
+/// When a number is a sign. Limits are included: `above = 3` holds for 3.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Limits {
+    pub(crate) above: Option<f64>,
+    pub(crate) below: Option<f64>,
+    /// At least so many times the value before the onset.
+    pub(crate) times_baseline: Option<f64>,
+    /// At most so many times the value before the onset.
+    pub(crate) at_most_times_baseline: Option<f64>,
+    /// Where nothing is known of the time before, the other limits suffice.
+    pub(crate) baseline_optional: bool,
+}
+
+impl Cause {
+    /// The sources that its counting witnesses come from; it can be likely when there are two.
+    pub fn independent_sources(&self) -> BTreeSet<String> {
+        self.witnesses
+            .iter()
+            .filter(|sign| sign.counts)
+            .map(Sign::source)
+            .collect()
+    }
+}
+
+impl Sign {
+    /// The source of the evidence: that of the first signal or fact.
+    pub(crate) fn source(&self) -> String {
+        match &self.test {
+            Test::Processlist(_) => provenance::source_of(PROCESSLIST),
+            Test::Fact(test) => provenance::source_of(&test.name),
+            Test::Measure(test) => test
+                .expression
+                .patterns()
+                .first()
+                .copied()
+                .or_else(|| test.expression.first_fact())
+                .map_or_else(String::new, provenance::source_of),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether large values are the sign, or small ones.
+    pub(crate) fn wants_high(&self) -> bool {
+        self.above.is_some() || self.times_baseline.is_some()
+    }
+}
+
+/// Over which part of the stall a number must be a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// In the slice where it is most so.
+    Worst,
+    /// In every slice.
+    Every,
+    /// Over the stall as a whole.
+    Stall,
+}
+
+/// What is wrong with a catalogue, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {}{problem}", key.as_ref().map_or(String::new(), |key| format!("{key}: ")))]
+pub struct CatalogueError {
+    /// The file's name as it was given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// The key at fault, where there is one.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
+    #[expect(
+        clippy::expect_used,
+        reason = "the files are embedded; the crate's tests load them"
+    )]
+    Catalogue::from_files(BUILTIN_FILES).expect("the built-in catalogue is sound")
+});
+
+/// The embedded files as (name, text), to load together with others.
+pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
+    BUILTIN_FILES
+}
+
+impl Catalogue {
+    /// The causes that come with the program.
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    /// Reads a catalogue from files given as (name, text).
+    ///
+    /// # Errors
+    /// When a file is not a cause (`docs/causes.md`), two have the same id, or one names a cause
+    /// that is not there.
+    pub fn from_files<N: AsRef<str>, T: AsRef<str>>(
+        files: &[(N, T)],
+    ) -> Result<Self, CatalogueError> {
+        let mut ids = BTreeSet::new();
+        let mut read = Vec::new();
+        for (name, text) in files {
+            let cause = cause_file::read(name.as_ref(), text.as_ref())?;
+            if !ids.insert(cause.cause.id.clone()) {
+                return Err(CatalogueError {
+                    file: name.as_ref().to_owned(),
+                    line: 1,
+                    key: Some("id".to_owned()),
+                    problem: format!("'{}' is the id of another file too", cause.cause.id),
+                });
+            }
+            read.push(cause);
+        }
+        for file in &read {
+            for reference in &file.references {
+                if !ids.contains(&reference.id) {
+                    return Err(CatalogueError {
+                        file: file.name.clone(),
+                        line: reference.line,
+                        key: Some(reference.key.to_owned()),
+                        problem: format!("there is no cause '{}'", reference.id),
+                    });
+                }
+            }
+        }
+        let causes: Vec<Cause> = read.into_iter().map(|file| file.cause).collect();
+        Ok(Self { causes })
+    }
+
+    /// The causes, in the order of their files.
+    pub fn causes(&self) -> &[Cause] {
+        &self.causes
+    }
+
+    /// The cause with this id.
+    pub fn get(&self, id: &str) -> Option<&Cause> {
+        self.causes.iter().find(|cause| cause.id == id)
+    }
+}

@@ -1,0 +1,103 @@
+//! The keys of a cause file as they stand there.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::human::Show;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCause {
+    pub(super) id: Spanned<String>,
+    pub(super) title: Spanned<String>,
+    pub(super) what: Spanned<String>,
+    pub(super) witness: Vec<Spanned<RawSign>>,
+    #[serde(default)]
+    pub(super) against: Vec<Spanned<RawSign>>,
+    pub(super) refuted_by: Spanned<Vec<String>>,
+    #[serde(default)]
+    pub(super) look_alike: Vec<RawLookAlike>,
+    #[serde(default)]
+    pub(super) aggravates: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) effect_of: Vec<Spanned<String>>,
+    pub(super) remedy: Spanned<RawRemedy>,
+    pub(super) sources: Spanned<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLookAlike {
+    pub(super) cause: Spanned<String>,
+    pub(super) difference: String,
+    #[serde(default)]
+    pub(super) external: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRemedy {
+    pub(super) now: Vec<String>,
+    pub(super) durable: Vec<String>,
+    pub(super) undo: Vec<String>,
+    pub(super) risk: String,
+    pub(super) verify: Vec<String>,
+}
+
+/// All keys of all kinds: which belong to the kind is checked here, so that the error can say it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSign {
+    pub(super) id: Spanned<String>,
+    pub(super) kind: Spanned<RawKind>,
+    pub(super) says: Spanned<String>,
+    pub(super) necessary: Option<Spanned<bool>>,
+    pub(super) one_of: Option<Spanned<String>>,
+    pub(super) conclusive: Option<Spanned<bool>>,
+    pub(super) counts: Option<Spanned<bool>>,
+    pub(super) refutes: Option<Spanned<bool>>,
+    pub(super) measure: Option<Spanned<String>>,
+    pub(super) unit: Option<Spanned<Show>>,
+    pub(super) each: Option<Spanned<bool>>,
+    pub(super) window: Option<Spanned<RawWindow>>,
+    pub(super) only_if: Option<Vec<Spanned<String>>>,
+    pub(super) above: Option<Spanned<f64>>,
+    pub(super) below: Option<Spanned<f64>>,
+    pub(super) times_baseline: Option<Spanned<f64>>,
+    pub(super) at_most_times_baseline: Option<Spanned<f64>>,
+    pub(super) baseline_optional: Option<Spanned<bool>>,
+    pub(super) class: Option<Spanned<String>>,
+    pub(super) state: Option<Spanned<String>>,
+    pub(super) command: Option<Spanned<String>>,
+    pub(super) user: Option<Spanned<String>>,
+    pub(super) statement: Option<Spanned<String>>,
+    pub(super) counting: Option<Spanned<RawCounting>>,
+    pub(super) min_sessions: Option<Spanned<u64>>,
+    pub(super) fact: Option<Spanned<String>>,
+    pub(super) equals: Option<Spanned<String>>,
+    pub(super) not: Option<Spanned<String>>,
+    pub(super) matches: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawKind {
+    Measure,
+    Processlist,
+    Fact,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawWindow {
+    Worst,
+    Every,
+    Stall,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawCounting {
+    Share,
+    Sessions,
+}

@@ -1,0 +1,148 @@
+//! An incident as the signs look at it: its windows, and its processlists read.
+
+use std::collections::BTreeSet;
+
+use model::{Incident, Millis, ProcessList, TextKind, Window};
+
+/// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
+/// seconds inside a long window must not be averaged away, and one odd second is not a stall.
+pub(crate) const SLICE_MS: Millis = 5_000;
+
+/// Step from slice to slice, in milliseconds: the beat of the sources.
+const SLICE_STEP_MS: Millis = 1_000;
+
+/// Slices at the most; for a longer stall the step grows.
+const SLICES_MAX: u64 = 600;
+
+/// How long after the end of the stall a reading still tells of it, in milliseconds: a reading that
+/// hung with the server comes back with the end, one beat later at the latest.
+const AFTER_END_MS: Millis = 1_000;
+
+/// Shortest time before the onset that is something to compare with, in milliseconds.
+const BASELINE_MIN_MS: Millis = 10_000;
+
+/// Processlists read at the most; of more, an even selection.
+const PROCESSLISTS_MAX: usize = 2_000;
+
+/// What the signs are tested on.
+pub(crate) struct Evidence<'a> {
+    pub(crate) incident: &'a Incident,
+    /// The stall.
+    pub(crate) stall: Window,
+    /// The time before the onset, when it is long enough.
+    pub(crate) baseline: Option<Window>,
+    /// The stall in overlapping slices; one when it is short.
+    pub(crate) slices: Vec<Window>,
+    /// The same, up to [`AFTER_END_MS`] after the stall.
+    pub(crate) slices_and_after: Vec<Window>,
+    /// The processlists, oldest first.
+    pub(crate) processlists: Vec<(Millis, ProcessList)>,
+}
+
+impl<'a> Evidence<'a> {
+    pub(crate) fn new(incident: &'a Incident) -> Self {
+        let stall = incident.stall_window();
+        let after = match incident.stall.end {
+            Some(end) => end
+                .saturating_add(AFTER_END_MS)
+                .min(incident.window.to)
+                .max(stall.to),
+            None => stall.to,
+        };
+        let reach = Window {
+            from: stall.from,
+            to: after,
+        };
+        let before = incident.baseline_window();
+        let baseline = (before.to.saturating_sub(before.from) >= BASELINE_MIN_MS).then_some(before);
+        Self {
+            incident,
+            stall: after_begin(stall.from, stall.to),
+            baseline,
+            slices: slices(stall),
+            slices_and_after: slices(reach),
+            processlists: processlists(incident),
+        }
+    }
+
+    /// What the first `*` of these patterns stands for in the record, such as the names of disks.
+    pub(crate) fn captures(&self, patterns: &[&str]) -> BTreeSet<String> {
+        let globs = patterns
+            .iter()
+            .filter_map(|pattern| pattern.split_once('*'));
+        let mut found = BTreeSet::new();
+        for (head, tail) in globs {
+            let matching = self.incident.timeline.series.iter().filter_map(|series| {
+                let middle = series.name.strip_prefix(head)?.strip_suffix(tail)?;
+                (!middle.is_empty()).then(|| middle.to_owned())
+            });
+            found.extend(matching);
+        }
+        found
+    }
+}
+
+/// A reading tells of the time since the one before it: what was read at the very begin of a window
+/// is not of the window. (A rate takes it as its base all the same.)
+fn after_begin(from: Millis, to: Millis) -> Window {
+    Window {
+        from: from.saturating_add(1).min(to),
+        to,
+    }
+}
+
+fn slices(stall: Window) -> Vec<Window> {
+    let length = stall.to.saturating_sub(stall.from);
+    if length <= SLICE_MS {
+        return vec![after_begin(stall.from, stall.to)];
+    }
+    let room = length - SLICE_MS;
+    let step = SLICE_STEP_MS.max(room / SLICES_MAX);
+    let mut begins: Vec<Millis> = (0..=room / step).map(|index| index * step).collect();
+    if begins.last() != Some(&room) {
+        begins.push(room);
+    }
+    begins
+        .into_iter()
+        .map(|begin| after_begin(stall.from + begin, stall.from + begin + SLICE_MS))
+        .collect()
+}
+
+/// A text that cannot be read is left out: it is no evidence.
+fn processlists(incident: &Incident) -> Vec<(Millis, ProcessList)> {
+    let texts: Vec<_> = incident
+        .texts
+        .iter()
+        .filter(|timed| timed.text.kind == TextKind::Processlist)
+        .collect();
+    let step = texts.len().div_ceil(PROCESSLISTS_MAX).max(1);
+    texts
+        .into_iter()
+        .step_by(step)
+        .filter_map(|timed| Some((timed.at, serde_json::from_str(&timed.text.body).ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_cover_the_stall_and_are_limited() {
+        let window = |from, to| Window { from, to };
+        assert_eq!(slices(window(10, 4_010)), [window(11, 4_010)]);
+        assert_eq!(
+            slices(window(0, 7_500)),
+            [
+                window(1, 5_000),
+                window(1_001, 6_000),
+                window(2_001, 7_000),
+                window(2_501, 7_500)
+            ]
+        );
+        assert_eq!(slices(window(7, 7)), [window(7, 7)]);
+        let long = slices(window(0, 86_400_000));
+        assert!(long.len() as u64 <= SLICES_MAX + 2, "{}", long.len());
+        assert_eq!(long.last().unwrap().to, 86_400_000);
+    }
+}

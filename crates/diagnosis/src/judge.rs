@@ -1,0 +1,220 @@
+//! Judges one cause.
+
+use std::collections::BTreeSet;
+
+use model::Incident;
+
+use crate::catalogue::{Cause, Need, Sign};
+use crate::evidence::Evidence;
+use crate::provenance;
+use crate::sign::{self, Outcome};
+use crate::verdict::{Finding, Level, Rejected, Witness};
+
+/// What came out for a cause.
+pub(crate) enum Judgement {
+    Found(Box<Finding>),
+    /// It had signs and is refuted.
+    Rejected(Rejected),
+    /// Evidence that it needs is absent; the sources that would have brought it.
+    Unjudged(BTreeSet<String>),
+    /// Nothing speaks for it.
+    Nothing,
+}
+
+/// Independent sources for the level "likely".
+const SOURCES_LIKELY: usize = 2;
+
+/// Independent sources for the level "certain" without a conclusive witness.
+const SOURCES_CERTAIN: usize = 3;
+
+/// What is absent when only the comparison with the time before the onset is.
+const TIME_BEFORE: &str = "the time before the onset";
+
+pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
+    let tested = Tested::new(&cause.witnesses, evidence);
+    let against = Tested::new(&cause.against, evidence);
+    let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
+    let rejected = |why: String| {
+        if has_signs {
+            Judgement::Rejected(Rejected {
+                cause: cause.id.clone(),
+                title: cause.title.clone(),
+                why,
+            })
+        } else {
+            Judgement::Nothing
+        }
+    };
+
+    match need(&cause.witnesses, &tested) {
+        Needed::Met => {}
+        Needed::Missing(why) => return rejected(why),
+        Needed::Unknown(names) => {
+            let mut sources: BTreeSet<String> = names
+                .iter()
+                .map(|name| provenance::source_of(name))
+                .collect();
+            if sources.is_empty() {
+                sources.insert(TIME_BEFORE.to_owned());
+            }
+            return Judgement::Unjudged(sources);
+        }
+    }
+    if !has_signs {
+        return Judgement::Nothing;
+    }
+    if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
+        return rejected(refuting.says.clone());
+    }
+    let weakened = !against.holding.is_empty();
+    let (level, confidence) = level(&tested.holding, weakened);
+    Judgement::Found(Box::new(Finding {
+        cause: cause.id.clone(),
+        title: cause.title.clone(),
+        what: cause.what.clone(),
+        level,
+        confidence,
+        unknown: unknown(&tested, &against, evidence.incident),
+        witnesses: tested.witnesses(),
+        against: against.witnesses(),
+        refuted_by: cause.refuted_by.clone(),
+        relations: Vec::new(),
+        remedy: cause.remedy.clone(),
+        sources: cause.sources.clone(),
+    }))
+}
+
+/// Signs after their test.
+struct Tested<'c> {
+    holding: Vec<(&'c Sign, Witness)>,
+    not: Vec<(&'c Sign, String)>,
+    unknown: Vec<(&'c Sign, BTreeSet<String>)>,
+}
+
+impl<'c> Tested<'c> {
+    fn new(signs: &'c [Sign], evidence: &Evidence) -> Self {
+        let mut tested = Self {
+            holding: Vec::new(),
+            not: Vec::new(),
+            unknown: Vec::new(),
+        };
+        for one in signs {
+            match sign::test(one, evidence) {
+                Outcome::Holds(witness) => tested.holding.push((one, witness)),
+                Outcome::Not(seen) => tested.not.push((one, seen)),
+                Outcome::Unknown(names) => tested.unknown.push((one, names)),
+            }
+        }
+        tested
+    }
+
+    fn witnesses(self) -> Vec<Witness> {
+        self.holding
+            .into_iter()
+            .map(|(_, witness)| witness)
+            .collect()
+    }
+}
+
+enum Needed {
+    Met,
+    /// Why not, in words.
+    Missing(String),
+    /// Names of the signals and facts that are absent.
+    Unknown(BTreeSet<String>),
+}
+
+fn need(signs: &[Sign], tested: &Tested) -> Needed {
+    let mut absent: Option<BTreeSet<String>> = None;
+    let needs: BTreeSet<Option<&str>> = signs
+        .iter()
+        .filter_map(|sign| match &sign.need {
+            Need::Optional => None,
+            Need::Necessary => Some(None),
+            Need::OneOf(group) => Some(Some(group.as_str())),
+        })
+        .collect();
+    for group in needs {
+        let of_group = |sign: &Sign| match (&sign.need, group) {
+            (Need::Necessary, None) => true,
+            (Need::OneOf(name), Some(group)) => name == group,
+            _ => false,
+        };
+        let holds = tested.holding.iter().any(|(sign, _)| of_group(sign));
+        let not: Vec<&str> = tested
+            .not
+            .iter()
+            .filter(|(sign, _)| of_group(sign))
+            .map(|(_, seen)| seen.as_str())
+            .collect();
+        let unknown: Vec<&BTreeSet<String>> = tested
+            .unknown
+            .iter()
+            .filter(|(sign, _)| of_group(sign))
+            .map(|(_, names)| names)
+            .collect();
+        let missing = match group {
+            None => !not.is_empty(),
+            Some(_) => !holds && unknown.is_empty(),
+        };
+        if missing {
+            return Needed::Missing(format!(
+                "a necessary sign is not there: {}",
+                not.join(", and ")
+            ));
+        }
+        let open = match group {
+            None => !unknown.is_empty(),
+            Some(_) => !holds,
+        };
+        if open {
+            absent
+                .get_or_insert_with(BTreeSet::new)
+                .extend(unknown.into_iter().flatten().cloned());
+        }
+    }
+    absent.map_or(Needed::Met, Needed::Unknown)
+}
+
+/// The level, and the same as a number: more independent sources are more, within the level.
+fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
+    let counting = || holding.iter().filter(|(sign, _)| sign.counts);
+    let sources: BTreeSet<&str> = counting()
+        .map(|(_, witness)| witness.source.as_str())
+        .collect();
+    let conclusive = counting().any(|(_, witness)| witness.conclusive);
+    let enough_to_be_certain = if conclusive {
+        SOURCES_LIKELY
+    } else {
+        SOURCES_CERTAIN
+    };
+    let level = match (sources.len(), weakened) {
+        (count, false) if count >= enough_to_be_certain => Level::Certain,
+        (count, true) if count >= enough_to_be_certain => Level::Likely,
+        (count, false) if count >= SOURCES_LIKELY => Level::Likely,
+        _ => Level::Possible,
+    };
+    let base: u32 = match level {
+        Level::Certain => 90,
+        Level::Likely => 60,
+        Level::Possible => 30,
+    };
+    let more = 2 * sources.len().min(4) as u32 + u32::from(conclusive);
+    (level, f64::from(base + more) / 100.0)
+}
+
+fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (sign, names) in tested.unknown.iter().chain(&against.unknown) {
+        if names.is_empty() {
+            lines.push(format!(
+                "{}: the time before the onset is not in the record, or too short to compare with",
+                sign.id
+            ));
+        }
+        lines.extend(names.iter().map(|name| provenance::missing(incident, name)));
+    }
+    let mut seen = BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    lines
+}

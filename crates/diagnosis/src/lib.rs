@@ -1,0 +1,28 @@
+//! The catalogue of causes, and the diagnosis of a stall by it. Pure: an incident and a catalogue
+//! in, a verdict out; no clock, no I/O.
+//!
+//! A cause is a TOML file (`docs/causes.md`). Its *signs* are tests on the recorded evidence; a
+//! sign that is found becomes a [`Witness`] of a [`Finding`]. Evidence that is absent never counts
+//! for or against a cause: it is listed.
+
+mod catalogue;
+mod cause_file;
+mod diagnose;
+mod evaluate;
+mod evidence;
+mod expression;
+mod human;
+mod judge;
+mod provenance;
+mod rank;
+mod sentence;
+mod sign;
+mod template;
+mod verdict;
+
+pub use catalogue::{Catalogue, CatalogueError, Cause, LookAlike, builtin_files};
+pub use diagnose::diagnose;
+pub use verdict::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
+
+/// Findings that a verdict shows; the others are folded away.
+pub const FINDINGS_MAX: usize = 3;

@@ -1,0 +1,105 @@
+//! From which source a signal is, and what takes it.
+
+use model::Incident;
+
+/// A source of evidence. Signals of one source are not independent of each other.
+struct Origin {
+    /// First component of the signals' and facts' names.
+    prefix: &'static str,
+    /// The source's name in a verdict.
+    source: &'static str,
+    /// What takes it, for the reader who wants it the next time.
+    taken_by: &'static str,
+}
+
+const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static str) -> Origin {
+    Origin {
+        prefix,
+        source,
+        taken_by,
+    }
+}
+
+const ORIGINS: [Origin; 21] = [
+    origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
+    origin(
+        "processlist",
+        "processlist",
+        "the processlist, needs a login with PROCESS",
+    ),
+    origin(
+        "innodb",
+        "innodb",
+        "SHOW ENGINE INNODB STATUS, needs a login with PROCESS",
+    ),
+    origin(
+        "sessions",
+        "sessions",
+        "performance_schema.status_by_thread, where performance_schema is on",
+    ),
+    origin("probe", "probe", "the query and connect probes"),
+    origin("cpu", "cpu", "/proc/stat"),
+    origin(
+        "psi",
+        "psi",
+        "/proc/pressure, Linux 4.20 and later with PSI on",
+    ),
+    origin("vmstat", "vmstat", "/proc/vmstat"),
+    origin("meminfo", "meminfo", "/proc/meminfo"),
+    origin("buddyinfo", "buddyinfo", "/proc/buddyinfo"),
+    origin("disk", "disk", "/proc/diskstats"),
+    origin("net", "net", "/proc/net/netstat"),
+    origin(
+        "accept_queue",
+        "accept_queue",
+        "the listening sockets' queues",
+    ),
+    origin("cgroup", "cgroup", "the control group's files"),
+    origin("process", "threads", "/proc/PID/stat of the server"),
+    origin("threads", "threads", "/proc/PID/task of the server"),
+    origin("clock", "clock", "the recorder's clock"),
+    origin("recorder", "recorder", "the recorder itself"),
+    origin(
+        "variables",
+        "variables",
+        "SHOW GLOBAL VARIABLES, needs a login",
+    ),
+    origin(
+        "thp",
+        "thp",
+        "/sys/kernel/mm/transparent_hugepage and /proc/PID/status",
+    ),
+    origin("host", "host", "the host's /proc and /sys"),
+];
+
+fn of(name: &str) -> Option<&'static Origin> {
+    let prefix = name.split('.').next().unwrap_or(name);
+    ORIGINS.iter().find(|origin| origin.prefix == prefix)
+}
+
+/// The source of a signal or fact: what witnesses must differ in to be independent.
+pub(crate) fn source_of(name: &str) -> String {
+    let prefix = name.split('.').next().unwrap_or(name);
+    of(name).map_or(prefix, |origin| origin.source).to_owned()
+}
+
+/// Says that a signal or fact is missing, what would have taken it, and why it was not.
+pub(crate) fn missing(incident: &Incident, name: &str) -> String {
+    let Some(origin) = of(name) else {
+        return format!("{name} is not in the record");
+    };
+    let mut text = format!("{name} is not in the record; taken by {}", origin.taken_by);
+    let why = incident.absent.iter().find(|timed| {
+        [origin.prefix, origin.source]
+            .iter()
+            .any(|word| timed.absent.what.starts_with(word))
+    });
+    if let Some(timed) = why {
+        text.push_str(&format!(
+            " ({}: {})",
+            timed.absent.reason.words(),
+            timed.absent.detail
+        ));
+    }
+    text
+}

@@ -1,0 +1,203 @@
+//! Tests one sign on the evidence.
+
+mod measure;
+mod sessions;
+
+use std::collections::BTreeSet;
+
+use model::Window;
+
+use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
+use crate::evidence::Evidence;
+use crate::human::{self, Show};
+use crate::template::Filling;
+use crate::verdict::Witness;
+
+/// How a test ended.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    /// The sign is there.
+    Holds(Witness),
+    /// It was looked for with sufficient evidence and is not there; what was seen instead.
+    Not(String),
+    /// The evidence is absent: names of signals or facts.
+    Unknown(BTreeSet<String>),
+}
+
+/// Tests a sign.
+pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
+    match &sign.test {
+        Test::Measure(test) => measure::test(sign, test, evidence),
+        Test::Processlist(test) => sessions::test(sign, test, evidence),
+        Test::Fact(test) => fact(sign, test, evidence),
+    }
+}
+
+/// Whether a sign is looked for in settings, which say nothing about the time of the stall.
+fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
+    let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
+        return Outcome::Unknown(BTreeSet::from([test.name.clone()]));
+    };
+    let number = value.parse::<f64>().ok();
+    let (holds, limit) = match &test.wanted {
+        Wanted::Equals(text) => (value.eq_ignore_ascii_case(text), None),
+        Wanted::Not(text) => (!value.eq_ignore_ascii_case(text), None),
+        Wanted::Matches(regex) => (regex.is_match(value), None),
+        Wanted::Above(limit) => (number.is_some_and(|number| number >= *limit), Some(*limit)),
+        Wanted::Below(limit) => (number.is_some_and(|number| number <= *limit), Some(*limit)),
+    };
+    if !holds {
+        return Outcome::Not(format!("{} is {value}", test.name));
+    }
+    let filling = Filling {
+        text: Some(value.to_owned()),
+        value: number,
+        limit,
+        ..Filling::default()
+    };
+    Outcome::Holds(Witness {
+        id: sign.id.clone(),
+        source: sign.source(),
+        says: sign.says.render(&filling, Show::Count),
+        value: number,
+        baseline: None,
+        limit,
+        signals: Vec::new(),
+        conclusive: sign.conclusive,
+    })
+}
+
+/// What a number was in one window.
+enum Seen {
+    Number(f64),
+    /// A number, where the conditions of the sign are not met.
+    Idle(f64),
+    /// Recorded, but without a value.
+    Nothing,
+    Absent(BTreeSet<String>),
+}
+
+/// A number against its limits.
+enum Judged {
+    Holds {
+        value: f64,
+        limit: f64,
+    },
+    /// In words.
+    Not(String),
+    /// The names of what is missing; none when only the time before the onset is.
+    Unknown(BTreeSet<String>),
+}
+
+/// The windows in which a number is looked at.
+fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
+    match over {
+        Over::Worst => evidence.slices_and_after.clone(),
+        Over::Every => evidence.slices.clone(),
+        Over::Stall => vec![evidence.stall],
+    }
+}
+
+/// Judges what was seen in the windows of the stall.
+///
+/// A sign that was not found counts as not there only when it could be looked for in at least half
+/// of the windows: a record with holes cannot say that something was not there.
+fn judge(
+    limits: &Limits,
+    over: Over,
+    seen: Vec<Seen>,
+    baseline: Option<f64>,
+    what: &str,
+    show: Show,
+) -> Judged {
+    let windows = seen.len();
+    let mut numbers = Vec::new();
+    let mut idle = Vec::new();
+    let mut nothing = 0;
+    let mut missing = BTreeSet::new();
+    for one in seen {
+        match one {
+            Seen::Number(number) => numbers.push(number),
+            Seen::Idle(number) => idle.push(number),
+            Seen::Nothing => nothing += 1,
+            Seen::Absent(names) => missing.extend(names),
+        }
+    }
+    let measured = numbers.len() + idle.len() + nothing;
+    let not = |text: String| {
+        if measured * 2 < windows {
+            Judged::Unknown(missing.clone())
+        } else {
+            Judged::Not(text)
+        }
+    };
+    let largest = limits.wants_high() != (over == Over::Every);
+    let extreme = |numbers: &[f64]| -> Option<f64> {
+        let pick = if largest { f64::max } else { f64::min };
+        numbers.iter().copied().reduce(pick)
+    };
+    let Some(value) = extreme(&numbers) else {
+        return match extreme(&idle) {
+            Some(value) => not(format!(
+                "{what} was {} while its conditions were not met",
+                human::show(value, show)
+            )),
+            None if nothing > 0 => not(format!("{what} had nothing to count")),
+            None => Judged::Unknown(missing),
+        };
+    };
+    let words = |limit: f64| {
+        format!(
+            "{what} was {}, the limit is {}",
+            human::show(value, show),
+            human::show(limit, show)
+        )
+    };
+    if over == Over::Every && measured * 2 < windows {
+        return Judged::Unknown(missing);
+    }
+    if over == Over::Every && !idle.is_empty() {
+        return not(format!("{what} was not so throughout"));
+    }
+    if let Some(limit) = limits.above
+        && value < limit
+    {
+        return not(words(limit));
+    }
+    if let Some(limit) = limits.below
+        && value > limit
+    {
+        return not(words(limit));
+    }
+    let relative = limits.times_baseline.or(limits.at_most_times_baseline);
+    let absolute = limits.above.or(limits.below);
+    let Some(times) = relative else {
+        return match absolute {
+            Some(limit) => Judged::Holds { value, limit },
+            None => Judged::Unknown(missing),
+        };
+    };
+    match (baseline, absolute) {
+        (Some(baseline), _) => {
+            let limit = times * baseline;
+            let holds = if limits.wants_high() {
+                value >= limit
+            } else {
+                value <= limit
+            };
+            match holds {
+                true => Judged::Holds {
+                    value,
+                    limit: absolute.unwrap_or(limit),
+                },
+                false => not(format!(
+                    "{what} was {}, against {} before the onset",
+                    human::show(value, show),
+                    human::show(baseline, show)
+                )),
+            }
+        }
+        (None, Some(limit)) if limits.baseline_optional => Judged::Holds { value, limit },
+        (None, _) => Judged::Unknown(BTreeSet::new()),
+    }
+}

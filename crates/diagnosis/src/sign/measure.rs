@@ -1,0 +1,150 @@
+//! Signs that measure signals.
+
+use std::collections::BTreeSet;
+
+use model::Window;
+
+use super::{Judged, Outcome, Seen, judge, windows};
+use crate::catalogue::{MeasureTest, Sign};
+use crate::evaluate::{self, Truth, Value};
+use crate::evidence::Evidence;
+use crate::expression::{Condition, Expression};
+use crate::template::Filling;
+use crate::verdict::Witness;
+
+/// Things that `each = true` looks at, at the most.
+const EACH_MAX: usize = 256;
+
+/// What one thing, such as one disk, came to.
+struct One {
+    judged: Judged,
+    expression: Expression,
+    baseline: Option<f64>,
+    each: Option<String>,
+}
+
+pub(super) fn test(sign: &Sign, test: &MeasureTest, evidence: &Evidence) -> Outcome {
+    let ones: Vec<One> = if test.each {
+        let names = evidence.captures(&test.expression.patterns());
+        names
+            .into_iter()
+            .take(EACH_MAX)
+            .map(|name| one(test, evidence, Some(name)))
+            .collect()
+    } else {
+        vec![one(test, evidence, None)]
+    };
+    let best = ones
+        .iter()
+        .filter_map(|one| match one.judged {
+            Judged::Holds { value, limit } => Some((one, value, limit)),
+            _ => None,
+        })
+        .max_by(|(_, left, _), (_, right, _)| {
+            let order = left.total_cmp(right);
+            if test.limits.wants_high() {
+                order
+            } else {
+                order.reverse()
+            }
+        });
+    if let Some((one, value, limit)) = best {
+        return Outcome::Holds(witness(sign, test, evidence, one, value, limit));
+    }
+    let not = ones.iter().find_map(|one| match &one.judged {
+        Judged::Not(text) => Some(text.clone()),
+        _ => None,
+    });
+    if let Some(text) = not {
+        return Outcome::Not(text);
+    }
+    let missing: BTreeSet<String> = if ones.is_empty() {
+        let patterns = test.expression.patterns();
+        patterns.into_iter().map(str::to_owned).collect()
+    } else {
+        let unknown = ones.into_iter().filter_map(|one| match one.judged {
+            Judged::Unknown(names) => Some(names),
+            _ => None,
+        });
+        unknown.flatten().collect()
+    };
+    Outcome::Unknown(missing)
+}
+
+fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
+    let (expression, only_if): (Expression, Vec<Condition>) = match &each {
+        None => (test.expression.clone(), test.only_if.clone()),
+        Some(name) => (
+            test.expression.bound(name),
+            test.only_if.iter().map(|one| one.bound(name)).collect(),
+        ),
+    };
+    let seen = windows(test.over, evidence)
+        .into_iter()
+        .map(|window| see(&expression, &only_if, evidence, window))
+        .collect();
+    let baseline = evidence
+        .baseline
+        .and_then(|window| evaluate::value(&expression, evidence.incident, window).number());
+    let what = match &each {
+        None => test.text.clone(),
+        Some(name) => test.text.replace('*', name),
+    };
+    One {
+        judged: judge(&test.limits, test.over, seen, baseline, &what, test.show),
+        expression,
+        baseline,
+        each,
+    }
+}
+
+fn see(
+    expression: &Expression,
+    only_if: &[Condition],
+    evidence: &Evidence,
+    window: Window,
+) -> Seen {
+    let value = evaluate::value(expression, evidence.incident, window);
+    let truth = evaluate::all_true(only_if, evidence.incident, window);
+    match (value, truth) {
+        (Value::Absent(names), _) => Seen::Absent(names),
+        (_, Truth::Absent(names)) => Seen::Absent(names),
+        (Value::Undefined, _) => Seen::Nothing,
+        (Value::Number(number), Truth::True) => Seen::Number(number),
+        (Value::Number(number), Truth::False) => Seen::Idle(number),
+    }
+}
+
+fn witness(
+    sign: &Sign,
+    test: &MeasureTest,
+    evidence: &Evidence,
+    one: &One,
+    value: f64,
+    limit: f64,
+) -> Witness {
+    let patterns = one.expression.patterns();
+    let timeline = &evidence.incident.timeline;
+    let signals: BTreeSet<String> = patterns
+        .iter()
+        .flat_map(|pattern| timeline.matching(pattern))
+        .map(|series| series.name.clone())
+        .collect();
+    let filling = Filling {
+        text: None,
+        value: Some(value),
+        baseline: one.baseline,
+        limit: Some(limit),
+        each: one.each.clone(),
+    };
+    Witness {
+        id: sign.id.clone(),
+        source: sign.source(),
+        says: sign.says.render(&filling, test.show),
+        value: Some(value),
+        baseline: one.baseline,
+        limit: Some(limit),
+        signals: signals.into_iter().collect(),
+        conclusive: sign.conclusive,
+    }
+}

@@ -1,0 +1,165 @@
+//! Signs that look at the sessions of the processlist.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Millis, ProcessList, Window};
+use regex_lite::Regex;
+
+use super::{Judged, Outcome, Seen, judge, windows};
+use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
+use crate::evaluate::{self, Truth};
+use crate::evidence::Evidence;
+use crate::human::Show;
+use crate::template::Filling;
+use crate::verdict::Witness;
+
+/// Names of signals that a witness points at, at the most.
+const SIGNALS_MAX: usize = 8;
+
+pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> Outcome {
+    let seen = windows(test.over, evidence)
+        .into_iter()
+        .map(|window| see(test, evidence, window))
+        .collect();
+    let baseline = evidence.baseline.and_then(|window| {
+        let before = snapshots(evidence, window).filter_map(|(_, list)| {
+            // Before the onset few sessions are the normal thing, not a set too small to judge.
+            let min = match test.counting {
+                Counting::Share => test.min_sessions,
+                Counting::Sessions => 0,
+            };
+            counted(test, list, min)
+        });
+        median(before.collect())
+    });
+    let show = match test.counting {
+        Counting::Share => Show::Percent,
+        Counting::Sessions => Show::Count,
+    };
+    let what = described(&test.column, test.counting);
+    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+        Judged::Holds { value, limit } => (value, limit),
+        Judged::Not(text) => return Outcome::Not(text),
+        Judged::Unknown(names) => return Outcome::Unknown(names),
+    };
+    let filling = Filling {
+        text: None,
+        value: Some(value),
+        baseline,
+        limit: Some(limit),
+        each: None,
+    };
+    Outcome::Holds(Witness {
+        id: sign.id.clone(),
+        source: sign.source(),
+        says: sign.says.render(&filling, show),
+        value: Some(value),
+        baseline,
+        limit: Some(limit),
+        signals: signals(test, evidence),
+        conclusive: sign.conclusive,
+    })
+}
+
+fn see(test: &ProcesslistTest, evidence: &Evidence, window: Window) -> Seen {
+    let inside: Vec<&ProcessList> = snapshots(evidence, window).map(|(_, list)| list).collect();
+    if inside.is_empty() {
+        return Seen::Absent(BTreeSet::from([PROCESSLIST.to_owned()]));
+    }
+    let counts = inside
+        .iter()
+        .filter_map(|list| counted(test, list, test.min_sessions));
+    let Some(number) = median(counts.collect()) else {
+        return Seen::Nothing;
+    };
+    match evaluate::all_true(&test.only_if, evidence.incident, window) {
+        Truth::True => Seen::Number(number),
+        Truth::False => Seen::Idle(number),
+        Truth::Absent(names) => Seen::Absent(names),
+    }
+}
+
+fn snapshots<'e>(
+    evidence: &'e Evidence,
+    window: Window,
+) -> impl Iterator<Item = &'e (Millis, ProcessList)> {
+    evidence
+        .processlists
+        .iter()
+        .filter(move |(at, _)| *at >= window.from && *at <= window.to)
+}
+
+/// The number in one processlist; absent when fewer than `min` sessions are there to look at.
+fn counted(test: &ProcesslistTest, list: &ProcessList, min: u64) -> Option<f64> {
+    let (matching, of) = match &test.column {
+        Column::Class(class) => (
+            list.by_class.get(class).copied().unwrap_or(0),
+            list.active(),
+        ),
+        Column::State(regex) => (sum(&list.by_state, regex), list.active()),
+        Column::User(regex) => (sum(&list.by_user, regex), list.active()),
+        Column::Command(regex) => (sum(&list.by_command, regex), list.sessions),
+        Column::Statement(regex) => {
+            let active = || {
+                list.longest
+                    .iter()
+                    .filter(|session| !session.statement.is_empty())
+            };
+            let matching = active().filter(|session| regex.is_match(&session.statement));
+            (matching.count() as u64, active().count() as u64)
+        }
+    };
+    if of < min {
+        return None;
+    }
+    match test.counting {
+        Counting::Sessions => Some(matching as f64),
+        Counting::Share => (of > 0).then(|| matching as f64 / of as f64),
+    }
+}
+
+fn sum(counts: &BTreeMap<String, u64>, regex: &Regex) -> u64 {
+    counts
+        .iter()
+        .filter(|(name, _)| regex.is_match(name))
+        .map(|(_, count)| count)
+        .sum()
+}
+
+/// The middle value, the lower of two: half of the snapshots show at least as much.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+fn described(column: &Column, counting: Counting) -> String {
+    let what = match counting {
+        Counting::Share => "the share of sessions",
+        Counting::Sessions => "the number of sessions",
+    };
+    match column {
+        Column::Class(class) => format!("{what} of class '{class}'"),
+        Column::State(regex) => format!("{what} in state /{regex}/"),
+        Column::Command(regex) => format!("{what} with command /{regex}/"),
+        Column::User(regex) => format!("{what} of user /{regex}/"),
+        Column::Statement(regex) => format!("{what} with statement /{regex}/"),
+    }
+}
+
+fn signals(test: &ProcesslistTest, evidence: &Evidence) -> Vec<String> {
+    let named = |kind: &str, name: &str| format!("processlist.{kind}.{}", name.replace(' ', "_"));
+    let matching = |kind: &str, regex: &Regex, of: fn(&ProcessList) -> &BTreeMap<String, u64>| {
+        let names: BTreeSet<String> = snapshots(evidence, evidence.stall)
+            .flat_map(|(_, list)| of(list).keys())
+            .filter(|name| regex.is_match(name))
+            .map(|name| named(kind, name))
+            .collect();
+        names.into_iter().take(SIGNALS_MAX).collect()
+    };
+    match &test.column {
+        Column::Class(class) => vec![named("class", class)],
+        Column::State(regex) => matching("state", regex, |list| &list.by_state),
+        Column::Command(regex) => matching("command", regex, |list| &list.by_command),
+        Column::User(_) | Column::Statement(_) => vec!["processlist.active".to_owned()],
+    }
+}

@@ -1,0 +1,222 @@
+//! The sentence of a sign: `ran {value}[, {times} as often as before]`.
+
+use crate::human::{self, Show};
+
+/// A sentence with places for numbers. A part in square brackets is left out when a number in it
+/// is not known.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(String),
+    Place(Place),
+    Optional(Vec<Part>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Value,
+    Baseline,
+    Limit,
+    Times,
+    Each,
+}
+
+const PLACES: [(&str, Place); 5] = [
+    ("value", Place::Value),
+    ("baseline", Place::Baseline),
+    ("limit", Place::Limit),
+    ("times", Place::Times),
+    ("each", Place::Each),
+];
+
+/// What stands in the places.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filling {
+    /// A text in place of the number, for facts.
+    pub(crate) text: Option<String>,
+    pub(crate) value: Option<f64>,
+    pub(crate) baseline: Option<f64>,
+    pub(crate) limit: Option<f64>,
+    pub(crate) each: Option<String>,
+}
+
+impl Template {
+    /// Reads a template; the error says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['[', ']']) {
+            let (head, tail) = rest.split_at(at);
+            parts.extend(plain_parts(head)?);
+            let Some(inner) = tail.strip_prefix('[') else {
+                return Err("']' without '['".to_owned());
+            };
+            let Some((inside, after)) = inner.split_once(']') else {
+                return Err("'[' is not closed".to_owned());
+            };
+            if inside.contains('[') {
+                return Err("'[' inside of '['".to_owned());
+            }
+            let inside = plain_parts(inside)?;
+            if !inside.iter().any(|part| matches!(part, Part::Place(_))) {
+                return Err("a part in square brackets needs a place such as {baseline}".to_owned());
+            }
+            parts.push(Part::Optional(inside));
+            rest = after;
+        }
+        parts.extend(plain_parts(rest)?);
+        Ok(Self { parts })
+    }
+
+    /// Whether a place stands outside of square brackets.
+    fn requires(&self, place: Place) -> bool {
+        self.parts.contains(&Part::Place(place))
+    }
+
+    /// What is wrong with the use of places, given which numbers there will always be.
+    pub(crate) fn check(&self, baseline: bool, each: bool) -> Result<(), String> {
+        if !baseline && (self.requires(Place::Baseline) || self.requires(Place::Times)) {
+            return Err(
+                "{baseline} and {times} may be unknown here: put the part in square brackets"
+                    .to_owned(),
+            );
+        }
+        if self.requires(Place::Times) {
+            return Err(
+                "{times} is unknown when there was nothing before: put the part in square brackets"
+                    .to_owned(),
+            );
+        }
+        if !each && self.requires(Place::Each) {
+            return Err("{each} needs each = true".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The sentence.
+    pub(crate) fn render(&self, filling: &Filling, how: Show) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Place(place) => {
+                    out.push_str(
+                        &filled(*place, filling, how).unwrap_or_else(|| "unknown".to_owned()),
+                    );
+                }
+                Part::Optional(parts) => {
+                    let inside: Option<Vec<String>> = parts
+                        .iter()
+                        .map(|part| match part {
+                            Part::Text(text) => Some(text.clone()),
+                            Part::Place(place) => filled(*place, filling, how),
+                            Part::Optional(_) => None,
+                        })
+                        .collect();
+                    out.push_str(&inside.unwrap_or_default().concat());
+                }
+            }
+        }
+        out
+    }
+}
+
+fn plain_parts(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (head, tail) = rest.split_at(at);
+        if !head.is_empty() {
+            parts.push(Part::Text(head.to_owned()));
+        }
+        let Some((name, after)) = tail
+            .strip_prefix('{')
+            .and_then(|inner| inner.split_once('}'))
+        else {
+            return Err("'{' and '}' must stand around a place".to_owned());
+        };
+        let Some((_, place)) = PLACES.iter().find(|(known, _)| *known == name) else {
+            return Err(format!(
+                "'{{{name}}}' is not a place; there are {{value}}, {{baseline}}, {{limit}}, {{times}} and {{each}}"
+            ));
+        };
+        parts.push(Part::Place(*place));
+        rest = after;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest.to_owned()));
+    }
+    Ok(parts)
+}
+
+fn filled(place: Place, filling: &Filling, how: Show) -> Option<String> {
+    let number = |value: Option<f64>| value.map(|value| human::show(value, how));
+    match place {
+        Place::Value => filling.text.clone().or_else(|| number(filling.value)),
+        Place::Baseline => number(filling.baseline),
+        Place::Limit => number(filling.limit),
+        Place::Times => {
+            let baseline = filling.baseline.filter(|baseline| *baseline > 0.0)?;
+            Some(human::times(filling.value? / baseline))
+        }
+        Place::Each => filling.each.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filling(value: f64, baseline: Option<f64>) -> Filling {
+        Filling {
+            value: Some(value),
+            baseline,
+            limit: Some(500.0),
+            ..Filling::default()
+        }
+    }
+
+    #[test]
+    fn unknown_parts_are_left_out() {
+        let template = Template::parse(
+            "ran {value}[, {times} as often as before ({baseline})], limit {limit}",
+        )
+        .unwrap();
+        assert_eq!(
+            template.render(&filling(12_000.0, Some(1_000.0)), Show::PerSecond),
+            "ran 12 k/s, 12 times as often as before (1 k/s), limit 500/s"
+        );
+        for baseline in [None, Some(0.0)] {
+            assert_eq!(
+                template.render(&filling(12_000.0, baseline), Show::PerSecond),
+                "ran 12 k/s, limit 500/s"
+            );
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (text, expected) in [
+            ("a {valu}", "'{valu}' is not a place"),
+            ("a {value", "must stand around a place"),
+            ("a }", "must stand around a place"),
+            ("a [b {value}", "'[' is not closed"),
+            ("a ] b", "']' without '['"),
+            ("a [b [{value}]]", "'[' inside of '['"),
+            ("a [b]", "needs a place"),
+        ] {
+            let error = Template::parse(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        let template = Template::parse("{value} against {baseline}").unwrap();
+        assert!(template.check(false, false).is_err());
+        assert!(template.check(true, false).is_ok());
+        let template = Template::parse("{value} on {each}").unwrap();
+        assert!(template.check(true, false).is_err());
+        assert!(template.check(true, true).is_ok());
+    }
+}

@@ -1,0 +1,139 @@
+//! What a diagnosis says. This is also the JSON contract (`docs/json.md`): fields are added, never
+//! renamed or given another meaning.
+
+use model::Absent;
+use serde::Serialize;
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// One witness, or several that are not independent.
+    Possible,
+    /// Two independent witnesses.
+    Likely,
+    /// Three independent witnesses, or two of which one is conclusive by itself.
+    Certain,
+}
+
+impl Level {
+    /// The level as a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// A sign of a cause that was found in the evidence, or that speaks against it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Witness {
+    /// Id, unique within its cause.
+    pub id: String,
+    /// The source of the evidence; witnesses of different sources are independent.
+    pub source: String,
+    /// What was seen, in words, with the number and the limit.
+    pub says: String,
+    /// The measured number, where there is one.
+    pub value: Option<f64>,
+    /// The same before the onset, where it could be measured.
+    pub baseline: Option<f64>,
+    /// The limit that it crossed.
+    pub limit: Option<f64>,
+    /// Signals that it was computed from; charts and links point at them.
+    pub signals: Vec<String>,
+    /// Whether it proves the cause by itself once a second witness stands beside it.
+    pub conclusive: bool,
+}
+
+/// A link to another finding of the same incident.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Relation {
+    /// `aggravated-by`, `aggravates`, `effect-of`, `root-of`.
+    pub kind: String,
+    /// The other cause's id.
+    pub cause: String,
+}
+
+/// What to do about a cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remedy {
+    /// At once, to end the stall.
+    pub now: Vec<String>,
+    /// For good.
+    pub durable: Vec<String>,
+    /// How each change is taken back.
+    pub undo: Vec<String>,
+    /// What may go wrong.
+    pub risk: String,
+    /// How to see that it worked.
+    pub verify: Vec<String>,
+}
+
+/// A cause with its witnesses.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The cause's id in the catalogue.
+    pub cause: String,
+    /// The cause's title.
+    pub title: String,
+    /// What it is, in two sentences.
+    pub what: String,
+    /// How sure.
+    pub level: Level,
+    /// The same as a number between 0 and 1, for ranking; the level is what is meant.
+    pub confidence: f64,
+    /// Signs for it.
+    pub witnesses: Vec<Witness>,
+    /// Signs against it.
+    pub against: Vec<Witness>,
+    /// What would refute it, in words.
+    pub refuted_by: Vec<String>,
+    /// Evidence that would have carried a witness and is absent.
+    pub unknown: Vec<String>,
+    /// Links to other findings.
+    pub relations: Vec<Relation>,
+    /// What to do.
+    pub remedy: Remedy,
+    /// Where the knowledge is from.
+    pub sources: Vec<String>,
+}
+
+/// A cause that looked alike and is not it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rejected {
+    /// The cause's id.
+    pub cause: String,
+    /// The cause's title.
+    pub title: String,
+    /// Why it is not it.
+    pub why: String,
+}
+
+/// What was read for a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SourceRead {
+    /// Path, or `-`.
+    pub path: String,
+    /// What it is ("freezeframe incident").
+    pub kind: String,
+}
+
+/// The answer for one incident.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// One sentence.
+    pub sentence: String,
+    /// At most [`crate::FINDINGS_MAX`] findings, the strongest first.
+    pub findings: Vec<Finding>,
+    /// Findings beyond these.
+    pub folded: Vec<Finding>,
+    /// Causes that had signs and were refuted.
+    pub rejected: Vec<Rejected>,
+    /// Evidence that is absent.
+    pub absent: Vec<Absent>,
+    /// What was read.
+    pub sources: Vec<SourceRead>,
+}

@@ -1,0 +1,349 @@
+//! The catalogue itself: what comes with the program is sound, and mistakes in a file are told with
+//! file, line and key.
+
+use std::collections::BTreeSet;
+
+use diagnosis::{Catalogue, builtin_files};
+use proptest::prelude::*;
+
+const SOUND: &str = r#"id = "x"
+title = "A cause"
+what = "It is this. It does that."
+aggravates = []
+effect_of = ["*"]
+refuted_by = ["This."]
+sources = ["A page."]
+
+[[witness]]
+id = "rate"
+kind = "measure"
+measure = "rate(status.Questions)"
+above = 500
+times_baseline = 3
+unit = "per_second"
+necessary = true
+says = "ran {value}, against {baseline}"
+
+[[witness]]
+id = "sessions"
+kind = "processlist"
+class = "select"
+counting = "share"
+above = 0.3
+says = "{value} of the sessions"
+
+[[against]]
+id = "off"
+kind = "fact"
+fact = "variables.x"
+equals = "OFF"
+says = "x is {value}"
+
+[[look_alike]]
+cause = "y"
+external = true
+difference = "It differs."
+
+[remedy]
+now = ["a"]
+durable = ["b"]
+undo = ["c"]
+risk = "d"
+verify = ["e"]
+"#;
+
+fn load(text: &str) -> Result<Catalogue, String> {
+    Catalogue::from_files(&[("x.toml", text)]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_sound_file_loads() {
+    let catalogue = load(SOUND).unwrap();
+    let cause = catalogue.get("x").unwrap();
+    assert_eq!(cause.title, "A cause");
+    assert_eq!(cause.effect_of, ["*"]);
+    assert_eq!(cause.look_alikes.len(), 1);
+    assert!(
+        Catalogue::from_files::<&str, &str>(&[])
+            .unwrap()
+            .causes()
+            .is_empty()
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_file_line_and_key() {
+    for (before, after, expected) in [
+        (
+            r#"title = "A"#,
+            r#"titel = "A"#,
+            "x.toml:2: titel: unknown field `titel`",
+        ),
+        (
+            r#"id = "x""#,
+            r#"id = "z""#,
+            "x.toml:1: id: the file must be called z.toml",
+        ),
+        (
+            r#"id = "x""#,
+            r#"id = "X y""#,
+            "x.toml:1: id: must be lower-case",
+        ),
+        (
+            r#"title = "A cause""#,
+            r#"title = " ""#,
+            "x.toml:2: title: must not be empty",
+        ),
+        (
+            r#"["A page."]"#,
+            "[]",
+            "x.toml:7: sources: must not be empty",
+        ),
+        (
+            r#"["This."]"#,
+            r#"["This.", ""]"#,
+            "x.toml:6: refuted_by: must not be empty",
+        ),
+        (
+            "aggravates = []",
+            r#"aggravates = ["nobody"]"#,
+            "x.toml:4: aggravates: there is no cause 'nobody'",
+        ),
+        (
+            "aggravates = []",
+            r#"aggravates = ["x"]"#,
+            "x.toml:4: aggravates: a cause cannot name itself",
+        ),
+        (
+            "external = true",
+            "",
+            "x.toml:35: cause: there is no cause 'y'",
+        ),
+        (
+            r#"above = 500"#,
+            r#"abov = 500"#,
+            "x.toml:13: abov: unknown field `abov`",
+        ),
+        ("above = 500", r#"above = "500""#, "x.toml:13: "),
+        (
+            "above = 500",
+            "above = nan",
+            "x.toml:13: above: must be a number",
+        ),
+        (
+            "above = 500",
+            "below = 500",
+            "x.toml:13: below: cannot stand beside above or times_baseline",
+        ),
+        (r#"kind = "measure""#, r#"kind = "mesure""#, "x.toml:11: "),
+        (
+            "rate(status.Questions)",
+            "rate(status.Questions) +* 2",
+            "x.toml:12: measure: column 25: a number, a function or '(' expected, found '*'",
+        ),
+        (
+            "rate(status.Questions)",
+            "1 + 1",
+            "x.toml:12: measure: measures nothing",
+        ),
+        (
+            "above = 500",
+            "above = 500\nonly_if = [\n  \"rate(a.b) > 1\",\n  \"rate(a.b)\",\n]",
+            "x.toml:16: only_if: column 10: one of >= <= > < expected",
+        ),
+        (
+            "above = 500",
+            "above = 500\neach = true",
+            "x.toml:12: measure: each = true needs",
+        ),
+        (
+            r#"unit = "per_second""#,
+            "",
+            "x.toml:9: unit: is missing for this kind",
+        ),
+        (
+            "{value}, against",
+            "{valeu}, against",
+            "x.toml:17: says: '{valeu}' is not a place",
+        ),
+        (
+            "against {baseline}",
+            "{times}",
+            "x.toml:17: says: {times} is unknown when",
+        ),
+        (
+            "against {baseline}",
+            "on {each}",
+            "x.toml:17: says: {each} needs each = true",
+        ),
+        (
+            "against {baseline}",
+            "it was so.",
+            "x.toml:17: says: must be a clause",
+        ),
+        (
+            "times_baseline = 3",
+            "times_baseline = 3\nbaseline_optional = true",
+            "x.toml:18: says: {baseline} and {times} may be unknown here",
+        ),
+        (
+            "above = 0.3",
+            "above = 0.3\nbaseline_optional = true",
+            "x.toml:25: baseline_optional: needs times_baseline beside it",
+        ),
+        (
+            "necessary = true",
+            "necessary = true\none_of = \"g\"",
+            "x.toml:17: one_of: cannot stand beside necessary",
+        ),
+        (
+            "necessary = true",
+            "refutes = true",
+            "x.toml:16: refutes: belongs to [[against]] only",
+        ),
+        (
+            r#"equals = "OFF""#,
+            "equals = \"OFF\"\nconclusive = true",
+            "x.toml:32: conclusive: belongs to [[witness]] only",
+        ),
+        (
+            r#"class = "select""#,
+            "",
+            "x.toml:19: witness: needs exactly one of class",
+        ),
+        (
+            r#"class = "select""#,
+            "class = \"select\"\nstate = \"a\"",
+            "x.toml:19: witness: needs exactly one of class",
+        ),
+        (
+            r#"class = "select""#,
+            r#"state = "(""#,
+            "x.toml:22: state: not a regular expression",
+        ),
+        (
+            r#"class = "select""#,
+            "class = \"select\"\nmeasure = \"1\"",
+            "x.toml:23: measure: does not belong to this kind",
+        ),
+        (
+            r#"counting = "share""#,
+            "",
+            "x.toml:19: counting: is missing for this kind",
+        ),
+        (
+            r#"equals = "OFF""#,
+            "",
+            "x.toml:30: fact: needs exactly one of equals",
+        ),
+        (
+            r#"id = "sessions""#,
+            r#"id = "rate""#,
+            "x.toml:20: id: is there twice",
+        ),
+        (r#"undo = ["c"]"#, "undo = []", "undo: must not be empty"),
+        (r#"risk = "d""#, r#"risk = """#, "risk: must not be empty"),
+        ("[remedy]", "[remedy", "x.toml:39: unclosed table"),
+    ] {
+        assert!(SOUND.contains(before), "{before}");
+        let error = load(&SOUND.replacen(before, after, 1))
+            .err()
+            .unwrap_or_else(|| panic!("no error for {after}"));
+        assert!(
+            error.contains(expected),
+            "{after}\n  got {error}\n  not {expected}"
+        );
+    }
+}
+
+#[test]
+fn two_files_cannot_be_the_same_cause() {
+    let error = Catalogue::from_files(&[("x.toml", SOUND), ("user/x.toml", SOUND)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "user/x.toml:1: id: 'x' is the id of another file too"
+    );
+}
+
+#[test]
+fn a_file_of_the_user_joins_the_built_in_ones() {
+    let mut files: Vec<(&str, &str)> = builtin_files().to_vec();
+    let own = SOUND.replace(r#"["*"]"#, r#"["slow-fsync"]"#);
+    files.push(("x.toml", &own));
+    let catalogue = Catalogue::from_files(&files).unwrap();
+    assert_eq!(catalogue.causes().len(), builtin_files().len() + 1);
+}
+
+#[test]
+fn the_example_of_the_documentation_loads() {
+    let page = include_str!("../../../docs/causes.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let name = "show-warnings-flood.toml";
+    let mut files: Vec<(&str, &str)> = builtin_files()
+        .iter()
+        .filter(|(file, _)| *file != name)
+        .copied()
+        .collect();
+    files.push((name, example));
+    Catalogue::from_files(&files).unwrap();
+}
+
+#[test]
+fn the_built_in_catalogue_is_whole() {
+    let catalogue = Catalogue::builtin();
+    let ids: BTreeSet<&str> = catalogue
+        .causes()
+        .iter()
+        .map(|cause| cause.id.as_str())
+        .collect();
+    for id in [
+        "compressed-protocol",
+        "connection-storm",
+        "max-connections",
+        "row-lock-pileup",
+        "show-warnings-flood",
+        "slow-fsync",
+        "small-bufpool",
+        "thp-compaction",
+    ] {
+        assert!(ids.contains(id), "{id}");
+    }
+    for cause in catalogue.causes() {
+        let id = &cause.id;
+        assert!(!cause.look_alikes.is_empty(), "{id} has no look-alike");
+        for alike in &cause.look_alikes {
+            assert!(!alike.difference.is_empty());
+        }
+        assert!(
+            cause.independent_sources().len() >= 2,
+            "{id} cannot be more than possible"
+        );
+        assert!(
+            !cause.sources.is_empty() && !cause.refuted_by.is_empty(),
+            "{id}"
+        );
+        assert_eq!(
+            cause.what.matches(". ").count() + 1,
+            2,
+            "{id}: what is two sentences"
+        );
+        let remedy = &cause.remedy;
+        for list in [&remedy.now, &remedy.durable, &remedy.undo, &remedy.verify] {
+            assert!(!list.is_empty(), "{id}");
+        }
+        assert!(!remedy.risk.is_empty(), "{id}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_file_never_panics(at in 0usize..SOUND.len(), length in 0usize..40, text in ".{0,12}") {
+        let mut damaged = SOUND.to_owned();
+        let end = (at + length).min(damaged.len());
+        damaged.replace_range(at..end, &text);
+        if let Err(error) = Catalogue::from_files(&[("x.toml", &damaged)]) {
+            prop_assert!(error.line >= 1 && error.line <= damaged.lines().count() + 1);
+        }
+    }
+}

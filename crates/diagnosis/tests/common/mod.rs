@@ -1,0 +1,506 @@
+//! Builds incidents from what a server did before and during a stall.
+#![allow(
+    dead_code,
+    reason = "each test file is a crate of its own and uses a part"
+)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy does not see that all of this is test code"
+)]
+
+use std::collections::BTreeMap;
+
+use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
+use model::{
+    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, Server, Stall, Text,
+    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+};
+
+/// Sources that are read every ten seconds; all others every second.
+const SLOW: [&str; 2] = ["innodb", "sessions"];
+
+#[derive(Clone, Copy)]
+struct Signal {
+    kind: Kind,
+    before: f64,
+    during: f64,
+}
+
+/// Busy sessions at a time: statement class, state, user, how many.
+pub type Busy = (&'static str, &'static str, &'static str, u64);
+
+/// What happened.
+#[derive(Clone)]
+pub struct Story {
+    pub onset_s: u64,
+    pub end_s: Option<u64>,
+    pub to_s: u64,
+    signals: BTreeMap<String, Signal>,
+    facts: BTreeMap<String, String>,
+    busy_before: Vec<Busy>,
+    busy_during: Vec<Busy>,
+    absent: Vec<Absent>,
+    processlists: bool,
+    silent: Vec<&'static str>,
+}
+
+impl Story {
+    /// A server with ordinary traffic; what happens from second 60 to 75 is ordinary, too.
+    pub fn healthy() -> Self {
+        let mut story = Self {
+            onset_s: 60,
+            end_s: Some(75),
+            to_s: 90,
+            signals: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            busy_before: vec![
+                ("select", "Sending data", "app", 3),
+                ("commit", "Commit", "app", 1),
+            ],
+            busy_during: vec![
+                ("select", "Sending data", "app", 3),
+                ("commit", "Commit", "app", 1),
+            ],
+            absent: Vec::new(),
+            processlists: true,
+            silent: Vec::new(),
+        };
+        for (name, rate) in [
+            ("status.Questions", 4_000.0),
+            ("status.Com_show_warnings", 10.0),
+            ("status.Bytes_sent", 4_000_000.0),
+            ("status.Sort_scan", 20.0),
+            ("status.Sort_range", 20.0),
+            ("status.Select_full_join", 1.0),
+            ("status.Connections", 20.0),
+            ("status.Threads_created", 0.1),
+            ("status.Connection_errors_max_connections", 0.0),
+            ("status.Innodb_buffer_pool_reads", 20.0),
+            ("status.Innodb_buffer_pool_read_requests", 400_000.0),
+            ("status.Innodb_buffer_pool_wait_free", 0.0),
+            ("status.Innodb_data_fsyncs", 300.0),
+            ("process.user_ticks", 60.0),
+            ("process.system_ticks", 20.0),
+            ("process.minor_faults", 200.0),
+            ("vmstat.compact_stall", 0.0),
+            ("vmstat.compact_migrate_scanned", 100.0),
+            ("vmstat.compact_free_scanned", 100.0),
+            ("vmstat.thp_fault_fallback", 0.0),
+            ("vmstat.pswpin", 0.0),
+            ("vmstat.pswpout", 0.0),
+            ("psi.memory.some_us", 0.0),
+            ("psi.io.some_us", 20_000.0),
+            ("psi.io.full_us", 5_000.0),
+            ("disk.sda.reads", 30.0),
+            ("disk.sda.writes", 300.0),
+            ("disk.sda.write_ms", 300.0),
+            ("disk.sda.busy_ms", 150.0),
+            ("disk.sda.flushes", 100.0),
+            ("disk.sda.flush_ms", 200.0),
+            ("net.listen_overflows", 0.0),
+        ] {
+            story = story.rate(name, rate, rate);
+        }
+        for (name, level) in [
+            ("status.Threads_running", 4.0),
+            ("status.Threads_connected", 60.0),
+            ("status.Innodb_data_pending_fsyncs", 0.3),
+            ("status.Innodb_row_lock_current_waits", 0.0),
+            ("status.Innodb_buffer_pool_pages_free", 100.0),
+            ("status.Innodb_buffer_pool_pages_total", 8_192.0),
+            ("status.Innodb_checkpoint_age", 30_000_000.0),
+            ("status.Innodb_checkpoint_max_age", 80_000_000.0),
+            ("cpu.system_share", 0.1),
+            ("cpu.busy_share", 0.35),
+            ("cpu.iowait_share", 0.02),
+            ("buddyinfo.order_9_free_blocks", 400.0),
+            ("buddyinfo.order_10_free_blocks", 200.0),
+            ("disk.sda.in_flight", 1.0),
+            ("accept_queue.tcp.length", 0.0),
+            ("accept_queue.tcp.limit", 128.0),
+            ("accept_queue.unix.length", 0.0),
+            ("accept_queue.unix.limit", 128.0),
+            ("threads.uninterruptible", 0.2),
+            ("processlist.sessions", 60.0),
+            ("probe.connect_us", 900.0),
+            ("probe.connect_outcome", 0.0),
+            ("probe.query_us", 300.0),
+            ("probe.query_outcome", 0.0),
+            ("innodb.lock_wait_transactions", 0.0),
+            ("innodb.lock_wait_seconds_max", 0.0),
+            ("innodb.active_seconds_max", 0.0),
+            ("innodb.pending_log_flushes", 0.0),
+            ("sessions.compressed", 0.0),
+            ("sessions.counted", 60.0),
+        ] {
+            story = story.level(name, level, level);
+        }
+        for (name, value) in [
+            ("variables.max_connections", "151"),
+            ("variables.have_compress", "YES"),
+            (
+                "variables.protocol_compression_algorithms",
+                "zlib,zstd,uncompressed",
+            ),
+            ("variables.innodb_buffer_pool_size", "134217728"),
+            ("host.memory_bytes", "8589934592"),
+            ("thp.enabled", "always"),
+            ("thp.server", "1"),
+        ] {
+            story = story.fact(name, value);
+        }
+        story
+    }
+
+    /// A counter, by its growth a second before and during the stall.
+    pub fn rate(self, name: &str, before: f64, during: f64) -> Self {
+        self.signal(name, Kind::Counter, before, during)
+    }
+
+    /// A level before and during the stall.
+    pub fn level(self, name: &str, before: f64, during: f64) -> Self {
+        self.signal(name, Kind::Gauge, before, during)
+    }
+
+    fn signal(mut self, name: &str, kind: Kind, before: f64, during: f64) -> Self {
+        let signal = Signal {
+            kind,
+            before,
+            during,
+        };
+        self.signals.insert(name.to_owned(), signal);
+        self
+    }
+
+    /// A setting.
+    pub fn fact(mut self, name: &str, value: &str) -> Self {
+        self.facts.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The busy sessions of the stall.
+    pub fn busy(mut self, during: &[Busy]) -> Self {
+        self.busy_during = during.to_vec();
+        self
+    }
+
+    /// The busy sessions before the stall.
+    pub fn busy_before(mut self, before: &[Busy]) -> Self {
+        self.busy_before = before.to_vec();
+        self
+    }
+
+    /// Nothing whose name begins so was recorded.
+    pub fn without(mut self, prefix: &str, reason: Reason) -> Self {
+        let keep = |name: &String| !name.starts_with(prefix);
+        self.signals.retain(|name, _| keep(name));
+        self.facts.retain(|name, _| keep(name));
+        if prefix.starts_with("processlist") {
+            self.processlists = false;
+        }
+        let what = prefix.trim_end_matches('.');
+        self.absent
+            .push(Absent::new(what, reason, format!("{what} was asked for")));
+        self
+    }
+
+    /// This source brought nothing from the third second of the stall until its end: its reading
+    /// hung with the server.
+    pub fn silent(mut self, source: &'static str) -> Self {
+        self.silent.push(source);
+        self
+    }
+
+    fn is_silent(&self, source: &str, second: u64) -> bool {
+        self.silent.contains(&source)
+            && second > self.onset_s + 2
+            && self.end_s.is_none_or(|end| second < end)
+    }
+
+    /// The same everywhere: what was the stall's is the time before's, too.
+    pub fn unchanged(mut self) -> Self {
+        for signal in self.signals.values_mut() {
+            signal.before = signal.during;
+        }
+        self.busy_before = self.busy_during.clone();
+        self
+    }
+
+    fn stalls_at(&self, second: u64) -> bool {
+        second > self.onset_s && self.end_s.is_none_or(|end| second <= end)
+    }
+
+    /// The incident.
+    pub fn build(&self) -> Incident {
+        Incident {
+            id: "3306-20260102T030405".to_owned(),
+            host: "db1".to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            server: Server::default(),
+            clock: Clock::default(),
+            stall: Stall {
+                onset: self.onset_s * 1000,
+                trigger: (self.onset_s + 3) * 1000,
+                end: self.end_s.map(|end| end * 1000),
+                triggers: vec![Trigger {
+                    rule: "query-probe".to_owned(),
+                    says: "SELECT 1 took 3.2 s, the limit is 1 s".to_owned(),
+                }],
+            },
+            window: Window {
+                from: 0,
+                to: self.to_s * 1000,
+            },
+            timeline: self.timeline(),
+            texts: self.texts(),
+            facts: self
+                .facts
+                .iter()
+                .map(|(name, value)| TimedFact {
+                    at: 0,
+                    fact: Fact::new(name.clone(), value.clone()),
+                })
+                .collect(),
+            absent: self
+                .absent
+                .iter()
+                .map(|absent| TimedAbsent {
+                    first: 0,
+                    last: self.to_s * 1000,
+                    count: self.to_s,
+                    absent: absent.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    fn timeline(&self) -> Timeline {
+        let mut timeline = Timeline::default();
+        let mut counters: BTreeMap<&str, f64> = BTreeMap::new();
+        for second in 0..=self.to_s {
+            let mut by_source: BTreeMap<&str, Vec<Reading>> = BTreeMap::new();
+            for (name, signal) in &self.signals {
+                let source = name.split('.').next().unwrap();
+                let now = if self.stalls_at(second) {
+                    signal.during
+                } else {
+                    signal.before
+                };
+                let value = match signal.kind {
+                    Kind::Gauge => now,
+                    Kind::Counter => {
+                        let counter = counters.entry(name).or_insert(1e6);
+                        *counter += now;
+                        *counter
+                    }
+                };
+                let trigger = second == self.onset_s + 3;
+                let skipped = SLOW.contains(&source) && !second.is_multiple_of(10) && !trigger;
+                if skipped || self.is_silent(source, second) {
+                    continue;
+                }
+                let reading = match signal.kind {
+                    Kind::Gauge => Reading::gauge(name.clone(), Unit::Count, value),
+                    Kind::Counter => Reading::counter(name.clone(), Unit::Count, value),
+                };
+                by_source.entry(source).or_default().push(reading);
+            }
+            for (source, readings) in by_source {
+                timeline.push_readings(source, second * 1000, &readings);
+            }
+        }
+        timeline
+    }
+
+    fn texts(&self) -> Vec<TimedText> {
+        if !self.processlists {
+            return Vec::new();
+        }
+        (0..=self.to_s)
+            .map(|second| {
+                let busy = if self.stalls_at(second) {
+                    &self.busy_during
+                } else {
+                    &self.busy_before
+                };
+                let mut list = ProcessList {
+                    sessions: 60,
+                    ..ProcessList::default()
+                };
+                for (class, state, user, count) in busy {
+                    *list.by_class.entry((*class).to_owned()).or_default() += count;
+                    *list.by_state.entry((*state).to_owned()).or_default() += count;
+                    *list.by_user.entry((*user).to_owned()).or_default() += count;
+                    *list.by_command.entry("Query".to_owned()).or_default() += count;
+                }
+                TimedText {
+                    at: second * 1000,
+                    text: Text {
+                        kind: TextKind::Processlist,
+                        body: serde_json::to_string(&list).unwrap(),
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// The verdict of the built-in catalogue.
+    pub fn verdict(&self) -> Verdict {
+        diagnose(&self.build(), Catalogue::builtin())
+    }
+}
+
+/// The ids and levels of all findings, in order.
+pub fn named(verdict: &Verdict) -> Vec<(&str, Level)> {
+    verdict
+        .findings
+        .iter()
+        .chain(&verdict.folded)
+        .map(|finding| (finding.cause.as_str(), finding.level))
+        .collect()
+}
+
+/// The finding of a cause.
+pub fn finding<'v>(verdict: &'v Verdict, cause: &str) -> &'v Finding {
+    verdict
+        .findings
+        .iter()
+        .chain(&verdict.folded)
+        .find(|finding| finding.cause == cause)
+        .unwrap_or_else(|| panic!("{cause} is not among the findings: {}", verdict.sentence))
+}
+
+/// The stalls with known truth.
+pub mod stalls {
+    use super::Story;
+
+    pub fn show_warnings_flood() -> Story {
+        Story::healthy()
+            .rate("status.Com_show_warnings", 10.0, 12_300.0)
+            .rate("status.Questions", 4_000.0, 16_000.0)
+            .rate("status.Bytes_sent", 4_000_000.0, 5_500_000.0)
+            .level("cpu.system_share", 0.1, 0.8)
+            .level("cpu.busy_share", 0.35, 1.0)
+            .rate("process.system_ticks", 20.0, 600.0)
+            .level("status.Threads_running", 4.0, 30.0)
+            .busy(&[
+                ("show warnings", "", "orm", 25),
+                ("select", "Sending data", "app", 5),
+            ])
+    }
+
+    pub fn compressed_show_warnings() -> Story {
+        show_warnings_flood()
+            .rate("status.Bytes_sent", 1_000_000.0, 12_300.0 * 103.0)
+            .rate("process.minor_faults", 200.0, 16_000.0 * 18.0)
+            .level("sessions.compressed", 0.0, 30.0)
+    }
+
+    pub fn thp_compaction() -> Story {
+        Story::healthy()
+            .rate("vmstat.compact_stall", 0.2, 310.0)
+            .rate("vmstat.compact_migrate_scanned", 100.0, 4_000_000.0)
+            .rate("vmstat.thp_fault_fallback", 0.0, 200.0)
+            .level("cpu.system_share", 0.1, 0.83)
+            .level("cpu.busy_share", 0.35, 0.95)
+            .rate("process.system_ticks", 20.0, 700.0)
+            .level("buddyinfo.order_9_free_blocks", 30.0, 3.0)
+            .level("buddyinfo.order_10_free_blocks", 5.0, 0.0)
+            .rate("psi.memory.some_us", 0.0, 600_000.0)
+            .rate("status.Questions", 4_000.0, 300.0)
+            .level("status.Threads_running", 4.0, 40.0)
+            .busy(&[
+                ("select", "Sending data", "app", 30),
+                ("insert", "update", "app", 8),
+            ])
+    }
+
+    pub fn max_connections() -> Story {
+        Story::healthy()
+            .level("probe.connect_outcome", 0.0, 3.0)
+            .rate("status.Connection_errors_max_connections", 0.0, 40.0)
+            .level("status.Threads_connected", 60.0, 151.0)
+            .level("processlist.sessions", 60.0, 149.0)
+    }
+
+    pub fn connection_storm() -> Story {
+        Story::healthy()
+            .rate("status.Connections", 20.0, 900.0)
+            .rate("status.Threads_created", 0.1, 400.0)
+            .level("probe.connect_us", 900.0, 1_300_000.0)
+            .level("accept_queue.tcp.length", 0.0, 120.0)
+            .rate("net.listen_overflows", 0.0, 30.0)
+            .busy(&[
+                ("", "login", "unauthenticated user", 40),
+                ("select", "Sending data", "app", 3),
+            ])
+    }
+
+    pub fn small_bufpool() -> Story {
+        Story::healthy()
+            .rate("status.Innodb_buffer_pool_reads", 900.0, 4_000.0)
+            .rate(
+                "status.Innodb_buffer_pool_read_requests",
+                90_000.0,
+                100_000.0,
+            )
+            .rate("status.Innodb_buffer_pool_wait_free", 0.0, 20.0)
+            .rate("disk.sda.reads", 900.0, 4_000.0)
+            .rate("disk.sda.busy_ms", 400.0, 990.0)
+            .rate("psi.io.some_us", 200_000.0, 900_000.0)
+            .level("cpu.iowait_share", 0.1, 0.5)
+            .rate("status.Questions", 800.0, 900.0)
+            .level("status.Threads_running", 8.0, 60.0)
+            .busy(&[("select", "Sending data", "app", 55)])
+            .busy_before(&[("select", "Sending data", "app", 30)])
+    }
+
+    pub fn slow_fsync() -> Story {
+        Story::healthy()
+            .rate("status.Innodb_data_fsyncs", 300.0, 2.0)
+            .level("status.Innodb_data_pending_fsyncs", 0.3, 1.0)
+            .rate("disk.sda.flushes", 100.0, 2.0)
+            .rate("disk.sda.flush_ms", 200.0, 900.0)
+            .rate("disk.sda.writes", 300.0, 10.0)
+            .rate("disk.sda.write_ms", 300.0, 2_000.0)
+            .rate("psi.io.full_us", 5_000.0, 700_000.0)
+            .level("threads.uninterruptible", 0.2, 4.0)
+            .rate("status.Questions", 4_000.0, 40.0)
+            .level("status.Threads_running", 4.0, 30.0)
+            .level("innodb.pending_log_flushes", 0.0, 1.0)
+            .busy(&[
+                ("commit", "Commit", "app", 24),
+                ("select", "Sending data", "app", 3),
+            ])
+    }
+
+    pub fn row_lock_pileup() -> Story {
+        Story::healthy()
+            .level("status.Innodb_row_lock_current_waits", 0.1, 35.0)
+            .level("innodb.lock_wait_transactions", 0.0, 35.0)
+            .level("innodb.lock_wait_seconds_max", 0.0, 12.0)
+            .level("innodb.active_seconds_max", 1.0, 80.0)
+            .rate("status.Questions", 4_000.0, 60.0)
+            .level("status.Threads_running", 4.0, 37.0)
+            .level("cpu.busy_share", 0.35, 0.04)
+            .busy(&[
+                ("update", "Updating", "app", 35),
+                ("select", "Sending data", "app", 2),
+            ])
+    }
+
+    /// Every stall with the cause that it has.
+    pub fn all() -> Vec<(&'static str, Story)> {
+        vec![
+            ("show-warnings-flood", show_warnings_flood()),
+            ("compressed-protocol", compressed_show_warnings()),
+            ("thp-compaction", thp_compaction()),
+            ("max-connections", max_connections()),
+            ("connection-storm", connection_storm()),
+            ("small-bufpool", small_bufpool()),
+            ("slow-fsync", slow_fsync()),
+            ("row-lock-pileup", row_lock_pileup()),
+        ]
+    }
+}

@@ -1,0 +1,252 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code)."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record beside a server until Ctrl-C; capture and explain every stall.
+    Record(Record),
+    /// Name the cause of a recorded incident.
+    Explain(Explain),
+    /// List recorded incidents.
+    Incidents(Incidents),
+    /// Try every source once: what can be recorded here, and what cannot and why.
+    Check(Check),
+    /// The table of sources: what is read, how often, what it costs and needs.
+    Sources(Json),
+    /// Throw-away servers and loads: the demonstration and the benchmark.
+    #[command(subcommand)]
+    Lab(Lab),
+    /// Completions for a shell: freezeframe completions bash > /etc/bash_completion.d/freezeframe
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// Which server, and who we are to it.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct ServerArgs {
+    /// The server that listens on this unix socket
+    #[arg(long, value_name = "PATH", conflicts_with = "pid")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The server that listens on this TCP port
+    #[arg(long, value_name = "N", conflicts_with = "pid")]
+    pub(crate) port: Option<u16>,
+    /// The server with this process id
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// User name; else of ~/.my.cnf, else the system user
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// File whose first line is the password; else that of ~/.my.cnf, else $MYSQL_PWD
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Option file to read instead of ~/.my.cnf
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe record                                    every server on this host
+  freezeframe record --socket /run/mysqld/mysqld.sock   this one
+  freezeframe record --trigger 'Threads_running > 200 for 3s' \\
+                     --trigger 'rate(vmstat.compact_stall) > 50'")]
+pub(crate) struct Record {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Where incidents and the history go [default: /var/lib/freezeframe, or ~/.local/state/freezeframe]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// A trigger of your own; may be given several times
+    #[arg(long = "trigger", value_name = "EXPRESSION")]
+    pub(crate) triggers: Vec<String>,
+    /// What an incident keeps of the time before its onset
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) before: Option<Duration>,
+    /// What an incident keeps of the time after its end
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) after: Option<Duration>,
+    /// Stop after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub(crate) for_time: Option<Duration>,
+    /// Keep no history on disk
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    /// Write no HTML report beside the incident
+    #[arg(long)]
+    pub(crate) no_html: bool,
+    /// One JSON object a line instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe explain 3306-20261120T233015.123Z.frame
+  freezeframe explain x.frame --json | jq '.findings[].cause'
+  freezeframe explain x.frame --html report.html")]
+pub(crate) struct Explain {
+    /// The incident
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// JSON, as docs/json.md describes it
+    #[arg(long, conflicts_with = "html")]
+    pub(crate) json: bool,
+    /// Write one self-contained page; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Exit with 3 when no cause is at least likely
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Incidents {
+    /// Where they are [default: as for record]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// A whole stall on a private server: recorded, noticed, named.
+    Demo {
+        /// Where the incident and the report go
+        #[arg(long, value_name = "DIR", default_value = "demo")]
+        dir: PathBuf,
+    },
+    /// What the recorder costs, measured beside a busy private server.
+    Bench {
+        /// Length of each measured stretch
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+        stretch: Duration,
+    },
+    /// Load for a server: N clients, a mix of statements, bounded in time.
+    Load(Load),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  freezeframe lab load --socket /tmp/s.sock --clients 30 --mix show-warnings --compress --for 10s")]
+pub(crate) struct Load {
+    /// The server's unix socket
+    #[arg(long, value_name = "PATH", required_unless_present = "port")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The server's TCP port on 127.0.0.1
+    #[arg(long, value_name = "N", conflicts_with = "socket")]
+    pub(crate) port: Option<u16>,
+    /// User name
+    #[arg(long, short, value_name = "NAME", default_value = "root")]
+    pub(crate) user: String,
+    /// File whose first line is the password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Clients, each with a connection of its own
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) clients: usize,
+    /// Statements: ordinary or show-warnings
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "ordinary",
+        conflicts_with = "statement"
+    )]
+    pub(crate) mix: String,
+    /// A statement of your own; may be given several times
+    #[arg(long, value_name = "SQL")]
+    pub(crate) statement: Vec<String>,
+    /// Statements a second of all clients together; else as fast as it goes
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<f64>,
+    /// Speak the compressed protocol
+    #[arg(long)]
+    pub(crate) compress: bool,
+    /// How long
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub(crate) for_time: Duration,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A time such as 90s, 500ms, 5m, 2h; a plain number is seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(format!("unknown unit '{unit}'; use ms, s, m, h or d")),
+    };
+    let seconds = number
+        .parse::<f64>()
+        .map_err(|_| "a time such as 90s, 5m or 2h expected".to_owned())?
+        * factor;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        assert!(duration("7x").is_err() && duration("s").is_err() && duration("1e9h").is_err());
+    }
+}

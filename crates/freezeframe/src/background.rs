@@ -1,0 +1,65 @@
+//! Loads and programs that run beside something else.
+
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use lab::{Load, LoadResult, Login, Mix};
+
+/// A load of a mix; ended by whoever started it, the bound is for the case that they cannot.
+pub(crate) fn load(
+    login: Login,
+    mix: &Mix,
+    clients: usize,
+    rate_per_second: Option<f64>,
+    compression: bool,
+) -> Load {
+    Load {
+        login,
+        clients,
+        rate_per_second,
+        compression,
+        statements: mix.statements(),
+        duration: Duration::from_secs(150),
+        timeout: Duration::from_secs(10),
+    }
+}
+
+/// A load on a thread of its own.
+pub(crate) struct Background {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<LoadResult, lab::Error>>,
+}
+
+impl Background {
+    pub(crate) fn start(load: Load) -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("lab-load".to_owned())
+            .spawn(move || lab::run(&load, &stopped))?;
+        Ok(Self { stop, thread })
+    }
+
+    pub(crate) fn end(self) -> Result<LoadResult> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.thread.join() {
+            Ok(result) => Ok(result?),
+            Err(_) => bail!("the load generator failed"),
+        }
+    }
+}
+
+/// SIGTERM.
+pub(crate) fn terminate(child: &Child) {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(pid) = pid {
+        // It may have ended by itself meanwhile.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+}

@@ -1,0 +1,399 @@
+//! What the recorder costs and how fast it is, beside the tool that people have today: pt-stalk.
+//! All of it in one run on one machine; the ratios are what counts.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lab::{Load, PrivateServer};
+use serde_json::Value;
+
+use crate::background::{Background, load, terminate};
+use crate::output;
+
+/// Rounds of the comparison of throughput; each runs alone, beside freezeframe, beside pt-stalk.
+const ROUNDS: usize = 8;
+const ROUND: Duration = Duration::from_secs(6);
+
+/// What a watcher may do before it is measured: start, first readings.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// Floods whose detection is timed, and how long each lasts.
+const FLOODS: usize = 3;
+const FLOOD: Duration = Duration::from_secs(15);
+
+const FLOOD_CLIENTS: usize = 30;
+
+/// Nothing that we start outlives this, whatever becomes of us.
+const WATCHER_BOUND: &str = "900s";
+
+pub(crate) fn run(stretch: Duration) -> Result<ExitCode> {
+    let server = PrivateServer::start(&lab::Options::default())?;
+    lab::mix("ordinary")
+        .context("the mix 'ordinary' is gone")?
+        .prepare(&server.login())?;
+    let bench = Bench { server, stretch };
+    bench.cost()?;
+    bench.throughput()?;
+    bench.detection()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Bench {
+    server: PrivateServer,
+    stretch: Duration,
+}
+
+impl Bench {
+    /// CPU, memory and history of the recorder beside a busy server.
+    fn cost(&self) -> Result<()> {
+        heading(&format!(
+            "beside a busy server, {} s",
+            self.stretch.as_secs()
+        ))?;
+        let busy = Background::start(self.ordinary(None))?;
+        let dir = self.dir("cost")?;
+        let mut freezeframe = Watcher::freezeframe(&self.server, &dir)?;
+        let pt_stalk = Watcher::pt_stalk(&self.server, &self.dir("pt-stalk")?)?;
+        std::thread::sleep(SETTLE);
+        let history = || store::history_bytes(&dir.join(format!("history-{}.db", self.label())));
+        let (ours, theirs) = (
+            freezeframe.cpu_seconds()?,
+            pt_stalk.as_ref().map(Watcher::cpu_seconds),
+        );
+        let (begin, bytes) = (Instant::now(), history()?);
+        let mut resident: u64 = 0;
+        while begin.elapsed() < self.stretch {
+            std::thread::sleep(Duration::from_millis(500));
+            resident = resident.max(freezeframe.resident_bytes()?);
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        let share = (freezeframe.cpu_seconds()? - ours) / seconds;
+        let grown = history()?.saturating_sub(bytes) as f64 / seconds * 60.0 / 1024.0;
+        line(
+            "CPU, share of one core",
+            &format!("{:.2} %", share * 100.0),
+            "<= 1 %",
+        )?;
+        if let (Some(pt_stalk), Some(Ok(before))) = (&pt_stalk, theirs) {
+            let theirs = (pt_stalk.cpu_seconds()? - before) / seconds;
+            line(
+                "  the same, pt-stalk waiting for its trigger",
+                &format!("{:.2} %", theirs * 100.0),
+                "",
+            )?;
+            line(
+                "  ratio freezeframe / pt-stalk",
+                &format!("{:.2}", share / theirs),
+                "",
+            )?;
+        }
+        line(
+            "resident memory, largest",
+            &format!("{:.1} MiB", resident as f64 / 1048576.0),
+            "<= 64 MiB",
+        )?;
+        line("history", &format!("{grown:.1} KiB a minute"), "<= 60 KiB")?;
+        let load = busy.end()?;
+        line(
+            "the server meanwhile",
+            &format!("{:.0} statements/s", load.per_second),
+            "",
+        )?;
+        freezeframe.stop()
+    }
+
+    /// The server's throughput alone and beside each watcher, in turns.
+    fn throughput(&self) -> Result<()> {
+        heading(&format!(
+            "throughput of the server, {ROUNDS} rounds of {} s each",
+            ROUND.as_secs()
+        ))?;
+        let mut ours = Vec::new();
+        let mut theirs = Vec::new();
+        let mut noise = Vec::new();
+        for round in 0..ROUNDS {
+            let alone = self.measured(None)?;
+            let dir = self.dir(&format!("round-{round}"))?;
+            let freezeframe = Watcher::freezeframe(&self.server, &dir)?;
+            ours.push(self.measured(Some(freezeframe))? / alone);
+            if let Some(pt_stalk) = Watcher::pt_stalk(&self.server, &dir)? {
+                theirs.push(self.measured(Some(pt_stalk))? / alone);
+            }
+            noise.push(self.measured(None)? / alone);
+        }
+        line(
+            "ratio beside freezeframe / alone",
+            &mean_and_error(&ours),
+            "> 0.99",
+        )?;
+        if !theirs.is_empty() {
+            line(
+                "ratio beside pt-stalk / alone",
+                &mean_and_error(&theirs),
+                "",
+            )?;
+        }
+        line(
+            "ratio alone / alone (the noise)",
+            &mean_and_error(&noise),
+            "1",
+        )
+    }
+
+    /// Statements a second while a watcher runs.
+    fn measured(&self, watcher: Option<Watcher>) -> Result<f64> {
+        std::thread::sleep(SETTLE);
+        let load = Load {
+            duration: ROUND,
+            ..self.ordinary(None)
+        };
+        let result = lab::run(&load, &std::sync::atomic::AtomicBool::new(false))?;
+        if let Some(watcher) = watcher {
+            watcher.stop()?;
+        }
+        Ok(result.per_second)
+    }
+
+    /// From the start of a flood to the trigger.
+    fn detection(&self) -> Result<()> {
+        heading(&format!(
+            "from the start of a flood of SHOW WARNINGS to the trigger, {FLOODS} floods"
+        ))?;
+        let usual = Background::start(self.ordinary(Some(300.0)))?;
+        let mut ours = Vec::new();
+        for number in 0..FLOODS {
+            let dir = self.dir(&format!("flood-{number}"))?;
+            let freezeframe = Watcher::freezeframe(&self.server, &dir)?;
+            let pt_stalk = Watcher::pt_stalk(&self.server, &dir)?;
+            std::thread::sleep(Duration::from_secs(15));
+            let _ = freezeframe.events();
+            let flood_began = kernel::clock::wall_ms();
+            let mix = lab::mix("show-warnings").context("the mix 'show-warnings' is gone")?;
+            let flood = Background::start(Load {
+                duration: FLOOD,
+                ..load(self.server.tcp_login(), mix, FLOOD_CLIENTS, None, true)
+            })?;
+            std::thread::sleep(FLOOD);
+            flood.end()?;
+            let event = freezeframe
+                .events()
+                .into_iter()
+                .find(|event| event["event"] == "triggered");
+            match event {
+                Some(event) => {
+                    let time = |key: &str| -> Result<i64> {
+                        let moment: jiff::Timestamp = event[key].as_str().unwrap_or("").parse()?;
+                        Ok(moment.as_millisecond())
+                    };
+                    let (onset, trigger) = (time("onset")?, time("trigger")?);
+                    ours.push((trigger - flood_began) as f64 / 1000.0);
+                    line(
+                        "flood to trigger",
+                        &format!(
+                            "{:.2} s ({})",
+                            (trigger - flood_began) as f64 / 1000.0,
+                            event["rule"]
+                        ),
+                        "",
+                    )?;
+                    line(
+                        "  of this after the first sign",
+                        &format!("{:.2} s", (trigger - onset) as f64 / 1000.0),
+                        "<= 2 s",
+                    )?;
+                }
+                None => line(
+                    "flood to trigger",
+                    "not noticed",
+                    "<= 2 s after the first sign",
+                )?,
+            }
+            if let Some(pt_stalk) = pt_stalk {
+                let log = std::fs::read_to_string(dir.join("pt-stalk.log")).unwrap_or_default();
+                let collected = log.contains("Collect 1 triggered");
+                let text = if collected {
+                    "triggered, see its log"
+                } else {
+                    "not noticed in 15 s"
+                };
+                line("  pt-stalk, Threads_running > 25, 5 cycles", text, "")?;
+                pt_stalk.stop()?;
+            }
+            freezeframe.stop()?;
+        }
+        usual.end()?;
+        if ours.is_empty() {
+            bail!("no flood was noticed");
+        }
+        Ok(())
+    }
+
+    fn ordinary(&self, rate: Option<f64>) -> Load {
+        let mix = &lab::MIXES[0];
+        Load {
+            duration: Duration::from_secs(600),
+            ..load(self.server.login(), mix, 4, rate, false)
+        }
+    }
+
+    fn dir(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.server.directory().join(name);
+        std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        Ok(dir)
+    }
+
+    fn label(&self) -> String {
+        let word: String = self
+            .server
+            .socket()
+            .to_string_lossy()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect();
+        word.trim_matches('-').to_owned()
+    }
+}
+
+/// A program that watches the server. Ended when it is dropped.
+struct Watcher {
+    child: Child,
+    events: Option<Receiver<Value>>,
+}
+
+impl Watcher {
+    fn freezeframe(server: &PrivateServer, dir: &Path) -> Result<Self> {
+        let option_file = server.directory().join("client.cnf");
+        std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([
+                "record",
+                "--json",
+                "--user",
+                "root",
+                "--no-html",
+                "--for",
+                WATCHER_BOUND,
+            ])
+            .arg("--defaults-file")
+            .arg(&option_file)
+            .arg("--socket")
+            .arg(server.socket())
+            .arg("--dir")
+            .arg(dir)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdout = child.stdout.take().context("the recorder has no output")?;
+        let (sender, events) = channel();
+        std::thread::Builder::new().spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Ok(event) = serde_json::from_str(&line)
+                    && sender.send(event).is_err()
+                {
+                    break;
+                }
+            }
+        })?;
+        Ok(Self {
+            child,
+            events: Some(events),
+        })
+    }
+
+    /// pt-stalk with its defaults, waiting for Threads_running; `None` when it is not installed.
+    fn pt_stalk(server: &PrivateServer, dir: &Path) -> Result<Option<Self>> {
+        let path = |name: &str| dir.join(name);
+        let child = Command::new("pt-stalk")
+            .arg("--dest")
+            .arg(dir)
+            .arg("--log")
+            .arg(path("pt-stalk.log"))
+            .arg("--pid")
+            .arg(path("pt-stalk.pid"))
+            .args(["--run-time", "5", "--", "--no-defaults", "--user=root"])
+            .arg(format!("--socket={}", server.socket().display()))
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(path("pt-stalk.log"))?)
+            .stderr(Stdio::null())
+            .spawn();
+        match child {
+            Ok(child) => Ok(Some(Self {
+                child,
+                events: None,
+            })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn events(&self) -> Vec<Value> {
+        self.events
+            .as_ref()
+            .map_or_else(Vec::new, |events| events.try_iter().collect())
+    }
+
+    /// CPU time of the program and of its children that have ended (proc_pid_stat(5), fields 14
+    /// to 17).
+    fn cpu_seconds(&self) -> Result<f64> {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = std::fs::read_to_string(&path).with_context(|| path.clone())?;
+        let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let ticks: u64 = fields
+            .split_whitespace()
+            .skip(11)
+            .take(4)
+            .filter_map(|field| field.parse::<u64>().ok())
+            .sum();
+        Ok(ticks as f64 / kernel::clock::hertz() as f64)
+    }
+
+    fn resident_bytes(&mut self) -> Result<u64> {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = kernel::procfs::task_status::read(Path::new(&path))?;
+        Ok(status.vm_rss_kib.unwrap_or(0) * 1024)
+    }
+
+    fn stop(mut self) -> Result<()> {
+        terminate(&self.child);
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            terminate(&self.child);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Mean and standard error.
+fn mean_and_error(values: &[f64]) -> String {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (count - 1.0);
+    format!("{mean:.3} ± {:.3}", (variance / count).sqrt())
+}
+
+fn heading(text: &str) -> Result<()> {
+    output::print(&format!("\n{text}"))
+}
+
+fn line(what: &str, value: &str, target: &str) -> Result<()> {
+    let target = if target.is_empty() {
+        String::new()
+    } else {
+        format!("  (target {target})")
+    };
+    output::print(&format!("  {what:<46} {value}{target}"))
+}

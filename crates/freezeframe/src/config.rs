@@ -1,0 +1,194 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use detect::UserTrigger;
+use recorder::RecorderConfig;
+use serde::Deserialize;
+use store::HistoryLimits;
+
+const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
+
+/// The configuration file. Everything has a default; what is unknown is an error.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// Where incidents and the history go.
+    pub(crate) dir: Option<PathBuf>,
+    pub(crate) server: ServerConfig,
+    pub(crate) incident: IncidentConfig,
+    pub(crate) history: HistoryConfig,
+    pub(crate) detect: DetectConfig,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ServerConfig {
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) port: Option<u16>,
+    pub(crate) user: Option<String>,
+    pub(crate) password_file: Option<PathBuf>,
+    pub(crate) defaults_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct IncidentConfig {
+    pub(crate) before_seconds: Option<u64>,
+    pub(crate) after_seconds: Option<u64>,
+    pub(crate) max_seconds: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HistoryConfig {
+    pub(crate) keep: Option<bool>,
+    pub(crate) hours: Option<u64>,
+    pub(crate) mebibytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct DetectConfig {
+    pub(crate) probe_limit_ms: Option<u64>,
+    pub(crate) system_share_min: Option<f64>,
+    pub(crate) system_times_baseline: Option<f64>,
+    pub(crate) cool_down_seconds: Option<u64>,
+    pub(crate) incidents_per_hour: Option<usize>,
+    pub(crate) triggers: Vec<String>,
+}
+
+impl Config {
+    /// Reads the file that was named, or the default one when it is there.
+    pub(crate) fn load(named: Option<&Path>) -> Result<Self> {
+        let path = match named {
+            Some(path) => path,
+            None if Path::new(DEFAULT_PATH).exists() => Path::new(DEFAULT_PATH),
+            None => return Ok(Self::default()),
+        };
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        match toml::from_str(&text) {
+            Ok(config) => Ok(config),
+            Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
+        }
+    }
+
+    /// What the recorder is told: the defaults, changed by the file.
+    pub(crate) fn recorder(&self, dir: PathBuf) -> Result<RecorderConfig> {
+        let mut config = RecorderConfig::in_dir(dir);
+        let set = |target: &mut u64, seconds: Option<u64>| {
+            if let Some(seconds) = seconds {
+                *target = seconds.saturating_mul(1000);
+            }
+        };
+        set(&mut config.before_ms, self.incident.before_seconds);
+        set(&mut config.after_ms, self.incident.after_seconds);
+        set(&mut config.incident_max_ms, self.incident.max_seconds);
+        let limits = HistoryLimits::default();
+        config.history = self.history.keep.unwrap_or(true).then(|| HistoryLimits {
+            age: match self.history.hours {
+                Some(hours) => Duration::from_secs(hours.saturating_mul(3600)),
+                None => limits.age,
+            },
+            bytes: match self.history.mebibytes {
+                Some(mebibytes) => mebibytes.saturating_mul(1 << 20),
+                None => limits.bytes,
+            },
+        });
+        let detect = &mut config.detect;
+        detect.probe_limit_ms = self.detect.probe_limit_ms.unwrap_or(detect.probe_limit_ms);
+        detect.system_share_min = self
+            .detect
+            .system_share_min
+            .unwrap_or(detect.system_share_min);
+        detect.system_times_baseline = self
+            .detect
+            .system_times_baseline
+            .unwrap_or(detect.system_times_baseline);
+        let hysteresis = &mut detect.hysteresis;
+        set(&mut hysteresis.cool_down_ms, self.detect.cool_down_seconds);
+        hysteresis.per_hour = self
+            .detect
+            .incidents_per_hour
+            .unwrap_or(hysteresis.per_hour);
+        for trigger in &self.detect.triggers {
+            detect.user.push(UserTrigger::parse(trigger)?);
+        }
+        Ok(config)
+    }
+}
+
+/// Line and message of a mistake, in one line; the message of an unknown key names it.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| {
+        text.get(..span.start)
+            .map_or(1, |before| before.matches('\n').count() + 1)
+    });
+    let message = error.message().trim().replace('\n', " ");
+    let key = text
+        .lines()
+        .nth(line - 1)
+        .and_then(|line| line.split_once('='));
+    match key {
+        Some((key, _)) if !message.contains(key.trim()) => {
+            format!("{line}: {}: {message}", key.trim())
+        }
+        _ => format!("{line}: {message}"),
+    }
+}
+
+/// Where recordings go when nobody said.
+pub(crate) fn default_dir() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/var/lib/freezeframe");
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    state
+        .or_else(home)
+        .unwrap_or_else(std::env::temp_dir)
+        .join("freezeframe")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(text: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f.toml");
+        std::fs::write(&path, text).unwrap();
+        let error = Config::load(Some(&path)).unwrap_err();
+        format!("{error:#}").replace(&format!("{}/", dir.path().display()), "")
+    }
+
+    #[test]
+    fn mistakes_are_told_with_line_and_key() {
+        let error = error_of("dir = \"/x\"\n[history]\nhours = \"many\"\n");
+        assert!(
+            error.starts_with("f.toml:3: hours: invalid type"),
+            "{error}"
+        );
+        let error = error_of("[detect]\nprobe_limit = 3\n");
+        assert!(
+            error.starts_with("f.toml:2: unknown field `probe_limit`"),
+            "{error}"
+        );
+        let error = error_of("[detect\n");
+        assert!(error.starts_with("f.toml:1: "), "{error}");
+        assert!(!error.contains('\n'));
+    }
+
+    #[test]
+    fn the_file_changes_the_defaults() {
+        let text = "[incident]\nafter_seconds = 5\n[history]\nmebibytes = 8\n\
+                    [detect]\ntriggers = ['Threads_running > 9']\n";
+        let config: Config = toml::from_str(text).unwrap();
+        let recorder = config.recorder("/x".into()).unwrap();
+        assert_eq!((recorder.after_ms, recorder.before_ms), (5000, 60_000));
+        assert_eq!(recorder.history.unwrap().bytes, 8 << 20);
+        assert_eq!(recorder.detect.user.len(), 1);
+        let config: Config = toml::from_str("[detect]\ntriggers = ['x']\n").unwrap();
+        assert!(config.recorder("/x".into()).is_err());
+    }
+}

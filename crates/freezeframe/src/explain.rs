@@ -1,0 +1,82 @@
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use diagnosis::{Catalogue, Level, SourceRead, Verdict, diagnose};
+use model::{Absent, Incident, Reason};
+use report::HtmlOptions;
+use store::read_frame;
+
+use crate::args::Explain;
+use crate::output;
+
+/// `explain --exit-code` when no cause is at least likely.
+const NOT_NAMED: u8 = 3;
+
+pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
+    let loaded = read_frame(&args.file)?;
+    let incident = loaded.incident;
+    let mut verdict = verdict(&incident, &args.file);
+    for damage in loaded.damage {
+        eprintln!(
+            "freezeframe: {}: table '{}' is damaged after {} rows: {}",
+            args.file.display(),
+            damage.table,
+            damage.rows_read,
+            damage.problem
+        );
+        verdict.absent.push(Absent::new(
+            format!("table {}", damage.table),
+            Reason::Failed,
+            format!(
+                "damaged after {} rows: {}",
+                damage.rows_read, damage.problem
+            ),
+        ));
+    }
+    match &args.html {
+        Some(path) if path == Path::new("-") => {
+            output::print(&report::html(&incident, &verdict, &HtmlOptions::default()))?;
+        }
+        Some(path) => {
+            write_html(path, &incident, &verdict)?;
+            output::print(&format!("wrote {}", path.display()))?;
+        }
+        None if args.json => output::print(&report::json(&incident, &verdict))?,
+        None => output::print(&report::text(&incident, &verdict, &output::text_options()))?,
+    }
+    let named = verdict
+        .findings
+        .first()
+        .is_some_and(|finding| finding.level >= Level::Likely);
+    Ok(if args.exit_code && !named {
+        ExitCode::from(NOT_NAMED)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The verdict on an incident that was read from a file.
+pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
+    let mut verdict = diagnose(incident, Catalogue::builtin());
+    verdict.sources.push(SourceRead {
+        path: path.display().to_string(),
+        kind: "freezeframe incident".to_owned(),
+    });
+    verdict
+}
+
+/// Writes the page, readable by its owner only: it tells what a server does.
+pub(crate) fn write_html(path: &Path, incident: &Incident, verdict: &Verdict) -> Result<()> {
+    let page = report::html(incident, verdict, &HtmlOptions::default());
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(page.as_bytes()))
+        .with_context(|| path.display().to_string())
+}

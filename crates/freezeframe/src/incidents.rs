@@ -1,0 +1,90 @@
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use store::{Summary, read_summary};
+
+use crate::args::Incidents;
+use crate::config::{Config, default_dir};
+use crate::output;
+
+pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    let dir = args.dir.clone().or(config.dir).unwrap_or_else(default_dir);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&dir)
+        .with_context(|| format!("{}: no incidents can be listed", dir.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "frame")
+        })
+        .filter(|path| {
+            !path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        })
+        .collect();
+    paths.sort();
+    let mut found: Vec<(PathBuf, Summary)> = Vec::new();
+    for path in paths {
+        match read_summary(&path) {
+            Ok(summary) => found.push((path, summary)),
+            Err(error) => eprintln!("freezeframe: {error}"),
+        }
+    }
+    found.sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
+    if args.json {
+        let list: Vec<_> = found
+            .iter()
+            .map(|(path, summary)| as_json(path, summary))
+            .collect();
+        output::print(&serde_json::to_string_pretty(&list)?)?;
+    } else if found.is_empty() {
+        output::print(&format!("no incidents in {}", dir.display()))?;
+    } else {
+        let mut text = String::new();
+        for (path, summary) in &found {
+            let stall = &summary.stall;
+            let length = stall.end.map_or_else(
+                || "?".to_owned(),
+                |end| format!("{:.1} s", (end.saturating_sub(stall.onset)) as f64 / 1000.0),
+            );
+            let rule = stall
+                .triggers
+                .first()
+                .map_or("", |trigger| trigger.rule.as_str());
+            text += &format!(
+                "{}  {:>9}  {:<20}  {:<8}  {}\n",
+                output::date(summary.clock.wall_ms(stall.onset)),
+                length,
+                output::plain(rule),
+                output::plain(&summary.server.label),
+                path.display()
+            );
+        }
+        output::print(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {
+    let stall = &summary.stall;
+    let time = |at: u64| {
+        jiff::Timestamp::from_millisecond(summary.clock.wall_ms(at))
+            .map(|moment| moment.to_string())
+            .ok()
+    };
+    json!({
+        "path": path,
+        "id": summary.id,
+        "host": summary.host,
+        "server": summary.server,
+        "onset": time(stall.onset),
+        "trigger": time(stall.trigger),
+        "end": stall.end.and_then(time),
+        "triggers": stall.triggers.iter().map(|trigger| json!({
+            "rule": trigger.rule, "says": trigger.says,
+        })).collect::<Vec<_>>(),
+    })
+}

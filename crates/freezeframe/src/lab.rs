@@ -1,0 +1,93 @@
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use lab::{Address, Login, MIXES};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::args::{Lab, Load};
+use crate::{bench, demo, output};
+
+/// How long a client waits for an answer before it connects again.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
+    match command {
+        Lab::Demo { dir } => demo::run(dir),
+        Lab::Bench { stretch } => bench::run(*stretch),
+        Lab::Load(args) => load(args),
+    }
+}
+
+fn load(args: &Load) -> Result<ExitCode> {
+    let password = match &args.password_file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            text.lines().next().map(str::to_owned)
+        }
+        None => None,
+    };
+    let address = match (&args.socket, args.port) {
+        (Some(path), _) => Address::Socket(path.clone()),
+        (None, port) => Address::Tcp("127.0.0.1".to_owned(), port.unwrap_or(3306)),
+    };
+    let login = Login {
+        address,
+        user: args.user.clone(),
+        password,
+    };
+    let statements = if args.statement.is_empty() {
+        let Some(mix) = lab::mix(&args.mix) else {
+            let names: Vec<&str> = MIXES.iter().map(|mix| mix.name).collect();
+            bail!("unknown mix '{}'; there is: {}", args.mix, names.join(", "));
+        };
+        mix.prepare(&login)?;
+        mix.statements()
+    } else {
+        args.statement
+            .iter()
+            .map(|text| (1, text.clone()))
+            .collect()
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    let result = lab::run(
+        &lab::Load {
+            login,
+            clients: args.clients,
+            rate_per_second: args.rate,
+            compression: args.compress,
+            statements,
+            duration: args.for_time,
+            timeout: CLIENT_TIMEOUT,
+        },
+        &stop,
+    )?;
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&result)?)?;
+    } else {
+        let latency = &result.latency;
+        output::print(&format!(
+            "{} statements in {:.1} s: {:.0}/s; latency p50 {} µs, p95 {} µs, p99 {} µs, max {} µs",
+            result.statements,
+            result.seconds,
+            result.per_second,
+            latency.p50_us,
+            latency.p95_us,
+            latency.p99_us,
+            latency.max_us
+        ))?;
+        for (kind, count) in &result.errors {
+            output::print(&format!("{count} × {kind}"))?;
+        }
+    }
+    Ok(if result.statements == 0 {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
+}

@@ -1,0 +1,252 @@
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use detect::UserTrigger;
+use diagnosis::{Catalogue, Verdict, diagnose};
+use recorder::{Notice, Recorder};
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::args::Record;
+use crate::config::{Config, default_dir};
+use crate::explain::{verdict, write_html};
+use crate::{output, targets};
+
+pub(crate) fn run(args: &Record) -> Result<ExitCode> {
+    let config = Config::load(args.server.config.as_deref())?;
+    let dir = args
+        .dir
+        .clone()
+        .or_else(|| config.dir.clone())
+        .unwrap_or_else(default_dir);
+    let mut recording = config.recorder(dir)?;
+    for trigger in &args.triggers {
+        recording.detect.user.push(UserTrigger::parse(trigger)?);
+    }
+    let ms = |time: std::time::Duration| time.as_millis() as u64;
+    recording.before_ms = args.before.map_or(recording.before_ms, ms);
+    recording.after_ms = args.after.map_or(recording.after_ms, ms);
+    if args.no_history {
+        recording.history = None;
+    }
+    let targets = targets::find(&args.server, &config)?;
+    let stop = stop_flag()?;
+    let (notices, told) = channel();
+    let mut recorders = Vec::new();
+    for target in targets {
+        let label = target.label.clone();
+        let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
+        let thread = std::thread::Builder::new()
+            .name(format!("ff-{label}"))
+            .spawn(move || recorder.run())?;
+        recorders.push(thread);
+    }
+    drop(notices);
+    if let Some(time) = args.for_time {
+        stop_after(time, stop.clone())?;
+    }
+    let teller = Teller {
+        json: args.json,
+        html: !args.no_html,
+        several: recorders.len() > 1,
+    };
+    let result = teller.run(&told);
+    // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
+    stop.store(true, Ordering::Relaxed);
+    for recorder in recorders {
+        let _ = recorder.join();
+    }
+    result
+}
+
+/// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .context("signals cannot be handled")?;
+    }
+    Ok(stop)
+}
+
+fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {
+    let end = Instant::now() + time;
+    std::thread::Builder::new()
+        .name("ff-timer".to_owned())
+        .spawn(move || {
+            while let Some(left) = end.checked_duration_since(Instant::now()) {
+                std::thread::sleep(left);
+            }
+            stop.store(true, Ordering::Relaxed);
+        })?;
+    Ok(())
+}
+
+/// Tells what the recorders notice.
+struct Teller {
+    json: bool,
+    html: bool,
+    several: bool,
+}
+
+impl Teller {
+    fn run(&self, told: &Receiver<(String, Notice)>) -> Result<ExitCode> {
+        while let Ok((label, notice)) = told.recv() {
+            if self.json {
+                self.tell_json(&label, notice)?;
+            } else {
+                self.tell_text(&label, notice)?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn line(&self, label: &str, text: &str) -> Result<()> {
+        let now = output::clock(kernel::clock::wall_ms());
+        let label = if self.several {
+            format!("{label}: ")
+        } else {
+            String::new()
+        };
+        output::print(&format!("{now}  {label}{}", output::plain(text)))
+    }
+
+    fn tell_text(&self, label: &str, notice: Notice) -> Result<()> {
+        let line = match notice {
+            Notice::Started(server) => match server.pid {
+                Some(pid) => format!("recording pid {pid}, {}", server.address),
+                None => format!(
+                    "recording {}; its process was not found yet",
+                    server.address
+                ),
+            },
+            Notice::Version(version) => format!("server {version}"),
+            Notice::Absent(absent) => format!(
+                "without {}: {} ({})",
+                absent.what,
+                absent.reason.words(),
+                absent.detail
+            ),
+            Notice::Triggered {
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+                ..
+            } => format!(
+                "STALL  {}; first sign {:.1} s ago [{}]",
+                trigger.says,
+                (trigger_wall_ms - onset_wall_ms) as f64 / 1000.0,
+                trigger.rule
+            ),
+            Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
+            Notice::Preliminary(incident) => {
+                let verdict = diagnose(&incident, Catalogue::builtin());
+                format!("so far: {}", verdict.sentence)
+            }
+            Notice::Ended { end_wall_ms } => {
+                format!("over: the last sign was at {}", output::clock(end_wall_ms))
+            }
+            Notice::Written {
+                path,
+                incident,
+                recovered,
+            } => {
+                if recovered {
+                    self.line(
+                        label,
+                        "an earlier recorder was killed in a stall: recovered",
+                    )?;
+                }
+                let verdict = verdict(&incident, &path);
+                let page = self.page(&path, &incident, &verdict);
+                let text = report::text(&incident, &verdict, &output::text_options());
+                output::print(&format!("\n{text}\n"))?;
+                self.line(label, &format!("incident {}", path.display()))?;
+                match page {
+                    Some(Ok(page)) => format!("report   {}", page.display()),
+                    Some(Err(error)) => format!("no report: {error:#}"),
+                    None => return Ok(()),
+                }
+            }
+            Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
+            Notice::Suppressed(trigger) => format!(
+                "a further stall, not captured (limit an hour): {}",
+                trigger.says
+            ),
+            Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
+            Notice::HistoryWorks => "the history is written again".to_owned(),
+            Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
+            Notice::Stopped => "stopped".to_owned(),
+        };
+        self.line(label, &line)
+    }
+
+    fn page(
+        &self,
+        frame: &std::path::Path,
+        incident: &model::Incident,
+        verdict: &Verdict,
+    ) -> Option<Result<PathBuf>> {
+        let page = frame.with_extension("html");
+        self.html
+            .then(|| write_html(&page, incident, verdict).map(|()| page))
+    }
+
+    fn tell_json(&self, label: &str, notice: Notice) -> Result<()> {
+        let mut object = match notice {
+            Notice::Started(server) => json!({"event": "started", "to": server}),
+            Notice::Version(version) => json!({"event": "version", "version": version}),
+            Notice::Absent(absent) => json!({"event": "absent", "absent": absent}),
+            Notice::Triggered {
+                id,
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+            } => json!({"event": "triggered", "id": id, "onset": rfc3339(onset_wall_ms),
+                "trigger": rfc3339(trigger_wall_ms), "rule": trigger.rule, "says": trigger.says}),
+            Notice::Joined(trigger) => {
+                json!({"event": "joined", "rule": trigger.rule, "says": trigger.says})
+            }
+            Notice::Preliminary(incident) => {
+                let verdict = diagnose(&incident, Catalogue::builtin());
+                json!({"event": "preliminary", "id": incident.id, "verdict": verdict})
+            }
+            Notice::Ended { end_wall_ms } => {
+                json!({"event": "ended", "end": rfc3339(end_wall_ms)})
+            }
+            Notice::Written {
+                path,
+                incident,
+                recovered,
+            } => {
+                let verdict = verdict(&incident, &path);
+                let page = self.page(&path, &incident, &verdict);
+                let page = page.and_then(Result::ok);
+                json!({"event": "written", "id": incident.id, "path": path, "html": page,
+                    "recovered": recovered, "verdict": verdict})
+            }
+            Notice::NotWritten(error) => json!({"event": "not-written", "error": error}),
+            Notice::Suppressed(trigger) => {
+                json!({"event": "suppressed", "rule": trigger.rule, "says": trigger.says})
+            }
+            Notice::HistoryTrouble(error) => json!({"event": "history-trouble", "error": error}),
+            Notice::HistoryWorks => json!({"event": "history-works"}),
+            Notice::Lost(count) => json!({"event": "lost", "samples": count}),
+            Notice::Stopped => json!({"event": "stopped"}),
+        };
+        object["time"] = rfc3339(kernel::clock::wall_ms());
+        object["server"] = Value::from(label);
+        output::print(&object.to_string())
+    }
+}
+
+fn rfc3339(wall_ms: i64) -> Value {
+    jiff::Timestamp::from_millisecond(wall_ms)
+        .map_or(Value::Null, |moment| Value::from(moment.to_string()))
+}

@@ -1,0 +1,111 @@
+//! What a user may get wrong: one clear line, and an exit code.
+
+use crate::harness::run;
+
+/// Runs and expects an error of one line that holds all of these.
+fn one_line(arguments: &[&str], parts: &[&str]) {
+    let output = run(arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+    assert_eq!(
+        stderr.trim_end().lines().count(),
+        1,
+        "{arguments:?}: {stderr}"
+    );
+    assert!(stderr.starts_with("freezeframe: "), "{stderr}");
+    for part in parts {
+        assert!(
+            stderr.contains(part),
+            "{arguments:?}: '{part}' is not in: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn files_that_are_no_incident() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.frame");
+    let path = path.to_str().unwrap();
+    one_line(&["explain", path], &["x.frame", "No such file"]);
+    std::fs::write(path, "Thread 1 (LWP 2):\n".repeat(500)).unwrap();
+    one_line(
+        &["explain", path],
+        &["x.frame", "not a freezeframe incident"],
+    );
+    one_line(
+        &["incidents", "--dir", "/nonexistent/dir"],
+        &["/nonexistent/dir"],
+    );
+}
+
+#[test]
+fn configuration_and_triggers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f.toml");
+    std::fs::write(&path, "[history]\n\nhuors = 3\n").unwrap();
+    let path = path.to_str().unwrap();
+    one_line(&["record", "--config", path], &["f.toml:3", "huors"]);
+    one_line(
+        &["record", "--config", "/nonexistent.toml"],
+        &["/nonexistent.toml", "No such file"],
+    );
+    one_line(
+        &[
+            "record",
+            "--socket",
+            "/nonexistent.sock",
+            "--trigger",
+            "Threads_running >> 3",
+        ],
+        &["Threads_running >> 3", "column 18", "a number expected"],
+    );
+}
+
+#[test]
+fn logins() {
+    one_line(
+        &[
+            "record",
+            "--socket",
+            "/nonexistent.sock",
+            "--defaults-file",
+            "/nonexistent.cnf",
+        ],
+        &["/nonexistent.cnf", "No such file"],
+    );
+    one_line(&["record", "--pid", "1"], &["process 1 is not a mysqld"]);
+}
+
+#[test]
+fn wrong_arguments_exit_with_two() {
+    assert_eq!(run(&["record", "--for", "soon"]).status.code(), Some(2));
+    assert_eq!(run(&["explain"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::process::Stdio;
+    let mut child = crate::harness::freezeframe()
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn the_table_of_sources_is_told_without_a_server() {
+    let output = run(&["sources", "--json"]);
+    let list: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<&str> = list
+        .iter()
+        .filter_map(|source| source["name"].as_str())
+        .collect();
+    for name in ["vmstat", "accept-queue", "innodb", "query-probe"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}

@@ -1,0 +1,171 @@
+//! `freezeframe record --json` beside a private server.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use lab::{Options, PrivateServer};
+use model::Incident;
+use serde_json::Value;
+
+/// Generous: the machines of tests are slow and busy. What must be fast is measured by `make bench`.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn freezeframe() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_freezeframe"));
+    // The user's own ~/.my.cnf has no say in tests.
+    command
+        .env("HOME", "/nonexistent")
+        .env_remove("MYSQL_PWD")
+        .stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    freezeframe().args(arguments).output().unwrap()
+}
+
+pub(crate) fn server(arguments: &[&str]) -> PrivateServer {
+    PrivateServer::start(&Options {
+        arguments: arguments
+            .iter()
+            .map(|argument| (*argument).to_owned())
+            .collect(),
+        ..Options::default()
+    })
+    .unwrap()
+}
+
+/// A running recorder; killed when the test ends.
+pub(crate) struct Recorder {
+    child: Child,
+    events: Receiver<Value>,
+}
+
+impl Recorder {
+    pub(crate) fn start(server: &PrivateServer, dir: &Path, more: &[&str]) -> Self {
+        let socket = server.socket();
+        Self::start_at(&socket, dir, more)
+    }
+
+    pub(crate) fn start_at(socket: &Path, dir: &Path, more: &[&str]) -> Self {
+        let mut child = freezeframe()
+            .args([
+                "record", "--json", "--after", "2s", "--for", "170s", "--socket",
+            ])
+            .arg(socket)
+            .arg("--dir")
+            .arg(dir)
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (sender, events) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let event = serde_json::from_str(&line).unwrap_or_else(|_| Value::from(line));
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, events }
+    }
+
+    /// The next event of this name.
+    pub(crate) fn event(&self, name: &str) -> Value {
+        self.event_where(name, |_| true)
+    }
+
+    pub(crate) fn event_where(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let end = Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            let Ok(event) = self.events.recv_timeout(left) else {
+                break;
+            };
+            if event["event"] == name && wanted(&event) {
+                return event;
+            }
+            seen.push(event.to_string().chars().take(200).collect::<String>());
+        }
+        panic!("no event '{name}'; there were: {seen:#?}");
+    }
+
+    /// Events that are there now, without waiting.
+    pub(crate) fn events_so_far(&self) -> Vec<Value> {
+        self.events.try_iter().collect()
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and all events up to the end.
+    pub(crate) fn stop(mut self) -> Vec<Value> {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
+        self.events.iter().collect()
+    }
+
+    /// Waits until the recorder has a login and some seconds of evidence.
+    pub(crate) fn warm_up(&self, seconds: u64) {
+        self.event("version");
+        std::thread::sleep(Duration::from_secs(seconds));
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn incident(event: &Value) -> Incident {
+    let loaded = store::read_frame(Path::new(event["path"].as_str().unwrap())).unwrap();
+    assert_eq!(loaded.damage, []);
+    loaded.incident
+}
+
+/// The causes that an event's verdict names.
+pub(crate) fn causes(event: &Value) -> Vec<&str> {
+    let findings = event["verdict"]["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .filter_map(|finding| finding["cause"].as_str())
+        .collect()
+}
+
+/// Ticks of a source within a stretch of the recorder's time.
+pub(crate) fn ticks(incident: &Incident, source: &str, from: u64, to: u64) -> usize {
+    let source = incident
+        .timeline
+        .sources
+        .iter()
+        .find(|known| known.name == source);
+    source.map_or(0, |source| {
+        source
+            .ticks
+            .iter()
+            .filter(|tick| **tick >= from && **tick <= to)
+            .count()
+    })
+}
+
+/// Names of the files in a directory, sorted.
+pub(crate) fn files(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

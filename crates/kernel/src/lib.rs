@@ -1,0 +1,14 @@
+//! What Linux tells about a database server and its host.
+//!
+//! Parsers take bytes and return plain values; thin readers beside them open the files, bounded in memory.
+//! A reader may block as long as the kernel lets it: the ones that can wait for the server's `mmap_lock`
+//! say so, and the caller runs them on a thread of their own with a deadline.
+
+pub mod accept_queue;
+pub mod clock;
+pub mod netlink;
+pub mod procfs;
+pub mod read;
+pub mod roots;
+pub mod servers;
+pub mod tasks;

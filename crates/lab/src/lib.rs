@@ -1,0 +1,21 @@
+//! Private servers and loads with a known truth: what the demo, the benchmark and the tests of
+//! the whole program are run against. Nothing here touches a server that it did not start itself,
+//! except [`run`] and [`Mix::prepare`], which go to the [`Login`] they are given.
+
+mod client;
+mod error;
+mod files;
+mod latency;
+mod load;
+mod login;
+mod mix;
+mod private_server;
+mod process;
+
+pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX};
+pub use error::Error;
+pub use latency::{Latency, RELATIVE_ERROR};
+pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
+pub use login::{Address, Login};
+pub use mix::{MIXES, Mix, ROWS, mix};
+pub use private_server::{Options, PrivateServer};

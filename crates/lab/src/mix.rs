@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+
+use crate::{Error, Login};
+
+/// Rows of the table `freezeframe_lab.t`. [`MIXES`] adds at most as many again.
+pub const ROWS: u32 = 10_000;
+
+/// Rows of one INSERT while the table is filled.
+const ROWS_PER_INSERT: u32 = 1_000;
+
+/// How long one statement of the preparation may take.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A named mixture of statements.
+#[derive(Debug, Clone, Copy)]
+pub struct Mix {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub what: &'static str,
+    /// Whether it needs the table that [`Mix::prepare`] makes.
+    pub needs_table: bool,
+    /// Weights and statements; `{row}` becomes a random number from 1 to [`ROWS`].
+    pub statements: &'static [(u32, &'static str)],
+}
+
+/// Every mixture there is.
+pub const MIXES: [Mix; 2] = [
+    Mix {
+        name: "ordinary",
+        what: "point selects, small ranges, inserts and updates of single rows",
+        needs_table: true,
+        statements: &[
+            (70, "SELECT c FROM freezeframe_lab.t WHERE id = {row}"),
+            (
+                10,
+                "SELECT id, k, c FROM freezeframe_lab.t WHERE id BETWEEN {row} AND {row} + 19",
+            ),
+            (
+                15,
+                "UPDATE freezeframe_lab.t SET k = k + 1 WHERE id = {row}",
+            ),
+            (
+                5,
+                "INSERT INTO freezeframe_lab.t (id, k, c) \
+                 VALUES (10000 + {row}, 1, REPEAT(MD5({row}), 3)) \
+                 ON DUPLICATE KEY UPDATE k = k + 1",
+            ),
+        ],
+    },
+    Mix {
+        name: "show-warnings",
+        what: "SHOW WARNINGS after nothing, as a driver at log level \"warning\" sends it",
+        needs_table: false,
+        statements: &[(1, "SHOW WARNINGS")],
+    },
+];
+
+/// The mixture of that name.
+pub fn mix(name: &str) -> Option<&'static Mix> {
+    MIXES.iter().find(|mix| mix.name == name)
+}
+
+impl Mix {
+    /// Its statements as [`crate::Load`] takes them.
+    pub fn statements(&self) -> Vec<(u32, String)> {
+        self.statements
+            .iter()
+            .map(|(weight, text)| (*weight, (*text).to_owned()))
+            .collect()
+    }
+
+    /// Makes the schema `freezeframe_lab` and fills its table if the mixture needs it and it is
+    /// not there. The schema is the lab's: nothing else is touched.
+    pub fn prepare(&self, login: &Login) -> Result<(), Error> {
+        if !self.needs_table {
+            return Ok(());
+        }
+        let mut connection = login.connect(false, PREPARE_TIMEOUT)?;
+        let mut run = |sql: String| {
+            connection
+                .query_drop(sql)
+                .map_err(Error::client("prepare freezeframe_lab.t"))
+        };
+        run("CREATE DATABASE IF NOT EXISTS freezeframe_lab".to_owned())?;
+        run(
+            "CREATE TABLE IF NOT EXISTS freezeframe_lab.t (id INT UNSIGNED NOT NULL PRIMARY KEY, \
+             k INT UNSIGNED NOT NULL, c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB"
+                .to_owned(),
+        )?;
+        for first in (1..=ROWS).step_by(ROWS_PER_INSERT as usize) {
+            let rows: Vec<String> = (first..first + ROWS_PER_INSERT)
+                .map(|id| {
+                    format!(
+                        "({id}, {}, REPEAT(MD5({id}), 3))",
+                        id.wrapping_mul(7919) % ROWS
+                    )
+                })
+                .collect();
+            run(format!(
+                "INSERT IGNORE INTO freezeframe_lab.t (id, k, c) VALUES {}",
+                rows.join(", ")
+            ))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Absent, Fact, Millis, Text, Timeline};
+
+/// A stretch of time, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Begin.
+    pub from: Millis,
+    /// End.
+    pub to: Millis,
+}
+
+/// How the recorder's clock relates to the wall.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Clock {
+    /// Wall-clock time, milliseconds since 1970 UTC, at the recorder's moment 0.
+    pub wall_at_zero_ms: i64,
+    /// `/proc/sys/kernel/random/boot_id`, empty when unknown.
+    pub boot_id: String,
+}
+
+impl Clock {
+    /// Wall-clock time of a moment, milliseconds since 1970 UTC.
+    pub fn wall_ms(&self, at: Millis) -> i64 {
+        self.wall_at_zero_ms.saturating_add_unsigned(at)
+    }
+}
+
+/// The server an incident is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Server {
+    /// Short name, unique on the host: its port or socket.
+    pub label: String,
+    /// `@@version` with `@@version_comment`, empty without a login.
+    pub version: String,
+    /// Process id, when it was found.
+    pub pid: Option<u32>,
+    /// How it was reached ("socket /run/mysqld/mysqld.sock").
+    pub address: String,
+}
+
+/// What made the recorder call it a stall.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// The rule's id (`system-cpu`, `query-probe`, `user`).
+    pub rule: String,
+    /// What the rule saw, with the number and the limit.
+    pub says: String,
+}
+
+/// An episode: three different times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stall {
+    /// When the first sign began.
+    pub onset: Millis,
+    /// When the recorder was sure.
+    pub trigger: Millis,
+    /// When the last sign was gone; absent while it lasts or when the recording ended first.
+    pub end: Option<Millis>,
+    /// Every rule that fired, the first one first.
+    pub triggers: Vec<Trigger>,
+}
+
+/// A text with its moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedText {
+    /// When it was taken.
+    pub at: Millis,
+    /// The text.
+    pub text: Text,
+}
+
+/// A fact with the moment from which it held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedFact {
+    /// When it was read as such first.
+    pub at: Millis,
+    /// The fact.
+    pub fact: Fact,
+}
+
+/// An absence, with when and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedAbsent {
+    /// First time.
+    pub first: Millis,
+    /// Last time.
+    pub last: Millis,
+    /// How many readings were missing.
+    pub count: u64,
+    /// What and why.
+    pub absent: Absent,
+}
+
+/// A stall with everything that was recorded around it. One file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incident {
+    /// Name, unique on the host: server label and wall-clock time of the trigger.
+    pub id: String,
+    /// Host name.
+    pub host: String,
+    /// The recorder's version.
+    pub tool_version: String,
+    /// The server.
+    pub server: Server,
+    /// Its clock.
+    pub clock: Clock,
+    /// The stall.
+    pub stall: Stall,
+    /// What the file covers.
+    pub window: Window,
+    /// All signals.
+    pub timeline: Timeline,
+    /// Texts, oldest first.
+    pub texts: Vec<TimedText>,
+    /// Facts, oldest first; a fact that changed stands several times.
+    pub facts: Vec<TimedFact>,
+    /// What could not be taken.
+    pub absent: Vec<TimedAbsent>,
+}
+
+impl Incident {
+    /// The stall itself: onset to end, or to the end of the recording.
+    pub fn stall_window(&self) -> Window {
+        Window {
+            from: self.stall.onset,
+            to: self
+                .stall
+                .end
+                .unwrap_or(self.window.to)
+                .max(self.stall.onset),
+        }
+    }
+
+    /// The time before the onset, to compare with.
+    pub fn baseline_window(&self) -> Window {
+        Window {
+            from: self.window.from,
+            to: self.stall.onset,
+        }
+    }
+
+    /// The value of a fact at the onset, or the first one known after it.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        let named = || self.facts.iter().filter(|timed| timed.fact.name == name);
+        named()
+            .rfind(|timed| timed.at <= self.stall.onset)
+            .or_else(|| named().next())
+            .map(|timed| timed.fact.value.as_str())
+    }
+}

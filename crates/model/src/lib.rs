@@ -1,0 +1,29 @@
+//! freezeframe's words as plain types; no I/O, no clock.
+//!
+//! Everything that flows from the sources to the report is made of these: a [`Sample`] is what one
+//! run of one source brought, a [`Timeline`] is many samples laid out per signal, an [`Incident`]
+//! is a stall with everything that was recorded around it.
+
+mod absent;
+mod incident;
+mod pattern;
+mod probe;
+mod processlist;
+mod sample;
+mod signal;
+mod timeline;
+
+pub use absent::{Absent, Reason};
+pub use incident::{
+    Clock, Incident, Server, Stall, TimedAbsent, TimedFact, TimedText, Trigger, Window,
+};
+pub use pattern::matches_pattern;
+pub use probe::ProbeOutcome;
+pub use processlist::{ProcessList, Session};
+pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
+pub use signal::{Kind, Unit, kind_of_status_variable};
+pub use timeline::{Measure, Series, Source, Timeline};
+
+/// Milliseconds on the recorder's own clock: since the session began, monotonic, unmoved by
+/// changes of the wall clock. [`Clock`] turns it into wall-clock time.
+pub type Millis = u64;

@@ -1,0 +1,136 @@
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Absent, Kind, Millis, Unit};
+
+/// One value of one signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The signal's name: source area, dot, the owner's own name (`vmstat.compact_stall`).
+    pub name: Cow<'static, str>,
+    /// What the value counts.
+    pub unit: Unit,
+    /// Counter or level.
+    pub kind: Kind,
+    /// The value. Counters fit 2^53 exactly.
+    pub value: f64,
+}
+
+impl Reading {
+    /// A counter.
+    pub fn counter(name: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            kind: Kind::Counter,
+            value,
+        }
+    }
+
+    /// A level.
+    pub fn gauge(name: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
+        Self {
+            name: name.into(),
+            unit,
+            kind: Kind::Gauge,
+            value,
+        }
+    }
+}
+
+/// What kind of heavier record a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextKind {
+    /// A [`crate::ProcessList`] as JSON.
+    Processlist,
+    /// `SHOW ENGINE INNODB STATUS`, literals removed.
+    InnodbStatus,
+    /// The threads of the server that used most CPU since the last reading, as JSON.
+    Threads,
+}
+
+impl TextKind {
+    /// The name used in files and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processlist => "processlist",
+            Self::InnodbStatus => "innodb-status",
+            Self::Threads => "threads",
+        }
+    }
+
+    /// The kind with this [`TextKind::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Processlist, Self::InnodbStatus, Self::Threads]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+}
+
+/// A heavier record, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// What it is.
+    pub kind: TextKind,
+    /// The text, without SQL literals.
+    pub body: String,
+}
+
+/// Something that seldom changes: a setting, a version, a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Where it is from and its name there (`variables.max_connections`, `thp.enabled`).
+    pub name: String,
+    /// Its value, as its owner writes it.
+    pub value: String,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+/// What one run of a source brought.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Taken {
+    /// Values of signals.
+    pub readings: Vec<Reading>,
+    /// Heavier records.
+    pub texts: Vec<Text>,
+    /// Facts; a fact that is as it was before may be left out.
+    pub facts: Vec<Fact>,
+    /// Parts of the source that could not be taken, when others could.
+    pub absent: Vec<Absent>,
+}
+
+/// One run of one source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// The source's name in the table of sources.
+    pub source: &'static str,
+    /// When the values were true: the reading's end.
+    pub at: Millis,
+    /// How long the reading took, in microseconds.
+    pub took_us: u64,
+    /// What it brought, or why there is nothing.
+    pub outcome: Result<Taken, Absent>,
+}
+
+impl Sample {
+    /// The value of a signal in this sample.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let taken = self.outcome.as_ref().ok()?;
+        taken
+            .readings
+            .iter()
+            .find(|reading| reading.name == name)
+            .map(|reading| reading.value)
+    }
+}

@@ -1,0 +1,431 @@
+use std::collections::HashMap;
+
+use crate::{Kind, Millis, Reading, Sample, Unit, Window, matches_pattern};
+
+/// Series kept at the most. A source that invents names (threads, devices) must not fill memory.
+const SERIES_MAX: usize = 16_384;
+
+/// How far before a window its base value may lie for a rate, in milliseconds: longer than a server
+/// that answers nobody is usually waited for, so that what it did meanwhile is still counted.
+const RATE_BASE_MS: Millis = 120_000;
+
+/// The moments at which a source brought something.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Source {
+    /// Name in the table of sources.
+    pub name: String,
+    /// When, rising.
+    pub ticks: Vec<Millis>,
+}
+
+/// One signal over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// The signal's name.
+    pub name: String,
+    /// What it counts.
+    pub unit: Unit,
+    /// Counter or level.
+    pub kind: Kind,
+    /// Index of its source in [`Timeline::sources`].
+    pub source: usize,
+    /// One value a tick of the source; NaN where the source ran and did not bring this signal.
+    pub values: Vec<f64>,
+}
+
+/// Signals over time, by source. Ring, history and incident share it.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// Sources.
+    pub sources: Vec<Source>,
+    /// Signals.
+    pub series: Vec<Series>,
+    /// Readings left out because [`SERIES_MAX`] series were there.
+    pub dropped_readings: u64,
+    by_name: HashMap<String, usize>,
+}
+
+/// How many values of a window become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Growth of a counter a second; a restart counts from zero.
+    Rate,
+    /// Growth of a counter.
+    Delta,
+    /// Arithmetic mean of a level.
+    Mean,
+    /// Largest value.
+    Max,
+    /// Smallest value.
+    Min,
+    /// Last value.
+    Last,
+}
+
+impl Timeline {
+    /// Adds what a sample brought; a sample that brought nothing leaves no tick.
+    pub fn push(&mut self, sample: &Sample) {
+        if let Ok(taken) = &sample.outcome {
+            self.push_readings(sample.source, sample.at, &taken.readings);
+        }
+    }
+
+    /// Adds one tick of a source. Ticks that do not rise are left out: time only goes forward.
+    pub fn push_readings(&mut self, source: &str, at: Millis, readings: &[Reading]) {
+        if readings.is_empty() {
+            return;
+        }
+        let source = self.source_index(source);
+        let ticks = &mut self.sources[source].ticks;
+        if ticks.last().is_some_and(|last| *last >= at) {
+            return;
+        }
+        ticks.push(at);
+        let length = ticks.len();
+        for reading in readings {
+            let index = match self.by_name.get(reading.name.as_ref()) {
+                Some(index) => *index,
+                None if self.series.len() >= SERIES_MAX => {
+                    self.dropped_readings += 1;
+                    continue;
+                }
+                None => self.add_series(Series {
+                    name: reading.name.to_string(),
+                    unit: reading.unit,
+                    kind: reading.kind,
+                    source,
+                    values: Vec::new(),
+                }),
+            };
+            let series = &mut self.series[index];
+            if series.source == source {
+                series.values.resize(length - 1, f64::NAN);
+                series.values.push(reading.value);
+            }
+        }
+        for series in self
+            .series
+            .iter_mut()
+            .filter(|series| series.source == source)
+        {
+            series.values.resize(length, f64::NAN);
+        }
+    }
+
+    /// Adds a whole source with its ticks; returns its index.
+    pub fn add_source(&mut self, name: &str, ticks: Vec<Millis>) -> usize {
+        let index = self.source_index(name);
+        self.sources[index].ticks = ticks;
+        index
+    }
+
+    /// Adds a whole series; returns its index. A second series of the same name replaces the first
+    /// in look-ups.
+    pub fn add_series(&mut self, series: Series) -> usize {
+        let index = self.series.len();
+        self.by_name.insert(series.name.clone(), index);
+        self.series.push(series);
+        index
+    }
+
+    fn source_index(&mut self, name: &str) -> usize {
+        if let Some(index) = self.sources.iter().position(|source| source.name == name) {
+            return index;
+        }
+        self.sources.push(Source {
+            name: name.to_owned(),
+            ticks: Vec::new(),
+        });
+        self.sources.len() - 1
+    }
+
+    /// Forgets what is older than `from`, and series of which nothing is left.
+    pub fn forget_before(&mut self, from: Millis) {
+        let cuts: Vec<usize> = self
+            .sources
+            .iter()
+            .map(|source| source.ticks.partition_point(|tick| *tick < from))
+            .collect();
+        for (source, cut) in self.sources.iter_mut().zip(&cuts) {
+            source.ticks.drain(..cut);
+        }
+        for series in &mut self.series {
+            series
+                .values
+                .drain(..cuts[series.source].min(series.values.len()));
+        }
+        let before = self.series.len();
+        self.series
+            .retain(|series| series.values.iter().any(|value| !value.is_nan()));
+        if self.series.len() != before {
+            self.by_name = (0..)
+                .zip(&self.series)
+                .map(|(index, series)| (series.name.clone(), index))
+                .collect();
+        }
+    }
+
+    /// A copy of what lies within `window`.
+    pub fn between(&self, window: Window) -> Self {
+        let mut part = Self {
+            dropped_readings: self.dropped_readings,
+            ..Self::default()
+        };
+        let mut ranges = Vec::with_capacity(self.sources.len());
+        for source in &self.sources {
+            let from = source.ticks.partition_point(|tick| *tick < window.from);
+            let to = source.ticks.partition_point(|tick| *tick <= window.to);
+            part.sources.push(Source {
+                name: source.name.clone(),
+                ticks: source.ticks[from..to].to_vec(),
+            });
+            ranges.push(from..to);
+        }
+        for series in &self.series {
+            let Some(values) = series.values.get(ranges[series.source].clone()) else {
+                continue;
+            };
+            if values.iter().any(|value| !value.is_nan()) {
+                part.add_series(Series {
+                    values: values.to_vec(),
+                    ..series.clone_without_values()
+                });
+            }
+        }
+        part
+    }
+
+    /// The series with this name.
+    pub fn get(&self, name: &str) -> Option<&Series> {
+        self.by_name.get(name).map(|index| &self.series[*index])
+    }
+
+    /// The series whose names match a pattern in which `*` is any run of characters.
+    pub fn matching<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Series> {
+        let single = (!pattern.contains('*'))
+            .then(|| self.get(pattern))
+            .flatten();
+        let many = pattern.contains('*').then(|| {
+            self.series
+                .iter()
+                .filter(move |series| matches_pattern(pattern, &series.name))
+        });
+        single.into_iter().chain(many.into_iter().flatten())
+    }
+
+    /// The name of a series' source.
+    pub fn source_of(&self, series: &Series) -> &str {
+        self.sources
+            .get(series.source)
+            .map_or("", |source| source.name.as_str())
+    }
+
+    /// The present values of a series with their moments.
+    pub fn points<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (Millis, f64)> + 'a {
+        let ticks = self
+            .sources
+            .get(series.source)
+            .map_or(&[][..], |source| &source.ticks[..]);
+        ticks
+            .iter()
+            .copied()
+            .zip(series.values.iter().copied())
+            .filter(|(_, value)| !value.is_nan())
+    }
+
+    /// The present values within a window, both ends included.
+    pub fn points_in<'a>(
+        &'a self,
+        series: &'a Series,
+        window: Window,
+    ) -> impl DoubleEndedIterator<Item = (Millis, f64)> + 'a {
+        let ticks = self
+            .sources
+            .get(series.source)
+            .map_or(&[][..], |source| &source.ticks[..]);
+        let length = ticks.len().min(series.values.len());
+        let from = ticks
+            .partition_point(|tick| *tick < window.from)
+            .min(length);
+        let to = ticks
+            .partition_point(|tick| *tick <= window.to)
+            .clamp(from, length);
+        ticks[from..to]
+            .iter()
+            .copied()
+            .zip(series.values[from..to].iter().copied())
+            .filter(|(_, value)| !value.is_nan())
+    }
+
+    /// One number for a series in a window; absent when the window holds too little of it.
+    ///
+    /// Rate and delta take the last value at or before the window's begin as their base.
+    pub fn measure(&self, series: &Series, measure: Measure, window: Window) -> Option<f64> {
+        let values = || self.points_in(series, window).map(|(_, value)| value);
+        match measure {
+            Measure::Rate | Measure::Delta => self.growth(series, measure, window),
+            Measure::Mean => {
+                let (sum, count) =
+                    values().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+                (count > 0).then(|| sum / f64::from(count))
+            }
+            Measure::Max => values().reduce(f64::max),
+            Measure::Min => values().reduce(f64::min),
+            Measure::Last => values().next_back(),
+        }
+    }
+
+    fn growth(&self, series: &Series, measure: Measure, window: Window) -> Option<f64> {
+        let earlier = Window {
+            from: window.from.saturating_sub(RATE_BASE_MS),
+            to: window.from,
+        };
+        let mut base = self.points_in(series, earlier).next_back();
+        let mut begin = None;
+        let mut end = 0;
+        let mut grown = 0.0;
+        for (tick, value) in self.points_in(series, window) {
+            if let Some((base_tick, base_value)) = base.filter(|(base_tick, _)| *base_tick < tick) {
+                begin = begin.or(Some(base_tick));
+                grown += if value >= base_value {
+                    value - base_value
+                } else {
+                    value
+                };
+                end = tick;
+            }
+            base = Some((tick, value));
+        }
+        let begin = begin?;
+        match measure {
+            Measure::Delta => Some(grown),
+            _ => Some(grown * 1000.0 / (end - begin) as f64),
+        }
+    }
+}
+
+impl Series {
+    fn clone_without_values(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            unit: self.unit,
+            kind: self.kind,
+            source: self.source,
+            values: Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for Timeline {
+    /// Equal when the same sources ticked at the same moments and the same signals had the same
+    /// values; absent values are equal to each other.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: &Series, b: &Series| {
+            (&a.name, a.unit, a.kind) == (&b.name, b.unit, b.kind)
+                && self.source_of(a) == other.source_of(b)
+                && a.values.len() == b.values.len()
+                && a.values
+                    .iter()
+                    .zip(&b.values)
+                    .all(|(x, y)| x == y || (x.is_nan() && y.is_nan()))
+        };
+        self.sources == other.sources
+            && self.series.len() == other.series.len()
+            && self.series.iter().all(|series| {
+                other
+                    .get(&series.name)
+                    .is_some_and(|there| same(series, there))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counter(name: &'static str, value: f64) -> Reading {
+        Reading::counter(name, Unit::Count, value)
+    }
+
+    fn filled(values: &[(Millis, f64)]) -> Timeline {
+        let mut timeline = Timeline::default();
+        for (tick, value) in values {
+            timeline.push_readings("s", *tick, &[counter("s.x", *value)]);
+        }
+        timeline
+    }
+
+    fn measured(timeline: &Timeline, measure: Measure, from: Millis, to: Millis) -> Option<f64> {
+        timeline.measure(timeline.get("s.x")?, measure, Window { from, to })
+    }
+
+    #[test]
+    fn rate_uses_the_value_before_the_window_and_survives_a_restart() {
+        let timeline = filled(&[(0, 10.0), (1000, 20.0), (2000, 40.0), (3000, 5.0)]);
+        assert_eq!(measured(&timeline, Measure::Rate, 1000, 2000), Some(20.0));
+        assert_eq!(measured(&timeline, Measure::Rate, 1500, 2000), Some(20.0));
+        assert_eq!(measured(&timeline, Measure::Delta, 1000, 3000), Some(25.0));
+        assert_eq!(measured(&timeline, Measure::Rate, 5000, 9000), None);
+        assert_eq!(measured(&filled(&[(0, 1.0)]), Measure::Rate, 0, 9000), None);
+    }
+
+    #[test]
+    fn a_base_from_long_ago_is_no_base() {
+        let timeline = filled(&[(0, 0.0), (300_000, 900.0), (301_000, 901.0)]);
+        assert_eq!(
+            measured(&timeline, Measure::Delta, 299_000, 301_000),
+            Some(1.0)
+        );
+    }
+
+    #[test]
+    fn series_that_come_late_or_go_have_holes() {
+        let mut timeline = Timeline::default();
+        timeline.push_readings("s", 1, &[counter("s.a", 1.0)]);
+        timeline.push_readings("s", 2, &[counter("s.b", 2.0)]);
+        timeline.push_readings("s", 3, &[counter("s.a", 3.0), counter("s.b", 4.0)]);
+        let points = |name: &str| -> Vec<(Millis, f64)> {
+            timeline.points(timeline.get(name).unwrap()).collect()
+        };
+        assert_eq!(points("s.a"), [(1, 1.0), (3, 3.0)]);
+        assert_eq!(points("s.b"), [(2, 2.0), (3, 4.0)]);
+    }
+
+    #[test]
+    fn forgetting_keeps_look_ups_right() {
+        let mut timeline = Timeline::default();
+        timeline.push_readings("s", 1, &[counter("s.gone", 1.0)]);
+        timeline.push_readings("s", 2, &[counter("s.x", 2.0)]);
+        timeline.push_readings("s", 3, &[counter("s.x", 3.0)]);
+        timeline.forget_before(2);
+        assert!(timeline.get("s.gone").is_none());
+        let series = timeline.get("s.x").unwrap();
+        assert_eq!(
+            timeline.points(series).collect::<Vec<_>>(),
+            [(2, 2.0), (3, 3.0)]
+        );
+        timeline.push_readings("s", 4, &[counter("s.x", 5.0)]);
+        assert_eq!(measured(&timeline, Measure::Last, 0, 9), Some(5.0));
+    }
+
+    #[test]
+    fn between_cuts_both_ends() {
+        let timeline = filled(&[(1, 1.0), (2, 2.0), (3, 3.0)]);
+        let part = timeline.between(Window { from: 2, to: 2 });
+        assert_eq!(
+            part.points(part.get("s.x").unwrap()).collect::<Vec<_>>(),
+            [(2, 2.0)]
+        );
+    }
+
+    #[test]
+    fn time_does_not_go_back() {
+        let timeline = filled(&[(5, 1.0), (5, 2.0), (4, 3.0), (6, 4.0)]);
+        assert_eq!(
+            timeline
+                .points(timeline.get("s.x").unwrap())
+                .collect::<Vec<_>>(),
+            [(5, 1.0), (6, 4.0)]
+        );
+    }
+}

@@ -1,0 +1,46 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::Millis;
+use server::Deadlines;
+use store::HistoryLimits;
+
+/// How a recorder works. The defaults are those of the documentation.
+#[derive(Debug, Clone)]
+pub struct RecorderConfig {
+    /// Where incidents and the history go.
+    pub dir: PathBuf,
+    /// What an incident keeps of the time before its onset, milliseconds.
+    pub before_ms: Millis,
+    /// What it keeps of the time after its end, milliseconds.
+    pub after_ms: Millis,
+    /// The longest an incident covers from its onset, milliseconds.
+    pub incident_max_ms: Millis,
+    /// When a first verdict is given while the stall lasts, milliseconds after the trigger.
+    pub preliminary_ms: Millis,
+    /// What the detector calls a stall.
+    pub detect: detect::Config,
+    /// How much history is kept; `None` keeps none on disk.
+    pub history: Option<HistoryLimits>,
+    /// How long the server may take.
+    pub deadlines: Deadlines,
+}
+
+impl RecorderConfig {
+    /// The defaults, with a directory.
+    pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            before_ms: 60_000,
+            after_ms: 30_000,
+            incident_max_ms: 600_000,
+            preliminary_ms: 5000,
+            detect: detect::Config::default(),
+            history: Some(HistoryLimits::default()),
+            deadlines: Deadlines {
+                connect: Duration::from_secs(3),
+                answer: Duration::from_secs(3),
+            },
+        }
+    }
+}

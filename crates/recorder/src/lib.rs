@@ -1,0 +1,20 @@
+//! The schedule: sources, ring, detector, capture, history. One [`Recorder`] records one server.
+
+mod capture;
+mod check;
+mod clock;
+mod config;
+mod in_flight;
+mod recorder;
+mod ring;
+mod sources;
+mod table;
+mod target;
+mod worker;
+mod writer;
+
+pub use check::{Checked, check_sources};
+pub use config::RecorderConfig;
+pub use recorder::{Notice, Recorder, RecorderError};
+pub use table::{Cost, SOURCES, SourceSpec, Worker};
+pub use target::{Target, TargetError, Wanted, discover_targets};

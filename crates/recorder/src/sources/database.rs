@@ -1,0 +1,212 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use model::{Absent, Fact, Reason, Taken};
+use server::{Deadlines, ServerError, Session};
+
+use crate::table::Outcome;
+use crate::target::{OwnConnection, Shared};
+
+/// First and longest pause between attempts to connect.
+const BACKOFF_FIRST: Duration = Duration::from_millis(500);
+const BACKOFF_MAX: Duration = Duration::from_secs(8);
+
+/// Pause after a refused login: each attempt is a line in the server's error log.
+const BACKOFF_DENIED: Duration = Duration::from_secs(60);
+
+/// The kept connection for status and what is remembered between readings.
+pub(crate) struct DatabaseState {
+    shared: Arc<Shared>,
+    deadlines: Deadlines,
+    session: Option<Session>,
+    backoff: Backoff,
+    variables: HashMap<String, String>,
+    /// The sources that a trigger asks for at once.
+    burst: Burst,
+}
+
+#[derive(Default)]
+struct Burst {
+    innodb: bool,
+    compression: bool,
+}
+
+/// When the next attempt to connect may be made.
+pub(crate) struct Backoff {
+    pause: Duration,
+    next: Option<Instant>,
+    last_error: Option<ServerError>,
+}
+
+impl Backoff {
+    pub(crate) fn new() -> Self {
+        Self {
+            pause: BACKOFF_FIRST,
+            next: None,
+            last_error: None,
+        }
+    }
+
+    /// The error that is waited out, while it is.
+    pub(crate) fn waiting(&self) -> Option<&ServerError> {
+        let next = self.next?;
+        (Instant::now() < next)
+            .then_some(self.last_error.as_ref())
+            .flatten()
+    }
+
+    pub(crate) fn failed(&mut self, error: &ServerError) {
+        let pause = match error.outcome {
+            model::ProbeOutcome::AccessDenied => BACKOFF_DENIED,
+            _ => self.pause,
+        };
+        self.next = Some(Instant::now() + pause);
+        self.pause = (self.pause * 2).min(BACKOFF_MAX);
+        self.last_error = Some(error.clone());
+    }
+
+    pub(crate) fn succeeded(&mut self) {
+        *self = Self::new();
+    }
+}
+
+impl DatabaseState {
+    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+        Self {
+            shared,
+            deadlines,
+            session: None,
+            backoff: Backoff::new(),
+            variables: HashMap::new(),
+            burst: Burst::default(),
+        }
+    }
+
+    /// Takes note of a trigger: it is one flag, and several sources answer it.
+    pub(crate) fn look_for_burst(&mut self) {
+        if self.shared.burst.swap(false, Ordering::Relaxed) {
+            self.burst = Burst {
+                innodb: true,
+                compression: true,
+            };
+        }
+    }
+
+    /// Whether a source is wanted before its time.
+    pub(crate) fn wants_now(&self, source: &str) -> bool {
+        source == "innodb" && self.burst.innodb
+    }
+
+    fn ask(
+        &mut self,
+        what: &str,
+        question: impl FnOnce(&mut Session) -> Result<Taken, ServerError>,
+    ) -> Outcome {
+        if let Some(error) = self.backoff.waiting() {
+            return Err(error.absent(what));
+        }
+        let mut fresh = false;
+        if self.session.is_none() {
+            match self.connect() {
+                Ok(session) => {
+                    self.shared
+                        .set_own_connection(OwnConnection::Status, session.id());
+                    self.session = Some(session);
+                    self.backoff.succeeded();
+                    fresh = true;
+                }
+                Err(error) => {
+                    self.backoff.failed(&error);
+                    return Err(error.absent(what));
+                }
+            }
+        }
+        let Some(session) = self.session.as_mut() else {
+            return Err(Absent::new(what, Reason::NoConnection, "not connected"));
+        };
+        let version = if fresh {
+            server::version(session).ok()
+        } else {
+            None
+        };
+        match question(session) {
+            Ok(mut taken) => {
+                taken
+                    .facts
+                    .extend(version.map(|version| Fact::new("server.version", version)));
+                Ok(taken)
+            }
+            Err(error) => {
+                if error.is_connection_lost() {
+                    self.session = None;
+                    self.backoff.failed(&error);
+                }
+                Err(error.absent(what))
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<Session, ServerError> {
+        let mut last = ServerError {
+            outcome: model::ProbeOutcome::Refused,
+            code: None,
+            text: "no socket or port of the server is known".to_owned(),
+        };
+        for address in self.shared.addresses() {
+            match Session::connect_quiet(&address, self.shared.login(), self.deadlines) {
+                Ok(session) => return Ok(session),
+                Err(error) => {
+                    let waited = error.outcome == model::ProbeOutcome::TimedOut;
+                    last = ServerError {
+                        text: format!("{address}: {}", error.text),
+                        ..error
+                    };
+                    if waited {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(last)
+    }
+}
+
+pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
+    state.ask("status", server::status)
+}
+
+pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
+    let own = state.shared.own_connections();
+    state.ask("processlist", |session| server::processlist(session, &own))
+}
+
+pub(crate) fn innodb(state: &mut DatabaseState) -> Outcome {
+    state.burst.innodb = false;
+    state.ask("innodb status", server::innodb_status)
+}
+
+/// All variables at first, then only those that changed.
+pub(crate) fn variables(state: &mut DatabaseState) -> Outcome {
+    let mut taken = state.ask("variables", |session| {
+        Ok(Taken {
+            facts: server::variables(session)?,
+            ..Taken::default()
+        })
+    })?;
+    taken.facts.retain(|fact| {
+        let before = state
+            .variables
+            .insert(fact.name.clone(), fact.value.clone());
+        before.as_ref() != Some(&fact.value)
+    });
+    Ok(taken)
+}
+
+pub(crate) fn compression(state: &mut DatabaseState) -> Outcome {
+    if !std::mem::take(&mut state.burst.compression) {
+        return Ok(Taken::default());
+    }
+    state.ask("compressed sessions", server::compressed_sessions)
+}

@@ -1,0 +1,144 @@
+use std::sync::Arc;
+
+use kernel::procfs::stat::{self, CpuTicks};
+use kernel::roots::{ProcRoot, SysRoot};
+use model::{Fact, Millis, Reading, Taken, Unit};
+
+use super::{absent, readings};
+use crate::clock::RecorderClock;
+use crate::table::Outcome;
+use crate::target::Shared;
+
+/// What the host's sources remember between readings.
+pub(crate) struct HostState {
+    pub(crate) proc: ProcRoot,
+    pub(crate) sys: SysRoot,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) clock: RecorderClock,
+    pub(crate) whole_disks: std::collections::HashMap<String, bool>,
+    pub(crate) own_before: Option<Millis>,
+    cpu_before: Option<CpuTicks>,
+}
+
+impl HostState {
+    pub(crate) fn new(shared: Arc<Shared>, clock: RecorderClock) -> Self {
+        Self {
+            proc: ProcRoot::default(),
+            sys: SysRoot::default(),
+            shared,
+            clock,
+            whole_disks: std::collections::HashMap::new(),
+            own_before: None,
+            cpu_before: None,
+        }
+    }
+}
+
+pub(crate) fn stat(state: &mut HostState) -> Outcome {
+    let stat = stat::read(&state.proc).map_err(|error| absent("stat", &error))?;
+    let mut out = Vec::with_capacity(16 + stat.cpus.len() * 8);
+    if let Some(total) = stat.total {
+        ticks("all", &total, &mut out);
+        if let Some(before) = state.cpu_before.replace(total) {
+            shares(&before, &total, &mut out);
+        }
+    }
+    for (cpu, ticks_of_cpu) in &stat.cpus {
+        ticks(&cpu.to_string(), ticks_of_cpu, &mut out);
+    }
+    let counters = [
+        ("cpu.context_switches", stat.context_switches),
+        ("cpu.forks", stat.forks),
+    ];
+    for (name, value) in counters {
+        out.extend(value.map(|value| Reading::counter(name, Unit::Count, value as f64)));
+    }
+    let levels = [
+        ("cpu.procs_running", stat.procs_running),
+        ("cpu.procs_blocked", stat.procs_blocked),
+        ("cpu.count", Some(stat.cpus.len() as u64)),
+    ];
+    for (name, value) in levels {
+        out.extend(value.map(|value| Reading::gauge(name, Unit::Count, value as f64)));
+    }
+    Ok(readings(out))
+}
+
+fn ticks(cpu: &str, ticks: &CpuTicks, out: &mut Vec<Reading>) {
+    for (mode, value) in [
+        ("user", ticks.user),
+        ("nice", ticks.nice),
+        ("system", ticks.system),
+        ("idle", ticks.idle),
+        ("iowait", ticks.iowait),
+        ("irq", ticks.irq),
+        ("softirq", ticks.softirq),
+        ("steal", ticks.steal.unwrap_or(0)),
+    ] {
+        let name = format!("cpu.{cpu}.{mode}");
+        out.push(Reading::counter(name, Unit::Ticks, value as f64));
+    }
+}
+
+/// Shares of all CPUs since the reading before. Guest time is inside of user time already.
+fn shares(before: &CpuTicks, now: &CpuTicks, out: &mut Vec<Reading>) {
+    let grown = |pick: fn(&CpuTicks) -> u64| pick(now).saturating_sub(pick(before)) as f64;
+    let system = grown(|t| t.system) + grown(|t| t.irq) + grown(|t| t.softirq);
+    let user = grown(|t| t.user) + grown(|t| t.nice);
+    let (idle, iowait) = (grown(|t| t.idle), grown(|t| t.iowait));
+    let steal = grown(|t| t.steal.unwrap_or(0));
+    let total = system + user + idle + iowait + steal;
+    if total <= 0.0 {
+        return;
+    }
+    for (name, part) in [
+        ("cpu.system_share", system),
+        ("cpu.user_share", user),
+        ("cpu.busy_share", system + user),
+        ("cpu.iowait_share", iowait),
+        ("cpu.steal_share", steal),
+    ] {
+        // Four decimals: more is noise of the 10 ms ticks, and costs room in the history.
+        let share = (part / total * 10_000.0).round() / 10_000.0;
+        out.push(Reading::gauge(name, Unit::Share, share));
+    }
+}
+
+pub(crate) fn facts(state: &mut HostState) -> Outcome {
+    let text = |name: &str| {
+        std::fs::read_to_string(state.proc.file(name))
+            .map(|text| text.trim().to_owned())
+            .unwrap_or_default()
+    };
+    let stat = stat::read(&state.proc).map_err(|error| absent("host", &error))?;
+    let mut facts = vec![
+        Fact::new("host.kernel", text("sys/kernel/osrelease")),
+        Fact::new("host.cpus", stat.cpus.len().to_string()),
+    ];
+    for name in [
+        "vm/swappiness",
+        "vm/min_free_kbytes",
+        "vm/zone_reclaim_mode",
+        "vm/dirty_ratio",
+        "vm/dirty_background_ratio",
+        "net/core/somaxconn",
+    ] {
+        let value = text(&format!("sys/{name}"));
+        if !value.is_empty() {
+            facts.push(Fact::new(
+                format!("sysctl.{}", name.replace('/', ".")),
+                value,
+            ));
+        }
+    }
+    if let Ok(bytes) = kernel::procfs::meminfo::read(&state.proc)
+        && let Some((_, kernel::procfs::meminfo::Amount::Kib(kib))) =
+            kernel::procfs::meminfo::pairs(&bytes).find(|(name, _)| *name == "MemTotal")
+    {
+        facts.push(Fact::new("host.memory_bytes", (kib * 1024).to_string()));
+    }
+    Ok(Taken {
+        facts,
+        ..Taken::default()
+    })
+}

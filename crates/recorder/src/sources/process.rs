@@ -1,0 +1,406 @@
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kernel::procfs::{cgroup as cg, maps, task_stat, task_status};
+use kernel::roots::ProcRoot;
+use kernel::servers::ServerProcess;
+use kernel::tasks::{TaskScanner, ThreadSample};
+use model::{Absent, Fact, Reading, Reason, Taken, Text, TextKind, Unit};
+use serde::Serialize;
+
+use super::{absent, readings};
+use crate::table::Outcome;
+use crate::target::Shared;
+
+const STAT_BYTES_MAX: usize = 4096;
+
+/// Thread names that become signals; the rest is summed as "other".
+const THREAD_NAMES_MAX: usize = 40;
+
+/// Threads listed with their CPU time.
+const TOP_THREADS: usize = 15;
+
+/// The thread scan may use this share of one core; a server with thousands of threads is scanned
+/// less often instead of at a higher price.
+const SCAN_SHARE_MAX: f64 = 0.003;
+
+/// What the process sources remember between readings.
+pub(crate) struct ProcessState {
+    proc: ProcRoot,
+    shared: Arc<Shared>,
+    scanner: TaskScanner,
+    before: HashMap<(u32, u64), ThreadSample>,
+    /// CPU time by thread name since the recording began. A sum over the threads that live would
+    /// fall when one ends, and is no counter.
+    by_name: BTreeMap<String, CpuTime>,
+    next_scan: Option<Instant>,
+    cgroup: Option<(u32, Option<PathBuf>)>,
+}
+
+impl ProcessState {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let proc = ProcRoot::default();
+        Self {
+            scanner: TaskScanner::new(proc.clone()),
+            proc,
+            shared,
+            before: HashMap::new(),
+            by_name: BTreeMap::new(),
+            next_scan: None,
+            cgroup: None,
+        }
+    }
+}
+
+/// What the sources remember that may wait for the server's mmap_lock.
+pub(crate) struct MemoryState {
+    proc: ProcRoot,
+    shared: Arc<Shared>,
+    allocator_of: Option<(u32, u64)>,
+}
+
+impl MemoryState {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            proc: ProcRoot::default(),
+            shared,
+            allocator_of: None,
+        }
+    }
+}
+
+fn known(shared: &Shared, what: &str) -> Result<ServerProcess, Absent> {
+    shared
+        .process()
+        .ok_or_else(|| Absent::new(what, Reason::Gone, "the server's process is not known"))
+}
+
+pub(crate) fn process(state: &mut ProcessState) -> Outcome {
+    let server = known(&state.shared, "process")?;
+    let bytes = kernel::read::whole(&state.proc.of(server.pid, "stat"), STAT_BYTES_MAX)
+        .map_err(|error| absent("process", &error))?;
+    let stat = task_stat::parse(&bytes)
+        .filter(|stat| stat.start_time_ticks == server.start_time_ticks)
+        .ok_or_else(|| Absent::new("process", Reason::Gone, "the server has ended"))?;
+    let status = task_status::read(&state.proc.of(server.pid, "status"))
+        .map_err(|error| absent("process", &error))?;
+    let counter = |name: &'static str, unit, value: u64| Reading::counter(name, unit, value as f64);
+    let mut out = vec![
+        counter("process.user_ticks", Unit::Ticks, stat.utime_ticks),
+        counter("process.system_ticks", Unit::Ticks, stat.stime_ticks),
+        counter("process.minor_faults", Unit::Count, stat.minflt),
+        counter("process.major_faults", Unit::Count, stat.majflt),
+        Reading::gauge("process.threads", Unit::Count, f64::from(stat.num_threads)),
+    ];
+    for (name, kib) in [
+        ("process.resident_bytes", status.vm_rss_kib),
+        ("process.swap_bytes", status.vm_swap_kib),
+    ] {
+        out.extend(kib.map(|kib| Reading::gauge(name, Unit::Bytes, (kib * 1024) as f64)));
+    }
+    let mut taken = readings(out);
+    if let Some(enabled) = status.thp_enabled {
+        taken
+            .facts
+            .push(Fact::new("thp.server", if enabled { "1" } else { "0" }));
+    }
+    Ok(taken)
+}
+
+/// A thread in the list of those that used most CPU.
+#[derive(Debug, Serialize)]
+struct TopThread {
+    tid: u32,
+    name: String,
+    state: char,
+    /// Time on a CPU since the reading before, milliseconds.
+    run_ms: f64,
+    /// Time ready to run and waiting for a CPU, milliseconds.
+    wait_ms: f64,
+}
+
+/// Growth of a thread's CPU time, or a sum of it.
+#[derive(Default, Clone, Copy)]
+struct CpuTime {
+    run_ns: u64,
+    wait_ns: u64,
+}
+
+pub(crate) fn threads(state: &mut ProcessState) -> Outcome {
+    let server = known(&state.shared, "threads")?;
+    if state.next_scan.is_some_and(|next| Instant::now() < next) {
+        return Ok(Taken::default());
+    }
+    let begin = kernel::clock::thread_cpu();
+    let scan = state
+        .scanner
+        .scan(server.pid)
+        .map_err(|error| absent("threads", &error))?;
+    let cost = kernel::clock::thread_cpu().saturating_sub(begin);
+    let pause = Duration::from_secs_f64(cost.as_secs_f64() / SCAN_SHARE_MAX);
+    state.next_scan = Some(Instant::now() + pause);
+
+    let mut out = Vec::new();
+    for (name, states) in [
+        ("threads.running", "R"),
+        ("threads.sleeping", "SI"),
+        ("threads.uninterruptible", "D"),
+    ] {
+        let count = scan
+            .threads
+            .iter()
+            .filter(|t| states.contains(t.state))
+            .count();
+        out.push(Reading::gauge(name, Unit::Count, count as f64));
+    }
+    let grown = growth(&scan.threads, &state.before);
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (thread, time) in scan.threads.iter().zip(&grown) {
+        let name = signal_word(&thread.comm, &state.by_name);
+        let sum = state.by_name.entry(name.clone()).or_default();
+        sum.run_ns += time.run_ns;
+        sum.wait_ns += time.wait_ns;
+        *counts.entry(name).or_default() += 1;
+    }
+    for (name, sum) in &state.by_name {
+        let signal = |part: &str| format!("threads.by_name.{name}.{part}");
+        let count = counts.get(name).copied().unwrap_or(0);
+        out.push(Reading::gauge(signal("count"), Unit::Count, count as f64));
+        out.push(Reading::counter(
+            signal("run_ns"),
+            Unit::Nanoseconds,
+            sum.run_ns as f64,
+        ));
+        out.push(Reading::counter(
+            signal("wait_ns"),
+            Unit::Nanoseconds,
+            sum.wait_ns as f64,
+        ));
+    }
+    let mut taken = readings(out);
+    let top = top_threads(&scan.threads, &grown);
+    if !top.is_empty() {
+        taken.texts.push(Text {
+            kind: TextKind::Threads,
+            body: serde_json::to_string(&top).unwrap_or_default(),
+        });
+    }
+    if scan.over_limit > 0 {
+        taken.absent.push(Absent::new(
+            "threads",
+            Reason::Limit,
+            format!("{} threads over the limit were not read", scan.over_limit),
+        ));
+    }
+    state.before = scan
+        .threads
+        .into_iter()
+        .map(|thread| ((thread.tid, thread.start_time_ticks), thread))
+        .collect();
+    Ok(taken)
+}
+
+/// What each thread used since the scan before; nothing for those that are new.
+fn growth(now: &[ThreadSample], before: &HashMap<(u32, u64), ThreadSample>) -> Vec<CpuTime> {
+    now.iter()
+        .map(|thread| {
+            let grown = |pick: fn(&ThreadSample) -> Option<u64>| {
+                let old = before.get(&(thread.tid, thread.start_time_ticks))?;
+                Some(pick(thread)?.saturating_sub(pick(old)?))
+            };
+            CpuTime {
+                run_ns: grown(|t| t.run_ns).unwrap_or(0),
+                wait_ns: grown(|t| t.wait_ns).unwrap_or(0),
+            }
+        })
+        .collect()
+}
+
+/// A thread's name as part of a signal's name.
+fn signal_word(comm: &str, known: &BTreeMap<String, CpuTime>) -> String {
+    let word: String = comm
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if known.len() < THREAD_NAMES_MAX || known.contains_key(&word) {
+        word
+    } else {
+        "other".to_owned()
+    }
+}
+
+fn top_threads(threads: &[ThreadSample], grown: &[CpuTime]) -> Vec<TopThread> {
+    let mut used: Vec<(&ThreadSample, &CpuTime)> = threads
+        .iter()
+        .zip(grown)
+        .filter(|(_, time)| time.run_ns + time.wait_ns > 0)
+        .collect();
+    used.sort_by_key(|(_, time)| std::cmp::Reverse(time.run_ns));
+    let ms = |ns: u64| (ns as f64 / 1e4).round() / 100.0;
+    used.into_iter()
+        .take(TOP_THREADS)
+        .map(|(thread, time)| TopThread {
+            tid: thread.tid,
+            name: thread.comm.clone(),
+            state: thread.state,
+            run_ms: ms(time.run_ns),
+            wait_ms: ms(time.wait_ns),
+        })
+        .collect()
+}
+
+pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
+    let server = known(&state.shared, "cgroup")?;
+    let directory = match &state.cgroup {
+        Some((pid, directory)) if *pid == server.pid => directory.clone(),
+        _ => {
+            let directory = find_cgroup(&state.proc, server.pid)?;
+            state.cgroup = Some((server.pid, directory.clone()));
+            directory
+        }
+    };
+    let Some(directory) = directory else {
+        let detail = "the server is in the root cgroup, which has no limits, or in cgroup v1";
+        return Err(Absent::new("cgroup", Reason::Unsupported, detail));
+    };
+    let file = |name: &str| cg::read_file(&directory, name);
+    let mut out = Vec::new();
+    if let Ok(bytes) = file("cpu.stat") {
+        let stat = cg::parse_cpu_stat(&bytes);
+        for (name, unit, value) in [
+            ("cgroup.cpu.nr_periods", Unit::Count, stat.periods),
+            (
+                "cgroup.cpu.nr_throttled",
+                Unit::Count,
+                stat.throttled_periods,
+            ),
+            (
+                "cgroup.cpu.throttled_us",
+                Unit::Microseconds,
+                stat.throttled_us,
+            ),
+        ] {
+            out.extend(value.map(|value| Reading::counter(name, unit, value as f64)));
+        }
+    }
+    if let Ok(bytes) = file("memory.events") {
+        let events = cg::parse_memory_events(&bytes);
+        for (name, value) in [
+            ("cgroup.memory.high", events.high),
+            ("cgroup.memory.max", events.max),
+            ("cgroup.memory.oom", events.oom),
+            ("cgroup.memory.oom_kill", events.oom_kill),
+        ] {
+            out.extend(value.map(|value| Reading::counter(name, Unit::Count, value as f64)));
+        }
+    }
+    if let Some(cg::Limit::At(bytes)) = file("memory.current")
+        .ok()
+        .and_then(|b| cg::parse_limit(&b))
+    {
+        out.push(Reading::gauge(
+            "cgroup.memory.current_bytes",
+            Unit::Bytes,
+            bytes as f64,
+        ));
+    }
+    if out.is_empty() {
+        let detail = format!("{}: no controller is on", directory.display());
+        return Err(Absent::new("cgroup", Reason::Unsupported, detail));
+    }
+    let mut taken = readings(out);
+    for name in ["cpu.max", "memory.max"] {
+        if let Ok(bytes) = file(name) {
+            let value = String::from_utf8_lossy(&bytes).trim().to_owned();
+            taken.facts.push(Fact::new(
+                format!("cgroup.{}", name.replace('.', "_")),
+                value,
+            ));
+        }
+    }
+    Ok(taken)
+}
+
+fn find_cgroup(proc: &ProcRoot, pid: u32) -> Result<Option<PathBuf>, Absent> {
+    let groups = cg::read(&proc.of(pid, "cgroup")).map_err(|error| absent("cgroup", &error))?;
+    let mount = cg::read_v2_mount_point(&proc.file("self/mountinfo"))
+        .map_err(|error| absent("cgroup", &error))?;
+    let (Some(mount), Some(path)) = (mount, groups.v2) else {
+        return Ok(None);
+    };
+    if path == "/" {
+        return Ok(None);
+    }
+    Ok(cg::directory(&mount, &path))
+}
+
+pub(crate) fn identity(state: &mut MemoryState) -> Outcome {
+    if !state.shared.refresh(&state.proc) {
+        return Err(Absent::new(
+            "server",
+            Reason::Gone,
+            "no process of the server was found",
+        ));
+    }
+    let server = known(&state.shared, "server")?;
+    let exe = server.exe.as_deref().map(|path| path.display().to_string());
+    let sockets: Vec<String> = server
+        .unix_sockets
+        .iter()
+        .map(|socket| socket.path.display().to_string())
+        .collect();
+    let ports: Vec<String> = server
+        .tcp_ports
+        .iter()
+        .map(|(ip, port)| std::net::SocketAddr::new(*ip, *port).to_string())
+        .collect();
+    let facts = vec![
+        Fact::new("server.pid", server.pid.to_string()),
+        Fact::new("server.program", server.program),
+        Fact::new("server.exe", exe.unwrap_or_default()),
+        Fact::new("server.unix_sockets", sockets.join(" ")),
+        Fact::new("server.tcp_ports", ports.join(" ")),
+    ];
+    let absent = server
+        .absent
+        .into_iter()
+        .map(|detail| Absent::new("server", Reason::Permission, detail))
+        .collect();
+    Ok(Taken {
+        facts,
+        absent,
+        ..Taken::default()
+    })
+}
+
+/// Reads the maps once per start of the server: the kernel takes the server's mmap_lock for it.
+pub(crate) fn allocator(state: &mut MemoryState) -> Outcome {
+    let server = known(&state.shared, "allocator")?;
+    let run = (server.pid, server.start_time_ticks);
+    if state.allocator_of == Some(run) {
+        return Ok(Taken::default());
+    }
+    // Noted before the reading: a refusal is not asked again and again.
+    state.allocator_of = Some(run);
+    let bytes = maps::read(&state.proc.of(server.pid, "maps"))
+        .map_err(|error| absent("allocator", &error))?;
+    let names: Vec<String> = maps::allocators(&bytes)
+        .into_iter()
+        .map(|found| match found.library {
+            Some(path) => format!("{} ({})", found.allocator.label(), path.display()),
+            None => found.allocator.label().to_owned(),
+        })
+        .collect();
+    Ok(Taken {
+        facts: vec![Fact::new("server.allocator", names.join(", "))],
+        ..Taken::default()
+    })
+}

@@ -1,0 +1,278 @@
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kernel::roots::ProcRoot;
+use kernel::servers::{self, ServerProcess};
+use server::{Address, Login};
+use thiserror::Error;
+
+/// Which server the user wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The server that listens on this unix socket.
+    pub socket: Option<PathBuf>,
+    /// The server that listens on this TCP port.
+    pub port: Option<u16>,
+    /// The server with this process id.
+    pub pid: Option<u32>,
+}
+
+/// A server to record: how it is named, found again, and reached.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Short name, unique on the host; part of file names.
+    pub label: String,
+    /// Fixed ways to reach it; empty: those of its process.
+    pub addresses: Vec<Address>,
+    /// Who we are to it.
+    pub login: Login,
+    /// The process, when it was found.
+    pub process: Option<ServerProcess>,
+}
+
+/// Why there is no server to record.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// No server runs here.
+    #[error(
+        "no mysqld or mariadbd runs here; name one with --socket PATH or --port N (it may start later)"
+    )]
+    NoServer,
+    /// The process is not a server.
+    #[error("process {0} is not a mysqld or mariadbd, or is gone")]
+    NotAServer(u32),
+    /// The processes cannot be listed.
+    #[error("cannot look for servers: {0}")]
+    Unreadable(#[from] kernel::read::ReadError),
+}
+
+/// Finds the servers to record: the one that is wanted, or all on the host. A wanted socket or
+/// port need not be there yet.
+pub fn discover_targets(
+    wanted: &Wanted,
+    login: &Login,
+    option_file_address: Option<&Address>,
+) -> Result<Vec<Target>, TargetError> {
+    let proc = ProcRoot::default();
+    let target = |process: Option<ServerProcess>, addresses: Vec<Address>| Target {
+        label: label(process.as_ref(), &addresses),
+        addresses,
+        login: login.clone(),
+        process,
+    };
+    if let Some(pid) = wanted.pid {
+        let process = servers::server(&proc, pid).ok_or(TargetError::NotAServer(pid))?;
+        return Ok(vec![target(Some(process), Vec::new())]);
+    }
+    let found = servers::discover(&proc)?.servers;
+    let mut fixed = Vec::new();
+    fixed.extend(wanted.socket.clone().map(Address::Socket));
+    fixed.extend(
+        wanted
+            .port
+            .map(|port| Address::Tcp("127.0.0.1".to_owned(), port)),
+    );
+    if !fixed.is_empty() {
+        let process = found.into_iter().find(|server| listens_on(server, &fixed));
+        return Ok(vec![target(process, fixed)]);
+    }
+    if found.is_empty() {
+        let address = option_file_address.ok_or(TargetError::NoServer)?;
+        return Ok(vec![target(None, vec![address.clone()])]);
+    }
+    Ok(found
+        .into_iter()
+        .map(|process| target(Some(process), Vec::new()))
+        .collect())
+}
+
+/// Whether a server listens on one of these.
+fn listens_on(server: &ServerProcess, addresses: &[Address]) -> bool {
+    addresses.iter().any(|address| match address {
+        Address::Socket(path) => {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            server.unix_sockets.iter().any(|socket| {
+                socket.path == *path || socket.host_path == *path || socket.host_path == real
+            })
+        }
+        Address::Tcp(_, port) => server.tcp_ports.iter().any(|(_, own)| own == port),
+    })
+}
+
+fn label(process: Option<&ServerProcess>, addresses: &[Address]) -> String {
+    let port = addresses
+        .iter()
+        .find_map(|address| match address {
+            Address::Tcp(_, port) => Some(*port),
+            Address::Socket(_) => None,
+        })
+        .or_else(|| Some(main_port(process?)?.1));
+    if let Some(port) = port {
+        return port.to_string();
+    }
+    let socket = addresses
+        .iter()
+        .find_map(|address| match address {
+            Address::Socket(path) => Some(path.clone()),
+            Address::Tcp(..) => None,
+        })
+        .or_else(|| Some(process?.unix_sockets.first()?.path.clone()));
+    let text = match (socket, process) {
+        (Some(path), _) => path.to_string_lossy().into_owned(),
+        (None, Some(process)) => format!("pid{}", process.pid),
+        (None, None) => "server".to_owned(),
+    };
+    let word: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    word.trim_matches('-').to_owned()
+}
+
+/// The port of the classic protocol: the lowest; X protocol (33060), admin (33062) and Galera
+/// (4567) are above it by default.
+fn main_port(process: &ServerProcess) -> Option<(std::net::IpAddr, u16)> {
+    process
+        .tcp_ports
+        .iter()
+        .copied()
+        .min_by_key(|(_, port)| *port)
+}
+
+/// What the workers know of the server together.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    target: Target,
+    process: Mutex<Option<ServerProcess>>,
+    /// The recorder's own kept connections, left out of the processlist.
+    own_connections: [AtomicU64; 2],
+    /// A stall was just noticed: heavier evidence is wanted at once.
+    pub(crate) burst: AtomicBool,
+}
+
+/// A slot of the recorder's own connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OwnConnection {
+    Status,
+    QueryProbe,
+}
+
+impl Shared {
+    pub(crate) fn new(target: Target) -> Self {
+        Self {
+            process: Mutex::new(target.process.clone()),
+            target,
+            own_connections: Default::default(),
+            burst: AtomicBool::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<ServerProcess>> {
+        // A plain value: a panic elsewhere cannot have left it half-written.
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn login(&self) -> &Login {
+        &self.target.login
+    }
+
+    pub(crate) fn process(&self) -> Option<ServerProcess> {
+        self.lock().clone()
+    }
+
+    /// Looks for the server's process again when it is gone or was never found. True when there
+    /// is one now.
+    pub(crate) fn refresh(&self, proc: &ProcRoot) -> bool {
+        if let Some(known) = self.process()
+            && servers::is_alive(proc, known.pid, known.start_time_ticks)
+        {
+            // Sockets may have been opened after the process was first seen.
+            if (known.unix_sockets.is_empty() && known.tcp_ports.is_empty())
+                && let Some(again) = servers::server(proc, known.pid)
+            {
+                *self.lock() = Some(again);
+            }
+            return true;
+        }
+        let wanted = match (&self.target.process, &self.target.addresses[..]) {
+            (Some(first), []) => known_addresses(first),
+            (_, addresses) => addresses.to_vec(),
+        };
+        let found = servers::discover(proc).ok().and_then(|found| {
+            found
+                .servers
+                .into_iter()
+                .find(|server| listens_on(server, &wanted))
+        });
+        let there = found.is_some();
+        *self.lock() = found;
+        there
+    }
+
+    /// The ways to the server: a unix socket before TCP, for it works without a network.
+    pub(crate) fn addresses(&self) -> Vec<Address> {
+        if !self.target.addresses.is_empty() {
+            return self.target.addresses.clone();
+        }
+        match self.process().or_else(|| self.target.process.clone()) {
+            Some(process) => known_addresses(&process),
+            None => Vec::new(),
+        }
+    }
+
+    /// The ways for the connect probe: TCP first, because that is where clients are refused.
+    pub(crate) fn connect_addresses(&self) -> Vec<Address> {
+        let mut addresses = self.addresses();
+        if self.target.addresses.is_empty() {
+            addresses.sort_by_key(|address| matches!(address, Address::Socket(_)));
+        }
+        addresses
+    }
+
+    pub(crate) fn set_own_connection(&self, slot: OwnConnection, id: u64) {
+        self.own_connections[slot as usize].store(id, Ordering::Relaxed);
+    }
+
+    pub(crate) fn own_connections(&self) -> Vec<u64> {
+        self.own_connections
+            .iter()
+            .map(|id| id.load(Ordering::Relaxed))
+            .filter(|id| *id != 0)
+            .collect()
+    }
+
+    /// The server as incidents describe it.
+    pub(crate) fn describe(&self, version: &str) -> model::Server {
+        model::Server {
+            label: self.target.label.clone(),
+            version: version.to_owned(),
+            pid: self.process().map(|process| process.pid),
+            address: self
+                .addresses()
+                .first()
+                .map_or_else(String::new, Address::to_string),
+        }
+    }
+}
+
+fn known_addresses(process: &ServerProcess) -> Vec<Address> {
+    let mut addresses: Vec<Address> = process
+        .unix_sockets
+        .iter()
+        .filter(|socket| !socket.path.to_string_lossy().contains("mysqlx"))
+        .map(|socket| Address::Socket(socket.host_path.clone()))
+        .take(1)
+        .collect();
+    if process.same_net_namespace != Some(false)
+        && let Some((ip, port)) = main_port(process)
+    {
+        let host = match ip {
+            ip if ip.is_unspecified() && ip.is_ipv4() => "127.0.0.1".to_owned(),
+            ip if ip.is_unspecified() => "::1".to_owned(),
+            ip => ip.to_string(),
+        };
+        addresses.push(Address::Tcp(host, port));
+    }
+    addresses
+}

@@ -1,0 +1,151 @@
+//! The threads that read the sources. Each has a schedule of its own and sends what it reads;
+//! none waits for another, for the disk, or for whoever takes the samples.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::{Duration, Instant};
+
+use model::{Millis, Sample};
+
+use crate::clock::RecorderClock;
+use crate::config::RecorderConfig;
+use crate::in_flight::InFlight;
+use crate::sources::database::DatabaseState;
+use crate::sources::host::HostState;
+use crate::sources::probes::{ConnectProbe, QueryProbe};
+use crate::sources::process::{MemoryState, ProcessState};
+use crate::table::{Outcome, SOURCES, Take, Worker};
+use crate::target::Shared;
+
+/// How long a worker sleeps at the most before it looks whether it should stop.
+const NAP: Duration = Duration::from_millis(100);
+
+const WORKERS: [Worker; 6] = [
+    Worker::Host,
+    Worker::Process,
+    Worker::Memory,
+    Worker::Database,
+    Worker::QueryProbe,
+    Worker::ConnectProbe,
+];
+
+/// What all workers share.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) clock: RecorderClock,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) samples: SyncSender<Sample>,
+    pub(crate) lost: Arc<AtomicU64>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+enum State {
+    Host(HostState),
+    Process(ProcessState),
+    Memory(MemoryState),
+    Database(DatabaseState),
+    QueryProbe(QueryProbe),
+    ConnectProbe(ConnectProbe),
+}
+
+/// Starts the workers. They end by themselves when `stop` is set; one that hangs in a reading is
+/// left behind, it holds nothing that others need.
+pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Result<()> {
+    for worker in WORKERS {
+        let shared = context.shared.clone();
+        let deadlines = config.deadlines;
+        let state = match worker {
+            Worker::Host => State::Host(HostState::new(shared, context.clock.clone())),
+            Worker::Process => State::Process(ProcessState::new(shared)),
+            Worker::Memory => State::Memory(MemoryState::new(shared)),
+            Worker::Database => State::Database(DatabaseState::new(shared, deadlines)),
+            Worker::QueryProbe => State::QueryProbe(QueryProbe::new(shared, deadlines)),
+            Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
+        };
+        let context = context.clone();
+        std::thread::Builder::new()
+            .name(format!("ff-{worker:?}").to_lowercase())
+            // Deep recursion does not occur; the default of 2 MiB is mapped, not used.
+            .stack_size(512 * 1024)
+            .spawn(move || run(worker, state, &context))?;
+    }
+    Ok(())
+}
+
+fn run(worker: Worker, mut state: State, context: &Context) {
+    let now = context.clock.now();
+    let mut schedule: Vec<(usize, Millis)> = SOURCES
+        .iter()
+        .enumerate()
+        .filter(|(_, source)| source.worker() == worker)
+        .map(|(index, _)| (index, now))
+        .collect();
+    while !context.stop.load(Ordering::Relaxed) {
+        if let State::Database(database) = &mut state {
+            database.look_for_burst();
+        }
+        let now = context.clock.now();
+        let mut next = now + NAP.as_millis() as Millis;
+        for (index, due) in &mut schedule {
+            let Some(source) = SOURCES.get(*index) else {
+                continue;
+            };
+            let wanted = matches!(&state, State::Database(db) if db.wants_now(source.name));
+            if *due > now && !wanted {
+                next = next.min(*due);
+                continue;
+            }
+            // Missed beats are not made up for: a stalled source must not come back as a burst.
+            let beats = (context.clock.now() / source.cadence_ms) + 1;
+            *due = beats * source.cadence_ms;
+            next = next.min(*due);
+            let at = context.clock.now();
+            context.in_flight.begin(*index, at);
+            let begin = Instant::now();
+            let outcome = take(&source.take, &mut state);
+            let took = begin.elapsed();
+            context.in_flight.end(*index);
+            send(context, source.name, took, outcome);
+        }
+        let now = context.clock.now();
+        if next > now {
+            std::thread::sleep(Duration::from_millis(next - now));
+        }
+    }
+}
+
+fn take(take: &Take, state: &mut State) -> Outcome {
+    match (take, state) {
+        (Take::Host(take), State::Host(state)) => take(state),
+        (Take::Process(take), State::Process(state)) => take(state),
+        (Take::Memory(take), State::Memory(state)) => take(state),
+        (Take::Database(take), State::Database(state)) => take(state),
+        (Take::QueryProbe(take), State::QueryProbe(state)) => take(state),
+        (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
+        // The schedule of a worker holds only sources of that worker.
+        _ => Ok(model::Taken::default()),
+    }
+}
+
+fn send(context: &Context, source: &'static str, took: Duration, outcome: Outcome) {
+    if outcome
+        .as_ref()
+        .is_ok_and(|taken| *taken == model::Taken::default())
+    {
+        return;
+    }
+    let sample = Sample {
+        source,
+        at: context.clock.now(),
+        took_us: took.as_micros() as u64,
+        outcome,
+    };
+    match context.samples.try_send(sample) {
+        Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+        Err(TrySendError::Full(_)) => {
+            context.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

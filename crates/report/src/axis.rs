@@ -1,0 +1,237 @@
+//! Axes: round numbers people would have chosen.
+
+use model::{Incident, Millis};
+
+use crate::{
+    units::{Quantity, Scale, digits},
+    when,
+};
+
+/// Grid lines a value axis aims at.
+const VALUE_TICKS: f64 = 4.0;
+
+/// How far below the aimed-at step a rounder one may lie.
+const STEP_SLACK: f64 = 0.8;
+
+/// Share of a step by which a value may stand above the axis because of rounding.
+const ROUNDING_SLACK: f64 = 1e-9;
+
+/// Labels a time axis has at the most.
+const TIME_TICKS_MAX: i64 = 7;
+
+/// Steps of a time axis, in milliseconds.
+const TIME_STEPS_MS: [i64; 21] = [
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    15_000,
+    30_000,
+    60_000,
+    120_000,
+    300_000,
+    600_000,
+    900_000,
+    1_800_000,
+    3_600_000,
+    7_200_000,
+    10_800_000,
+    21_600_000,
+    43_200_000,
+    86_400_000,
+    172_800_000,
+    604_800_000,
+    2_592_000_000,
+];
+
+/// A value axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ValueAxis {
+    /// Value at the bottom.
+    pub(crate) low: f64,
+    /// Value at the top.
+    pub(crate) high: f64,
+    /// The unit of its labels.
+    pub(crate) scale: Scale,
+    /// Grid lines: value, label.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl ValueAxis {
+    /// An axis for values from `min` to `max`; it begins at zero unless the values are far from it.
+    pub(crate) fn new(quantity: Quantity, min: f64, max: f64) -> Self {
+        let (mut low, mut high) = match min > 0.0 && min > 0.6 * max && max > min {
+            true => (min, max),
+            false => (min.min(0.0), max.max(0.0)),
+        };
+        if high <= low {
+            high = low + 1.0;
+        }
+        let scale = quantity.scale_for(low.abs().max(high.abs()));
+        let whole = matches!(quantity, Quantity::Count | Quantity::Code) && scale.factor == 1.0;
+        let step = round_step((high - low) / scale.factor / VALUE_TICKS, whole) * scale.factor;
+        low = (low / step).floor() * step;
+        high = ((high / step - ROUNDING_SLACK).ceil() * step).max(low + step);
+        let count = ((high - low) / step).round().clamp(1.0, 2.0 * VALUE_TICKS) as u32;
+        let ticks = (0..=count)
+            .map(|index| {
+                let value = low + step * f64::from(index);
+                let value = if value.abs() < step * 1e-6 {
+                    0.0
+                } else {
+                    value
+                };
+                (value, label(value, step, scale))
+            })
+            .collect();
+        Self {
+            low,
+            high,
+            scale,
+            ticks,
+        }
+    }
+
+    /// Where a value lies: 0 at the bottom, 1 at the top.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+}
+
+/// A label whose digits are enough to tell it from its neighbours; zero has no unit.
+fn label(value: f64, step: f64, scale: Scale) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let (value, step) = (value / scale.factor, step / scale.factor);
+    if value.abs() < 100.0 * step || value.abs() >= 1e6 {
+        return format!("{}{}", digits(value), scale.short_suffix());
+    }
+    let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{value:.decimals$}{}", scale.short_suffix())
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is not far below `raw`.
+fn round_step(raw: f64, whole: bool) -> f64 {
+    let power = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= raw * STEP_SLACK)
+        .unwrap_or(10.0 * power);
+    if whole { step.max(1.0) } else { step }
+}
+
+/// A time axis' labels: place from 0 to 1, wall-clock time in UTC.
+pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
+    let from = incident.clock.wall_ms(incident.window.from);
+    let to = incident.clock.wall_ms(incident.window.to);
+    let span = to.saturating_sub(from);
+    if span <= 0 {
+        return vec![(0.0, when::clock_time(from))];
+    }
+    let step = TIME_STEPS_MS
+        .into_iter()
+        .find(|step| span / step < TIME_TICKS_MAX)
+        .unwrap_or(span);
+    let first = from.saturating_add((step - from.rem_euclid(step)) % step);
+    let write = if step % 60_000 == 0 {
+        when::clock_minute
+    } else {
+        when::clock_time
+    };
+    (0..TIME_TICKS_MAX)
+        .map_while(|index| first.checked_add(step.checked_mul(index)?))
+        .take_while(|at| *at <= to)
+        .map(|at| ((at - from) as f64 / span as f64, write(at)))
+        .collect()
+}
+
+/// Where a moment lies in the incident's window: 0 at its begin, 1 at its end.
+pub(crate) fn place_in_time(incident: &Incident, at: Millis) -> f64 {
+    let span = incident
+        .window
+        .to
+        .saturating_sub(incident.window.from)
+        .max(1);
+    let since = at.saturating_sub(incident.window.from);
+    (since as f64 / span as f64).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Timeline;
+
+    use super::*;
+    use crate::testing::incident_of;
+
+    fn labels(quantity: Quantity, min: f64, max: f64) -> Vec<String> {
+        ValueAxis::new(quantity, min, max)
+            .ticks
+            .into_iter()
+            .map(|(_, label)| label)
+            .collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(
+            labels(Quantity::PerSecond, 12.0, 48_123.0),
+            ["0", "10k/s", "20k/s", "30k/s", "40k/s", "50k/s"]
+        );
+        assert_eq!(
+            labels(Quantity::Share, 0.0, 0.83),
+            ["0", "20%", "40%", "60%", "80%", "100%"]
+        );
+        assert_eq!(labels(Quantity::Count, 0.0, 2.0), ["0", "1", "2"]);
+        assert_eq!(
+            labels(Quantity::Seconds, 0.0, 0.0032),
+            ["0", "1 ms", "2 ms", "3 ms", "4 ms"]
+        );
+        assert_eq!(
+            labels(Quantity::Count, 1000.0, 1004.0),
+            ["1.000k", "1.001k", "1.002k", "1.003k", "1.004k"]
+        );
+        assert_eq!(
+            labels(Quantity::Count, -5.0, 5.0),
+            ["-6", "-4", "-2", "0", "2", "4", "6"]
+        );
+    }
+
+    #[test]
+    fn odd_ranges_have_an_axis() {
+        for (min, max) in [
+            (0.0, 0.0),
+            (5.0, 5.0),
+            (-3.0, -3.0),
+            (-1e30, 1e30),
+            (1e30, 1e30),
+            (0.0, 1e-30),
+        ] {
+            let axis = ValueAxis::new(Quantity::PerSecond, min, max);
+            assert!(axis.low.is_finite() && axis.high.is_finite() && axis.low < axis.high);
+            assert!(
+                axis.low <= min && axis.high >= max * 0.999_999,
+                "{min} {max} {axis:?}"
+            );
+            assert!(axis.ticks.iter().all(|(value, _)| value.is_finite()));
+            assert!((2..=10).contains(&axis.ticks.len()), "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn time_labels_lie_on_round_moments() {
+        let mut incident = incident_of(Timeline::default());
+        incident.clock.wall_at_zero_ms = 1_715_483_525_120;
+        incident.window.to = 300_000;
+        let ticks = time_ticks(&incident);
+        assert_eq!(ticks[0].1, "03:13");
+        assert_eq!(ticks.len(), 5);
+        incident.window.to = 30_000;
+        assert_eq!(time_ticks(&incident)[0].1, "03:12:10");
+        incident.window.to = 0;
+        assert_eq!(time_ticks(&incident).len(), 1);
+        incident.clock.wall_at_zero_ms = i64::MIN;
+        assert!(!time_ticks(&incident).is_empty());
+    }
+}

@@ -1,0 +1,394 @@
+//! One chart as inline SVG.
+//!
+//! The drawing has no fixed width: curves live in a nested picture that is stretched, everything
+//! with letters is placed in percent, so letters keep their size from a phone to a wide screen.
+
+use std::fmt::Write;
+
+use model::{Incident, Millis};
+
+use crate::{
+    axis::{ValueAxis, place_in_time, time_ticks},
+    curve::{Curve, Point},
+    escape,
+    standard::Chart,
+    when,
+};
+
+/// Units of the stretched picture, across.
+const WIDTH: f64 = 2000.0;
+/// Units of the stretched picture, down.
+const HEIGHT: f64 = 1000.0;
+/// Height of the plot in CSS pixels.
+const PLOT_PX: f64 = 128.0;
+/// Height of one row of event labels in CSS pixels.
+const LABEL_ROW_PX: f64 = 14.0;
+/// Height of the time axis in CSS pixels.
+const TIME_AXIS_PX: f64 = 20.0;
+/// The narrowest plot for which event labels are kept apart, in CSS pixels.
+const NARROW_PX: f64 = 270.0;
+/// Width of a letter of an event label, in CSS pixels, rounded up.
+const LETTER_PX: f64 = 6.5;
+/// Marks of failed probes at the most.
+const FAILED_MARKS_MAX: usize = 300;
+
+/// What all charts of an incident share: the time axis and the stall in it.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    events: Vec<Event>,
+    rows: usize,
+    ticks: Vec<(f64, String)>,
+    stall: (f64, f64),
+}
+
+/// A labelled vertical line.
+#[derive(Debug, Clone, PartialEq)]
+struct Event {
+    class: &'static str,
+    place: f64,
+    /// Whether the label stands left of its line.
+    before: bool,
+    row: usize,
+}
+
+impl Frame {
+    /// The frame of an incident's charts.
+    pub(crate) fn new(incident: &Incident) -> Self {
+        let stall = incident.stall_window();
+        let events = events(incident);
+        Self {
+            rows: events.iter().map(|event| event.row + 1).max().unwrap_or(1),
+            events,
+            ticks: time_ticks(incident),
+            stall: (
+                place_in_time(incident, stall.from),
+                place_in_time(incident, stall.to),
+            ),
+        }
+    }
+}
+
+fn events(incident: &Incident) -> Vec<Event> {
+    let stall = &incident.stall;
+    let named = [
+        ("onset", Some(stall.onset)),
+        ("trigger", Some(stall.trigger)),
+        ("end", stall.end),
+    ];
+    let mut events: Vec<Event> = Vec::new();
+    let mut taken: Vec<f64> = Vec::new();
+    for (class, at) in named {
+        let Some(at) = at else {
+            continue;
+        };
+        let place = place_in_time(incident, at);
+        let width = (class.len() as f64 * LETTER_PX + 10.0) / NARROW_PX;
+        let before = if class == "onset" {
+            place > width
+        } else {
+            place + width > 1.0
+        };
+        let (from, to) = if before {
+            (place - width, place)
+        } else {
+            (place, place + width)
+        };
+        let row = taken
+            .iter()
+            .position(|end| *end <= from)
+            .unwrap_or(taken.len());
+        match taken.get_mut(row) {
+            Some(end) => *end = to,
+            None => taken.push(to),
+        }
+        events.push(Event {
+            class,
+            place,
+            before,
+            row,
+        });
+    }
+    events
+}
+
+/// The chart as an SVG element; `id` must be unique on the page.
+pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -> String {
+    let axis = value_axis(&chart.curves);
+    let top = frame.rows as f64 * LABEL_ROW_PX;
+    let bottom = top + PLOT_PX;
+    let mut out = format!(
+        "<svg class=\"plot\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" width=\"100%\" \
+         height=\"{height}\" data-top=\"{top}\" data-bottom=\"{bottom}\" data-low=\"{low}\" \
+         data-high=\"{high}\" data-factor=\"{factor}\" data-suffix=\"{suffix}\">\
+         <title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{description}</desc>",
+        height = bottom + TIME_AXIS_PX,
+        low = axis.low,
+        high = axis.high,
+        factor = axis.scale.factor,
+        suffix = escape::html(axis.scale.short_suffix()),
+        title = escape::html(&chart.title),
+        description = escape::html(&describe(incident, chart)),
+    );
+    let _ = write!(
+        out,
+        "<rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{PLOT_PX}\"/>",
+        frame.stall.0 * 100.0,
+        (frame.stall.1 - frame.stall.0).max(0.0) * 100.0,
+    );
+    for (value, label) in &axis.ticks {
+        let y = bottom - axis.place(*value) * PLOT_PX;
+        let _ = write!(
+            out,
+            "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text class=\"value\" x=\"-6\" y=\"{:.1}\">{}</text>",
+            y + 3.5,
+            escape::html(label),
+        );
+    }
+    for (index, (place, label)) in frame.ticks.iter().enumerate() {
+        let (x, odd) = (place * 100.0, if index % 2 == 1 { " odd" } else { "" });
+        let _ = write!(
+            out,
+            "<line class=\"tick\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{bottom}\" y2=\"{}\"/>\
+             <text class=\"time{odd}\" x=\"{x:.2}%\" y=\"{}\">{label}</text>",
+            bottom + 4.0,
+            bottom + 16.0,
+        );
+    }
+    let _ = write!(
+        out,
+        "<svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{PLOT_PX}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+    );
+    let alone = chart.curves.len() == 1;
+    for (index, curve) in chart.curves.iter().enumerate().rev() {
+        out.push_str(&curve_paths(incident, &axis, curve, index, alone));
+    }
+    out.push_str(&failed_marks(incident, chart));
+    out.push_str("</svg>");
+    for event in &frame.events {
+        out.push_str(&event_line(event, bottom));
+    }
+    out.push_str("</svg>");
+    out
+}
+
+fn event_line(event: &Event, bottom: f64) -> String {
+    let x = event.place * 100.0;
+    let baseline = (event.row + 1) as f64 * LABEL_ROW_PX - 4.0;
+    let (anchor, dx) = if event.before {
+        ("end", -4)
+    } else {
+        ("start", 4)
+    };
+    format!(
+        "<g class=\"event {class}\"><line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{from}\" y2=\"{bottom}\"/>\
+         <text x=\"{x:.2}%\" dx=\"{dx}\" y=\"{baseline}\" text-anchor=\"{anchor}\">{class}</text></g>",
+        class = event.class,
+        from = baseline - 8.0,
+    )
+}
+
+fn value_axis(curves: &[Curve]) -> ValueAxis {
+    let values = || {
+        curves
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .map(|point| point.value)
+    };
+    let quantity = curves
+        .first()
+        .map_or(crate::units::Quantity::Count, |curve| curve.quantity);
+    ValueAxis::new(
+        quantity,
+        values().reduce(f64::min).unwrap_or(0.0),
+        values().reduce(f64::max).unwrap_or(1.0),
+    )
+}
+
+/// A curve as a path of its joined stretches, a path of its lone points, and, when it is the only
+/// one and begins at zero, the area below it.
+fn curve_paths(
+    incident: &Incident,
+    axis: &ValueAxis,
+    curve: &Curve,
+    index: usize,
+    alone: bool,
+) -> String {
+    let points = curve.reduced(incident.window);
+    let x = |at: Millis| (place_in_time(incident, at) * WIDTH).round();
+    let y = |value: f64| ((1.0 - axis.place(value)) * HEIGHT).round();
+    let floor = y(0.0);
+    let (mut line, mut area, mut dots) = (String::new(), String::new(), String::new());
+    for (number, stretch) in points.chunk_by(|_, next| next.joined).enumerate() {
+        let Some(first) = stretch.first() else {
+            continue;
+        };
+        if stretch.len() == 1 && first.since == first.at {
+            let _ = write!(dots, "M{} {}h0", x(first.at), y(first.value));
+            continue;
+        }
+        let path = stretch_path(stretch, curve.step, x, y);
+        if alone && axis.low <= 0.0 {
+            let begin = if curve.step { first.since } else { first.at };
+            let _ = write!(area, "{path}V{floor}H{}Z", x(begin));
+        }
+        if number > 0 {
+            line.push(' ');
+        }
+        line.push_str(&path);
+    }
+    let mut out = String::new();
+    for (kind, path) in [("area", area), ("line", line), ("dots", dots)] {
+        if !path.is_empty() {
+            let _ = write!(
+                out,
+                "<path class=\"{kind} c{index}\" data-line=\"{index}\" d=\"{path}\"/>"
+            );
+        }
+    }
+    out
+}
+
+fn stretch_path(
+    stretch: &[Point],
+    step: bool,
+    x: impl Fn(Millis) -> f64,
+    y: impl Fn(f64) -> f64,
+) -> String {
+    let mut path = String::new();
+    let mut pen = None;
+    for point in stretch {
+        let (to_x, to_y) = (x(point.at), y(point.value));
+        let _ = match (pen, step) {
+            (None, true) => write!(path, "M{} {to_y}H{to_x}", x(point.since)),
+            (None, false) => write!(path, "M{to_x} {to_y}"),
+            (Some((_, pen_y)), true) if pen_y == to_y => write!(path, "H{to_x}"),
+            (Some(_), true) => write!(path, "V{to_y}H{to_x}"),
+            (Some((pen_x, pen_y)), false) if pen_x == to_x && pen_y == to_y => Ok(()),
+            (Some(_), false) => write!(path, "L{to_x} {to_y}"),
+        };
+        pen = Some((to_x, to_y));
+    }
+    path
+}
+
+fn failed_marks(incident: &Incident, chart: &Chart) -> String {
+    let mut path = String::new();
+    let mut last = None;
+    let mut marks = 0;
+    for probe in &chart.failed {
+        let x = (place_in_time(incident, probe.at) * WIDTH).round();
+        if last != Some(x) && marks < FAILED_MARKS_MAX {
+            let _ = write!(path, "M{x} 0V70");
+            last = Some(x);
+            marks += 1;
+        }
+    }
+    match path.is_empty() {
+        true => path,
+        false => format!("<path class=\"failed\" d=\"{path}\"/>"),
+    }
+}
+
+/// The chart in words, for those who do not see it.
+fn describe(incident: &Incident, chart: &Chart) -> String {
+    let clock = |at| when::clock_time(incident.clock.wall_ms(at));
+    let mut out = format!(
+        "From {} to {} UTC; onset {}, trigger {}",
+        clock(incident.window.from),
+        clock(incident.window.to),
+        clock(incident.stall.onset),
+        clock(incident.stall.trigger),
+    );
+    if let Some(end) = incident.stall.end {
+        let _ = write!(out, ", end {}", clock(end));
+    }
+    out.push('.');
+    for curve in &chart.curves {
+        if let Some(stats) = curve.stats(incident.window) {
+            let say = |value| curve.quantity.say(value);
+            let _ = write!(
+                out,
+                " {}: least {}, mean {}, most {}.",
+                curve.label,
+                say(stats.min),
+                say(stats.mean),
+                say(stats.max),
+            );
+        }
+    }
+    if !chart.failed.is_empty() {
+        let _ = write!(out, " Probes without an answer: {}.", chart.failed.len());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Reading, Timeline, Unit};
+
+    use super::*;
+    use crate::testing::incident_of;
+
+    fn drawn(values: &[(Millis, f64)]) -> String {
+        let mut timeline = Timeline::default();
+        for (at, value) in values {
+            timeline.push_readings("s", *at, &[Reading::gauge("s.x", Unit::Count, *value)]);
+        }
+        let incident = incident_of(timeline);
+        let curves = incident
+            .timeline
+            .get("s.x")
+            .map(|series| Curve::of(&incident, series));
+        let chart = Chart {
+            title: "x".to_owned(),
+            note: String::new(),
+            curves: curves.into_iter().collect(),
+            failed: Vec::new(),
+        };
+        svg(&incident, &Frame::new(&incident), &chart, "c")
+    }
+
+    #[test]
+    fn odd_values_never_reach_the_drawing() {
+        for values in [
+            &[][..],
+            &[(1000, 5.0)],
+            &[(1000, f64::NAN), (2000, f64::NAN)],
+            &[(1000, 3.0), (2000, 3.0), (3000, 3.0)],
+            &[(1000, -3.0), (2000, -9.0)],
+            &[(1000, f64::MAX), (2000, f64::MIN), (3000, 0.0)],
+            &[(1000, f64::INFINITY), (2000, 1e-300)],
+        ] {
+            let svg = drawn(values);
+            assert!(
+                !svg.contains("NaN") && !svg.contains("inf"),
+                "{values:?}: {svg}"
+            );
+            assert!(svg.contains("class=\"event onset\""));
+        }
+    }
+
+    #[test]
+    fn a_lone_point_is_a_dot_and_a_hole_is_a_hole() {
+        assert!(drawn(&[(50_000, 5.0)]).contains("d=\"M1000 0h0\""));
+        let svg = drawn(&[(0, 1.0), (1000, 1.0), (60_000, 1.0), (61_000, 1.0)]);
+        assert!(svg.contains("d=\"M0 0L20 0 M1200 0L1220 0\""), "{svg}");
+    }
+
+    #[test]
+    fn labels_of_near_events_stand_in_rows() {
+        let mut incident = incident_of(Timeline::default());
+        incident.stall.trigger = 45_000;
+        incident.stall.end = Some(48_000);
+        let rows: Vec<usize> = events(&incident).iter().map(|event| event.row).collect();
+        assert_eq!(rows, [0, 0, 1]);
+        incident.stall.end = Some(90_000);
+        assert!(events(&incident).iter().all(|event| event.row == 0));
+        incident.stall.onset = 0;
+        incident.stall.trigger = 0;
+        assert!(!events(&incident)[0].before);
+        assert_eq!(events(&incident)[1].row, 1);
+    }
+}

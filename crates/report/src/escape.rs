@@ -1,0 +1,114 @@
+//! Text from outside, made harmless for a page and for a terminal.
+
+use std::fmt::Write;
+
+/// Escapes text for HTML content and for quoted attributes.
+///
+/// Line ends and tabs stay; other control characters and the ones that reorder or hide text
+/// become visible.
+pub(crate) fn html(text: &str) -> String {
+    html_cut(text, usize::MAX)
+}
+
+/// As [`html`], cut so that the result has at most about `bytes_max` bytes; a cut is shown by "…".
+pub(crate) fn html_cut(text: &str, bytes_max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(bytes_max));
+    for character in text.chars() {
+        if out.len() >= bytes_max {
+            out.push('…');
+            break;
+        }
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(character),
+            _ if is_deceptive(character) => push_visible(&mut out, character),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// Escapes text for one line of a terminal: nothing in it can move the cursor, change colours,
+/// reorder or hide what stands beside it.
+pub(crate) fn terminal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if is_deceptive(character) => push_visible(&mut out, character),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// Escapes, in a finished JSON document, what JSON allows raw and a terminal would obey: C1
+/// controls, DEL, characters that reorder or hide text. They only occur inside strings.
+pub(crate) fn json(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    for character in document.chars() {
+        if character == '\n' || !is_deceptive(character) {
+            out.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
+/// Controls (C0, DEL, C1), and what Unicode calls default ignorable or bidirectional formatting.
+fn is_deceptive(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn push_visible(out: &mut String, character: char) {
+    let code = u32::from(character);
+    let _ = if code < 0x100 {
+        write!(out, "\\x{code:02x}")
+    } else {
+        write!(out, "\\u{{{code:x}}}")
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_gets_entities_and_visible_controls() {
+        assert_eq!(
+            html("<a href=\"x\">'&\u{1b}\n"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\x1b\n"
+        );
+        assert_eq!(html("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(html_cut("<<<<", 6), "&lt;&lt;…");
+    }
+
+    #[test]
+    fn a_terminal_gets_no_control() {
+        let out = terminal("a\u{1b}[2Jb\r\n\u{9b}31m\u{7f}ü");
+        assert_eq!(out, "a\\x1b[2Jb\\r\\n\\x9b31m\\x7fü");
+        assert!(!out.chars().any(char::is_control));
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let document = serde_json::to_string("a\u{9b}\u{202e}\u{e0041}\n").unwrap();
+        let escaped = json(&document);
+        assert!(escaped.is_ascii());
+        let back: String = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(back, "a\u{9b}\u{202e}\u{e0041}\n");
+    }
+}

@@ -1,0 +1,123 @@
+//! The page's head, the verdict at its top, and its script.
+
+use diagnosis::Verdict;
+use model::{Incident, Millis};
+
+use super::HtmlOptions;
+use crate::{escape, when};
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+
+/// SHA-256 of the script in base64, for the content security policy; a test compares it.
+const SCRIPT_SHA256: &str = "jhoGy4RlmJ3PCNcSjvJY9zzIk6LfpNkOSmW/anzKrGs=";
+
+/// Everything up to and with the verdict's header; `main` stays open.
+pub(super) fn head(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
+    let script_source = match options.script {
+        true => format!("'sha256-{SCRIPT_SHA256}'"),
+        false => "'none'".to_owned(),
+    };
+    let wall = |at: Millis| incident.clock.wall_ms(at);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; img-src data:; script-src {script_source}; \
+         base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <main data-from=\"{from}\" data-to=\"{to}\">\n{header}",
+        title = escape::html(&format!(
+            "{} on {}, {} UTC: {}",
+            incident.server.label,
+            incident.host,
+            when::date_time(wall(incident.stall.onset)),
+            verdict.sentence
+        )),
+        from = wall(incident.window.from),
+        to = wall(incident.window.to),
+        header = header(incident, verdict),
+    )
+}
+
+/// The script element, empty without the script.
+pub(super) fn script(options: &HtmlOptions) -> String {
+    match options.script {
+        true => format!("<script>{SCRIPT}</script>\n"),
+        false => String::new(),
+    }
+}
+
+/// A level as a badge.
+pub(super) fn badge(level: diagnosis::Level) -> String {
+    format!(
+        "<span class=\"badge {word}\">{word}</span>",
+        word = level.word()
+    )
+}
+
+fn header(incident: &Incident, verdict: &Verdict) -> String {
+    let moment = |at: Millis| {
+        let wall = incident.clock.wall_ms(at);
+        format!(
+            "<time datetime=\"{}\">{}</time>",
+            when::rfc3339(wall),
+            when::date_time(wall)
+        )
+    };
+    let stall = &incident.stall;
+    let since_onset = |at: Millis| when::duration(at.saturating_sub(stall.onset));
+    let level = verdict.findings.first().map_or_else(
+        || "<span class=\"badge\">no finding</span>".to_owned(),
+        |finding| badge(finding.level),
+    );
+    let server = &incident.server;
+    let pid = server
+        .pid
+        .map(|pid| format!("pid {pid}"))
+        .unwrap_or_default();
+    let details: Vec<String> = [&server.version, &pid, &server.address]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .map(|part| escape::html(part))
+        .collect();
+    let end = match stall.end {
+        Some(end) => format!("{} <small>UTC</small>", moment(end)),
+        None => "not within the recording".to_owned(),
+    };
+    let (lasted, until) = match stall.end {
+        Some(end) => (since_onset(end), ""),
+        None => (since_onset(incident.window.to), " <small>and more</small>"),
+    };
+    let triggers: String = stall
+        .triggers
+        .iter()
+        .map(|trigger| {
+            format!(
+                "<li><code>{}</code> {}</li>",
+                escape::html(&trigger.rule),
+                escape::html(&trigger.says)
+            )
+        })
+        .collect();
+    format!(
+        "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
+         <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b> on <b>{host}</b>, \
+         stalled {lasted}{until} from {onset} <small>UTC</small></p>\n\
+         <dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{label}</b> {details}</dd></div>\n\
+         <div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
+         <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
+         <div><dt>End</dt><dd>{end}</dd></div>\
+         <div><dt>Lasted</dt><dd>{lasted}{until}</dd></div>\n\
+         <div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
+        sentence = escape::html(&verdict.sentence),
+        label = escape::html(&server.label),
+        host = escape::html(&incident.host),
+        details = details.join(", "),
+        onset = moment(stall.onset),
+        trigger = moment(stall.trigger),
+        detection = since_onset(stall.trigger),
+    )
+}

@@ -1,0 +1,102 @@
+//! What InnoDB said: its signals in numbers, and its status text.
+
+use model::{Incident, Measure, Series, TextKind, TimedText};
+
+use super::{
+    charts,
+    table::{Column, Holds, Table, cell},
+};
+use crate::{
+    escape,
+    pick::Picked,
+    units::{Quantity, to_base},
+    when,
+};
+
+/// Bytes of markup of one status text at the most, about.
+const STATUS_BYTES_MAX: usize = 200_000;
+/// Signals shown.
+const SIGNALS_MAX: usize = 60;
+
+pub(super) fn section(incident: &Incident, picked: &Picked) -> Option<String> {
+    let status = || {
+        incident
+            .texts
+            .iter()
+            .filter(|timed| timed.text.kind == TextKind::InnodbStatus)
+    };
+    let before = status().rfind(|timed| timed.at < incident.stall.onset);
+    let after = status()
+        .find(|timed| timed.at >= incident.stall.trigger)
+        .or_else(|| status().rfind(|timed| timed.at >= incident.stall.onset));
+    let mut out = signals(incident, picked).unwrap_or_default();
+    for (timed, words) in [
+        (before, "Last before the onset"),
+        (after, "First after the trigger"),
+    ] {
+        if let Some(timed) = timed {
+            out.push_str(&text(incident, timed, words));
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
+    let mut all: Vec<&Series> = incident
+        .timeline
+        .matching("innodb.*")
+        .filter(|series| {
+            series
+                .values
+                .iter()
+                .any(|value| !value.is_nan() && *value != 0.0)
+        })
+        .collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    if all.is_empty() {
+        return None;
+    }
+    let columns = [
+        Column("Signal", Holds::Code),
+        Column("Mean before", Holds::Numbers),
+        Column("Most before", Holds::Numbers),
+        Column("Mean in stall", Holds::Numbers),
+        Column("Most in stall", Holds::Numbers),
+    ];
+    let rows = all.iter().map(|series| {
+        let say = |measure, window| {
+            incident
+                .timeline
+                .measure(series, measure, window)
+                .map_or_else(
+                    || "–".to_owned(),
+                    |value| escape::html(&Quantity::of(series).say(value * to_base(series.unit))),
+                )
+        };
+        let name = cell(&series.name);
+        let name = match picked.chart_of_signal.get(&series.name) {
+            Some(chart) => format!("<a href=\"#{}\">{name}</a>", charts::anchor(*chart)),
+            None => name,
+        };
+        vec![
+            name,
+            say(Measure::Mean, incident.baseline_window()),
+            say(Measure::Max, incident.baseline_window()),
+            say(Measure::Mean, incident.stall_window()),
+            say(Measure::Max, incident.stall_window()),
+        ]
+    });
+    Some(
+        Table::wide("Signals of the status text that were not zero", &columns)
+            .rows(rows, SIGNALS_MAX),
+    )
+}
+
+fn text(incident: &Incident, timed: &TimedText, words: &str) -> String {
+    format!(
+        "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {} UTC</summary>\
+         <pre class=\"status\">{}</pre></details>\n",
+        when::clock_time(incident.clock.wall_ms(timed.at)),
+        escape::html_cut(&timed.text.body, STATUS_BYTES_MAX)
+    )
+}

@@ -1,0 +1,225 @@
+//! The processlist at the worst moment beside the last one before the onset.
+
+use std::collections::BTreeMap;
+
+use model::{Incident, Millis, ProcessList, Session, TextKind, Window};
+
+use super::table::{Column, Holds, Table, cell};
+use crate::{escape, units, when};
+
+/// Rows of a histogram.
+const GROUPS_MAX: usize = 10;
+/// Longest sessions shown.
+const SESSIONS_MAX: usize = 25;
+/// Processlists looked at for the worst moment, the first ones of the stall.
+const LISTS_MAX: usize = 900;
+
+struct Moment {
+    at: Millis,
+    list: ProcessList,
+}
+
+pub(super) fn section(incident: &Incident) -> Option<String> {
+    let stall = incident.stall_window();
+    let worst = worst(incident, stall);
+    let before = last_before(incident);
+    if worst.is_none() && before.is_none() {
+        return None;
+    }
+    let empty = ProcessList::default();
+    let at_worst = worst.as_ref().map_or(&empty, |moment| &moment.list);
+    let at_before = before.as_ref().map_or(&empty, |moment| &moment.list);
+    let groups = [
+        ("By statement", &at_before.by_class, &at_worst.by_class),
+        ("By state", &at_before.by_state, &at_worst.by_state),
+        ("By user", &at_before.by_user, &at_worst.by_user),
+        (
+            "All, by command",
+            &at_before.by_command,
+            &at_worst.by_command,
+        ),
+    ];
+    let tables: String = groups
+        .iter()
+        .map(|(title, before, worst)| histogram(title, before, worst))
+        .collect();
+    let mut out = format!(
+        "<p>{}</p>",
+        summary(incident, before.as_ref(), worst.as_ref())
+    );
+    out.push_str(&format!("<div class=\"histograms\">{tables}</div>"));
+    if let Some(moment) = worst
+        .as_ref()
+        .filter(|moment| !moment.list.longest.is_empty())
+    {
+        out.push_str(&longest(
+            incident,
+            moment,
+            "Longest sessions at the worst moment",
+        ));
+    }
+    if let Some(moment) = before
+        .as_ref()
+        .filter(|moment| !moment.list.longest.is_empty())
+    {
+        out.push_str(&format!(
+            "<details><summary>Longest sessions before the onset</summary>{}</details>",
+            longest(incident, moment, "Longest sessions before the onset")
+        ));
+    }
+    Some(out)
+}
+
+fn lists(incident: &Incident) -> impl DoubleEndedIterator<Item = (Millis, &str)> {
+    incident
+        .texts
+        .iter()
+        .filter(|timed| timed.text.kind == TextKind::Processlist)
+        .map(|timed| (timed.at, timed.text.body.as_str()))
+}
+
+/// The processlist of the stall with the most sessions that do something.
+fn worst(incident: &Incident, stall: Window) -> Option<Moment> {
+    let inside = lists(incident).filter(|(at, _)| (stall.from..=stall.to).contains(at));
+    let mut worst: Option<Moment> = None;
+    for (at, body) in inside.take(LISTS_MAX) {
+        let Some(list) = parsed(body) else {
+            continue;
+        };
+        if worst
+            .as_ref()
+            .is_none_or(|worst| active(&list) > active(&worst.list))
+        {
+            worst = Some(Moment { at, list });
+        }
+    }
+    worst
+}
+
+fn last_before(incident: &Incident) -> Option<Moment> {
+    lists(incident)
+        .rev()
+        .filter(|(at, _)| *at < incident.stall.onset)
+        .take(LISTS_MAX)
+        .find_map(|(at, body)| {
+            Some(Moment {
+                at,
+                list: parsed(body)?,
+            })
+        })
+}
+
+fn parsed(body: &str) -> Option<ProcessList> {
+    serde_json::from_str(body).ok()
+}
+
+/// Sessions that do something, safe against counts that do not fit a sum.
+fn active(list: &ProcessList) -> u64 {
+    list.by_class
+        .values()
+        .fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>) -> String {
+    let say = |moment: &Moment, words: &str| {
+        format!(
+            "{words} ({} UTC) <b>{}</b> of {} sessions were busy",
+            when::clock_time(incident.clock.wall_ms(moment.at)),
+            count(active(&moment.list)),
+            count(moment.list.sessions),
+        )
+    };
+    let worst = worst.map_or_else(
+        || "No processlist could be read in the stall".to_owned(),
+        |moment| say(moment, "At the worst moment"),
+    );
+    let before = before.map_or_else(
+        || "none was recorded before the onset".to_owned(),
+        |moment| say(moment, "before the onset"),
+    );
+    format!("{worst}; {before}.")
+}
+
+fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<String, u64>) -> String {
+    let mut names: Vec<&String> = worst.keys().chain(before.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let of = |counts: &BTreeMap<String, u64>, name: &str| counts.get(name).copied().unwrap_or(0);
+    names.sort_by_key(|name| std::cmp::Reverse((of(worst, name), of(before, name))));
+    let most = names
+        .iter()
+        .map(|name| of(worst, name).max(of(before, name)))
+        .max()
+        .unwrap_or(0);
+    let columns = [
+        Column("<span class=\"unseen\">Name</span>", Holds::Words),
+        Column("<i class=\"swatch before\"></i>before", Holds::Numbers),
+        Column("<i class=\"swatch c0\"></i>worst", Holds::Numbers),
+        Column("<span class=\"unseen\">Bars</span>", Holds::Words),
+    ];
+    let rows = names.iter().map(|name| {
+        let shown = if name.is_empty() {
+            "(none)"
+        } else {
+            name.as_str()
+        };
+        vec![
+            cell(shown),
+            count(of(before, name)),
+            count(of(worst, name)),
+            bars(of(before, name), of(worst, name), most),
+        ]
+    });
+    Table::narrow("histogram", title, &columns).rows(rows, GROUPS_MAX)
+}
+
+/// Two bars: before, and at the worst moment.
+fn bars(before: u64, worst: u64, most: u64) -> String {
+    let width = |count: u64| {
+        if most == 0 {
+            0.0
+        } else {
+            count as f64 * 100.0 / most as f64
+        }
+    };
+    format!(
+        "<span class=\"bar before\" style=\"width:{:.1}%\"></span>\
+         <span class=\"bar\" style=\"width:{:.1}%\"></span>",
+        width(before),
+        width(worst)
+    )
+}
+
+fn longest(incident: &Incident, moment: &Moment, caption: &str) -> String {
+    let columns = [
+        Column("Id", Holds::Numbers),
+        Column("User", Holds::Words),
+        Column("Host", Holds::Words),
+        Column("Database", Holds::Words),
+        Column("Command", Holds::Words),
+        Column("Time", Holds::Numbers),
+        Column("State", Holds::Words),
+        Column("Statement", Holds::Code),
+    ];
+    let row = |session: &Session| {
+        vec![
+            session.id.to_string(),
+            cell(&session.user),
+            cell(&session.host),
+            cell(&session.db),
+            cell(&session.command),
+            escape::html(&units::Quantity::Seconds.say(session.seconds)),
+            cell(&session.state),
+            cell(&session.statement),
+        ]
+    };
+    let caption = format!(
+        "{caption}, {} UTC",
+        when::clock_time(incident.clock.wall_ms(moment.at))
+    );
+    Table::wide(&caption, &columns).rows(moment.list.longest.iter().map(row), SESSIONS_MAX)
+}
+
+fn count(number: u64) -> String {
+    units::grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,132 @@
+//! The server's threads by the CPU time they took.
+
+use model::{Incident, Measure, TextKind, Window};
+use serde::Deserialize;
+
+use super::table::{Column, Holds, Table, cell};
+use crate::{
+    escape,
+    units::{Quantity, digits},
+    when,
+};
+
+/// Thread names shown.
+const NAMES_MAX: usize = 20;
+/// Single threads shown.
+const THREADS_MAX: usize = 20;
+
+pub(super) fn section(incident: &Incident) -> Option<String> {
+    let out = by_name(incident).unwrap_or_default() + &single(incident).unwrap_or_default();
+    (!out.is_empty()).then_some(out)
+}
+
+struct Row<'a> {
+    name: &'a str,
+    count: Option<f64>,
+    /// CPU time and time waiting for a CPU, before and in the stall, in nanoseconds a second.
+    run: [Option<f64>; 2],
+    wait: [Option<f64>; 2],
+}
+
+fn by_name(incident: &Incident) -> Option<String> {
+    let windows = [incident.baseline_window(), incident.stall_window()];
+    let mut rows: Vec<Row<'_>> = incident
+        .timeline
+        .matching("threads.by_name.*.run_ns")
+        .filter_map(|series| {
+            series
+                .name
+                .strip_prefix("threads.by_name.")?
+                .strip_suffix(".run_ns")
+        })
+        .map(|name| {
+            let measure = |what: &str, measure: Measure, window: Window| {
+                let series = incident
+                    .timeline
+                    .get(&format!("threads.by_name.{name}.{what}"))?;
+                incident.timeline.measure(series, measure, window)
+            };
+            let rate = |what: &str| windows.map(|window| measure(what, Measure::Rate, window));
+            Row {
+                name,
+                count: measure("count", Measure::Max, incident.stall_window()),
+                run: rate("run_ns"),
+                wait: rate("wait_ns"),
+            }
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let most = |row: &Row<'_>| row.run.iter().flatten().copied().fold(0.0, f64::max);
+    rows.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(b.name)));
+    let columns = [
+        Column("Thread name", Holds::Code),
+        Column("Threads", Holds::Numbers),
+        Column("CPUs used before", Holds::Numbers),
+        Column("CPUs used in stall", Holds::Numbers),
+        Column("Waiting for a CPU before", Holds::Numbers),
+        Column("Waiting for a CPU in stall", Holds::Numbers),
+    ];
+    // Nanoseconds of each nanosecond: how many did so at a time.
+    let at_a_time = |rate: Option<f64>| {
+        rate.map_or_else(|| "–".to_owned(), |rate| escape::html(&digits(rate * 1e-9)))
+    };
+    let rows = rows.iter().map(|row| {
+        vec![
+            cell(row.name),
+            row.count.map_or_else(|| "–".to_owned(), digits),
+            at_a_time(row.run[0]),
+            at_a_time(row.run[1]),
+            at_a_time(row.wait[0]),
+            at_a_time(row.wait[1]),
+        ]
+    });
+    Some(Table::wide("By thread name", &columns).rows(rows, NAMES_MAX))
+}
+
+/// One thread of a recorded list of the busiest ones.
+#[derive(Deserialize)]
+struct Thread {
+    tid: u64,
+    name: String,
+    state: String,
+    /// Time on a CPU since the list before, in milliseconds.
+    run_ms: f64,
+    /// Time ready to run and waiting for a CPU, in milliseconds.
+    wait_ms: f64,
+}
+
+/// The first list of the busiest threads after the trigger.
+fn single(incident: &Incident) -> Option<String> {
+    let lists = || {
+        incident
+            .texts
+            .iter()
+            .filter(|timed| timed.text.kind == TextKind::Threads)
+    };
+    let timed = lists()
+        .find(|timed| timed.at >= incident.stall.trigger)
+        .or_else(|| lists().next_back())?;
+    let threads: Vec<Thread> = serde_json::from_str(&timed.text.body).ok()?;
+    let columns = [
+        Column("Thread", Holds::Words),
+        Column("Name", Holds::Code),
+        Column("State", Holds::Words),
+        Column("CPU time", Holds::Numbers),
+        Column("Waited for a CPU", Holds::Numbers),
+    ];
+    let time = |ms: f64| escape::html(&Quantity::Seconds.say(ms / 1000.0));
+    let rows = threads.iter().map(|thread| {
+        vec![
+            thread.tid.to_string(),
+            cell(&thread.name),
+            cell(&thread.state),
+            time(thread.run_ms),
+            time(thread.wait_ms),
+        ]
+    });
+    let at = when::clock_time(incident.clock.wall_ms(timed.at));
+    let caption = format!("Busiest threads, {at} UTC, since the reading before");
+    Some(Table::wide(&caption, &columns).rows(rows, THREADS_MAX))
+}

@@ -1,0 +1,82 @@
+//! The verdict as JSON: `docs/json.md` is its contract.
+
+use diagnosis::Verdict;
+use model::{Incident, Millis, Trigger};
+use serde::Serialize;
+
+use crate::{escape, when};
+
+/// Name and version of the document; fields are added within a version, never changed.
+pub(crate) const FORMAT: &str = "freezeframe-verdict/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    incident: Head<'a>,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    id: &'a str,
+    host: &'a str,
+    server: ServerHead<'a>,
+    onset: String,
+    trigger: String,
+    end: Option<String>,
+    duration_seconds: Option<f64>,
+    triggers: &'a [Trigger],
+    window: WindowHead,
+}
+
+#[derive(Serialize)]
+struct ServerHead<'a> {
+    label: &'a str,
+    version: &'a str,
+    pid: Option<u32>,
+    address: &'a str,
+}
+
+#[derive(Serialize)]
+struct WindowHead {
+    from: String,
+    to: String,
+}
+
+/// The incident's head and its verdict as one JSON document with a line end.
+///
+/// Numbers that are not finite are `null`. Everything a terminal would obey is escaped.
+pub fn json(incident: &Incident, verdict: &Verdict) -> String {
+    let moment = |at: Millis| when::rfc3339(incident.clock.wall_ms(at));
+    let stall = &incident.stall;
+    let document = Document {
+        format: FORMAT,
+        incident: Head {
+            id: &incident.id,
+            host: &incident.host,
+            server: ServerHead {
+                label: &incident.server.label,
+                version: &incident.server.version,
+                pid: incident.server.pid,
+                address: &incident.server.address,
+            },
+            onset: moment(stall.onset),
+            trigger: moment(stall.trigger),
+            end: stall.end.map(moment),
+            duration_seconds: stall
+                .end
+                .map(|end| end.saturating_sub(stall.onset) as f64 / 1000.0),
+            triggers: &stall.triggers,
+            window: WindowHead {
+                from: moment(incident.window.from),
+                to: moment(incident.window.to),
+            },
+        },
+        verdict,
+    };
+    // Only maps with keys that are no strings fail, and there are none.
+    let text = serde_json::to_string_pretty(&document)
+        .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
+    escape::json(&text) + "\n"
+}

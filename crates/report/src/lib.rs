@@ -1,0 +1,23 @@
+//! An incident and its verdict for readers: [`text`] for a terminal, [`json`] for programs,
+//! [`html`] as one page that needs nothing else. No I/O; what was recorded is outside text and
+//! is escaped in all three.
+
+mod axis;
+mod chart;
+mod curve;
+mod derived;
+mod escape;
+mod html;
+mod json;
+mod pick;
+mod standard;
+mod steps;
+#[cfg(test)]
+mod testing;
+mod text;
+mod units;
+mod when;
+
+pub use html::{HtmlOptions, html};
+pub use json::json;
+pub use text::{TextOptions, text};

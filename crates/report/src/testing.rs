@@ -1,0 +1,28 @@
+//! What the unit tests share.
+
+use model::{Clock, Incident, Server, Stall, Timeline, Window};
+
+/// An incident of 100 seconds around a timeline: onset at 40 s, trigger at 45 s, end at 80 s.
+pub(crate) fn incident_of(timeline: Timeline) -> Incident {
+    Incident {
+        id: "t".to_owned(),
+        host: "h".to_owned(),
+        tool_version: "0".to_owned(),
+        server: Server::default(),
+        clock: Clock::default(),
+        stall: Stall {
+            onset: 40_000,
+            trigger: 45_000,
+            end: Some(80_000),
+            triggers: Vec::new(),
+        },
+        window: Window {
+            from: 0,
+            to: 100_000,
+        },
+        timeline,
+        texts: Vec::new(),
+        facts: Vec::new(),
+        absent: Vec::new(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Lines of a width.
+
+/// Columns a character takes in a terminal: none for combining marks, two for East Asian wide
+/// characters and pictures (Unicode Standard Annex 11, by block), one for all others.
+pub(crate) fn columns_of(character: char) -> usize {
+    match character {
+        '\u{300}'..='\u{36f}'
+        | '\u{1ab0}'..='\u{1aff}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// Columns a text takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+/// Breaks words into lines of at most `width` columns; a word that is longer is cut.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    fill(text.split_whitespace(), width, "")
+}
+
+/// Breaks a command into lines that can still be typed as they stand: only between words outside
+/// quotes, with a backslash at the end where a shell reads it.
+pub(crate) fn wrap_command(command: &str, width: usize, shell: bool) -> Vec<String> {
+    fill(
+        quoted_words(command).into_iter(),
+        width,
+        if shell { " \\" } else { "" },
+    )
+}
+
+/// Cuts a text to `width` columns; a cut shows as "…" at the end.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut taken = 1;
+    for character in text.chars() {
+        taken += columns_of(character);
+        if taken > width {
+            break;
+        }
+        out.push(character);
+    }
+    out.push('…');
+    out
+}
+
+fn fill<'a>(words: impl Iterator<Item = &'a str>, width: usize, continued: &str) -> Vec<String> {
+    let width = width.saturating_sub(columns(continued)).max(2);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in words {
+        let needed = columns(word) + usize::from(!line.is_empty());
+        if columns(&line) + needed <= width {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line) + continued);
+        }
+        let mut taken = 0;
+        for character in word.chars() {
+            if taken + columns_of(character) > width {
+                lines.push(std::mem::take(&mut line));
+                taken = 0;
+            }
+            taken += columns_of(character);
+            line.push(character);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Words with what stands in quotes kept whole.
+fn quoted_words(command: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut begin = 0;
+    let mut quote = None;
+    for (at, character) in command.char_indices() {
+        match (quote, character) {
+            (None, '\'' | '"' | '`') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, _) if character.is_whitespace() => {
+                words.extend(command.get(begin..at));
+                begin = at + character.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    words.extend(command.get(begin..));
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_width() {
+        assert_eq!(wrap("one two  three", 8), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("", 4), [""; 0]);
+        assert_eq!(wrap("日本語 x", 4), ["日本", "語 x"]);
+        assert_eq!(columns("e\u{301}日"), 3);
+    }
+
+    #[test]
+    fn commands_break_outside_quotes() {
+        assert_eq!(
+            wrap_command("mysql -e 'SET GLOBAL x = 1' db", 22, true),
+            ["mysql -e \\", "'SET GLOBAL x = 1' \\", "db"]
+        );
+        assert_eq!(wrap_command("SET x = 1;", 5, false), ["SET x", "= 1;"]);
+    }
+
+    #[test]
+    fn cuts_show() {
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abcd", 4), "abcd");
+    }
+}

@@ -1,0 +1,76 @@
+//! Moments and durations in words.
+
+use jiff::Timestamp;
+
+/// Milliseconds since 1970 UTC as RFC 3339 in UTC with milliseconds.
+pub(crate) fn rfc3339(wall_ms: i64) -> String {
+    timestamp(wall_ms)
+        .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+        .to_string()
+}
+
+/// `2024-05-12 03:12:05.120`, UTC; the reader is told so beside it.
+pub(crate) fn date_time(wall_ms: i64) -> String {
+    timestamp(wall_ms)
+        .strftime("%Y-%m-%d %H:%M:%S%.3f")
+        .to_string()
+}
+
+/// `03:12:05`, UTC.
+pub(crate) fn clock_time(wall_ms: i64) -> String {
+    timestamp(wall_ms).strftime("%H:%M:%S").to_string()
+}
+
+/// `03:12`, UTC.
+pub(crate) fn clock_minute(wall_ms: i64) -> String {
+    timestamp(wall_ms).strftime("%H:%M").to_string()
+}
+
+/// A duration as people say it: `4.2 s`, `1 min 15 s`, `2 h 3 min`.
+pub(crate) fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Moments outside the calendar become its nearest end.
+fn timestamp(wall_ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(wall_ms).unwrap_or(if wall_ms < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        assert_eq!(rfc3339(1_715_483_525_120), "2024-05-12T03:12:05.120Z");
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert!(rfc3339(i64::MAX).starts_with("9999-"));
+        assert!(rfc3339(i64::MIN).starts_with('-'));
+        assert_eq!(date_time(1_715_483_525_120), "2024-05-12 03:12:05.120");
+        assert_eq!(clock_time(1_715_483_525_120), "03:12:05");
+        assert_eq!(clock_minute(1_715_483_525_120), "03:12");
+    }
+
+    #[test]
+    fn durations() {
+        for (ms, words) in [
+            (0, "0.0 s"),
+            (4_250, "4.2 s"),
+            (59_999, "59 s"),
+            (75_000, "1 min 15 s"),
+            (7_380_000, "2 h 3 min"),
+        ] {
+            assert_eq!(duration(ms), words);
+        }
+    }
+}

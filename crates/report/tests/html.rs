@@ -1,0 +1,267 @@
+//! The page: well-formed, self-contained, complete, bounded.
+
+mod common;
+mod markup;
+mod sha256;
+
+use diagnosis::Verdict;
+use model::{Fact, Incident, Reading, Text, TextKind, TimedFact, TimedText, Timeline, Unit};
+use report::{HtmlOptions, html};
+
+/// What a page may weigh at the most, in bytes.
+const PAGE_BYTES_MAX: usize = 3_000_000;
+
+fn page() -> String {
+    html(
+        &common::incident(),
+        &common::verdict(),
+        &HtmlOptions::default(),
+    )
+}
+
+fn nothing() -> Verdict {
+    Verdict {
+        sentence: "No cause of the catalogue has enough witnesses.".to_owned(),
+        findings: Vec::new(),
+        folded: Vec::new(),
+        rejected: Vec::new(),
+        absent: Vec::new(),
+        sources: Vec::new(),
+    }
+}
+
+fn empty() -> Incident {
+    Incident {
+        timeline: Timeline::default(),
+        texts: Vec::new(),
+        facts: Vec::new(),
+        absent: Vec::new(),
+        ..common::incident()
+    }
+}
+
+#[test]
+fn it_is_well_formed_and_its_links_have_targets() {
+    assert_eq!(markup::faults(&page()), [""; 0]);
+    assert_eq!(
+        markup::faults(&html(&empty(), &nothing(), &HtmlOptions::default())),
+        [""; 0]
+    );
+}
+
+#[test]
+fn it_loads_nothing() {
+    let page = page();
+    for forbidden in [
+        "http://", "https://", "@import", "url(", "<link", "<img", "<iframe",
+    ] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_policy_names_the_script() {
+    let page = page();
+    let script = page
+        .split_once("<script>")
+        .and_then(|(_, rest)| rest.split_once("</script>"));
+    let hash = sha256::base64(&sha256::sha256(script.expect("a script").0.as_bytes()));
+    assert!(
+        page.contains(&format!("script-src 'sha256-{hash}'")),
+        "the script's hash is {hash}"
+    );
+    let without = html(
+        &common::incident(),
+        &common::verdict(),
+        &HtmlOptions { script: false },
+    );
+    assert!(without.contains("script-src 'none'") && !without.contains("<script"));
+}
+
+#[test]
+fn it_has_everything_in_order() {
+    let page = page();
+    let mut at = 0;
+    for part in [
+        "<h1>The server stalled for 67 s",
+        "db7.example",
+        "2024-05-12 03:16:05.120",
+        "SHOW WARNINGS flood",
+        "Com_show_warnings grew by 46,812 a second",
+        "measured <b>46,812</b>",
+        "href=\"#chart-1\"",
+        "What would refute it",
+        "<pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 50",
+        "Looked alike and is not it",
+        "id=\"evidence\"",
+        "<h3>Statements</h3>",
+        "id=\"signals\"",
+        "<h3>Probe latency</h3>",
+        "Probes without an answer: timed out",
+        "Recorded, and zero all the time: Memory compaction",
+        "id=\"sessions\"",
+        "<b>346</b> of 720 sessions",
+        "show warnings",
+        "Longest sessions at the worst moment",
+        "id=\"innodb\"",
+        "INNODB MONITOR OUTPUT",
+        "id=\"threads\"",
+        "ib_log_writer",
+        "id=\"facts\"",
+        "glibc or linked in",
+        "80 GiB",
+        "id=\"changes\"",
+        "65535",
+        "id=\"absent\"",
+        "perf_event_paranoid",
+        "361",
+        "id=\"read\"",
+        "freezeframe-verdict/1",
+    ] {
+        let found = page[at..].find(part);
+        assert!(
+            found.is_some(),
+            "{part} is missing after {}",
+            &page[at..][..80]
+        );
+        at += found.unwrap_or(0);
+    }
+}
+
+#[test]
+fn every_charted_witness_links_to_its_chart() {
+    let page = page();
+    let witnesses = common::verdict()
+        .findings
+        .iter()
+        .map(|finding| finding.witnesses.len())
+        .sum::<usize>();
+    let linked = page.matches("<p class=\"numbers\">").count();
+    assert!(linked >= witnesses);
+    for signal in ["sessions.compressed", "Com_show_warnings", "switches"] {
+        let figure = page
+            .split("<figure")
+            .find(|figure| figure.contains(&format!("</i>{signal}</th>")));
+        let id = figure.and_then(|figure| figure.split("id=\"").nth(1)?.split('"').next());
+        let id = id.unwrap_or_else(|| panic!("no chart of {signal}"));
+        assert!(
+            page.contains(&format!("<a href=\"#{id}\">chart")),
+            "{signal}"
+        );
+    }
+}
+
+#[test]
+fn a_hole_in_the_evidence_is_a_hole_in_the_line() {
+    let page = page();
+    let figure = page
+        .split("<figure")
+        .find(|figure| figure.contains("<h3>Statements</h3>"))
+        .expect("a chart");
+    let line = figure
+        .split("class=\"line c1\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').nth(3))
+        .expect("a line");
+    assert_eq!(line.matches('M').count(), 2, "{line}");
+}
+
+#[test]
+fn an_incident_without_end_or_findings_has_a_page() {
+    let mut incident = common::incident();
+    incident.stall.end = None;
+    let page = html(&incident, &nothing(), &HtmlOptions::default());
+    assert!(page.contains("not within the recording") && page.contains("no finding"));
+    assert!(page.contains("No finding names a recorded signal."));
+    assert!(!page.contains("event end"));
+    assert_eq!(markup::faults(&page), [""; 0]);
+}
+
+#[test]
+fn no_number_is_broken() {
+    let mut incident = common::incident();
+    for second in 0..360u64 {
+        let value = match second % 5 {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::MAX,
+            3 => f64::MIN,
+            _ => -0.0,
+        };
+        let reading = Reading::gauge("status.Threads_running", Unit::Count, value);
+        let same = Reading::gauge("cpu.procs_running", Unit::Count, 7.0);
+        incident
+            .timeline
+            .push_readings("odd", second * 1000, &[reading, same]);
+    }
+    let page = html(&incident, &common::verdict(), &HtmlOptions::default());
+    let drawings = page
+        .split("<svg class=\"plot\"")
+        .skip(1)
+        .map(|rest| rest.split("</figure>").next());
+    for drawing in drawings.flatten() {
+        assert!(
+            !drawing.contains("NaN") && !drawing.contains("inf\"") && !drawing.contains("Infinity")
+        );
+    }
+    assert_eq!(markup::faults(&page), [""; 0]);
+}
+
+#[test]
+fn its_size_is_bounded() {
+    let mut incident = common::incident();
+    let nasty = "\u{1b}<\"'&>".repeat(2_000);
+    incident.window.to = 36_000_000;
+    incident.stall.end = Some(35_000_000);
+    for disk in 0..300 {
+        for beat in 0..900u64 {
+            let value = (beat * 7919 % 1000) as f64 * beat as f64;
+            let reading = |name: String| Reading::counter(name, Unit::Milliseconds, value);
+            incident.timeline.push_readings(
+                &format!("disk{disk}"),
+                beat * 40_000,
+                &[
+                    reading(format!("disk.{disk}.busy_ms")),
+                    reading(format!("threads.by_name.{disk}.run_ns")),
+                ],
+            );
+        }
+    }
+    for number in 0..5_000u64 {
+        let fact = Fact::new(format!("variables.{number}{nasty}"), nasty.clone());
+        incident.facts.push(TimedFact {
+            at: number,
+            fact: fact.clone(),
+        });
+        incident.facts.push(TimedFact {
+            at: number + 9_000,
+            fact: Fact {
+                value: "x".to_owned(),
+                ..fact
+            },
+        });
+    }
+    for at in [0, 239_000, 250_000] {
+        let text = Text {
+            kind: TextKind::InnodbStatus,
+            body: nasty.repeat(200),
+        };
+        incident.texts.push(TimedText { at, text });
+    }
+    let mut verdict = common::verdict();
+    for finding in &mut verdict.findings {
+        let witness = common::verdict::witness(
+            "all",
+            "disk",
+            "all",
+            [None; 3],
+            &["disk.*", "threads.by_name.*"],
+        );
+        finding.witnesses.extend(vec![witness; 50]);
+    }
+    let page = html(&incident, &verdict, &HtmlOptions::default());
+    assert!(page.len() < PAGE_BYTES_MAX, "{}", page.len());
+    assert!(page.contains("more rows are not shown"));
+    assert_eq!(markup::faults(&page), [""; 0]);
+}

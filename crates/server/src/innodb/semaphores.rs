@@ -1,0 +1,460 @@
+//! Threads that wait for a mutex or a latch, in the SEMAPHORES section and in error logs.
+
+use serde::{Deserialize, Serialize};
+
+use super::forms::stem;
+use super::numbers::{leading_f64, leading_u64, u64_after};
+use super::status::{SemaphoreCounters, SpinCounters};
+
+/// Most waits that are read from one text: more than a status of 1 MiB can hold.
+pub const SEMAPHORE_WAITS_MAX: usize = 20_000;
+
+/// One thread that waits for a mutex or a latch (`sync0arr.cc`, `sync_array_cell_print()`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SemaphoreWait {
+    /// The waiting operating system thread, as the server names it (`pthread_t` on Linux). Empty
+    /// for the waits of MariaDB 10.6 and later, which name no thread.
+    pub thread: String,
+    /// The connection it serves, where the transactions of the same text tell it.
+    pub connection_id: Option<u64>,
+    /// The source file that asks for the lock, with its folder before 5.5 (`btr/btr0sea.c`).
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// How long it has waited.
+    pub seconds: f64,
+    /// What it wants: `Mutex`, `S-lock`, `SX-lock`, `X-lock`, `X-lock (wait_ex)` (it has the lock
+    /// reserved and waits for the readers to leave), or `Latch` for MariaDB 10.6 and later.
+    /// Empty when the text ends before.
+    pub lock_kind: String,
+    /// The lock's name: `&kernel_mutex`, `DICT_SYS`, `dict_sys.latch`.
+    pub lock_name: Option<String>,
+    /// The lock's address: waits for one lock have the same.
+    pub lock_address: Option<String>,
+    /// The source file that created the lock.
+    pub created_file: Option<String>,
+    /// The line in it.
+    pub created_line: Option<u32>,
+    /// The thread that has the lock for writing, as the server names it. It may be the waiting
+    /// thread itself: then it waits for readers or for the disk.
+    pub holder_thread: Option<String>,
+    /// The connection the holder serves, where the transactions of the same text tell it.
+    pub holder_connection_id: Option<u64>,
+    /// What the holder's connection runs, without literals.
+    pub holder_query: Option<String>,
+    /// How the holder has it: `exclusive`, `wait exclusive`, `SX`.
+    pub holder_mode: Option<String>,
+    /// Threads that have it for reading.
+    pub readers: Option<u64>,
+    /// Where the mutex was last taken (`file line N`). Debug builds only.
+    pub last_reserved: Option<String>,
+    /// Where the latch was last taken for reading (`file line N`).
+    pub last_read_locked: Option<String>,
+    /// Where the latch was last taken for writing (`file line N`).
+    pub last_write_locked: Option<String>,
+    /// The wait had just ended when it was printed.
+    pub ended: bool,
+}
+
+/// Every semaphore wait in `text`, which may be a status or any log, in its order, at most
+/// [`SEMAPHORE_WAITS_MAX`].
+pub fn semaphore_waits(text: &str) -> Vec<SemaphoreWait> {
+    let mut waits = Waits::default();
+    for line in text.lines() {
+        waits.read(stem(line));
+    }
+    waits.finish()
+}
+
+/// Reads waits from lines.
+#[derive(Default)]
+pub(super) struct Waits {
+    found: Vec<SemaphoreWait>,
+    open: Option<SemaphoreWait>,
+}
+
+impl Waits {
+    /// Reads one line without its log prefix.
+    pub(super) fn read(&mut self, stem: &str) {
+        if let Some(wait) = begin(stem).or_else(|| mariadb_wait(stem)) {
+            self.close();
+            self.open = Some(wait);
+        } else if let Some(wait) = &mut self.open
+            && !detail(wait, stem)
+        {
+            self.close();
+        }
+    }
+
+    /// The waits that were read.
+    pub(super) fn finish(mut self) -> Vec<SemaphoreWait> {
+        self.close();
+        self.found
+    }
+
+    fn close(&mut self) {
+        if let Some(wait) = self.open.take()
+            && self.found.len() < SEMAPHORE_WAITS_MAX
+        {
+            self.found.push(wait);
+        }
+    }
+}
+
+/// `--Thread 1 has waited at btr/btr0cur.c line 443 for 0.0000 seconds the semaphore:`
+fn begin(stem: &str) -> Option<SemaphoreWait> {
+    let (thread, rest) = stem
+        .strip_prefix("--Thread ")?
+        .split_once(" has waited at ")?;
+    let (place, rest) = rest.rsplit_once(" for ")?;
+    let (seconds, rest) = rest.split_once(" seconds the semaphore")?;
+    let (file, line) = file_and_line(place)?;
+    (rest.is_empty() || rest == ":").then_some(())?;
+    Some(SemaphoreWait {
+        thread: thread.to_owned(),
+        file,
+        line,
+        seconds: leading_f64(seconds)?,
+        ..SemaphoreWait::default()
+    })
+}
+
+/// `Long wait (120 seconds) for dict_sys.latch`: MariaDB from 10.6 on has no wait array; these
+/// two waits are watched one by one (`srv0srv.cc`, `srv_monitor_task()`; `buf0dblwr.cc`).
+fn mariadb_wait(stem: &str) -> Option<SemaphoreWait> {
+    let words = stem.strip_prefix("InnoDB: ").unwrap_or(stem);
+    let rest = words.strip_prefix("Long wait (")?;
+    let (seconds, name) = rest.split_once(" seconds) for ")?;
+    Some(SemaphoreWait {
+        seconds: seconds.parse::<u32>().ok()?.into(),
+        lock_kind: "Latch".to_owned(),
+        lock_name: Some(name.trim_end_matches('.').to_owned()),
+        ..SemaphoreWait::default()
+    })
+}
+
+/// Reads one of the lines that follow; `false` when it is none.
+fn detail(wait: &mut SemaphoreWait, stem: &str) -> bool {
+    if let Some(rest) = stem.strip_prefix("Mutex at ") {
+        wait.lock_kind = "Mutex".to_owned();
+        lock(wait, rest);
+    } else if let Some((kind, rest)) = stem.split_once(" on RW-latch at ") {
+        wait.lock_kind = kind.to_owned();
+        lock(wait, rest);
+    } else if let Some(rest) = stem.strip_prefix("a writer (thread id ") {
+        wait.holder_thread = rest.split_once(')').map(|(id, _)| id.to_owned());
+        wait.holder_mode = stem
+            .split_once(" has reserved it in mode ")
+            .map(|(_, mode)| mode.trim().to_owned());
+    } else if let Some(rest) = stem.strip_prefix("Holder thread ") {
+        // MariaDB 10.0 and 10.1; 0 when nobody has it.
+        let id = rest.split(' ').next().filter(|id| *id != "0");
+        wait.holder_thread = wait.holder_thread.take().or(id.map(str::to_owned));
+    } else if let Some(rest) = stem.strip_prefix("number of readers ") {
+        wait.readers = leading_u64(rest);
+    } else if let Some(rest) = stem.strip_prefix("Last time read locked in file ") {
+        wait.last_read_locked = place(rest);
+    } else if let Some(rest) = stem.strip_prefix("Last time write locked in file ") {
+        wait.last_write_locked = place(rest);
+    } else if let Some(rest) = stem.strip_prefix("Last time reserved in file ") {
+        wait.last_reserved = place(rest.split(',').next().unwrap_or(rest));
+    } else if stem == "wait has ended" || stem == "wait is ending" {
+        wait.ended = true;
+    } else {
+        // From 5.7 on an empty line follows a mutex.
+        return stem.is_empty() || stem.starts_with("waiters flag ");
+    }
+    true
+}
+
+/// `0x24aa298 '&kernel_mutex', lock var 0`; `0x1372a40 created file sync0sync.cc line 1472, lock
+/// var 1`; `0x7f…, Mutex DICT_SYS created dict0dict.cc:1173, lock var 1`; `0x2a… created in file
+/// buf/buf0buf.c line 550`; `0x7f… '&block->lock'`.
+fn lock(wait: &mut SemaphoreWait, text: &str) {
+    let text = text.split(", lock var").next().unwrap_or(text);
+    let (address, rest) = text
+        .split_once([' ', ','])
+        .map_or((text, ""), |(address, rest)| (address, rest.trim_start()));
+    wait.lock_address = Some(address.to_owned());
+    if let Some((name, _)) = rest
+        .strip_prefix('\'')
+        .and_then(|rest| rest.rsplit_once('\''))
+    {
+        wait.lock_name = Some(name.to_owned());
+        return;
+    }
+    if let Some(place) = ["created in file ", "created file "]
+        .iter()
+        .find_map(|start| rest.strip_prefix(start))
+    {
+        (wait.created_file, wait.created_line) = file_and_line(place).unzip();
+        return;
+    }
+    if let Some((name, created)) = rest
+        .strip_prefix("Mutex ")
+        .and_then(|rest| rest.split_once(" created "))
+    {
+        wait.lock_name = Some(name.to_owned());
+        let (created, holder) = created
+            .split_once(", locked by ")
+            .map_or((created, None), |(created, holder)| (created, Some(holder)));
+        wait.holder_thread = holder.map(|id| id.trim().to_owned());
+        if let Some((file, line)) = created.trim().rsplit_once(':') {
+            wait.created_file = Some(file.to_owned());
+            wait.created_line = line.parse().ok();
+        }
+    }
+}
+
+/// `btr/btr0cur.c line 443`
+fn file_and_line(text: &str) -> Option<(String, u32)> {
+    let (file, line) = text.rsplit_once(" line ")?;
+    Some((file.to_owned(), line.trim().parse().ok()?))
+}
+
+/// A place where a lock was taken, unless it never was.
+fn place(text: &str) -> Option<String> {
+    (!text.starts_with("not yet reserved")).then(|| text.trim().to_owned())
+}
+
+/// Reads the counters of the section from one of its lines.
+pub(super) fn read_counters(counters: &mut SemaphoreCounters, stem: &str) {
+    if let Some(rest) = stem.strip_prefix("OS WAIT ARRAY INFO: ") {
+        counters.listed = true;
+        // One line for each of `innodb_sync_array_size` arrays.
+        add(
+            &mut counters.reservation_count,
+            u64_after(rest, "reservation count "),
+        );
+        add(&mut counters.signal_count, u64_after(rest, "signal count "));
+        return;
+    }
+    // Up to the InnoDB plugin two kinds stand in one line.
+    for part in stem.split("; ") {
+        let kind = if part.starts_with("Mutex spin waits ") {
+            &mut counters.mutex
+        } else if part.starts_with("RW-shared spins ") {
+            &mut counters.rw_shared
+        } else if part.starts_with("RW-excl spins ") {
+            &mut counters.rw_excl
+        } else if part.starts_with("RW-sx spins ") {
+            &mut counters.rw_sx
+        } else {
+            return;
+        };
+        *kind = SpinCounters {
+            spins: u64_after(part, "spins ").or_else(|| u64_after(part, "spin waits ")),
+            rounds: u64_after(part, "rounds "),
+            os_waits: u64_after(part, "OS waits "),
+        };
+    }
+}
+
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    if let Some(more) = more {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> SemaphoreWait {
+        let mut waits = semaphore_waits(text);
+        assert_eq!(waits.len(), 1, "{text}");
+        waits.remove(0)
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn mutex_by_name() {
+        let wait = one(
+            "--Thread 140 has waited at trx/trx0trx.c line 807 for 1.5000 seconds the semaphore:\n\
+                        Mutex at 0x24aa298 '&kernel_mutex', lock var 0\n\
+                        waiters flag 1\n",
+        );
+        assert_eq!(
+            wait,
+            SemaphoreWait {
+                thread: "140".to_owned(),
+                file: "trx/trx0trx.c".to_owned(),
+                line: 807,
+                seconds: 1.5,
+                lock_kind: "Mutex".to_owned(),
+                lock_name: some("&kernel_mutex"),
+                lock_address: some("0x24aa298"),
+                ..SemaphoreWait::default()
+            }
+        );
+    }
+
+    #[test]
+    fn mutex_by_the_place_that_created_it() {
+        let wait = one(
+            "--Thread 14 has waited at sync0rw.cc line 297 for 241.00 seconds the semaphore:\n\
+                        Mutex at 0x1372a40 created file sync0sync.cc line 1472, lock var 1\n\
+                        Last time reserved in file sync0rw.cc line 12, waiters flag 1\n\
+                        wait has ended\n",
+        );
+        assert_eq!(wait.lock_kind, "Mutex");
+        assert_eq!(wait.lock_name, None);
+        assert_eq!(wait.created_file, some("sync0sync.cc"));
+        assert_eq!(wait.created_line, Some(1472));
+        assert_eq!(wait.last_reserved, some("sync0rw.cc line 12"));
+        assert!(wait.ended);
+    }
+
+    #[test]
+    fn mutex_by_both_from_5_7_on() {
+        let wait = one(
+            "--Thread 14 has waited at row0mysql.cc line 4 for 0 seconds the semaphore:\n\
+                        Mutex at 0x7f12, Mutex DICT_SYS created dict0dict.cc:1173, locked by 15, lock var 1\n\
+                        \n\
+                        wait is ending\n",
+        );
+        assert_eq!(wait.lock_name, some("DICT_SYS"));
+        assert_eq!(wait.created_file, some("dict0dict.cc"));
+        assert_eq!(wait.created_line, Some(1173));
+        assert_eq!(wait.holder_thread, some("15"));
+        assert!(wait.ended);
+    }
+
+    #[test]
+    fn latches_in_all_modes() {
+        for (kind, mode) in [
+            ("S-lock", "exclusive"),
+            ("X-lock", "exclusive"),
+            ("X-lock (wait_ex)", "wait exclusive"),
+            ("SX-lock", "SX"),
+        ] {
+            let wait = one(&format!(
+                "--Thread 12 has waited at btr0sea.cc line 1024 for 934.00 seconds the semaphore:\n\
+                 {kind} on RW-latch at 0x2aaa created in file btr0sea.cc line 139\n\
+                 a writer (thread id 13) has reserved it in mode  {mode}\n\
+                 number of readers 2, waiters flag 1, lock_word: 0\n\
+                 Last time read locked in file row0sel.cc line 3495\n\
+                 Last time write locked in file /build/mysql-5.7.22/btr/btr0sea.cc line 1024\n"
+            ));
+            assert_eq!(wait.lock_kind, kind);
+            assert_eq!(wait.holder_mode, some(mode));
+            assert_eq!(wait.holder_thread, some("13"));
+            assert_eq!(wait.readers, Some(2));
+            assert_eq!(wait.created_line, Some(139));
+            assert_eq!(wait.last_read_locked, some("row0sel.cc line 3495"));
+            assert_eq!(
+                wait.last_write_locked,
+                some("/build/mysql-5.7.22/btr/btr0sea.cc line 1024")
+            );
+        }
+    }
+
+    #[test]
+    fn latch_by_name_that_nobody_has_taken() {
+        let wait = one(
+            "--Thread 1 has waited at fsp/fsp0fsp.c line 33 for 9.0000 seconds the semaphore:\n\
+                        X-lock on RW-latch at 0x9007 '&space->latch'\n\
+                        number of readers 0, waiters flag 0, lock_word: 100000\n\
+                        Last time read locked in file not yet reserved line 0\n\
+                        Last time write locked in file not yet reserved line 0\n\
+                        Holder thread 0 file not yet reserved line 0\n",
+        );
+        assert_eq!(wait.lock_name, some("&space->latch"));
+        assert_eq!(wait.created_file, None);
+        assert_eq!(wait.holder_thread, None);
+        assert_eq!(
+            (wait.last_read_locked, wait.last_write_locked),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn holder_of_mariadb_10_1() {
+        let wait = one(
+            "--Thread 1 has waited at a.cc line 3 for 9.00 seconds the semaphore:\n\
+                        S-lock on RW-latch at 0x9007 '&new_index->lock'\n\
+                        Holder thread 77 file btr0cur.cc line 5\n",
+        );
+        assert_eq!(wait.holder_thread, some("77"));
+    }
+
+    #[test]
+    fn mariadb_from_10_6_on() {
+        let wait = one(
+            "2023-02-04 11:42:43 0 [Warning] InnoDB: Long wait (150 seconds) for dict_sys.latch\n",
+        );
+        assert_eq!(wait.seconds, 150.0);
+        assert_eq!(wait.lock_kind, "Latch");
+        assert_eq!(wait.lock_name, some("dict_sys.latch"));
+        let wait = one("InnoDB: Long wait (30 seconds) for double-write buffer flush.");
+        assert_eq!(wait.lock_name, some("double-write buffer flush"));
+    }
+
+    #[test]
+    fn waits_in_logs_with_their_prefixes() {
+        let text = "db_1  | 2018-06-04T22:57:12.05Z 0 [Warning] InnoDB: A long semaphore wait:\n\
+                    db_1  | --Thread 5 has waited at row0purge.cc line 862 for 241.00 seconds the semaphore:\n\
+                    db_1  | S-lock on RW-latch at 0x30c created in file dict0dict.cc line 1183\n\
+                    db_1  | 2018-06-04T22:57:13.05Z 0 [Note] other\n\
+                    db_1  | number of readers 7\n\
+                    db_1  | --Thread 6 has waited at a.cc line 1 for 242 seconds the semaphore:\r\n";
+        let waits = semaphore_waits(text);
+        assert_eq!(waits.len(), 2);
+        assert_eq!(waits[0].created_line, Some(1183));
+        assert_eq!(waits[0].readers, None, "a line of the log ended the wait");
+        assert_eq!((waits[1].seconds, waits[1].lock_kind.as_str()), (242.0, ""));
+    }
+
+    #[test]
+    fn a_wait_cut_in_its_first_line_is_none() {
+        let line =
+            "--Thread 5 has waited at row0purge.cc line 862 for 241.00 seconds the semaphore";
+        for end in 0..line.len() {
+            assert_eq!(semaphore_waits(&line[..end]), []);
+        }
+        assert_eq!(semaphore_waits(line).len(), 1);
+    }
+
+    #[test]
+    fn counters_of_all_generations() {
+        let read = |text: &str| {
+            let mut counters = SemaphoreCounters::default();
+            for line in text.lines() {
+                read_counters(&mut counters, line);
+            }
+            counters
+        };
+        let old = read(
+            "OS WAIT ARRAY INFO: reservation count 10, signal count 20\n\
+             Mutex spin waits 1, rounds 2, OS waits 3\n\
+             RW-shared spins 4, OS waits 5; RW-excl spins 6, OS waits 7",
+        );
+        assert!(old.listed);
+        assert_eq!(
+            (old.reservation_count, old.signal_count),
+            (Some(10), Some(20))
+        );
+        assert_eq!(
+            (old.mutex.spins, old.mutex.rounds, old.mutex.os_waits),
+            (Some(1), Some(2), Some(3))
+        );
+        assert_eq!((old.rw_shared.spins, old.rw_shared.rounds), (Some(4), None));
+        assert_eq!(
+            (old.rw_excl.spins, old.rw_excl.os_waits),
+            (Some(6), Some(7))
+        );
+        let new = read(
+            "OS WAIT ARRAY INFO: reservation count 10\n\
+             OS WAIT ARRAY INFO: reservation count 11\n\
+             OS WAIT ARRAY INFO: signal count 20\n\
+             RW-sx spins 1, rounds 2, OS waits 3\n\
+             Spin rounds per wait: 0.00 RW-shared, 0.00 RW-excl, 0.00 RW-sx",
+        );
+        assert_eq!(new.reservation_count, Some(21));
+        assert_eq!(new.rw_sx.os_waits, Some(3));
+        assert_eq!(new.mutex, SpinCounters::default());
+    }
+}

@@ -1,0 +1,19 @@
+//! What the server tells: the connection with its deadlines, probes, status, processlist,
+//! variables and the InnoDB status.
+
+mod address;
+mod connection;
+mod error;
+pub mod innodb;
+mod login;
+mod option_file;
+mod probe;
+mod processlist;
+mod queries;
+
+pub use address::Address;
+pub use connection::{Deadlines, Session};
+pub use error::ServerError;
+pub use login::{Login, LoginError, LoginOptions, find_login};
+pub use probe::{ProbeResult, probe_connect, probe_query};
+pub use queries::{compressed_sessions, innodb_status, processlist, status, variables, version};

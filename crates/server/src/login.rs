@@ -1,0 +1,180 @@
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::Address;
+use crate::option_file;
+
+/// Who we are to the server. `Debug` does not show the password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// User name.
+    pub user: String,
+    /// Password; none for authentication by the socket's peer.
+    pub password: Option<String>,
+    /// Where it is from, for messages.
+    pub from: String,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Login({} from {})", self.user, self.from)
+    }
+}
+
+/// What the user said about logging in.
+#[derive(Debug, Clone, Default)]
+pub struct LoginOptions {
+    /// `--user`.
+    pub user: Option<String>,
+    /// `--password-file`: its first line is the password.
+    pub password_file: Option<PathBuf>,
+    /// `--defaults-file`; without it `~/.my.cnf` when it is there.
+    pub defaults_file: Option<PathBuf>,
+    /// `MYSQL_PWD` of the environment.
+    pub environment_password: Option<String>,
+    /// Home directory.
+    pub home: Option<PathBuf>,
+    /// The name of the user that runs us, for authentication by the socket's peer.
+    pub system_user: String,
+}
+
+/// Why the login options cannot be used.
+#[derive(Debug, Error)]
+pub enum LoginError {
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// An option file has a mistake.
+    #[error("{path}:{line}: {problem}")]
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+        /// The mistake.
+        problem: String,
+    },
+}
+
+/// Finds the login, and an address when the option file names one: `--user` and
+/// `--password-file` first, then the option file, `MYSQL_PWD`, and the system user last.
+pub fn find_login(options: &LoginOptions) -> Result<(Login, Option<Address>), LoginError> {
+    let (path, required) = match (&options.defaults_file, &options.home) {
+        (Some(path), _) => (Some(path.clone()), true),
+        (None, Some(home)) => (Some(home.join(".my.cnf")), false),
+        (None, None) => (None, false),
+    };
+    let mut file = option_file::FileLogin::default();
+    let mut from = "the system user".to_owned();
+    if let Some(path) = path
+        && (required || path.exists())
+    {
+        file = option_file::parse(&path, &read(&path)?)?;
+        if file.user.is_some() || file.password.is_some() {
+            from = path.display().to_string();
+        }
+    }
+    if options.user.is_some() {
+        from = "--user".to_owned();
+    }
+    let password = match &options.password_file {
+        Some(path) => Some(read(path)?.lines().next().unwrap_or("").to_owned()),
+        None => file
+            .password
+            .or_else(|| options.environment_password.clone()),
+    };
+    let login = Login {
+        user: options
+            .user
+            .clone()
+            .or(file.user)
+            .unwrap_or_else(|| options.system_user.clone()),
+        password,
+        from,
+    };
+    let address = match (file.socket, file.port) {
+        (Some(socket), _) => Some(Address::Socket(socket.into())),
+        (None, Some(port)) => Some(Address::Tcp("127.0.0.1".to_owned(), port)),
+        (None, None) => None,
+    };
+    Ok((login, address))
+}
+
+fn read(path: &Path) -> Result<String, LoginError> {
+    std::fs::read_to_string(path).map_err(|source| LoginError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(dir: &Path, option_file: &str) -> LoginOptions {
+        std::fs::write(dir.join(".my.cnf"), option_file).unwrap();
+        LoginOptions {
+            home: Some(dir.to_owned()),
+            system_user: "root".into(),
+            ..LoginOptions::default()
+        }
+    }
+
+    #[test]
+    fn what_is_said_beats_the_file_and_the_file_beats_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = options(dir.path(), "[client]\nuser=a\npassword=b\nsocket=/s\n");
+        options.environment_password = Some("env".into());
+        let (login, address) = find_login(&options).unwrap();
+        assert_eq!(
+            (login.user.as_str(), login.password.as_deref()),
+            ("a", Some("b"))
+        );
+        assert_eq!(address, Some(Address::Socket("/s".into())));
+
+        let secret = dir.path().join("secret");
+        std::fs::write(&secret, "p w\n").unwrap();
+        options.user = Some("c".into());
+        options.password_file = Some(secret);
+        let (login, _) = find_login(&options).unwrap();
+        assert_eq!(
+            (login.user.as_str(), login.password.as_deref()),
+            ("c", Some("p w"))
+        );
+        assert!(!format!("{login:?}").contains("p w"));
+    }
+
+    #[test]
+    fn nothing_said_is_the_system_user_without_a_password() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = LoginOptions {
+            home: Some(dir.path().to_owned()),
+            system_user: "root".into(),
+            ..LoginOptions::default()
+        };
+        let (login, address) = find_login(&options).unwrap();
+        assert_eq!(
+            (login.user.as_str(), login.password, address),
+            ("root", None, None)
+        );
+    }
+
+    #[test]
+    fn a_named_file_must_be_there() {
+        let options = LoginOptions {
+            defaults_file: Some("/nowhere/my.cnf".into()),
+            ..LoginOptions::default()
+        };
+        let error = find_login(&options).unwrap_err().to_string();
+        assert!(
+            error.starts_with("/nowhere/my.cnf: No such file"),
+            "{error}"
+        );
+    }
+}

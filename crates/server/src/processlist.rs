@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+
+use model::{ProcessList, Reading, Session, Unit};
+
+use crate::connection::Row;
+
+/// Sessions kept in full, the longest in their state first.
+const LONGEST_MAX: usize = 50;
+
+/// Different states, users or classes counted; the rest is counted under `OTHER`.
+const NAMES_MAX: usize = 40;
+
+const OTHER: &str = "(other)";
+
+/// Commands of sessions that wait for work or serve the server itself.
+const NOT_ACTIVE: [&str; 6] = [
+    "Sleep",
+    "Daemon",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Slave_IO",
+    "Slave_SQL",
+];
+
+/// Makes the histograms and the list of the longest; `own` are the recorder's connections.
+pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
+    let mut list = ProcessList::default();
+    let mut sessions = Vec::new();
+    for row in rows {
+        let id = row.get("id").parse().unwrap_or(0);
+        if own.contains(&id) {
+            continue;
+        }
+        let command = row.get("command");
+        list.sessions += 1;
+        count(&mut list.by_command, command);
+        if NOT_ACTIVE.contains(&command) {
+            continue;
+        }
+        let statement = row.get("info");
+        let class = match (sql::statement_class(statement), command) {
+            // Without a statement the command is what is known ("Connect", "Quit", "Prepare").
+            ("", command) => command,
+            (class, _) => class,
+        };
+        count(&mut list.by_state, row.get("state"));
+        count(&mut list.by_user, row.get("user"));
+        count(&mut list.by_class, class);
+        sessions.push((seconds(row), row));
+    }
+    sessions.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    list.longest = sessions
+        .into_iter()
+        .take(LONGEST_MAX)
+        .map(|(seconds, row)| full(row, seconds))
+        .collect();
+    list
+}
+
+/// The histograms as signals.
+pub(crate) fn readings(list: &ProcessList) -> Vec<Reading> {
+    let gauge = |name: String, value: u64| Reading::gauge(name, Unit::Count, value as f64);
+    let mut readings = vec![
+        gauge("processlist.sessions".into(), list.sessions),
+        gauge("processlist.active".into(), list.active()),
+    ];
+    for (area, counts) in [
+        ("command", &list.by_command),
+        ("class", &list.by_class),
+        ("state", &list.by_state),
+    ] {
+        for (name, value) in counts {
+            readings.push(gauge(format!("processlist.{area}.{}", word(name)), *value));
+        }
+    }
+    readings
+}
+
+/// A state or class as part of a signal's name.
+fn word(text: &str) -> String {
+    if text.is_empty() {
+        return "none".to_owned();
+    }
+    text.chars()
+        .take(60)
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    let name = if counts.len() >= NAMES_MAX && !counts.contains_key(name) {
+        OTHER
+    } else {
+        name
+    };
+    *counts.entry(name.to_owned()).or_default() += 1;
+}
+
+/// Time in the state. The server counts from its own clock, which may have been set back, and
+/// some versions print that as a number near 2^32: such a time is taken as 0.
+fn seconds(row: &Row) -> f64 {
+    let seconds: f64 = row.get("time").parse().unwrap_or(0.0);
+    if (0.0..4e9).contains(&seconds) {
+        seconds
+    } else {
+        0.0
+    }
+}
+
+fn full(row: &Row, seconds: f64) -> Session {
+    let host = row.get("host");
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    Session {
+        id: row.get("id").parse().unwrap_or(0),
+        user: row.get("user").to_owned(),
+        host: host.to_owned(),
+        db: row.get("db").to_owned(),
+        command: row.get("command").to_owned(),
+        seconds,
+        state: row.get("state").to_owned(),
+        statement: sql::redact_in_any_mode(row.get("info")),
+    }
+}

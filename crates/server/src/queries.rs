@@ -1,0 +1,197 @@
+//! The questions that the recorder asks, each with what becomes of the answer.
+
+use model::{Fact, Reading, Taken, Text, TextKind, Unit, kind_of_status_variable};
+
+use crate::{ServerError, Session, innodb};
+
+/// Rows of a status, variables or process list that are kept.
+const ROWS_MAX: usize = 20_000;
+
+/// Variables whose value may be a secret.
+const SECRET_PARTS: [&str; 3] = ["password", "_auth", "secret"];
+
+/// Longest value of a variable that is kept, characters.
+const VALUE_CHARS_MAX: usize = 1000;
+
+/// `@@version` and `@@version_comment`.
+pub fn version(session: &mut Session) -> Result<String, ServerError> {
+    let (rows, _) = session.rows("SELECT @@version, @@version_comment", 1)?;
+    Ok(rows
+        .first()
+        .map_or_else(String::new, |row| format!("{} ({})", row.at(0), row.at(1))))
+}
+
+/// `SHOW GLOBAL STATUS`: every numeric variable as a signal.
+pub fn status(session: &mut Session) -> Result<Taken, ServerError> {
+    let (rows, _) = session.rows("SHOW GLOBAL STATUS", ROWS_MAX)?;
+    let readings = rows
+        .iter()
+        .filter_map(|row| {
+            let (name, value) = (row.at(0), row.at(1).parse::<f64>().ok()?);
+            value.is_finite().then(|| Reading {
+                name: format!("status.{name}").into(),
+                unit: unit_of(name),
+                kind: kind_of_status_variable(name),
+                value,
+            })
+        })
+        .collect();
+    Ok(Taken {
+        readings,
+        ..Taken::default()
+    })
+}
+
+fn unit_of(name: &str) -> Unit {
+    if name.starts_with("Bytes_") || name.contains("_bytes") || name.starts_with("Memory_") {
+        Unit::Bytes
+    } else if name.contains("_pages_") {
+        Unit::Pages
+    } else if name.contains("_row_lock_time") {
+        Unit::Milliseconds
+    } else if name.starts_with("Uptime") {
+        Unit::Seconds
+    } else {
+        Unit::Count
+    }
+}
+
+/// `SHOW PROCESSLIST`, as histograms and the longest sessions. Not `FULL`: the first hundred
+/// characters of a statement tell its class, and whole statements may be megabytes each.
+pub fn processlist(session: &mut Session, own: &[u64]) -> Result<Taken, ServerError> {
+    let (rows, left_out) = session.rows("SHOW PROCESSLIST", ROWS_MAX)?;
+    let list = crate::processlist::summarise(&rows, own);
+    let mut taken = Taken {
+        readings: crate::processlist::readings(&list),
+        texts: vec![Text {
+            kind: TextKind::Processlist,
+            body: serde_json::to_string(&list).unwrap_or_default(),
+        }],
+        ..Taken::default()
+    };
+    if left_out > 0 {
+        taken.absent.push(model::Absent::new(
+            "processlist",
+            model::Reason::Limit,
+            format!("{left_out} sessions over {ROWS_MAX} were not counted"),
+        ));
+    }
+    Ok(taken)
+}
+
+/// `SHOW ENGINE INNODB STATUS`: the text without literals, and its signals.
+pub fn innodb_status(session: &mut Session) -> Result<Taken, ServerError> {
+    let (rows, _) = session.rows("SHOW ENGINE INNODB STATUS", 1)?;
+    // Three columns (Type, Name, Status) since 5.1, one before.
+    let text = rows.first().map_or("", |row| match row.at(2) {
+        "" => row.at(0),
+        text => text,
+    });
+    let readings = innodb::signals(&innodb::parse(text))
+        .into_iter()
+        .map(|(name, value)| Reading::gauge(name, unit_of_innodb(name), value))
+        .collect();
+    Ok(Taken {
+        readings,
+        texts: vec![Text {
+            kind: TextKind::InnodbStatus,
+            body: innodb::redact(text),
+        }],
+        ..Taken::default()
+    })
+}
+
+fn unit_of_innodb(name: &str) -> Unit {
+    if name.contains("_seconds") {
+        Unit::Seconds
+    } else if name.ends_with("_bytes") {
+        Unit::Bytes
+    } else if name.ends_with("_pages") {
+        Unit::Pages
+    } else {
+        Unit::Count
+    }
+}
+
+/// `SHOW GLOBAL VARIABLES` as facts.
+pub fn variables(session: &mut Session) -> Result<Vec<Fact>, ServerError> {
+    let (rows, _) = session.rows("SHOW GLOBAL VARIABLES", ROWS_MAX)?;
+    Ok(rows
+        .iter()
+        .map(|row| {
+            Fact::new(
+                format!("variables.{}", row.at(0)),
+                public_value(row.at(0), row.at(1)),
+            )
+        })
+        .collect())
+}
+
+fn public_value(name: &str, value: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let policy = lower.starts_with("validate_password") || lower.starts_with("simple_password");
+    if SECRET_PARTS.iter().any(|part| lower.contains(part)) && !policy && !is_plain(value) {
+        return "(hidden)".to_owned();
+    }
+    // These hold SQL.
+    if matches!(
+        lower.as_str(),
+        "init_connect" | "init_slave" | "init_replica"
+    ) {
+        return sql::redact_in_any_mode(value);
+    }
+    value.chars().take(VALUE_CHARS_MAX).collect()
+}
+
+/// A switch or a number cannot be a secret worth hiding.
+fn is_plain(value: &str) -> bool {
+    value.is_empty() || matches!(value, "ON" | "OFF") || value.parse::<f64>().is_ok()
+}
+
+/// How many sessions use the compressed protocol, where performance_schema counts per thread.
+///
+/// Materialises the status of every thread: asked once a stall, not each second.
+pub fn compressed_sessions(session: &mut Session) -> Result<Taken, ServerError> {
+    let (rows, _) = session.rows(
+        "SELECT VARIABLE_VALUE, COUNT(*) FROM performance_schema.status_by_thread \
+         WHERE VARIABLE_NAME = 'Compression' GROUP BY VARIABLE_VALUE",
+        10,
+    )?;
+    let count = |wanted: Option<&str>| -> f64 {
+        rows.iter()
+            .filter(|row| wanted.is_none_or(|wanted| row.at(0).eq_ignore_ascii_case(wanted)))
+            .filter_map(|row| row.at(1).parse::<f64>().ok())
+            .sum()
+    };
+    if rows.is_empty() {
+        return Ok(Taken {
+            absent: vec![model::Absent::new(
+                "compressed sessions",
+                model::Reason::Unsupported,
+                "performance_schema is off or has no status by thread",
+            )],
+            ..Taken::default()
+        });
+    }
+    Ok(Taken {
+        readings: vec![
+            Reading::gauge("sessions.counted", Unit::Count, count(None)),
+            Reading::gauge("sessions.compressed", Unit::Count, count(Some("ON"))),
+        ],
+        ..Taken::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_and_policies_are_not() {
+        assert_eq!(public_value("wsrep_sst_auth", "user:pass"), "(hidden)");
+        assert_eq!(public_value("report_password", "x"), "(hidden)");
+        assert_eq!(public_value("old_passwords", "0"), "0");
+        assert_eq!(public_value("validate_password.policy", "MEDIUM"), "MEDIUM");
+        assert_eq!(public_value("init_connect", "SET @a='x'"), "SET @a=?");
+    }
+}

@@ -1,0 +1,20 @@
+//! MySQL and MariaDB statements as text: tokens, redaction, fingerprints, classes.
+//!
+//! Everything here is a pure function of a statement that may be cut off anywhere or be no SQL at all: nothing
+//! panics, nothing fails, and nothing of a literal is ever returned by [`redact`] and [`fingerprint`].
+
+mod class;
+mod fingerprint;
+mod lexer;
+mod lists;
+mod output;
+mod pieces;
+mod redact;
+mod scan;
+mod word;
+
+pub use class::statement_class;
+pub use fingerprint::{fingerprint, fingerprint_in};
+pub use lexer::{Lexer, SqlMode, Token, TokenKind};
+pub use output::{CUT_MARK, REDACTED_BYTES_MAX};
+pub use redact::{redact, redact_in, redact_in_any_mode};

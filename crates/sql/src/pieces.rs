@@ -1,0 +1,171 @@
+//! A statement without what never counts: comments and blanks are gone, literals are `?`.
+
+use crate::lexer::{Lexer, SqlMode, TokenKind};
+use crate::output::CUT_MARK;
+use crate::word::{ShortWord, expects_operand};
+
+/// What a piece is, seen from what may stand beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PieceKind {
+    /// A literal or a parameter; adjacent strings are one.
+    Literal,
+    /// A name, or a keyword that ends an operand or is none.
+    Word,
+    /// A keyword after which an operand starts.
+    Keyword,
+    QuotedName,
+    Variable,
+    /// A `+` or `-` before its only operand.
+    Sign,
+    Operator,
+    /// `->` or `->>`
+    Arrow,
+    /// The `@` between the quoted parts of an account name.
+    At,
+    /// A point between names.
+    Dot,
+    Comma,
+    LeftParen,
+    RightParen,
+    Semicolon,
+    HintOpen,
+    HintClose,
+}
+
+/// One piece.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) kind: PieceKind,
+    /// Its text; `?` for a literal, whatever it was.
+    pub(crate) text: &'a str,
+    /// The word that it is, unless it is part of a longer name; otherwise empty.
+    pub(crate) word: ShortWord,
+    /// Blanks or comments are before it.
+    pub(crate) gap: bool,
+}
+
+/// Iterator over the pieces of a statement.
+pub(crate) struct Pieces<'a> {
+    lexer: Lexer<'a>,
+    previous: Option<PieceKind>,
+    after_string: bool,
+}
+
+impl<'a> Pieces<'a> {
+    pub(crate) fn new(statement: &'a str, mode: SqlMode) -> Self {
+        Self {
+            lexer: Lexer::new(statement, mode),
+            previous: None,
+            after_string: false,
+        }
+    }
+
+    /// Whether what is before can be the left side of an operator.
+    fn after_operand(&self) -> bool {
+        matches!(
+            self.previous,
+            Some(
+                PieceKind::Literal
+                    | PieceKind::Word
+                    | PieceKind::QuotedName
+                    | PieceKind::Variable
+                    | PieceKind::RightParen
+            )
+        )
+    }
+
+    fn operator(&self, text: &str) -> PieceKind {
+        match text {
+            "+" | "-" if !self.after_operand() => PieceKind::Sign,
+            "->" | "->>" => PieceKind::Arrow,
+            "@" => PieceKind::At,
+            _ => PieceKind::Operator,
+        }
+    }
+
+    /// A variable's name takes the points that follow it, so a point after one joins nothing.
+    fn dot(&self) -> PieceKind {
+        if self.after_operand() && self.previous != Some(PieceKind::Variable) {
+            PieceKind::Dot
+        } else {
+            PieceKind::Operator
+        }
+    }
+
+    /// `?`, or the `?+` that a fingerprint writes for a list, which then stays as it is in a fingerprint's fingerprint.
+    fn parameter(&mut self) -> &'static str {
+        let Some(rest) = self.lexer.rest().strip_prefix('+') else {
+            return "?";
+        };
+        let is_list_end = rest.is_empty()
+            || rest.starts_with(')')
+            || rest
+                .strip_prefix(' ')
+                .is_some_and(|rest| rest.strip_prefix(CUT_MARK) == Some(""));
+        if !is_list_end {
+            return "?";
+        }
+        self.lexer.next();
+        "?+"
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let mut gap = false;
+        let mut word = ShortWord::default();
+        loop {
+            let token = self.lexer.next()?;
+            let (kind, text) = match token.kind {
+                TokenKind::Whitespace
+                | TokenKind::Comment
+                | TokenKind::VersionOpen
+                | TokenKind::VersionClose => {
+                    gap = true;
+                    continue;
+                }
+                TokenKind::String | TokenKind::Unterminated if self.after_string => {
+                    gap = false;
+                    continue;
+                }
+                TokenKind::String | TokenKind::Unterminated | TokenKind::Number => {
+                    (PieceKind::Literal, "?")
+                }
+                TokenKind::Parameter => (PieceKind::Literal, self.parameter()),
+                TokenKind::Word => {
+                    if self.previous != Some(PieceKind::Dot) {
+                        word = ShortWord::new(token.text);
+                    }
+                    (
+                        if expects_operand(word) {
+                            PieceKind::Keyword
+                        } else {
+                            PieceKind::Word
+                        },
+                        token.text,
+                    )
+                }
+                TokenKind::QuotedName => (PieceKind::QuotedName, token.text),
+                TokenKind::Variable => (PieceKind::Variable, token.text),
+                TokenKind::Operator => (self.operator(token.text), token.text),
+                TokenKind::Dot => (self.dot(), token.text),
+                TokenKind::Comma => (PieceKind::Comma, token.text),
+                TokenKind::LeftParen => (PieceKind::LeftParen, token.text),
+                TokenKind::RightParen => (PieceKind::RightParen, token.text),
+                TokenKind::Semicolon => (PieceKind::Semicolon, token.text),
+                TokenKind::HintOpen => (PieceKind::HintOpen, token.text),
+                TokenKind::HintClose => (PieceKind::HintClose, token.text),
+            };
+            self.previous = Some(kind);
+            self.after_string = matches!(token.kind, TokenKind::String | TokenKind::Unterminated);
+            return Some(Piece {
+                kind,
+                text,
+                word,
+                gap,
+            });
+        }
+    }
+}

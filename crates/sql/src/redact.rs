@@ -1,0 +1,70 @@
+//! A statement without its literals.
+
+use crate::lexer::SqlMode;
+use crate::output::Output;
+use crate::pieces::{PieceKind, Pieces};
+
+/// The statement with every literal as `?`, without comments, and with each run of blanks as one space; words keep their
+/// case. At most [`crate::REDACTED_BYTES_MAX`] bytes, with [`crate::CUT_MARK`] at the end when that cut it.
+///
+/// Optimizer hints stay, their literals do not. A sign goes with its number. Of a string, or of a quoted name, that
+/// never ends nothing is shown. For the servers' default `sql_mode`; see [`redact_in`].
+///
+/// ```
+/// assert_eq!(sql::redact("SELECT *  FROM t WHERE a = -1.5 -- why?"), "SELECT * FROM t WHERE a = ?");
+/// ```
+pub fn redact(statement: &str) -> String {
+    redact_in(statement, SqlMode::default())
+}
+
+/// [`redact`] when nobody knows the mode of the session that sent the statement: what the two ways of reading a
+/// backslash agree on. Where they differ, the text ends at the first backslash.
+///
+/// ```
+/// assert_eq!(sql::redact_in_any_mode(r"SELECT 'a\nb', c"), "SELECT ?, c");
+/// assert_eq!(sql::redact_in_any_mode(r"SELECT 'C:\', 'secret'"), "SELECT ?");
+/// ```
+pub fn redact_in_any_mode(statement: &str) -> String {
+    let usual = redact(statement);
+    let Some((head, _)) = statement.split_once('\\') else {
+        return usual;
+    };
+    let other = SqlMode {
+        no_backslash_escapes: true,
+        ..SqlMode::default()
+    };
+    if redact_in(statement, other) == usual {
+        return usual;
+    }
+    redact(head)
+}
+
+/// [`redact`] for a server or session in the given mode. A statement that was meant for another mode may show parts of
+/// its strings, since its strings end elsewhere: `'C:\', 'x'` is two strings under `NO_BACKSLASH_ESCAPES` only.
+pub fn redact_in(statement: &str, mode: SqlMode) -> String {
+    let mut output = Output::for_statement(statement);
+    // Where the signs before the next piece start, and whether a gap is before them.
+    let mut signs: Option<(usize, bool)> = None;
+    for piece in Pieces::new(statement, mode) {
+        let mut gap = piece.gap;
+        match piece.kind {
+            PieceKind::Sign => {
+                signs.get_or_insert((output.len(), gap));
+            }
+            PieceKind::Literal => {
+                if let Some((start, gap_before)) = signs.take() {
+                    output.truncate(start);
+                    gap = gap_before;
+                }
+            }
+            _ => signs = None,
+        }
+        // Two minuses and a blank would start a comment that was not there.
+        gap |= piece.text.starts_with('-') && output.as_str().ends_with('-');
+        output.push(gap, true, piece.text);
+        if output.is_cut() {
+            break;
+        }
+    }
+    output.into_text()
+}

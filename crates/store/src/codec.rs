@@ -1,0 +1,196 @@
+//! The history's encoding of values.
+//!
+//! Of the real signals of a server one in eight changes from second to second, and most are whole
+//! numbers that grow. So a tick holds only what changed, as differences in variable-length
+//! integers. Every minute begins anew with all values, so that any minute can be read, or
+//! deleted, by itself.
+
+use std::collections::BTreeMap;
+
+/// Numbers up to this are exact in an `f64`, and differences of two fit the encoding.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Shares and seconds with up to four decimals are stored as integers of this scale.
+const DECIMAL_SCALE: f64 = 10_000.0;
+
+const TAG_INTEGER: u64 = 0;
+const TAG_RAW: u64 = 1;
+const TAG_ABSENT: u64 = 2;
+const TAG_DECIMAL: u64 = 3;
+
+/// The last values of one source's signals, by signal id; what encoder and decoder agree on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct LastValues(BTreeMap<u32, f64>);
+
+/// Appends one tick of a source: the signals that are new, changed or gone since the last one.
+pub(crate) fn encode_tick(last: &mut LastValues, values: &BTreeMap<u32, f64>, out: &mut Vec<u8>) {
+    let gone: Vec<u32> = last
+        .0
+        .keys()
+        .filter(|id| !values.contains_key(id))
+        .copied()
+        .collect();
+    let changed = values
+        .iter()
+        .filter(|(id, value)| last.0.get(id) != Some(value))
+        .map(|(id, value)| (*id, Some(*value)));
+    let mut changes: Vec<(u32, Option<f64>)> =
+        changed.chain(gone.iter().map(|id| (*id, None))).collect();
+    changes.sort_unstable_by_key(|(id, _)| *id);
+    put_varint(changes.len() as u64, out);
+    let mut previous_id = 0;
+    for (id, value) in changes {
+        put_varint(u64::from(id - previous_id), out);
+        previous_id = id;
+        match value {
+            Some(value) => {
+                put_value(last.0.get(&id).copied(), value, out);
+                last.0.insert(id, value);
+            }
+            None => {
+                put_varint(TAG_ABSENT, out);
+                last.0.remove(&id);
+            }
+        }
+    }
+}
+
+/// Reads one tick back into `last`. `None` when the bytes end early or make no sense.
+pub(crate) fn decode_tick(last: &mut LastValues, input: &mut &[u8]) -> Option<()> {
+    let count = take_varint(input)?;
+    let mut id = 0u32;
+    for _ in 0..count {
+        id = id.checked_add(u32::try_from(take_varint(input)?).ok()?)?;
+        match take_value(last.0.get(&id).copied(), input)? {
+            Some(value) => last.0.insert(id, value),
+            None => last.0.remove(&id),
+        };
+    }
+    Some(())
+}
+
+impl LastValues {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.0.iter().map(|(id, value)| (*id, *value))
+    }
+}
+
+fn put_value(last: Option<f64>, value: f64, out: &mut Vec<u8>) {
+    let last = last.unwrap_or(0.0);
+    for (tag, scale) in [(TAG_INTEGER, 1.0), (TAG_DECIMAL, DECIMAL_SCALE)] {
+        if let Some(now) = scaled(value, scale) {
+            put_varint(zigzag(now - base(last, scale)) << 2 | tag, out);
+            return;
+        }
+    }
+    put_varint(TAG_RAW, out);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn take_value(last: Option<f64>, input: &mut &[u8]) -> Option<Option<f64>> {
+    let word = take_varint(input)?;
+    let last = last.unwrap_or(0.0);
+    let scale = match word & 3 {
+        TAG_INTEGER => 1.0,
+        TAG_DECIMAL => DECIMAL_SCALE,
+        TAG_RAW => {
+            let (bytes, rest) = input.split_first_chunk::<8>()?;
+            *input = rest;
+            return Some(Some(f64::from_le_bytes(*bytes)));
+        }
+        _ => return Some(None),
+    };
+    let now = base(last, scale).checked_add(unzigzag(word >> 2))?;
+    Some(Some(now as f64 / scale))
+}
+
+/// The value as an integer of the given scale, when nothing is lost by that.
+fn scaled(value: f64, scale: f64) -> Option<i64> {
+    let integer = (value * scale).round();
+    let same = integer / scale == value && (value != 0.0 || value.is_sign_positive());
+    (same && integer.abs() < EXACT_MAX / 8.0).then_some(integer as i64)
+}
+
+/// What both sides take as the base of a difference: the last value, or 0 when it does not fit.
+fn base(last: f64, scale: f64) -> i64 {
+    scaled(last, scale).unwrap_or(0)
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(crate) fn take_varint(input: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = input.split_first()?;
+        *input = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_value() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            (0u64..1 << 53).prop_map(|value| value as f64),
+            (-100_000i64..100_000).prop_map(|value| value as f64 / DECIMAL_SCALE),
+            any::<f64>().prop_filter("absence is not a value", |value| !value.is_nan()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_read_back(ticks in prop::collection::vec(
+            prop::collection::btree_map(0u32..40, any_value(), 0..30), 1..8)
+        ) {
+            let (mut last, mut bytes) = (LastValues::default(), Vec::new());
+            for tick in &ticks {
+                encode_tick(&mut last, tick, &mut bytes);
+            }
+            let (mut last, mut input) = (LastValues::default(), &bytes[..]);
+            for tick in &ticks {
+                decode_tick(&mut last, &mut input).unwrap();
+                prop_assert_eq!(&last.0, tick);
+            }
+            prop_assert!(input.is_empty());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut input = &bytes[..];
+            let mut last = LastValues::default();
+            while decode_tick(&mut last, &mut input).is_some() && !input.is_empty() {}
+        }
+    }
+
+    #[test]
+    fn an_unchanged_tick_is_one_byte() {
+        let values = BTreeMap::from([(3, 5.0), (70_000, 1e15)]);
+        let (mut last, mut bytes) = (LastValues::default(), Vec::new());
+        encode_tick(&mut last, &values, &mut bytes);
+        let first = bytes.len();
+        encode_tick(&mut last, &values, &mut bytes);
+        assert_eq!(bytes.len(), first + 1);
+    }
+}

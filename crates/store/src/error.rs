@@ -1,0 +1,82 @@
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// What went wrong with a file.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// SQLite's complaint.
+    #[error("{path}: {source}")]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The complaint.
+        source: rusqlite::Error,
+    },
+    /// The file system's complaint.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The complaint.
+        source: std::io::Error,
+    },
+    /// The file is something else.
+    #[error("{path}: not a freezeframe incident: {problem}")]
+    NotAFrame {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        problem: String,
+    },
+    /// A newer freezeframe wrote it.
+    #[error(
+        "{path}: written in frame format {found}, this freezeframe reads up to {known}; use a newer one"
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Sqlite { path, source }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    /// Whether the disk, or the room that the file may take, is used up.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Sqlite { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::DiskFull)
+            ),
+            Self::Io { source, .. } => matches!(
+                source.kind(),
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+            ),
+            Self::NotAFrame { .. } | Self::TooNew { .. } => false,
+        }
+    }
+
+    /// Whether the file's content is broken, as opposed to the way to it.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Sqlite { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+            ),
+            _ => false,
+        }
+    }
+}

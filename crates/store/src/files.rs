@@ -1,0 +1,40 @@
+use std::fs::{File, OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::StoreError;
+
+/// Makes a directory for recordings, readable by its owner only; one that exists stays as it is.
+pub(crate) fn make_private_dir(path: &Path) -> Result<(), StoreError> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(StoreError::io(path))
+}
+
+/// Makes the file if it is not there, with mode 0600 before anything is in it.
+pub(crate) fn touch_private(path: &Path) -> Result<(), StoreError> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(StoreError::io(path))?;
+    file.set_permissions(Permissions::from_mode(0o600))
+        .map_err(StoreError::io(path))
+}
+
+/// Moves a finished file to its name so that it survives a crash of the machine.
+pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), StoreError> {
+    File::open(partial)
+        .and_then(|file| file.sync_all())
+        .map_err(StoreError::io(partial))?;
+    std::fs::rename(partial, path).map_err(StoreError::io(path))?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let dir = dir.unwrap_or(Path::new("."));
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(StoreError::io(dir))
+}

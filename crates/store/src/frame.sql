@@ -1,0 +1,64 @@
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE stall_trigger (
+    rule TEXT NOT NULL,
+    says TEXT NOT NULL
+);
+
+CREATE TABLE source (
+    id    INTEGER PRIMARY KEY,
+    name  TEXT NOT NULL UNIQUE,
+    ticks TEXT NOT NULL            -- JSON: [ms, ms, ...]
+);
+
+CREATE TABLE series (
+    name    TEXT PRIMARY KEY,
+    unit    TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    source  INTEGER NOT NULL REFERENCES source (id),
+    changes TEXT NOT NULL          -- JSON: [[tick index, value], ...]
+) WITHOUT ROWID;
+
+CREATE TABLE text (
+    at_ms INTEGER NOT NULL,
+    kind  TEXT NOT NULL,
+    body  TEXT NOT NULL
+);
+
+CREATE TABLE fact (
+    at_ms INTEGER NOT NULL,
+    name  TEXT NOT NULL,
+    value TEXT NOT NULL
+);
+
+CREATE TABLE absent (
+    first_ms INTEGER NOT NULL,
+    last_ms  INTEGER NOT NULL,
+    count    INTEGER NOT NULL,
+    what     TEXT NOT NULL,
+    reason   TEXT NOT NULL,
+    detail   TEXT NOT NULL
+);
+
+-- One row a value, for people: SELECT time, value FROM point WHERE name = 'probe.query_us';
+CREATE VIEW point AS
+WITH change AS (
+    SELECT series.name, series.unit, series.kind, series.source,
+           json_extract(entry.value, '$[0]') AS first,
+           json_extract(entry.value, '$[1]') AS value,
+           lead(json_extract(entry.value, '$[0]'), 1, 1e12)
+               OVER (PARTITION BY series.name ORDER BY entry.key) AS next
+    FROM series, json_each(series.changes) AS entry
+)
+SELECT change.name, change.unit, change.kind, tick.value AS at_ms,
+       strftime('%Y-%m-%dT%H:%M:%fZ',
+                (tick.value + (SELECT value FROM meta WHERE key = 'clock.wall_at_zero_ms')) / 1000.0,
+                'unixepoch') AS time,
+       change.value
+FROM change
+JOIN source ON source.id = change.source
+JOIN json_each(source.ticks) AS tick ON tick.key >= change.first AND tick.key < change.next
+WHERE change.value IS NOT NULL;

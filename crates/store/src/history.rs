@@ -1,0 +1,576 @@
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use model::{Absent, Clock, Millis, Sample, Server, Stall, Text, Trigger, Window};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use crate::StoreError;
+use crate::codec::{LastValues, encode_tick, put_varint};
+use crate::files::{make_private_dir, touch_private};
+use crate::history_read::{Recovered, read_window};
+
+/// A minute of the recorder's clock: the unit of reading and of deleting.
+pub(crate) const MINUTE_MS: Millis = 60_000;
+
+const SCHEMA: &str = include_str!("history.sql");
+
+/// Version of the history's tables, SQLite's `user_version`. A history of another version is put
+/// aside, not deleted.
+const HISTORY_VERSION: i64 = 1;
+
+/// How long another process (a reader with `sqlite3`) may hold the file before a write fails.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
+const ROWS_MAX: i64 = 100_000;
+
+/// How much is kept: whichever is less. The oldest goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// Age.
+    pub age: Duration,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        Self {
+            age: Duration::from_secs(24 * 3600),
+            bytes: 512 * 1024 * 1024,
+        }
+    }
+}
+
+/// What a recording session begins with.
+#[derive(Debug, Clone)]
+pub struct SessionStart {
+    /// Its clock.
+    pub clock: Clock,
+    /// Host name.
+    pub host: String,
+    /// The recorder's version.
+    pub tool_version: String,
+    /// The server.
+    pub server: Server,
+}
+
+/// An incident that is under way: enough to make its file from the history if the recorder dies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenIncident {
+    /// The incident's id.
+    pub id: String,
+    /// The stall as known so far.
+    pub stall: Stall,
+}
+
+/// The history of one server on disk, written by one recorder.
+#[derive(Debug)]
+pub struct History {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    session: i64,
+    limits: HistoryLimits,
+    signal_ids: HashMap<String, u32>,
+    last: HashMap<&'static str, LastValues>,
+    minute: Millis,
+    /// The next chunk begins with all values, not with differences to the chunk before.
+    fresh: bool,
+}
+
+impl History {
+    /// Opens the history at `path`, or makes it, and begins a session. A damaged file is put aside
+    /// under another name and told in the second value; a new one is begun.
+    pub fn open(
+        path: &Path,
+        limits: HistoryLimits,
+        start: &SessionStart,
+    ) -> Result<(Self, Option<String>), StoreError> {
+        if let Some(dir) = path.parent() {
+            make_private_dir(dir)?;
+        }
+        let mut note = None;
+        let connection = match open_database(path) {
+            Err(error) if error.is_damage() => {
+                let aside = put_aside(path)?;
+                note = Some(format!("{error}; put aside as {}", aside.display()));
+                open_database(path)?
+            }
+            other => other?,
+        };
+        cap_size(&connection, limits.bytes).map_err(StoreError::sqlite(path))?;
+        let session = begin_session(&connection, start).map_err(StoreError::sqlite(path))?;
+        let history = Self {
+            connection,
+            path: path.to_owned(),
+            session,
+            limits,
+            signal_ids: HashMap::new(),
+            last: HashMap::new(),
+            minute: Millis::MAX,
+            fresh: true,
+        };
+        Ok((history, note))
+    }
+
+    /// Adds samples in one transaction. When it fails nothing of them is kept; the next call
+    /// begins a minute anew, so that the file stays readable.
+    pub fn append(&mut self, samples: &[Sample]) -> Result<(), StoreError> {
+        let result = self.try_append(samples);
+        if result.is_err() {
+            self.last.clear();
+            self.signal_ids.clear();
+            self.minute = Millis::MAX;
+        }
+        result.map_err(StoreError::sqlite(&self.path))
+    }
+
+    fn try_append(&mut self, samples: &[Sample]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        if self.signal_ids.is_empty() {
+            self.signal_ids = known_signals(&transaction, self.session)?;
+        }
+        let mut payload = Vec::new();
+        for sample in samples {
+            let taken = match &sample.outcome {
+                Ok(taken) => taken,
+                Err(absent) => {
+                    insert_absent(&transaction, self.session, sample.at, absent)?;
+                    continue;
+                }
+            };
+            for absent in &taken.absent {
+                insert_absent(&transaction, self.session, sample.at, absent)?;
+            }
+            for text in &taken.texts {
+                insert_text(&transaction, self.session, sample.at, text)?;
+            }
+            for fact in &taken.facts {
+                transaction
+                    .prepare_cached(
+                        "INSERT INTO fact (session, at_ms, name, value) VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(params![
+                        self.session,
+                        sample.at as i64,
+                        fact.name,
+                        fact.value
+                    ])?;
+            }
+            if taken.readings.is_empty() {
+                continue;
+            }
+            let minute = sample.at / MINUTE_MS;
+            if minute != self.minute {
+                let chunk = (self.session, self.minute, self.fresh);
+                insert_chunk(&transaction, chunk, &mut payload)?;
+                self.last.clear();
+                self.fresh = true;
+                self.minute = minute;
+            }
+            let mut values = BTreeMap::new();
+            for reading in taken
+                .readings
+                .iter()
+                .filter(|reading| !reading.value.is_nan())
+            {
+                let id = match self.signal_ids.get(reading.name.as_ref()) {
+                    Some(id) => *id,
+                    None => {
+                        let id = self.signal_ids.len() as u32;
+                        transaction
+                            .prepare_cached(
+                                "INSERT INTO signal (session, id, source, name, unit, kind)
+                                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                            )?
+                            .execute(params![
+                                self.session,
+                                id,
+                                sample.source,
+                                reading.name,
+                                reading.unit.name(),
+                                reading.kind.name()
+                            ])?;
+                        self.signal_ids.insert(reading.name.to_string(), id);
+                        id
+                    }
+                };
+                values.insert(id, reading.value);
+            }
+            put_varint(sample.source.len() as u64, &mut payload);
+            payload.extend_from_slice(sample.source.as_bytes());
+            put_varint(sample.at, &mut payload);
+            let last = self.last.entry(sample.source).or_default();
+            encode_tick(last, &values, &mut payload);
+        }
+        let written = !payload.is_empty();
+        let chunk = (self.session, self.minute, self.fresh);
+        insert_chunk(&transaction, chunk, &mut payload)?;
+        transaction.commit()?;
+        self.fresh &= !written;
+        Ok(())
+    }
+
+    /// Deletes what is over the limits, the oldest first. `now` is the recorder's clock.
+    pub fn retain(&mut self, now: Millis) -> Result<(), StoreError> {
+        self.try_retain(now).map_err(StoreError::sqlite(&self.path))
+    }
+
+    fn try_retain(&mut self, now: Millis) -> rusqlite::Result<()> {
+        let age_ms = self.limits.age.as_millis() as i64;
+        let wall_at_zero: i64 = self.connection.query_row(
+            "SELECT wall_at_zero_ms FROM session WHERE id = ?1",
+            [self.session],
+            |row| row.get(0),
+        )?;
+        let oldest_wall = wall_at_zero + now as i64 - age_ms;
+        let sessions: Vec<(i64, i64)> = self
+            .connection
+            .prepare("SELECT id, wall_at_zero_ms FROM session")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (session, zero) in sessions {
+            self.delete_before(session, oldest_wall - zero)?;
+        }
+        while used_bytes(&self.connection)? > self.limits.bytes {
+            if !self.delete_oldest()? {
+                break;
+            }
+        }
+        self.connection.execute(
+            "DELETE FROM fact WHERE rowid <= (SELECT max(rowid) FROM fact) - ?1",
+            [ROWS_MAX],
+        )?;
+        self.connection.execute(
+            "DELETE FROM absent WHERE rowid <= (SELECT max(rowid) FROM absent) - ?1",
+            [ROWS_MAX],
+        )?;
+        self.connection.execute(
+            "DELETE FROM session WHERE id <> ?1
+             AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.session = session.id)
+             AND NOT EXISTS (SELECT 1 FROM open_incident WHERE open_incident.session = session.id)",
+            [self.session],
+        )?;
+        for table in ["signal", "fact", "absent", "text"] {
+            self.connection.execute(
+                &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM session)"),
+                [],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes room when the disk is full: the oldest tenth of the chunks goes. False when there is
+    /// nothing left to delete.
+    pub fn make_room(&mut self) -> Result<bool, StoreError> {
+        let chunks: i64 = self
+            .connection
+            .query_row("SELECT count(*) FROM chunk", [], |row| row.get(0))
+            .map_err(StoreError::sqlite(&self.path))?;
+        let mut deleted = false;
+        for _ in 0..(chunks / 10).clamp(1, 1000) {
+            deleted |= self
+                .delete_oldest()
+                .map_err(StoreError::sqlite(&self.path))?;
+        }
+        Ok(deleted)
+    }
+
+    /// Bytes of the file that hold something.
+    pub fn used_bytes(&self) -> Result<u64, StoreError> {
+        used_bytes(&self.connection).map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// Deletes the oldest minute, but not the present one.
+    fn delete_oldest(&mut self) -> rusqlite::Result<bool> {
+        let oldest: Option<(i64, i64)> = self
+            .connection
+            .query_row(
+                "SELECT session, minute FROM chunk ORDER BY id LIMIT 1",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        let Some((session, minute)) = oldest else {
+            return Ok(false);
+        };
+        if session == self.session && minute.unsigned_abs() == self.minute {
+            return Ok(false);
+        }
+        self.delete_before(session, (minute + 1) * MINUTE_MS as i64)?;
+        Ok(true)
+    }
+
+    fn delete_before(&mut self, session: i64, before_ms: i64) -> rusqlite::Result<()> {
+        let minute = before_ms.div_euclid(MINUTE_MS as i64);
+        let delete = |sql: &str, limit: i64| self.connection.execute(sql, params![session, limit]);
+        delete(
+            "DELETE FROM chunk WHERE session = ?1 AND minute < ?2",
+            minute,
+        )?;
+        delete(
+            "DELETE FROM text WHERE session = ?1 AND at_ms < ?2",
+            before_ms,
+        )?;
+        delete(
+            "DELETE FROM absent WHERE session = ?1 AND at_ms < ?2",
+            before_ms,
+        )?;
+        Ok(())
+    }
+
+    /// Notes the server as it is known now.
+    pub fn note_server(&mut self, server: &Server) -> Result<(), StoreError> {
+        let json = serde_json::to_string(server).unwrap_or_default();
+        self.connection
+            .execute(
+                "UPDATE session SET server = ?2 WHERE id = ?1",
+                params![self.session, json],
+            )
+            .map(|_| ())
+            .map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// Notes an incident that is under way.
+    pub fn note_incident(&mut self, incident: &OpenIncident) -> Result<(), StoreError> {
+        let stall = &incident.stall;
+        let triggers: Vec<(&str, &str)> = stall
+            .triggers
+            .iter()
+            .map(|trigger| (trigger.rule.as_str(), trigger.says.as_str()))
+            .collect();
+        self.connection
+            .execute(
+                "INSERT OR REPLACE INTO open_incident
+                 (session, id, onset_ms, trigger_ms, end_ms, triggers)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    self.session,
+                    incident.id,
+                    stall.onset as i64,
+                    stall.trigger as i64,
+                    stall.end.map(|end| end as i64),
+                    serde_json::to_string(&triggers).unwrap_or_default()
+                ],
+            )
+            .map(|_| ())
+            .map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// Forgets an incident whose file is written.
+    pub fn forget_incident(&mut self, id: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute("DELETE FROM open_incident WHERE id = ?1", [id])
+            .map(|_| ())
+            .map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// The incidents of earlier sessions of which no file was written, rebuilt from the history:
+    /// `before_ms` ahead of the onset to `after_ms` past the end, as far as it goes.
+    pub fn recover(
+        &self,
+        before_ms: Millis,
+        after_ms: Millis,
+    ) -> Result<Vec<Recovered>, StoreError> {
+        self.try_recover(before_ms, after_ms)
+            .map_err(StoreError::sqlite(&self.path))
+    }
+
+    fn try_recover(&self, before_ms: Millis, after_ms: Millis) -> rusqlite::Result<Vec<Recovered>> {
+        let mut statement = self.connection.prepare(
+            "SELECT session, id, onset_ms, trigger_ms, end_ms, triggers FROM open_incident
+             WHERE session <> ?1 ORDER BY session, trigger_ms",
+        )?;
+        let open: Vec<(i64, OpenIncident)> = statement
+            .query_map([self.session], |row| {
+                let ms = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+                let triggers: String = row.get(5)?;
+                let triggers: Vec<(String, String)> =
+                    serde_json::from_str(&triggers).unwrap_or_default();
+                let stall = Stall {
+                    onset: ms(2)?,
+                    trigger: ms(3)?,
+                    end: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
+                    triggers: triggers
+                        .into_iter()
+                        .map(|(rule, says)| Trigger { rule, says })
+                        .collect(),
+                };
+                Ok((
+                    row.get(0)?,
+                    OpenIncident {
+                        id: row.get(1)?,
+                        stall,
+                    },
+                ))
+            })?
+            .collect::<Result<_, _>>()?;
+        let mut recovered = Vec::new();
+        for (session, incident) in open {
+            let window = Window {
+                from: incident.stall.onset.saturating_sub(before_ms),
+                to: incident.stall.end.unwrap_or(Millis::MAX - after_ms) + after_ms,
+            };
+            recovered.push(read_window(&self.connection, session, window, incident)?);
+        }
+        Ok(recovered)
+    }
+}
+
+/// Bytes that a history holds, read beside the recorder that writes it.
+pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    used_bytes(&connection).map_err(StoreError::sqlite(path))
+}
+
+fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let pragma = |name: &str| -> rusqlite::Result<i64> {
+        connection.pragma_query_value(None, name, |row| row.get(0))
+    };
+    let pages = pragma("page_count")? - pragma("freelist_count")?;
+    Ok((pages * pragma("page_size")?).unsigned_abs())
+}
+
+fn open_database(path: &Path) -> Result<Connection, StoreError> {
+    touch_private(path)?;
+    let connection = Connection::open(path).map_err(StoreError::sqlite(path))?;
+    let prepare = || -> rusqlite::Result<i64> {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // WAL with NORMAL: a killed process loses nothing, a crashed machine the last seconds.
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
+        // The cache is the recorder's memory; the history is written, hardly read.
+        connection.pragma_update(None, "cache_size", -1024)?;
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version == 0 {
+            connection.execute_batch(SCHEMA)?;
+            connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
+        }
+        Ok(version)
+    };
+    let version = prepare().map_err(StoreError::sqlite(path))?;
+    if version > HISTORY_VERSION {
+        return Err(StoreError::TooNew {
+            path: path.to_owned(),
+            found: version,
+            known: HISTORY_VERSION,
+        });
+    }
+    Ok(connection)
+}
+
+/// The file can never grow past its limit and a quarter, however late [`History::retain`] comes.
+fn cap_size(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
+    let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let pages = i64::try_from(bytes + bytes / 4).unwrap_or(i64::MAX) / page_size;
+    // The pragma answers with the cap that holds: never below the file's present size.
+    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+}
+
+/// Renames a damaged history and its log files, so that what is in it can still be looked at.
+fn put_aside(path: &Path) -> Result<PathBuf, StoreError> {
+    let mut number = 1;
+    let aside = loop {
+        let name = format!("{}.damaged-{number}", path.display());
+        if !Path::new(&name).exists() {
+            break name;
+        }
+        number += 1;
+    };
+    for suffix in ["", "-wal", "-shm"] {
+        let from = format!("{}{suffix}", path.display());
+        match std::fs::rename(&from, format!("{aside}{suffix}")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StoreError::io(Path::new(&from))(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(PathBuf::from(aside))
+}
+
+fn begin_session(connection: &Connection, start: &SessionStart) -> rusqlite::Result<i64> {
+    connection.execute(
+        "INSERT INTO session (wall_at_zero_ms, boot_id, host, tool_version, server)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            start.clock.wall_at_zero_ms,
+            start.clock.boot_id,
+            start.host,
+            start.tool_version,
+            serde_json::to_string(&start.server).unwrap_or_default()
+        ],
+    )?;
+    Ok(connection.last_insert_rowid())
+}
+
+fn known_signals(
+    transaction: &Transaction<'_>,
+    session: i64,
+) -> rusqlite::Result<HashMap<String, u32>> {
+    transaction
+        .prepare("SELECT name, id FROM signal WHERE session = ?1")?
+        .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn insert_chunk(
+    transaction: &Transaction<'_>,
+    (session, minute, fresh): (i64, Millis, bool),
+    payload: &mut Vec<u8>,
+) -> rusqlite::Result<()> {
+    if payload.is_empty() {
+        return Ok(());
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO chunk (session, minute, fresh, payload) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![session, minute as i64, fresh, &payload[..]])?;
+    payload.clear();
+    Ok(())
+}
+
+fn insert_text(
+    transaction: &Transaction<'_>,
+    session: i64,
+    at: Millis,
+    text: &Text,
+) -> rusqlite::Result<()> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+    let body = encoder
+        .write_all(text.body.as_bytes())
+        .and_then(|()| encoder.finish())
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    transaction
+        .prepare_cached("INSERT INTO text (session, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![session, at as i64, text.kind.name(), body])?;
+    Ok(())
+}
+
+fn insert_absent(
+    transaction: &Transaction<'_>,
+    session: i64,
+    at: Millis,
+    absent: &Absent,
+) -> rusqlite::Result<()> {
+    let reason = serde_json::to_value(absent.reason).unwrap_or_default();
+    transaction
+        .prepare_cached(
+            "INSERT INTO absent (session, at_ms, what, reason, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            session,
+            at as i64,
+            absent.what,
+            reason.as_str().unwrap_or_default(),
+            absent.detail
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,62 @@
+CREATE TABLE IF NOT EXISTS session (
+    id              INTEGER PRIMARY KEY,
+    wall_at_zero_ms INTEGER NOT NULL,
+    boot_id         TEXT NOT NULL,
+    host            TEXT NOT NULL,
+    tool_version    TEXT NOT NULL,
+    server          TEXT NOT NULL          -- JSON, as known last
+);
+
+CREATE TABLE IF NOT EXISTS signal (
+    session INTEGER NOT NULL,
+    id      INTEGER NOT NULL,
+    source  TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    unit    TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+
+-- Values, see docs/frame-format.md. A minute can be read, or deleted, by itself.
+CREATE TABLE IF NOT EXISTS chunk (
+    id      INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    minute  INTEGER NOT NULL,
+    fresh   INTEGER NOT NULL,              -- 1: begins with all values, not with differences
+    payload BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS chunk_minute ON chunk (session, minute);
+
+CREATE TABLE IF NOT EXISTS text (
+    id      INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at_ms   INTEGER NOT NULL,
+    kind    TEXT NOT NULL,
+    body    BLOB NOT NULL                  -- deflate
+);
+
+CREATE TABLE IF NOT EXISTS fact (
+    session INTEGER NOT NULL,
+    at_ms   INTEGER NOT NULL,
+    name    TEXT NOT NULL,
+    value   TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS absent (
+    session INTEGER NOT NULL,
+    at_ms   INTEGER NOT NULL,
+    what    TEXT NOT NULL,
+    reason  TEXT NOT NULL,
+    detail  TEXT NOT NULL
+);
+
+-- Incidents of which no file is written yet.
+CREATE TABLE IF NOT EXISTS open_incident (
+    session    INTEGER NOT NULL,
+    id         TEXT NOT NULL,
+    onset_ms   INTEGER NOT NULL,
+    trigger_ms INTEGER NOT NULL,
+    end_ms     INTEGER,
+    triggers   TEXT NOT NULL,              -- JSON
+    PRIMARY KEY (session, id)
+) WITHOUT ROWID;

@@ -1,0 +1,237 @@
+use std::collections::HashMap;
+use std::io::Read as _;
+
+use flate2::read::DeflateDecoder;
+use model::{
+    Absent, Clock, Fact, Incident, Kind, Millis, Reading, Reason, Server, Text, TextKind,
+    TimedAbsent, TimedFact, TimedText, Timeline, Unit, Window,
+};
+use rusqlite::{Connection, params};
+
+use crate::OpenIncident;
+use crate::codec::{LastValues, decode_tick, take_varint};
+use crate::history::MINUTE_MS;
+
+/// A text is not unpacked beyond this, bytes.
+const TEXT_BYTES_MAX: u64 = 4 << 20;
+
+/// An incident rebuilt from the history after its recorder died.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The incident, as far as the history goes.
+    pub incident: Incident,
+    /// Chunks of values that could not be read.
+    pub damaged_chunks: usize,
+}
+
+pub(crate) fn read_window(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+    open: OpenIncident,
+) -> rusqlite::Result<Recovered> {
+    let (clock, host, tool_version, server) = connection.query_row(
+        "SELECT wall_at_zero_ms, boot_id, host, tool_version, server FROM session WHERE id = ?1",
+        [session],
+        |row| {
+            let clock = Clock {
+                wall_at_zero_ms: row.get(0)?,
+                boot_id: row.get(1)?,
+            };
+            let server: String = row.get(4)?;
+            let server: Server = serde_json::from_str(&server).unwrap_or_default();
+            Ok((clock, row.get(2)?, row.get(3)?, server))
+        },
+    )?;
+    let (timeline, damaged_chunks) = read_timeline(connection, session, window)?;
+    let last = timeline
+        .sources
+        .iter()
+        .filter_map(|source| source.ticks.last().copied())
+        .max()
+        .unwrap_or(open.stall.trigger);
+    let incident = Incident {
+        id: open.id,
+        host,
+        tool_version,
+        server,
+        clock,
+        stall: open.stall,
+        window: Window {
+            from: window.from,
+            to: window.to.min(last),
+        },
+        timeline,
+        texts: read_texts(connection, session, window)?,
+        facts: read_facts(connection, session, window)?,
+        absent: read_absent(connection, session, window)?,
+    };
+    Ok(Recovered {
+        incident,
+        damaged_chunks,
+    })
+}
+
+fn read_timeline(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<(Timeline, usize)> {
+    let mut signals: HashMap<u32, (String, Unit, Kind)> = HashMap::new();
+    let mut statement =
+        connection.prepare("SELECT id, name, unit, kind FROM signal WHERE session = ?1")?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let (unit, kind): (String, String) = (row.get(2)?, row.get(3)?);
+        if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), Kind::from_name(&kind)) {
+            signals.insert(row.get(0)?, (row.get(1)?, unit, kind));
+        }
+    }
+    let mut timeline = Timeline::default();
+    let mut damaged = 0;
+    let mut statement = connection.prepare(
+        "SELECT fresh, payload FROM chunk
+         WHERE session = ?1 AND minute BETWEEN ?2 AND ?3 ORDER BY id",
+    )?;
+    let minutes = |at: Millis| i64::try_from(at / MINUTE_MS).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![session, minutes(window.from), minutes(window.to)])?;
+    let mut last: HashMap<String, LastValues> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let (fresh, payload): (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        if fresh {
+            last.clear();
+        }
+        if read_chunk(&payload, &signals, &mut last, window, &mut timeline).is_none() {
+            damaged += 1;
+        }
+    }
+    Ok((timeline, damaged))
+}
+
+fn read_chunk(
+    payload: &[u8],
+    signals: &HashMap<u32, (String, Unit, Kind)>,
+    last: &mut HashMap<String, LastValues>,
+    window: Window,
+    timeline: &mut Timeline,
+) -> Option<()> {
+    let mut input = payload;
+    while !input.is_empty() {
+        let length = usize::try_from(take_varint(&mut input)?).ok()?;
+        let (name, rest) = input.split_at_checked(length)?;
+        input = rest;
+        let source = std::str::from_utf8(name).ok()?;
+        let at = take_varint(&mut input)?;
+        if !last.contains_key(source) {
+            last.insert(source.to_owned(), LastValues::default());
+        }
+        let values = last.get_mut(source)?;
+        decode_tick(values, &mut input)?;
+        if at < window.from || at > window.to {
+            continue;
+        }
+        let readings: Vec<Reading> = values
+            .iter()
+            .filter_map(|(id, value)| {
+                let (name, unit, kind) = signals.get(&id)?;
+                Some(Reading {
+                    name: name.clone().into(),
+                    unit: *unit,
+                    kind: *kind,
+                    value,
+                })
+            })
+            .collect();
+        timeline.push_readings(source, at, &readings);
+    }
+    Some(())
+}
+
+fn bounds(window: Window) -> (i64, i64) {
+    let ms = |at: Millis| i64::try_from(at).unwrap_or(i64::MAX);
+    (ms(window.from), ms(window.to))
+}
+
+fn read_texts(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<Vec<TimedText>> {
+    let (from, to) = bounds(window);
+    let mut statement = connection.prepare(
+        "SELECT at_ms, kind, body FROM text
+         WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 ORDER BY at_ms",
+    )?;
+    let mut rows = statement.query(params![session, from, to])?;
+    let mut texts = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (at, kind, packed): (i64, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let mut body = String::new();
+        let unpacked = DeflateDecoder::new(&packed[..])
+            .take(TEXT_BYTES_MAX)
+            .read_to_string(&mut body);
+        if let (Some(kind), Ok(_)) = (TextKind::from_name(&kind), unpacked) {
+            texts.push(TimedText {
+                at: at.unsigned_abs(),
+                text: Text { kind, body },
+            });
+        }
+    }
+    Ok(texts)
+}
+
+/// The facts that held in the window: those read before it too, each the last one of its name.
+fn read_facts(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<Vec<TimedFact>> {
+    let (from, to) = bounds(window);
+    let mut statement = connection.prepare(
+        "SELECT max(at_ms) AS at, name, value FROM fact
+         WHERE session = ?1 AND at_ms < ?2 GROUP BY name
+         UNION ALL
+         SELECT at_ms AS at, name, value FROM fact WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3
+         ORDER BY at",
+    )?;
+    statement
+        .query_map(params![session, from, to], |row| {
+            Ok(TimedFact {
+                at: row.get::<_, i64>(0)?.unsigned_abs(),
+                fact: Fact {
+                    name: row.get(1)?,
+                    value: row.get(2)?,
+                },
+            })
+        })?
+        .collect()
+}
+
+fn read_absent(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<Vec<TimedAbsent>> {
+    let (from, to) = bounds(window);
+    let mut statement = connection.prepare(
+        "SELECT min(at_ms), max(at_ms), count(*), what, reason, detail FROM absent
+         WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 GROUP BY what, reason, detail",
+    )?;
+    statement
+        .query_map(params![session, from, to], |row| {
+            let reason: String = row.get(4)?;
+            let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+            Ok(TimedAbsent {
+                first: number(0)?,
+                last: number(1)?,
+                count: number(2)?,
+                absent: Absent {
+                    what: row.get(3)?,
+                    reason: serde_json::from_value(serde_json::Value::String(reason))
+                        .unwrap_or(Reason::Failed),
+                    detail: row.get(5)?,
+                },
+            })
+        })?
+        .collect()
+}

@@ -1,0 +1,16 @@
+//! What is kept on disk: the incident file (`.frame`, described in `docs/frame-format.md`) and the
+//! history of the last hours. Both are SQLite, files are 0600.
+
+mod codec;
+mod error;
+mod files;
+mod frame;
+mod frame_read;
+mod history;
+mod history_read;
+
+pub use error::StoreError;
+pub use frame::{FRAME_VERSION, write_frame};
+pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
+pub use history::{History, HistoryLimits, OpenIncident, SessionStart, history_bytes};
+pub use history_read::Recovered;

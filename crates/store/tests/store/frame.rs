@@ -1,0 +1,146 @@
+//! The incident file: written whole, read whole, and read as far as it goes when damaged.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::incident;
+use rusqlite::Connection;
+use store::{StoreError, read_frame, read_summary, write_frame};
+
+#[test]
+fn an_incident_reads_back_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let incident = incident();
+    let path = write_frame(&incident, dir.path()).unwrap();
+    let loaded = read_frame(&path).unwrap();
+    assert_eq!(loaded.damage, []);
+    assert_eq!(loaded.incident, incident);
+    let summary = read_summary(&path).unwrap();
+    assert_eq!((summary.id, summary.stall), (incident.id, incident.stall));
+}
+
+#[test]
+fn the_file_is_private_and_nothing_else_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_person_can_read_it_with_plain_sql() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let connection = Connection::open(path).unwrap();
+    let row: (i64, String, f64) = connection
+        .query_row(
+            "SELECT at_ms, time, value FROM point WHERE name = 'status.Questions'
+             ORDER BY at_ms LIMIT 1 OFFSET 9",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .unwrap();
+    assert_eq!(
+        row,
+        (10_000, "2026-09-21T14:13:30.000Z".into(), 1e9 + 12340.0)
+    );
+    let count = |name: &str| -> i64 {
+        connection
+            .query_row(
+                "SELECT count(*) FROM point WHERE name = ?1",
+                [name],
+                |row| row.get(0),
+            )
+            .unwrap()
+    };
+    assert_eq!(count("status.Threads_running"), 109, "repeats are expanded");
+    assert_eq!(count("thread.odd"), 21, "absent values are left out");
+}
+
+#[test]
+fn what_is_no_frame_is_told_with_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.frame");
+    let missing = read_frame(&path).unwrap_err().to_string();
+    assert!(missing.contains("x.frame: No such file"), "{missing}");
+    std::fs::write(&path, "TS 1.2 2026\n".repeat(1000)).unwrap();
+    assert!(matches!(
+        read_frame(&path),
+        Err(StoreError::NotAFrame { .. })
+    ));
+    std::fs::write(&path, "").unwrap();
+    assert!(matches!(
+        read_frame(&path),
+        Err(StoreError::NotAFrame { .. })
+    ));
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    assert!(matches!(
+        read_frame(&path),
+        Err(StoreError::TooNew { found: 99, .. })
+    ));
+}
+
+#[test]
+fn a_damaged_table_is_named_and_the_rest_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    overwrite_root_page(&path, "series");
+    let loaded = read_frame(&path).unwrap();
+    assert_eq!(loaded.damage.len(), 1, "{:?}", loaded.damage);
+    assert_eq!(loaded.damage[0].table, "series");
+    assert_eq!(loaded.incident.texts, incident().texts);
+    assert_eq!(loaded.incident.facts, incident().facts);
+
+    overwrite_root_page(&path, "meta");
+    let error = read_frame(&path).unwrap_err().to_string();
+    assert!(error.contains("'meta'"), "{error}");
+}
+
+#[test]
+fn any_broken_byte_or_cut_gives_an_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let broken = dir.path().join("broken.frame");
+    let mut told = 0;
+    for index in 0..300 {
+        let at = whole.len() * index / 300;
+        let mut bytes = whole.clone();
+        bytes[at..(at + 64).min(whole.len())].fill(0xff);
+        std::fs::write(&broken, &bytes).unwrap();
+        told += usize::from(read_frame(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
+        std::fs::write(&broken, &whole[..at]).unwrap();
+        told += usize::from(read_frame(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
+    }
+    assert!(told > 100, "damage was told only {told} times of 600");
+}
+
+/// Fills the first page of a table with 0xff.
+fn overwrite_root_page(path: &Path, table: &str) {
+    let connection = Connection::open(path).unwrap();
+    let (root, size): (u32, u32) = (
+        connection
+            .query_row(
+                "SELECT rootpage FROM sqlite_schema WHERE name = ?1",
+                [table],
+                |row| row.get(0),
+            )
+            .unwrap(),
+        connection
+            .pragma_query_value(None, "page_size", |row| row.get(0))
+            .unwrap(),
+    );
+    drop(connection);
+    let mut bytes = std::fs::read(path).unwrap();
+    let end = root as usize * size as usize;
+    bytes[end - size as usize..end].fill(0xff);
+    std::fs::write(path, bytes).unwrap();
+}

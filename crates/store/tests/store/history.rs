@@ -1,0 +1,181 @@
+//! The history: what was recorded comes back, limits hold, damage and a full disk are survived.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{clock, sample, server, stall, timeline};
+use model::{Absent, Fact, Reason, Sample, Taken, Text, TextKind, Window};
+use store::{History, HistoryLimits, OpenIncident, SessionStart};
+
+fn start() -> SessionStart {
+    SessionStart {
+        clock: clock(),
+        host: "db1".into(),
+        tool_version: "0.1.0".into(),
+        server: server(),
+    }
+}
+
+fn open(path: &Path, limits: HistoryLimits) -> History {
+    History::open(path, limits, &start()).unwrap().0
+}
+
+fn open_incident() -> OpenIncident {
+    OpenIncident {
+        id: "3306-x".into(),
+        stall: stall(),
+    }
+}
+
+#[test]
+fn an_incident_is_rebuilt_after_the_recorder_died() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let mut history = open(&path, HistoryLimits::default());
+    let text = Text {
+        kind: TextKind::Processlist,
+        body: "{\"sessions\": 3}".into(),
+    };
+    let other = Sample {
+        source: "processlist",
+        at: 61_500,
+        took_us: 1,
+        outcome: Ok(Taken {
+            texts: vec![text.clone()],
+            facts: vec![Fact::new("variables.max_connections", "151")],
+            absent: vec![Absent::new("threads", Reason::Permission, "no")],
+            ..Taken::default()
+        }),
+    };
+    // Two seconds a transaction, across minute borders, as the recorder does.
+    for second in (0..100).step_by(2) {
+        history
+            .append(&[sample(second), sample(second + 1)])
+            .unwrap();
+    }
+    history.append(&[other]).unwrap();
+    history.note_incident(&open_incident()).unwrap();
+    assert!(
+        history.recover(60_000, 30_000).unwrap().is_empty(),
+        "its own is not dead"
+    );
+    drop(history);
+
+    let mut history = open(&path, HistoryLimits::default());
+    let recovered = history.recover(60_000, 30_000).unwrap();
+    let [recovered] = &recovered[..] else {
+        panic!("{recovered:?}");
+    };
+    let incident = &recovered.incident;
+    assert_eq!(recovered.damaged_chunks, 0);
+    let window = Window {
+        from: 500,
+        to: 99_000,
+    };
+    assert_eq!((incident.window, &incident.stall), (window, &stall()));
+    assert_eq!(incident.timeline, timeline(1..100));
+    assert_eq!(incident.texts[0].text, text);
+    assert_eq!(incident.fact("variables.max_connections"), Some("151"));
+    assert_eq!(incident.absent[0].absent.what, "threads");
+    history.forget_incident("3306-x").unwrap();
+    assert!(history.recover(60_000, 30_000).unwrap().is_empty());
+}
+
+#[test]
+fn old_minutes_go_first_by_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let limits = HistoryLimits {
+        age: Duration::from_secs(120),
+        ..HistoryLimits::default()
+    };
+    let mut history = open(&path, limits);
+    for second in 0..600 {
+        history.append(&[sample(second)]).unwrap();
+    }
+    history.retain(600_000).unwrap();
+    history.note_incident(&open_incident()).unwrap();
+    drop(history);
+    let history = open(&path, HistoryLimits::default());
+    let recovered = history.recover(600_000, 600_000).unwrap();
+    let ticks = &recovered[0].incident.timeline.sources[0].ticks;
+    assert_eq!(
+        (ticks.first(), ticks.last()),
+        (Some(&480_000), Some(&599_000))
+    );
+}
+
+#[test]
+fn the_file_stays_within_its_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = HistoryLimits {
+        bytes: 256 * 1024,
+        ..HistoryLimits::default()
+    };
+    let mut history = open(&dir.path().join("history.db"), limits);
+    for minute in 0..400u64 {
+        let samples: Vec<Sample> = (0..60).map(|second| sample(minute * 60 + second)).collect();
+        history.append(&samples).unwrap();
+        history.retain(minute * 60_000).unwrap();
+        let used = history.used_bytes().unwrap();
+        assert!(used <= 256 * 1024, "minute {minute}: {used} bytes");
+    }
+}
+
+#[test]
+fn a_full_file_is_told_and_room_can_be_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let limits = HistoryLimits {
+        bytes: 128 * 1024,
+        ..HistoryLimits::default()
+    };
+    let mut history = open(&path, limits);
+    let mut full = 0;
+    for minute in 0..300u64 {
+        let samples: Vec<Sample> = (0..60).map(|second| sample(minute * 60 + second)).collect();
+        if let Err(error) = history.append(&samples) {
+            assert!(error.is_disk_full(), "{error}");
+            full += 1;
+            assert!(history.make_room().unwrap());
+            history.append(&samples).unwrap();
+        }
+    }
+    assert!(full > 3, "the file was full only {full} times");
+    history.note_incident(&open_incident()).unwrap();
+}
+
+#[test]
+fn values_stay_right_after_a_failed_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let mut history = open(&path, HistoryLimits::default());
+    history.append(&[sample(1), sample(2)]).unwrap();
+    let blocker = rusqlite::Connection::open(&path).unwrap();
+    blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(history.append(&[sample(3)]).is_err());
+    blocker.execute_batch("ROLLBACK").unwrap();
+    history.append(&[sample(4), sample(5)]).unwrap();
+    history.note_incident(&open_incident()).unwrap();
+    drop(history);
+    let history = open(&path, HistoryLimits::default());
+    let recovered = &history.recover(600_000, 600_000).unwrap()[0]
+        .incident
+        .timeline;
+    let mut expected = timeline(1..3);
+    expected.push(&sample(4));
+    expected.push(&sample(5));
+    assert_eq!(recovered, &expected);
+}
+
+#[test]
+fn a_damaged_history_is_put_aside_not_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    std::fs::write(&path, "no database ".repeat(1000)).unwrap();
+    let (mut history, note) = History::open(&path, HistoryLimits::default(), &start()).unwrap();
+    let note = note.unwrap();
+    assert!(note.contains("history.db.damaged-1"), "{note}");
+    assert!(dir.path().join("history.db.damaged-1").exists());
+    history.append(&[sample(1)]).unwrap();
+}

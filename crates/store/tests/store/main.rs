@@ -1,0 +1,5 @@
+//! The store against real files.
+
+mod frame;
+mod history;
+mod support;
