@@ -13,7 +13,8 @@ pub struct Config {
     pub system_share_min: f64,
     /// How many times its own recent baseline the system CPU share must be.
     pub system_times_baseline: f64,
-    /// How long the CPU rule and the work rule must hold, milliseconds.
+    /// How long the CPU rule and the work rule must hold, milliseconds. Their samples come each
+    /// second: less than two of them, so that the jitter of a beat does not ask for a third.
     pub hold_ms: Millis,
     /// Running threads above the baseline without which the work rule never fires.
     pub running_above_baseline: f64,
@@ -48,7 +49,7 @@ impl Default for Config {
             probe_hold_ms: 1000,
             system_share_min: 0.35,
             system_times_baseline: 2.0,
-            hold_ms: 2000,
+            hold_ms: 1500,
             running_above_baseline: 10.0,
             completions_share: 0.5,
             baseline_ms: 300_000,

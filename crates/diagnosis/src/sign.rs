@@ -36,7 +36,11 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
 /// Whether a sign is looked for in settings, which say nothing about the time of the stall.
 fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
     let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
-        return Outcome::Unknown(BTreeSet::from([test.name.clone()]));
+        return if is_no_variable_there(&test.name, evidence) {
+            Outcome::Not(format!("the server has no {}", test.name))
+        } else {
+            Outcome::Unknown(BTreeSet::from([test.name.clone()]))
+        };
     };
     let number = value.parse::<f64>().ok();
     let (holds, limit) = match &test.wanted {
@@ -65,6 +69,18 @@ fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
         signals: Vec::new(),
         conclusive: sign.conclusive,
     })
+}
+
+/// All variables of a server are read together: one that is missing while others are there is not
+/// absent evidence, this server does not have it.
+fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
+    let is_variable = |name: &str| name.starts_with("variables.");
+    is_variable(name)
+        && evidence
+            .incident
+            .facts
+            .iter()
+            .any(|timed| is_variable(&timed.fact.name))
 }
 
 /// What a number was in one window.

@@ -59,12 +59,11 @@ impl Bench {
         let mut freezeframe = Watcher::freezeframe(&self.server, &dir)?;
         let pt_stalk = Watcher::pt_stalk(&self.server, &self.dir("pt-stalk")?)?;
         std::thread::sleep(SETTLE);
-        let history = || store::history_bytes(&dir.join(format!("history-{}.db", self.label())));
         let (ours, theirs) = (
             freezeframe.cpu_seconds()?,
             pt_stalk.as_ref().map(Watcher::cpu_seconds),
         );
-        let (begin, bytes) = (Instant::now(), history()?);
+        let (begin, bytes) = (Instant::now(), history_bytes(&dir)?);
         let mut resident: u64 = 0;
         while begin.elapsed() < self.stretch {
             std::thread::sleep(Duration::from_millis(500));
@@ -72,7 +71,7 @@ impl Bench {
         }
         let seconds = begin.elapsed().as_secs_f64();
         let share = (freezeframe.cpu_seconds()? - ours) / seconds;
-        let grown = history()?.saturating_sub(bytes) as f64 / seconds * 60.0 / 1024.0;
+        let grown = history_bytes(&dir)?.saturating_sub(bytes) as f64 / seconds * 60.0 / 1024.0;
         line(
             "CPU, share of one core",
             &format!("{:.2} %", share * 100.0),
@@ -245,17 +244,16 @@ impl Bench {
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         Ok(dir)
     }
+}
 
-    fn label(&self) -> String {
-        let word: String = self
-            .server
-            .socket()
-            .to_string_lossy()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
-        word.trim_matches('-').to_owned()
-    }
+/// Bytes of the one history in a directory.
+fn history_bytes(dir: &Path) -> Result<u64> {
+    let entries = std::fs::read_dir(dir).with_context(|| dir.display().to_string())?;
+    let history = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "db"))
+        .context("the recorder keeps no history")?;
+    Ok(store::history_bytes(&history)?)
 }
 
 /// A program that watches the server. Ended when it is dropped.

@@ -30,6 +30,8 @@ pub(crate) struct Done {
     pub(crate) statements: u64,
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) skipped: u64,
+    /// Whether the client has come back: there is nothing to add any more.
+    pub(crate) ended: bool,
 }
 
 impl Done {

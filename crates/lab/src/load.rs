@@ -82,16 +82,17 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
         let (end_in, end) = mpsc::channel();
         let done = Arc::new(Mutex::new(Done::default()));
         let (load, running, counts) = (shared.clone(), running.clone(), done.clone());
-        let thread = thread::Builder::new()
+        thread::Builder::new()
             .name("lab-client".to_owned())
             .stack_size(CLIENT_STACK_BYTES)
             .spawn(move || {
                 client::run(&load, number, start, &end, &counts);
+                lock(&counts).ended = true;
                 drop(running);
             })
             .map_err(Error::io("start a client's thread"))?;
         ends.push(end_in);
-        clients.push((thread, done));
+        clients.push(done);
     }
     drop(running);
 
@@ -105,9 +106,10 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
 
     let mut total = Done::default();
     let mut stuck_clients = 0;
-    for (thread, done) in &clients {
-        total.add(&lock(done));
-        stuck_clients += usize::from(!thread.is_finished());
+    for done in &clients {
+        let done = lock(done);
+        total.add(&done);
+        stuck_clients += usize::from(!done.ended);
     }
     Ok(LoadResult {
         statements: total.statements,

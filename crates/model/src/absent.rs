@@ -25,7 +25,7 @@ pub enum Reason {
 }
 
 /// Evidence that could not be taken, as a value: it travels with the incident and is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Absent {
     /// What is missing, in the words of the source table ("processlist").
     pub what: String,

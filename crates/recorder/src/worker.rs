@@ -1,12 +1,13 @@
 //! The threads that read the sources. Each has a schedule of its own and sends what it reads;
 //! none waits for another, for the disk, or for whoever takes the samples.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
-use model::{Millis, Sample};
+use model::{Absent, Millis, Reason, Sample};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
@@ -15,7 +16,7 @@ use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
-use crate::table::{Outcome, SOURCES, Take, Worker};
+use crate::table::{Outcome, SOURCES, SourceSpec, Take, Worker};
 use crate::target::Shared;
 
 /// How long a worker sleeps at the most before it looks whether it should stop.
@@ -104,7 +105,7 @@ fn run(worker: Worker, mut state: State, context: &Context) {
             let at = context.clock.now();
             context.in_flight.begin(*index, at);
             let begin = Instant::now();
-            let outcome = take(&source.take, &mut state);
+            let outcome = take_guarded(source, &mut state);
             let took = begin.elapsed();
             context.in_flight.end(*index);
             send(context, source.name, took, outcome);
@@ -114,6 +115,16 @@ fn run(worker: Worker, mut state: State, context: &Context) {
             std::thread::sleep(Duration::from_millis(next - now));
         }
     }
+}
+
+/// Reads a source. A panic in it (a client library that trusts a hostile server) costs this
+/// reading, not the recording.
+fn take_guarded(source: &SourceSpec, state: &mut State) -> Outcome {
+    let reading = AssertUnwindSafe(|| take(&source.take, state));
+    std::panic::catch_unwind(reading).unwrap_or_else(|_| {
+        let detail = "the reader of this source failed; this is a bug of freezeframe";
+        Err(Absent::new(source.name, Reason::Failed, detail))
+    })
 }
 
 fn take(take: &Take, state: &mut State) -> Outcome {

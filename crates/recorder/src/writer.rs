@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use model::{Millis, Sample, Server, TextKind};
+use model::{Absent, Millis, Sample, Server, TextKind};
 use store::{History, HistoryLimits, OpenIncident, Recovered, SessionStart, StoreError};
 
 use crate::recorder::{Notice, Notices};
@@ -29,6 +29,12 @@ const TEXT_EVERY_MS: [(TextKind, Millis); 3] = [
     (TextKind::InnodbStatus, 60_000),
 ];
 
+/// How often the same absence is written down, milliseconds.
+const ABSENT_EVERY_MS: Millis = 60_000;
+
+/// Different absences remembered for that.
+const ABSENT_MAX: usize = 1000;
+
 enum Command {
     Samples(Vec<Sample>),
     Server(Server),
@@ -42,6 +48,7 @@ pub(crate) struct Writer {
     queue: SyncSender<Command>,
     lost: Arc<AtomicU64>,
     last_text: HashMap<TextKind, Millis>,
+    last_absent: HashMap<Absent, Millis>,
 }
 
 /// How the writer begins.
@@ -78,17 +85,22 @@ impl Writer {
             queue,
             lost,
             last_text: HashMap::new(),
+            last_absent: HashMap::new(),
         };
         Ok((writer, recovered))
     }
 
     /// Hands samples over. `stalled` keeps every text.
     pub(crate) fn samples(&mut self, mut samples: Vec<Sample>, stalled: bool) {
-        if !stalled {
-            for sample in &mut samples {
+        for sample in &mut samples {
+            if !stalled {
                 self.thin_texts(sample);
             }
         }
+        samples.retain(|sample| match &sample.outcome {
+            Ok(_) => true,
+            Err(absent) => self.is_absence_due(absent, sample.at),
+        });
         let count = samples.len() as u64;
         if !self.send(Command::Samples(samples)) {
             self.lost.fetch_add(count, Ordering::Relaxed);
@@ -111,6 +123,18 @@ impl Writer {
             }
             keep
         });
+    }
+
+    /// The same absence is written down once a minute; the ring counts each.
+    fn is_absence_due(&mut self, absent: &Absent, at: Millis) -> bool {
+        if self.last_absent.get(absent).is_some_and(|last| at < last + ABSENT_EVERY_MS) {
+            return false;
+        }
+        if self.last_absent.len() >= ABSENT_MAX {
+            self.last_absent.clear();
+        }
+        self.last_absent.insert(absent.clone(), at);
+        true
     }
 
     pub(crate) fn server(&self, server: Server) {

@@ -76,6 +76,7 @@ pub struct History {
     session: i64,
     limits: HistoryLimits,
     signal_ids: HashMap<String, u32>,
+    source_ids: HashMap<String, u32>,
     last: HashMap<&'static str, LastValues>,
     minute: Millis,
     /// The next chunk begins with all values, not with differences to the chunk before.
@@ -110,6 +111,7 @@ impl History {
             session,
             limits,
             signal_ids: HashMap::new(),
+            source_ids: HashMap::new(),
             last: HashMap::new(),
             minute: Millis::MAX,
             fresh: true,
@@ -124,6 +126,7 @@ impl History {
         if result.is_err() {
             self.last.clear();
             self.signal_ids.clear();
+            self.source_ids.clear();
             self.minute = Millis::MAX;
         }
         result.map_err(StoreError::sqlite(&self.path))
@@ -132,7 +135,8 @@ impl History {
     fn try_append(&mut self, samples: &[Sample]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         if self.signal_ids.is_empty() {
-            self.signal_ids = known_signals(&transaction, self.session)?;
+            self.signal_ids = known_ids(&transaction, "signal", self.session)?;
+            self.source_ids = known_ids(&transaction, "source", self.session)?;
         }
         let mut payload = Vec::new();
         for sample in samples {
@@ -184,13 +188,12 @@ impl History {
                         let id = self.signal_ids.len() as u32;
                         transaction
                             .prepare_cached(
-                                "INSERT INTO signal (session, id, source, name, unit, kind)
-                                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                                "INSERT INTO signal (session, id, name, unit, kind)
+                                 VALUES (?1, ?2, ?3, ?4, ?5)",
                             )?
                             .execute(params![
                                 self.session,
                                 id,
-                                sample.source,
                                 reading.name,
                                 reading.unit.name(),
                                 reading.kind.name()
@@ -201,8 +204,18 @@ impl History {
                 };
                 values.insert(id, reading.value);
             }
-            put_varint(sample.source.len() as u64, &mut payload);
-            payload.extend_from_slice(sample.source.as_bytes());
+            let source = match self.source_ids.get(sample.source) {
+                Some(id) => *id,
+                None => {
+                    let id = self.source_ids.len() as u32;
+                    transaction
+                        .prepare_cached("INSERT INTO source (session, id, name) VALUES (?1, ?2, ?3)")?
+                        .execute(params![self.session, id, sample.source])?;
+                    self.source_ids.insert(sample.source.to_owned(), id);
+                    id
+                }
+            };
+            put_varint(u64::from(source), &mut payload);
             put_varint(sample.at, &mut payload);
             let last = self.last.entry(sample.source).or_default();
             encode_tick(last, &values, &mut payload);
@@ -255,7 +268,7 @@ impl History {
              AND NOT EXISTS (SELECT 1 FROM open_incident WHERE open_incident.session = session.id)",
             [self.session],
         )?;
-        for table in ["signal", "fact", "absent", "text"] {
+        for table in ["source", "signal", "fact", "absent", "text"] {
             self.connection.execute(
                 &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM session)"),
                 [],
@@ -510,12 +523,13 @@ fn begin_session(connection: &Connection, start: &SessionStart) -> rusqlite::Res
     Ok(connection.last_insert_rowid())
 }
 
-fn known_signals(
+fn known_ids(
     transaction: &Transaction<'_>,
+    table: &str,
     session: i64,
 ) -> rusqlite::Result<HashMap<String, u32>> {
     transaction
-        .prepare("SELECT name, id FROM signal WHERE session = ?1")?
+        .prepare(&format!("SELECT name, id FROM {table} WHERE session = ?1"))?
         .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }

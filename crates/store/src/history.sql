@@ -7,10 +7,16 @@ CREATE TABLE IF NOT EXISTS session (
     server          TEXT NOT NULL          -- JSON, as known last
 );
 
+CREATE TABLE IF NOT EXISTS source (
+    session INTEGER NOT NULL,
+    id      INTEGER NOT NULL,
+    name    TEXT NOT NULL,
+    PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS signal (
     session INTEGER NOT NULL,
     id      INTEGER NOT NULL,
-    source  TEXT NOT NULL,
     name    TEXT NOT NULL,
     unit    TEXT NOT NULL,
     kind    TEXT NOT NULL,

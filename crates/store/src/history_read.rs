@@ -72,12 +72,14 @@ pub(crate) fn read_window(
     })
 }
 
-fn read_timeline(
-    connection: &Connection,
-    session: i64,
-    window: Window,
-) -> rusqlite::Result<(Timeline, usize)> {
-    let mut signals: HashMap<u32, (String, Unit, Kind)> = HashMap::new();
+/// What the ids in a session's chunks stand for.
+struct Names {
+    sources: HashMap<u64, String>,
+    signals: HashMap<u32, (String, Unit, Kind)>,
+}
+
+fn read_names(connection: &Connection, session: i64) -> rusqlite::Result<Names> {
+    let mut signals = HashMap::new();
     let mut statement =
         connection.prepare("SELECT id, name, unit, kind FROM signal WHERE session = ?1")?;
     let mut rows = statement.query([session])?;
@@ -87,6 +89,21 @@ fn read_timeline(
             signals.insert(row.get(0)?, (row.get(1)?, unit, kind));
         }
     }
+    let sources = connection
+        .prepare("SELECT id, name FROM source WHERE session = ?1")?
+        .query_map([session], |row| {
+            Ok((row.get::<_, u32>(0)?.into(), row.get(1)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(Names { sources, signals })
+}
+
+fn read_timeline(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<(Timeline, usize)> {
+    let names = read_names(connection, session)?;
     let mut timeline = Timeline::default();
     let mut damaged = 0;
     let mut statement = connection.prepare(
@@ -95,13 +112,13 @@ fn read_timeline(
     )?;
     let minutes = |at: Millis| i64::try_from(at / MINUTE_MS).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![session, minutes(window.from), minutes(window.to)])?;
-    let mut last: HashMap<String, LastValues> = HashMap::new();
+    let mut last: HashMap<u64, LastValues> = HashMap::new();
     while let Some(row) = rows.next()? {
         let (fresh, payload): (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if fresh {
             last.clear();
         }
-        if read_chunk(&payload, &signals, &mut last, window, &mut timeline).is_none() {
+        if read_chunk(&payload, &names, &mut last, window, &mut timeline).is_none() {
             damaged += 1;
         }
     }
@@ -110,22 +127,17 @@ fn read_timeline(
 
 fn read_chunk(
     payload: &[u8],
-    signals: &HashMap<u32, (String, Unit, Kind)>,
-    last: &mut HashMap<String, LastValues>,
+    names: &Names,
+    last: &mut HashMap<u64, LastValues>,
     window: Window,
     timeline: &mut Timeline,
 ) -> Option<()> {
     let mut input = payload;
     while !input.is_empty() {
-        let length = usize::try_from(take_varint(&mut input)?).ok()?;
-        let (name, rest) = input.split_at_checked(length)?;
-        input = rest;
-        let source = std::str::from_utf8(name).ok()?;
+        let id = take_varint(&mut input)?;
+        let source = names.sources.get(&id)?;
         let at = take_varint(&mut input)?;
-        if !last.contains_key(source) {
-            last.insert(source.to_owned(), LastValues::default());
-        }
-        let values = last.get_mut(source)?;
+        let values = last.entry(id).or_default();
         decode_tick(values, &mut input)?;
         if at < window.from || at > window.to {
             continue;
@@ -133,7 +145,7 @@ fn read_chunk(
         let readings: Vec<Reading> = values
             .iter()
             .filter_map(|(id, value)| {
-                let (name, unit, kind) = signals.get(&id)?;
+                let (name, unit, kind) = names.signals.get(&id)?;
                 Some(Reading {
                     name: name.clone().into(),
                     unit: *unit,

@@ -1,5 +1,7 @@
 //! The store against real files.
 
+#![allow(clippy::unwrap_used, reason = "a failing step fails the test")]
+
 mod frame;
 mod history;
 mod support;

@@ -44,7 +44,7 @@ pub fn sample(second: u64) -> Sample {
         Reading::gauge("cpu.system_share", Unit::Share, (second % 7) as f64 / 10.0),
         Reading::gauge("status.Threads_running", Unit::Count, 4.0),
     ];
-    if second % 5 == 0 {
+    if second.is_multiple_of(5) {
         readings.push(Reading::gauge("thread.odd", Unit::Count, second as f64));
     }
     Sample {
