@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lab::{Load, LoadResult, Login, Mix};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A load of a mix; ended by whoever started it, the bound is for the case that they cannot.
 pub(crate) fn load(
@@ -55,11 +56,13 @@ impl Background {
 
 /// SIGTERM.
 pub(crate) fn terminate(child: &Child) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    if let Some(pid) = pid {
+    signal(child, Signal::TERM);
+}
+
+/// Sends a signal to a child that was not waited for yet, so that its number is still its own.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // It may have ended by itself meanwhile.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = kill_process(pid, signal);
     }
 }

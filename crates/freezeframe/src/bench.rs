@@ -9,14 +9,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lab::{Load, PrivateServer};
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::background::{Background, load, terminate};
+use crate::background::{Background, load, signal, terminate};
 use crate::output;
 
-/// Rounds of the comparison of throughput; each runs alone, beside freezeframe, beside pt-stalk.
-const ROUNDS: usize = 8;
-const ROUND: Duration = Duration::from_secs(6);
+/// Pairs of windows with and without a watcher.
+const PAIRS: usize = 24;
+const WINDOW: Duration = Duration::from_secs(2);
+
+const DEADLINES: server::Deadlines = server::Deadlines {
+    connect: Duration::from_secs(5),
+    answer: Duration::from_secs(20),
+};
 
 /// What a watcher may do before it is measured: start, first readings.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -105,56 +111,86 @@ impl Bench {
         freezeframe.stop()
     }
 
-    /// The server's throughput alone and beside each watcher, in turns.
+    /// The server's throughput with a watcher running and with the same watcher frozen (SIGSTOP),
+    /// in turns of a few seconds under one unbroken load: slow changes of the machine cancel out.
     fn throughput(&self) -> Result<()> {
         heading(&format!(
-            "throughput of the server, {ROUNDS} rounds of {} s each",
-            ROUND.as_secs()
+            "throughput of the busy server, {PAIRS} pairs of {} s each",
+            WINDOW.as_secs()
         ))?;
-        let mut ours = Vec::new();
-        let mut theirs = Vec::new();
-        let mut noise = Vec::new();
-        for round in 0..ROUNDS {
-            let alone = self.measured(None)?;
-            let dir = self.dir(&format!("round-{round}"))?;
-            let freezeframe = Watcher::freezeframe(&self.server, &dir)?;
-            ours.push(self.measured(Some(freezeframe))? / alone);
-            if let Some(pt_stalk) = Watcher::pt_stalk(&self.server, &dir)? {
-                theirs.push(self.measured(Some(pt_stalk))? / alone);
+        let busy = Background::start(self.ordinary(None))?;
+        let dir = self.dir("throughput")?;
+        let freezeframe = Watcher::freezeframe(&self.server, &dir)?;
+        let pt_stalk = Watcher::pt_stalk(&self.server, &dir)?;
+        let watchers: Vec<&Watcher> = std::iter::once(&freezeframe).chain(&pt_stalk).collect();
+        std::thread::sleep(SETTLE);
+        let mut counter = self.counter()?;
+        let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
+        for pair in 0..PAIRS {
+            // Once each: only freezeframe awake, only pt-stalk awake, nobody awake twice.
+            for (index, ratios) in ratios.iter_mut().enumerate() {
+                if index == 1 && pt_stalk.is_none() {
+                    continue;
+                }
+                let awake = watchers.get(index).copied().filter(|_| index < 2);
+                let mut measure = |awake: Option<&Watcher>| -> Result<f64> {
+                    for watcher in &watchers {
+                        let run = awake.is_some_and(|awake| std::ptr::eq(*watcher, awake));
+                        signal(
+                            &watcher.child,
+                            if run { Signal::CONT } else { Signal::STOP },
+                        );
+                    }
+                    rate(&mut counter)
+                };
+                // The order changes, so that a drift of the machine favours neither.
+                let (with, without) = if pair % 2 == 0 {
+                    let with = measure(awake)?;
+                    (with, measure(None)?)
+                } else {
+                    let without = measure(None)?;
+                    (measure(awake)?, without)
+                };
+                ratios.push(with / without);
             }
-            noise.push(self.measured(None)? / alone);
         }
+        for watcher in watchers {
+            signal(&watcher.child, Signal::CONT);
+        }
+        busy.end()?;
+        let [ours, theirs, noise] = ratios;
         line(
-            "ratio beside freezeframe / alone",
+            "ratio with freezeframe / without",
             &mean_and_error(&ours),
             "> 0.99",
         )?;
         if !theirs.is_empty() {
             line(
-                "ratio beside pt-stalk / alone",
+                "ratio with pt-stalk / without",
                 &mean_and_error(&theirs),
                 "",
             )?;
         }
         line(
-            "ratio alone / alone (the noise)",
+            "ratio without / without (the noise)",
             &mean_and_error(&noise),
             "1",
-        )
+        )?;
+        if let Some(pt_stalk) = pt_stalk {
+            pt_stalk.stop()?;
+        }
+        freezeframe.stop()
     }
 
-    /// Statements a second while a watcher runs.
-    fn measured(&self, watcher: Option<Watcher>) -> Result<f64> {
-        std::thread::sleep(SETTLE);
-        let load = Load {
-            duration: ROUND,
-            ..self.ordinary(None)
+    /// A connection of our own to count the server's statements.
+    fn counter(&self) -> Result<server::Session> {
+        let login = server::Login {
+            user: "root".to_owned(),
+            password: None,
+            from: "the lab".to_owned(),
         };
-        let result = lab::run(&load, &std::sync::atomic::AtomicBool::new(false))?;
-        if let Some(watcher) = watcher {
-            watcher.stop()?;
-        }
-        Ok(result.per_second)
+        let address = server::Address::Socket(self.server.socket());
+        Ok(server::Session::connect(&address, &login, DEADLINES)?)
     }
 
     /// From the start of a flood to the trigger.
@@ -254,6 +290,25 @@ fn history_bytes(dir: &Path) -> Result<u64> {
         .find(|path| path.extension().is_some_and(|extension| extension == "db"))
         .context("the recorder keeps no history")?;
     Ok(store::history_bytes(&history)?)
+}
+
+/// Statements a second over one window.
+fn rate(counter: &mut server::Session) -> Result<f64> {
+    let mut questions = || -> Result<(Instant, f64)> {
+        let (rows, _) = counter.rows("SHOW GLOBAL STATUS LIKE 'Questions'", 1)?;
+        let value = rows
+            .first()
+            .context("the server counts no statements")?
+            .at(1)
+            .parse()?;
+        Ok((Instant::now(), value))
+    };
+    // A watcher that just woke up or went to sleep is left to settle.
+    std::thread::sleep(Duration::from_millis(200));
+    let (begin, before) = questions()?;
+    std::thread::sleep(WINDOW);
+    let (end, after) = questions()?;
+    Ok((after - before) / (end - begin).as_secs_f64())
 }
 
 /// A program that watches the server. Ended when it is dropped.

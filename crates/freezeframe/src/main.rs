@@ -22,6 +22,11 @@ use clap::{CommandFactory, Parser};
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    // A panic is a bug; a user gets one line to report, not a trace.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        eprintln!("freezeframe: internal error at {place}; please report it");
+    }));
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
@@ -32,8 +37,9 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::run(&command),
         Command::Completions { shell } => {
             let mut command = Cli::command();
-            clap_complete::generate(shell, &mut command, "freezeframe", &mut std::io::stdout());
-            Ok(ExitCode::SUCCESS)
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, "freezeframe", &mut script);
+            output::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS)
         }
     };
     match result {

@@ -96,6 +96,12 @@ impl Writer {
             if !stalled {
                 self.thin_texts(sample);
             }
+            let at = sample.at;
+            if let Ok(taken) = &mut sample.outcome {
+                taken
+                    .absent
+                    .retain(|absent| self.is_absence_due(absent, at));
+            }
         }
         samples.retain(|sample| match &sample.outcome {
             Ok(_) => true,
@@ -127,7 +133,11 @@ impl Writer {
 
     /// The same absence is written down once a minute; the ring counts each.
     fn is_absence_due(&mut self, absent: &Absent, at: Millis) -> bool {
-        if self.last_absent.get(absent).is_some_and(|last| at < last + ABSENT_EVERY_MS) {
+        if self
+            .last_absent
+            .get(absent)
+            .is_some_and(|last| at < last + ABSENT_EVERY_MS)
+        {
             return false;
         }
         if self.last_absent.len() >= ABSENT_MAX {

@@ -209,7 +209,9 @@ impl History {
                 None => {
                     let id = self.source_ids.len() as u32;
                     transaction
-                        .prepare_cached("INSERT INTO source (session, id, name) VALUES (?1, ?2, ?3)")?
+                        .prepare_cached(
+                            "INSERT INTO source (session, id, name) VALUES (?1, ?2, ?3)",
+                        )?
                         .execute(params![self.session, id, sample.source])?;
                     self.source_ids.insert(sample.source.to_owned(), id);
                     id

@@ -1,6 +1,10 @@
 //! The program as a user runs it, beside real servers.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing step fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
 
 mod bad_input;
 mod harness;
