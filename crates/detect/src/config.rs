@@ -33,6 +33,9 @@ pub struct Config {
 /// What keeps one stall from becoming many.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hysteresis {
+    /// A stall that lasts longer than this is over as an episode, milliseconds: it has become the
+    /// new state of things. Its rules are silent until they see a good sample, the others are not.
+    pub longest_ms: Millis,
     /// A stall has ended when no rule fired for this long, milliseconds.
     pub quiet_ms: Millis,
     /// After an end no new stall is announced for this long, milliseconds. A rule that still
@@ -63,6 +66,7 @@ impl Default for Config {
 impl Default for Hysteresis {
     fn default() -> Self {
         Self {
+            longest_ms: 600_000,
             quiet_ms: 5000,
             cool_down_ms: 30_000,
             per_hour: 6,

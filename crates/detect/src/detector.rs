@@ -57,13 +57,16 @@ struct RuleState {
     fired: bool,
     /// Its firing was told to the outside.
     told: bool,
+    /// It outlasted a stall: nothing counts until a clearly good sample.
+    muted: bool,
 }
 
 /// Notices stalls in samples.
 pub struct Detector {
     config: Config,
     rules: Vec<(Rule, RuleState)>,
-    in_stall: bool,
+    /// Since when a stall is announced.
+    in_stall: Option<Millis>,
     ended_at: Option<Millis>,
     announced: VecDeque<Millis>,
 }
@@ -78,7 +81,7 @@ impl Detector {
         Self {
             config,
             rules,
-            in_stall: false,
+            in_stall: None,
             ended_at: None,
             announced: VecDeque::new(),
         }
@@ -86,18 +89,23 @@ impl Detector {
 
     /// Whether a stall is announced and has not ended.
     pub fn in_stall(&self) -> bool {
-        self.in_stall
+        self.in_stall.is_some()
     }
 
     /// Takes the next sample. Samples come in the order of their time, within a second.
     pub fn observe(&mut self, sample: &Sample) -> Vec<Event> {
         let now = sample.at;
         let mut events = Vec::new();
-        let calm = !self.in_stall && self.rules.iter().all(|(_, state)| !state.fired);
+        let calm = self.in_stall.is_none() && self.rules.iter().all(|(_, state)| !state.fired);
         for index in 0..self.rules.len() {
             let (rule, state) = &mut self.rules[index];
             let says = match rule.look(sample, &self.config, calm) {
+                Sign::Bad { .. } if state.muted => continue,
                 Sign::Bad { since, says } => {
+                    // Signs far apart are not one episode.
+                    if state.last_sign.is_some_and(|last| now >= last + STALE_MS) {
+                        state.since = None;
+                    }
                     state.since = Some(state.since.map_or(since, |first| first.min(since)));
                     state.last_sign = Some(now);
                     state.good_since = false;
@@ -105,6 +113,7 @@ impl Detector {
                 }
                 Sign::Good => {
                     state.good_since = true;
+                    state.muted = false;
                     if !state.fired {
                         state.since = None;
                     }
@@ -132,7 +141,7 @@ impl Detector {
         if state.told {
             return None;
         }
-        if self.in_stall {
+        if self.in_stall.is_some() {
             state.told = true;
             return Some(Event::Joined { at: now, trigger });
         }
@@ -150,10 +159,11 @@ impl Detector {
             return Some(Event::Suppressed { at: now, trigger });
         }
         self.announced.push_back(now);
-        self.in_stall = true;
+        self.in_stall = Some(now);
         let onset = self
             .rules
             .iter()
+            .filter(|(_, state)| state.last_sign.is_some_and(|last| now < last + STALE_MS))
             .filter_map(|(_, state)| state.since)
             .min()
             .unwrap_or(now);
@@ -177,17 +187,22 @@ impl Detector {
                 .map(|(_, state)| state)
                 .filter(|state| state.fired)
         };
-        if self.in_stall {
+        if let Some(announced) = self.in_stall {
             // The whole stall ends at once, so that rules that take turns are one stall.
-            if fired().all(over) {
+            let outlasts = now >= announced + self.config.hysteresis.longest_ms;
+            if outlasts || fired().all(over) {
                 let end = fired()
                     .filter_map(|state| state.last_sign)
                     .max()
                     .unwrap_or(now);
-                self.in_stall = false;
+                self.in_stall = None;
                 self.ended_at = Some(now);
                 for (_, state) in &mut self.rules {
-                    *state = RuleState::default();
+                    let muted = outlasts && state.fired && !over(state);
+                    *state = RuleState {
+                        muted,
+                        ..RuleState::default()
+                    };
                 }
                 events.push(Event::Ended { end, at: now });
             }

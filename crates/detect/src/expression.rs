@@ -112,6 +112,11 @@ impl UserTrigger {
         })
     }
 
+    /// The name of the signal it looks at.
+    pub fn signal(&self) -> &str {
+        &self.signal
+    }
+
     /// The value of this trigger's signal in a sample. Status variables are found in any case.
     pub(crate) fn value_in(&self, sample: &Sample) -> Option<f64> {
         let taken = sample.outcome.as_ref().ok()?;

@@ -354,3 +354,40 @@ fn a_stall_that_outlasts_the_cool_down_is_announced_with_its_true_onset() {
     };
     assert_eq!((onset, at), (20_000, 35_000));
 }
+
+#[test]
+fn a_change_that_stays_ends_as_a_stall_and_does_not_blind_the_other_rules() {
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, [probe(0, ProbeOutcome::Ok, 1.0)]);
+    feed(&mut detector, seconds(0, 60).map(|at| cpu(at, 0.1)));
+    let events = feed(&mut detector, seconds(60, 1000).map(|at| cpu(at, 0.6)));
+    let [Event::Triggered { .. }, Event::Ended { at, .. }] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(at, 661_000);
+    let frozen = (0..20).map(|i| probe(1_000_000 + i * 200, ProbeOutcome::TimedOut, 3000.0));
+    let events = feed(&mut detector, frozen);
+    assert!(
+        matches!(events[..], [Event::Triggered { onset: 997_000, .. }]),
+        "{events:?}"
+    );
+    // And the new level has become usual: calm for long, then a rise from there.
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, seconds(0, 60).map(|at| cpu(at, 0.1)));
+    feed(&mut detector, seconds(60, 1200).map(|at| cpu(at, 0.3)));
+    assert_eq!(
+        feed(&mut detector, seconds(1200, 1300).map(|at| cpu(at, 0.5))),
+        []
+    );
+}
+
+#[test]
+fn signs_far_apart_are_not_one_episode() {
+    let mut detector = Detector::new(Config::default());
+    feed(&mut detector, seconds(0, 60).map(|at| cpu(at, 0.1)));
+    feed(&mut detector, [cpu(60_000, 0.5)]);
+    // Between the limits for an hour: neither good nor bad.
+    feed(&mut detector, seconds(61, 3660).map(|at| cpu(at, 0.3)));
+    let events = feed(&mut detector, [cpu(3_660_000, 0.9)]);
+    assert_eq!(events, [], "one sample is not two");
+}

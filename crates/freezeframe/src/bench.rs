@@ -118,7 +118,7 @@ impl Bench {
             "throughput of the busy server, {PAIRS} pairs of {} s each",
             WINDOW.as_secs()
         ))?;
-        let busy = Background::start(self.ordinary(None))?;
+        let busy = Background::start(self.scans())?;
         let dir = self.dir("throughput")?;
         let freezeframe = Watcher::freezeframe(&self.server, &dir)?;
         let pt_stalk = Watcher::pt_stalk(&self.server, &dir)?;
@@ -272,6 +272,17 @@ impl Bench {
         Load {
             duration: Duration::from_secs(600),
             ..load(self.server.login(), mix, 4, rate, false)
+        }
+    }
+
+    /// As many clients as CPUs, each with scans of some milliseconds. Short statements would keep
+    /// the server as busy, but how fast they go hangs on who runs on which CPU, by tens of percent.
+    fn scans(&self) -> Load {
+        let statement = "SELECT COUNT(*) FROM freezeframe_lab.t WHERE c LIKE '%abcdef%'";
+        Load {
+            clients: std::thread::available_parallelism().map_or(2, usize::from),
+            statements: vec![(1, statement.to_owned())],
+            ..self.ordinary(None)
         }
     }
 

@@ -1,13 +1,11 @@
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use diagnosis::{Catalogue, Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
-use store::read_frame;
+use store::{read_frame, write_private};
 
 use crate::args::Explain;
 use crate::output;
@@ -71,12 +69,5 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
 /// Writes the page, readable by its owner only: it tells what a server does.
 pub(crate) fn write_html(path: &Path, incident: &Incident, verdict: &Verdict) -> Result<()> {
     let page = report::html(incident, verdict, &HtmlOptions::default());
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(page.as_bytes()))
-        .with_context(|| path.display().to_string())
+    Ok(write_private(path, page.as_bytes())?)
 }

@@ -24,7 +24,10 @@ use crate::args::{Cli, Command};
 fn main() -> ExitCode {
     // A panic is a bug; a user gets one line to report, not a trace.
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         eprintln!("freezeframe: internal error at {place}; please report it");
     }));
     let cli = Cli::parse();

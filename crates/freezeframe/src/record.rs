@@ -180,7 +180,12 @@ impl Teller {
                 trigger.says
             ),
             Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
-            Notice::HistoryWorks => "the history is written again".to_owned(),
+            Notice::HistoryWorks { missing } => {
+                format!("the history is written again; {missing} samples are missing in it")
+            }
+            Notice::UnknownSignal { trigger, signal } => format!(
+                "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
+            ),
             Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
             Notice::Stopped => "stopped".to_owned(),
         };
@@ -236,7 +241,12 @@ impl Teller {
                 json!({"event": "suppressed", "rule": trigger.rule, "says": trigger.says})
             }
             Notice::HistoryTrouble(error) => json!({"event": "history-trouble", "error": error}),
-            Notice::HistoryWorks => json!({"event": "history-works"}),
+            Notice::HistoryWorks { missing } => {
+                json!({"event": "history-works", "missing_samples": missing})
+            }
+            Notice::UnknownSignal { trigger, signal } => {
+                json!({"event": "unknown-signal", "trigger": trigger, "signal": signal})
+            }
             Notice::Lost(count) => json!({"event": "lost", "samples": count}),
             Notice::Stopped => json!({"event": "stopped"}),
         };

@@ -114,9 +114,11 @@ impl Timeline {
 
     /// Adds a whole source with its ticks; returns its index.
     pub fn add_source(&mut self, name: &str, ticks: Vec<Millis>) -> usize {
-        let index = self.source_index(name);
-        self.sources[index].ticks = ticks;
-        index
+        self.sources.push(Source {
+            name: name.to_owned(),
+            ticks,
+        });
+        self.sources.len() - 1
     }
 
     /// Adds a whole series; returns its index. A second series of the same name replaces the first

@@ -5,6 +5,9 @@ mod check;
 mod clock;
 mod config;
 mod in_flight;
+mod incidents;
+mod keeper;
+mod notice;
 mod recorder;
 mod ring;
 mod sources;
@@ -15,6 +18,7 @@ mod writer;
 
 pub use check::{Checked, check_sources};
 pub use config::RecorderConfig;
-pub use recorder::{Notice, Recorder, RecorderError};
+pub use notice::Notice;
+pub use recorder::{Recorder, RecorderError};
 pub use table::{Cost, SOURCES, SourceSpec, Worker};
 pub use target::{Target, TargetError, Wanted, discover_targets};

@@ -1,23 +1,25 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
 use detect::{Detector, Event};
-use model::{Absent, Incident, Millis, Reading, Reason, Sample, Server, Taken, Trigger, Unit};
-use store::{OpenIncident, SessionStart, StoreError, write_frame};
+use model::{Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use store::{Around, OpenIncident, SessionStart};
 use thiserror::Error;
 
 use crate::capture::{Capture, host_name};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
+use crate::incidents::Incidents;
+use crate::keeper::{KeeperStart, not_recorded};
+use crate::notice::{Notice, Notices};
 use crate::ring::Ring;
 use crate::table::{SOURCES, index_of};
 use crate::target::{Shared, Target};
 use crate::worker::{self, Context};
-use crate::writer::{Writer, WriterStart};
+use crate::writer::Writer;
 
 /// Samples that may wait for the recorder's thread: half a minute of all sources.
 const SAMPLES_MAX: usize = 1024;
@@ -28,81 +30,15 @@ const BEAT_MS: Millis = 250;
 /// What the ring keeps beyond the time before an onset, milliseconds: minutes for a live look.
 const RING_SPARE_MS: Millis = 120_000;
 
+/// When a trigger's signal that nothing brought is told, milliseconds: after the slowest source.
+const UNKNOWN_AFTER_MS: Millis = 35_000;
+
 /// How long the end of a recording waits for the disk.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
-
-/// What a recorder tells while it works.
-#[derive(Debug)]
-pub enum Notice {
-    /// Recording begins.
-    Started(Server),
-    /// The server's version is known: there is a login.
-    Version(String),
-    /// A kind of evidence is absent, told the first time.
-    Absent(Absent),
-    /// A stall: when it began and when it was noticed, wall-clock milliseconds, and why.
-    Triggered {
-        /// Name of the incident.
-        id: String,
-        /// First sign.
-        onset_wall_ms: i64,
-        /// When the recorder was sure.
-        trigger_wall_ms: i64,
-        /// The rule.
-        trigger: Trigger,
-    },
-    /// Another rule fired within the stall.
-    Joined(Trigger),
-    /// The incident as known while the stall lasts.
-    Preliminary(Box<Incident>),
-    /// The stall is over; its last sign, wall-clock milliseconds.
-    Ended {
-        /// Last sign.
-        end_wall_ms: i64,
-    },
-    /// The incident's file is written.
-    Written {
-        /// The file.
-        path: PathBuf,
-        /// What is in it.
-        incident: Box<Incident>,
-        /// It was rebuilt after an earlier recorder died.
-        recovered: bool,
-    },
-    /// The incident's file could not be written.
-    NotWritten(String),
-    /// A stall that is not captured because of the limit an hour.
-    Suppressed(Trigger),
-    /// The history cannot be written.
-    HistoryTrouble(String),
-    /// The history can be written again.
-    HistoryWorks,
-    /// Samples were lost because something could not keep up.
-    Lost(u64),
-    /// Recording has ended.
-    Stopped,
-}
-
-/// Where notices go. Nobody need listen.
-#[derive(Debug, Clone)]
-pub(crate) struct Notices {
-    label: String,
-    sender: Sender<(String, Notice)>,
-}
-
-impl Notices {
-    pub(crate) fn send(&self, notice: Notice) {
-        // A listener that is gone is no reason to stop recording.
-        let _ = self.sender.send((self.label.clone(), notice));
-    }
-}
 
 /// Why recording cannot begin.
 #[derive(Debug, Error)]
 pub enum RecorderError {
-    /// The history cannot be opened.
-    #[error("cannot keep a history: {0}")]
-    History(#[from] StoreError),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
@@ -117,6 +53,7 @@ pub struct Recorder {
     samples: Receiver<Sample>,
     lost: Arc<AtomicU64>,
     told_lost: u64,
+    told_missing: u64,
     stop: Arc<AtomicBool>,
     notices: Notices,
     label: String,
@@ -126,7 +63,8 @@ pub struct Recorder {
     batch: Vec<Sample>,
     batch_since: Millis,
     capture: Option<Capture>,
-    written: (Sender<String>, Receiver<String>),
+    incidents: Incidents,
+    unknown_told: bool,
     version: String,
     told_absent: Vec<(String, Reason)>,
     overdue: Vec<bool>,
@@ -136,7 +74,7 @@ impl Recorder {
     /// Starts the readers. `stop` ends the recording; notices carry the target's label.
     pub fn start(
         target: Target,
-        config: RecorderConfig,
+        mut config: RecorderConfig,
         stop: Arc<AtomicBool>,
         notices: Sender<(String, Notice)>,
     ) -> Result<Self, RecorderError> {
@@ -145,30 +83,35 @@ impl Recorder {
             label: label.clone(),
             sender: notices,
         };
+        // What no longer fits an incident is no longer the same stall.
+        config.detect.hysteresis.longest_ms = config.incident_max_ms;
         let clock = RecorderClock::start();
         let shared = Arc::new(Shared::new(target));
         let in_flight = Arc::new(InFlight::new());
         let lost = Arc::new(AtomicU64::new(0));
         let server = shared.describe("");
-        let mut writer = None;
-        if let Some(limits) = config.history {
-            let start = WriterStart {
-                path: config.dir.join(format!("history-{label}.db")),
-                limits,
-                session: SessionStart {
-                    clock: clock.clock().clone(),
-                    host: host_name(),
-                    tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-                    server: server.clone(),
+        let writer = match config.history {
+            Some(limits) => Some(Writer::start(
+                KeeperStart {
+                    path: config.dir.join(format!("history-{label}.db")),
+                    dir: config.dir.clone(),
+                    limits,
+                    session: SessionStart {
+                        clock: clock.clock().clone(),
+                        host: host_name(),
+                        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+                        server: server.clone(),
+                    },
+                    around: Around {
+                        before_ms: config.before_ms,
+                        after_ms: config.after_ms,
+                        longest_ms: config.incident_max_ms,
+                    },
                 },
-                around_ms: (config.before_ms, config.after_ms),
-            };
-            let (started, recovered) = Writer::start(start, lost.clone(), notices.clone())?;
-            for found in recovered {
-                write_recovered(found, &config, &started, &notices);
-            }
-            writer = Some(started);
-        }
+                notices.clone(),
+            )?),
+            None => None,
+        };
         let (sender, samples) = sync_channel(SAMPLES_MAX);
         let context = Context {
             clock: clock.clone(),
@@ -182,6 +125,7 @@ impl Recorder {
         notices.send(Notice::Started(server));
         Ok(Self {
             detector: Detector::new(config.detect.clone()),
+            incidents: Incidents::new(&config.dir, notices.clone(), stop.clone()),
             config,
             clock,
             shared,
@@ -189,6 +133,7 @@ impl Recorder {
             samples,
             lost,
             told_lost: 0,
+            told_missing: 0,
             stop,
             notices,
             label,
@@ -197,7 +142,7 @@ impl Recorder {
             batch: Vec::new(),
             batch_since: 0,
             capture: None,
-            written: std::sync::mpsc::channel(),
+            unknown_told: false,
             version: String::new(),
             told_absent: Vec::new(),
             overdue: vec![false; SOURCES.len()],
@@ -252,7 +197,7 @@ impl Recorder {
         {
             self.version = version.to_owned();
             self.notices.send(Notice::Version(self.version.clone()));
-            if let Some(writer) = &self.writer {
+            if let Some(writer) = &mut self.writer {
                 writer.server(self.shared.describe(&self.version));
             }
         }
@@ -274,11 +219,8 @@ impl Recorder {
                 }
             }
         }
-        while let Ok(id) = self.written.1.try_recv() {
-            if let Some(writer) = &self.writer {
-                writer.written(id);
-            }
-        }
+        self.note_written();
+        self.tell_unknown_signals(now);
         let keep_from = match &self.capture {
             Some(capture) => capture.stall.onset.saturating_sub(self.config.before_ms),
             None => now.saturating_sub(self.config.before_ms + RING_SPARE_MS),
@@ -296,6 +238,36 @@ impl Recorder {
                 Unit::Count,
                 lost as f64,
             )]);
+        }
+        let missing = self.writer.as_ref().map_or(0, Writer::missing);
+        if missing > self.told_missing {
+            self.told_missing = missing;
+            let name = "recorder.history_missing_samples";
+            self.take_own(vec![Reading::counter(name, Unit::Count, missing as f64)]);
+        }
+    }
+
+    fn note_written(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            for id in self.incidents.written() {
+                writer.written(id);
+            }
+        }
+    }
+
+    /// A mistyped trigger would be silent for ever.
+    fn tell_unknown_signals(&mut self, now: Millis) {
+        if self.unknown_told || now < UNKNOWN_AFTER_MS {
+            return;
+        }
+        self.unknown_told = true;
+        for trigger in &self.config.detect.user {
+            if !self.ring.has_signal(trigger.signal()) {
+                self.notices.send(Notice::UnknownSignal {
+                    trigger: trigger.text.clone(),
+                    signal: trigger.signal().to_owned(),
+                });
+            }
         }
     }
 
@@ -332,7 +304,20 @@ impl Recorder {
             let since = self.in_flight.since(index);
             let overdue = since.is_some_and(|since| now >= since + source.deadline_ms);
             let was = std::mem::replace(&mut self.overdue[index], overdue);
-            if overdue && !was {
+            if !overdue || was {
+                continue;
+            }
+            if let Some(readings) = unanswered_probe(source.name, now - since.unwrap_or(now)) {
+                self.take(Sample {
+                    source: source.name,
+                    at: now,
+                    took_us: source.deadline_ms * 1000,
+                    outcome: Ok(Taken {
+                        readings,
+                        ..Taken::default()
+                    }),
+                });
+            } else {
                 let detail = format!("no answer for {} ms", source.deadline_ms);
                 self.take(Sample {
                     source: source.name,
@@ -402,8 +387,8 @@ impl Recorder {
     }
 
     /// Writes down that an incident is under way, for the case that we are killed.
-    fn note_open(&self) {
-        if let (Some(capture), Some(writer)) = (&self.capture, &self.writer) {
+    fn note_open(&mut self) {
+        if let (Some(capture), Some(writer)) = (&self.capture, &mut self.writer) {
             writer.incident(OpenIncident {
                 id: capture.id.clone(),
                 stall: capture.stall.clone(),
@@ -417,24 +402,10 @@ impl Recorder {
         Some(capture.incident(&self.config, &self.clock, &self.ring, server, now))
     }
 
-    /// Writes the incident's file on a thread of its own: the disk may be what stalls.
     fn write_incident(&mut self, now: Millis) {
-        let Some(incident) = self.incident(now) else {
-            return;
-        };
-        self.capture = None;
-        let notices = self.notices.clone();
-        let dir = self.config.dir.clone();
-        let written = self.written.0.clone();
-        let thread = std::thread::Builder::new().name("ff-incident".to_owned());
-        let spawned = thread.spawn(move || {
-            let id = incident.id.clone();
-            if write_and_tell(incident, &dir, &notices, false) {
-                let _ = written.send(id);
-            }
-        });
-        if let Err(error) = spawned {
-            self.notices.send(Notice::NotWritten(error.to_string()));
+        if let Some(incident) = self.incident(now) {
+            self.capture = None;
+            self.incidents.write(incident);
         }
     }
 
@@ -442,76 +413,31 @@ impl Recorder {
         let now = self.clock.now();
         if let Some(mut incident) = self.incident(now) {
             if incident.stall.end.is_none() {
-                incident.absent.push(not_recorded(
-                    now,
-                    "the recorder was stopped while it lasted",
-                ));
+                let detail = "the recorder was stopped while it lasted";
+                incident.absent.push(not_recorded(now, detail));
             }
-            let id = incident.id.clone();
-            if write_and_tell(incident, &self.config.dir, &self.notices, false)
-                && let Some(writer) = &self.writer
-            {
-                writer.written(id);
-            }
+            self.incidents.write(incident);
         }
         self.hand_over();
-        while let Ok(id) = self.written.1.try_recv() {
-            if let Some(writer) = &self.writer {
-                writer.written(id);
-            }
-        }
-        if let Some(writer) = &self.writer {
+        self.incidents.wait(LAST_FLUSH);
+        self.note_written();
+        if let Some(writer) = &mut self.writer {
             writer.flush(LAST_FLUSH);
         }
         self.notices.send(Notice::Stopped);
     }
 }
 
-fn write_recovered(
-    mut found: store::Recovered,
-    config: &RecorderConfig,
-    writer: &Writer,
-    notices: &Notices,
-) {
-    let at = found.incident.window.to;
-    let mut detail = "the recorder was killed; rebuilt from its history".to_owned();
-    if found.damaged_chunks > 0 {
-        detail += &format!(", {} parts of which are damaged", found.damaged_chunks);
-    }
-    found.incident.absent.push(not_recorded(at, &detail));
-    let id = found.incident.id.clone();
-    if write_and_tell(found.incident, &config.dir, notices, true) {
-        writer.written(id);
-    }
-}
-
-fn not_recorded(at: Millis, detail: &str) -> model::TimedAbsent {
-    model::TimedAbsent {
-        first: at,
-        last: at,
-        count: 1,
-        absent: Absent::new("the rest of the stall", Reason::NotRecorded, detail),
-    }
-}
-
-fn write_and_tell(
-    incident: Incident,
-    dir: &std::path::Path,
-    notices: &Notices,
-    recovered: bool,
-) -> bool {
-    match write_frame(&incident, dir) {
-        Ok(path) => {
-            notices.send(Notice::Written {
-                path,
-                incident: Box::new(incident),
-                recovered,
-            });
-            true
-        }
-        Err(error) => {
-            notices.send(Notice::NotWritten(error.to_string()));
-            false
-        }
-    }
+/// The readings of a probe that is not back at its deadline: it has timed out, and the answer that
+/// may still come is a reading of its own.
+fn unanswered_probe(source: &str, waited_ms: Millis) -> Option<Vec<Reading>> {
+    let (latency, outcome) = match source {
+        "query-probe" => ("probe.query_us", "probe.query_outcome"),
+        "connect-probe" => ("probe.connect_us", "probe.connect_outcome"),
+        _ => return None,
+    };
+    Some(vec![
+        Reading::gauge(latency, Unit::Microseconds, waited_ms as f64 * 1000.0),
+        Reading::gauge(outcome, Unit::Code, ProbeOutcome::TimedOut.code()),
+    ])
 }

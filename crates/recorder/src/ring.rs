@@ -92,6 +92,17 @@ impl Ring {
         self.present_facts.get(name).map(String::as_str)
     }
 
+    /// Whether a signal was brought; names of status variables in any case.
+    pub(crate) fn has_signal(&self, name: &str) -> bool {
+        self.timeline.get(name).is_some()
+            || (name.starts_with("status.")
+                && self
+                    .timeline
+                    .series
+                    .iter()
+                    .any(|series| series.name.eq_ignore_ascii_case(name)))
+    }
+
     /// Forgets what is older than `from`, now and then.
     pub(crate) fn forget_before(&mut self, from: Millis) {
         if from < self.cut_at + CUT_EVERY_MS {

@@ -88,9 +88,12 @@ const fn source(
         name,
         reads,
         cadence_ms,
-        // Two seconds are far beyond what any of these takes on a healthy machine; a probe's own
-        // deadline is the connection's.
-        deadline_ms: 2000,
+        deadline_ms: match cost {
+            // The connection has deadlines of its own; this is for the connect that has none.
+            Cost::Connection => 4000,
+            // Far beyond what any of these takes on a healthy machine.
+            Cost::Small | Cost::Medium | Cost::Statement => 2000,
+        },
         cost,
         needs,
         take,

@@ -63,7 +63,8 @@ pub fn discover_targets(
     };
     if let Some(pid) = wanted.pid {
         let process = servers::server(&proc, pid).ok_or(TargetError::NotAServer(pid))?;
-        return Ok(vec![target(Some(process), Vec::new())]);
+        let addresses = guessed_addresses(&process, option_file_address);
+        return Ok(vec![target(Some(process), addresses)]);
     }
     let found = servers::discover(&proc)?.servers;
     let mut fixed = Vec::new();
@@ -74,17 +75,82 @@ pub fn discover_targets(
             .map(|port| Address::Tcp("127.0.0.1".to_owned(), port)),
     );
     if !fixed.is_empty() {
-        let process = found.into_iter().find(|server| listens_on(server, &fixed));
-        return Ok(vec![target(process, fixed)]);
+        return Ok(vec![target(owner_of(found, &fixed), fixed)]);
     }
     if found.is_empty() {
         let address = option_file_address.ok_or(TargetError::NoServer)?;
         return Ok(vec![target(None, vec![address.clone()])]);
     }
-    Ok(found
+    // With several servers nobody knows which one the option file means.
+    let option_file_address = option_file_address.filter(|_| found.len() == 1);
+    let mut targets: Vec<Target> = found
         .into_iter()
-        .map(|process| target(Some(process), Vec::new()))
-        .collect())
+        .map(|process| {
+            let addresses = guessed_addresses(&process, option_file_address);
+            target(Some(process), addresses)
+        })
+        .collect();
+    make_labels_unique(&mut targets);
+    Ok(targets)
+}
+
+/// Two servers may have the same port: in containers, or on different addresses. Their files must
+/// not mix.
+fn make_labels_unique(targets: &mut [Target]) {
+    let labels: Vec<String> = targets.iter().map(|target| target.label.clone()).collect();
+    for target in targets {
+        let same = labels
+            .iter()
+            .filter(|label| **label == target.label)
+            .count();
+        if same > 1
+            && let Some(process) = &target.process
+        {
+            target.label = format!("{}-pid{}", target.label, process.pid);
+        }
+    }
+}
+
+/// Where a server's socket is by default (Debian, Red Hat, upstream).
+const USUAL_SOCKETS: [&str; 3] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
+
+/// Ways to a server whose own sockets we may not see; empty when they are seen.
+fn guessed_addresses(process: &ServerProcess, option_file: Option<&Address>) -> Vec<Address> {
+    if !is_unseen(process) {
+        return Vec::new();
+    }
+    let usual = USUAL_SOCKETS
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.exists())
+        .map(Address::Socket);
+    option_file.cloned().or(usual).into_iter().collect()
+}
+
+/// Whether a server's sockets could not be read: without a privilege, or before it listens.
+fn is_unseen(process: &ServerProcess) -> bool {
+    process.unix_sockets.is_empty() && process.tcp_ports.is_empty()
+}
+
+/// The server that listens on one of these addresses; or the only one whose sockets are not seen,
+/// when nobody is seen to listen there.
+fn owner_of(found: Vec<ServerProcess>, addresses: &[Address]) -> Option<ServerProcess> {
+    let (seen, mut unseen): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|server| !is_unseen(server));
+    let owner = seen
+        .into_iter()
+        .find(|server| listens_on(server, addresses));
+    owner.or_else(|| {
+        if unseen.len() == 1 {
+            unseen.pop()
+        } else {
+            None
+        }
+    })
 }
 
 /// Whether a server listens on one of these.
@@ -92,12 +158,34 @@ fn listens_on(server: &ServerProcess, addresses: &[Address]) -> bool {
     addresses.iter().any(|address| match address {
         Address::Socket(path) => {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            server.unix_sockets.iter().any(|socket| {
-                socket.path == *path || socket.host_path == *path || socket.host_path == real
-            })
+            server
+                .unix_sockets
+                .iter()
+                .any(|socket| socket.host_path == *path || socket.host_path == real)
         }
-        Address::Tcp(_, port) => server.tcp_ports.iter().any(|(_, own)| own == port),
+        Address::Tcp(_, port) => {
+            server.same_net_namespace != Some(false)
+                && server.tcp_ports.iter().any(|(_, own)| own == port)
+        }
     })
+}
+
+/// Whether a process is the successor of one that was recorded: the same program of the same user
+/// on a socket or port of the same name, in a container as well.
+fn is_successor(old: &ServerProcess, new: &ServerProcess) -> bool {
+    let same_socket = new.unix_sockets.iter().any(|socket| {
+        old.unix_sockets
+            .iter()
+            .any(|known| known.path == socket.path)
+    });
+    let same_port = new
+        .tcp_ports
+        .iter()
+        .any(|port| old.tcp_ports.contains(port));
+    let same_kind = old.program == new.program
+        && old.uid == new.uid
+        && old.same_net_namespace == new.same_net_namespace;
+    same_kind && (same_socket || same_port || (is_unseen(old) && is_unseen(new)))
 }
 
 fn label(process: Option<&ServerProcess>, addresses: &[Address]) -> String {
@@ -140,6 +228,12 @@ fn main_port(process: &ServerProcess) -> Option<(std::net::IpAddr, u16)> {
         .min_by_key(|(_, port)| *port)
 }
 
+/// MySQL's document store speaks another protocol there.
+const X_PROTOCOL_PORT: u16 = 33_060;
+
+/// Further ports that are tried on a full server.
+const EXTRA_PORTS_MAX: usize = 3;
+
 /// What the workers know of the server together.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -147,6 +241,7 @@ pub(crate) struct Shared {
     process: Mutex<Option<ServerProcess>>,
     /// The recorder's own kept connections, left out of the processlist.
     own_connections: [AtomicU64; 2],
+    looks: AtomicU64,
     /// A stall was just noticed: heavier evidence is wanted at once.
     pub(crate) burst: AtomicBool,
 }
@@ -164,6 +259,7 @@ impl Shared {
             process: Mutex::new(target.process.clone()),
             target,
             own_connections: Default::default(),
+            looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
         }
     }
@@ -187,27 +283,26 @@ impl Shared {
         if let Some(known) = self.process()
             && servers::is_alive(proc, known.pid, known.start_time_ticks)
         {
-            // Sockets may have been opened after the process was first seen.
-            if (known.unix_sockets.is_empty() && known.tcp_ports.is_empty())
-                && let Some(again) = servers::server(proc, known.pid)
-            {
-                *self.lock() = Some(again);
+            if is_unseen(&known) && self.looks_again() {
+                // It may have begun to listen since it was first seen.
+                *self.lock() = servers::server(proc, known.pid).or(Some(known));
             }
             return true;
         }
-        let wanted = match (&self.target.process, &self.target.addresses[..]) {
-            (Some(first), []) => known_addresses(first),
-            (_, addresses) => addresses.to_vec(),
+        let found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
+        let successor = match (&self.target.process, &self.target.addresses[..]) {
+            (Some(first), []) => found.into_iter().find(|server| is_successor(first, server)),
+            (_, addresses) => owner_of(found, addresses),
         };
-        let found = servers::discover(proc).ok().and_then(|found| {
-            found
-                .servers
-                .into_iter()
-                .find(|server| listens_on(server, &wanted))
-        });
-        let there = found.is_some();
-        *self.lock() = found;
+        let there = successor.is_some();
+        *self.lock() = successor;
         there
+    }
+
+    /// Whether to read again what a server hides, with growing pauses: reading its command line
+    /// takes its mmap_lock.
+    fn looks_again(&self) -> bool {
+        (self.looks.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two()
     }
 
     /// The ways to the server: a unix socket before TCP, for it works without a network.
@@ -219,6 +314,31 @@ impl Shared {
             Some(process) => known_addresses(&process),
             None => Vec::new(),
         }
+    }
+
+    /// Further TCP ports of the server, for when the main one is full: admin_port, extra_port.
+    pub(crate) fn extra_addresses(&self) -> Vec<Address> {
+        let Some(process) = self.process() else {
+            return Vec::new();
+        };
+        if process.same_net_namespace == Some(false) {
+            return Vec::new();
+        }
+        let main = main_port(&process).map(|(_, port)| port);
+        let mut ports: Vec<u16> = process
+            .tcp_ports
+            .iter()
+            .map(|(_, port)| *port)
+            .filter(|port| Some(*port) != main && *port != X_PROTOCOL_PORT)
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let address = |port| Address::Tcp("127.0.0.1".to_owned(), port);
+        ports
+            .into_iter()
+            .take(EXTRA_PORTS_MAX)
+            .map(address)
+            .collect()
     }
 
     /// The ways for the connect probe: TCP first, because that is where clients are refused.

@@ -1,26 +1,20 @@
-//! The history's thread. The recorder hands it samples through a bounded queue and never waits:
-//! what does not fit is counted.
+//! The recorder's end of the history: a bounded queue to its thread. The recorder never waits; what
+//! does not fit is counted.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 
 use model::{Absent, Millis, Sample, Server, TextKind};
-use store::{History, HistoryLimits, OpenIncident, Recovered, SessionStart, StoreError};
+use store::OpenIncident;
 
-use crate::recorder::{Notice, Notices};
+use crate::keeper::{Command, Keeper, KeeperStart};
+use crate::notice::Notices;
 
 /// Batches that may wait, of about a second each.
 const QUEUE_BATCHES: usize = 120;
-
-/// How often limits are looked after, milliseconds of the recorder's clock.
-const RETAIN_EVERY_MS: Millis = 60_000;
-
-/// How long to wait before a disk that refused to write is tried again.
-const RETRY: Duration = Duration::from_secs(30);
 
 /// Outside of a stall the history keeps one text of a kind in this time; the ring keeps all.
 const TEXT_EVERY_MS: [(TextKind, Millis); 3] = [
@@ -35,59 +29,36 @@ const ABSENT_EVERY_MS: Millis = 60_000;
 /// Different absences remembered for that.
 const ABSENT_MAX: usize = 1000;
 
-enum Command {
-    Samples(Vec<Sample>),
-    Server(Server),
-    Incident(OpenIncident),
-    Written(String),
-    Flush(SyncSender<()>),
-}
-
-/// The recorder's end of the queue.
 pub(crate) struct Writer {
     queue: SyncSender<Command>,
-    lost: Arc<AtomicU64>,
+    /// What may not be dropped and found the queue full.
+    waiting: VecDeque<Command>,
+    missing: Arc<AtomicU64>,
     last_text: HashMap<TextKind, Millis>,
     last_absent: HashMap<Absent, Millis>,
 }
 
-/// How the writer begins.
-pub(crate) struct WriterStart {
-    pub(crate) path: PathBuf,
-    pub(crate) limits: HistoryLimits,
-    pub(crate) session: SessionStart,
-    /// What a recovered incident covers, before its onset and after its end.
-    pub(crate) around_ms: (Millis, Millis),
-}
-
 impl Writer {
-    /// Opens the history, takes out what an earlier recorder left unfinished, and starts the
-    /// thread.
-    pub(crate) fn start(
-        start: WriterStart,
-        lost: Arc<AtomicU64>,
-        notices: Notices,
-    ) -> Result<(Self, Vec<Recovered>), StoreError> {
-        let (history, note) = History::open(&start.path, start.limits, &start.session)?;
-        if let Some(note) = note {
-            notices.send(Notice::HistoryTrouble(note));
-        }
-        let recovered = history.recover(start.around_ms.0, start.around_ms.1)?;
+    /// Starts the history's thread, which opens it.
+    pub(crate) fn start(start: KeeperStart, notices: Notices) -> std::io::Result<Self> {
+        let missing = Arc::new(AtomicU64::new(0));
         let (queue, commands) = sync_channel(QUEUE_BATCHES);
+        let keeper = Keeper::new(start, notices, missing.clone());
         std::thread::Builder::new()
             .name("ff-history".to_owned())
-            .spawn(move || run(history, &commands, &notices))
-            .map_err(|source| StoreError::Io {
-                path: start.path,
-                source,
-            })?;
-        let writer = Self {
+            .spawn(move || keeper.run(&commands))?;
+        Ok(Self {
             queue,
-            lost,
+            waiting: VecDeque::new(),
+            missing,
             last_text: HashMap::new(),
             last_absent: HashMap::new(),
-        };
-        Ok((writer, recovered))
+        })
+    }
+
+    /// Samples that are not in the history although they were taken.
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing.load(Ordering::Relaxed)
     }
 
     /// Hands samples over. `stalled` keeps every text.
@@ -107,9 +78,10 @@ impl Writer {
             Ok(_) => true,
             Err(absent) => self.is_absence_due(absent, sample.at),
         });
+        self.send_waiting();
         let count = samples.len() as u64;
-        if !self.send(Command::Samples(samples)) {
-            self.lost.fetch_add(count, Ordering::Relaxed);
+        if self.queue.try_send(Command::Samples(samples)).is_err() {
+            self.missing.fetch_add(count, Ordering::Relaxed);
         }
     }
 
@@ -133,11 +105,8 @@ impl Writer {
 
     /// The same absence is written down once a minute; the ring counts each.
     fn is_absence_due(&mut self, absent: &Absent, at: Millis) -> bool {
-        if self
-            .last_absent
-            .get(absent)
-            .is_some_and(|last| at < last + ABSENT_EVERY_MS)
-        {
+        let last = self.last_absent.get(absent);
+        if last.is_some_and(|last| at < last + ABSENT_EVERY_MS) {
             return false;
         }
         if self.last_absent.len() >= ABSENT_MAX {
@@ -147,84 +116,39 @@ impl Writer {
         true
     }
 
-    pub(crate) fn server(&self, server: Server) {
+    pub(crate) fn server(&mut self, server: Server) {
         self.send(Command::Server(server));
     }
 
-    pub(crate) fn incident(&self, incident: OpenIncident) {
+    pub(crate) fn incident(&mut self, incident: OpenIncident) {
         self.send(Command::Incident(incident));
     }
 
-    pub(crate) fn written(&self, id: String) {
+    pub(crate) fn written(&mut self, id: String) {
         self.send(Command::Written(id));
     }
 
-    /// Waits until everything handed over so far is written, at most for `patience`.
-    pub(crate) fn flush(&self, patience: Duration) {
+    /// Waits until everything handed over so far is written, at most for `patience`: a disk that
+    /// hangs must not hang the end of the recorder.
+    pub(crate) fn flush(&mut self, patience: Duration) {
         let (done, wait) = sync_channel(1);
-        if self.send(Command::Flush(done)) {
-            // A disk that hangs must not hang the end of the recorder.
+        self.send(Command::Flush(done));
+        if self.waiting.is_empty() {
             let _ = wait.recv_timeout(patience);
         }
     }
 
-    fn send(&self, command: Command) -> bool {
-        !matches!(
-            self.queue.try_send(command),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_))
-        )
+    fn send(&mut self, command: Command) {
+        self.waiting.push_back(command);
+        self.send_waiting();
     }
-}
 
-fn run(mut history: History, commands: &Receiver<Command>, notices: &Notices) {
-    let mut trouble: Option<Instant> = None;
-    let mut retained_at: Millis = 0;
-    while let Ok(command) = commands.recv() {
-        let result = match command {
-            Command::Samples(_) if trouble.is_some_and(|since| since.elapsed() < RETRY) => continue,
-            Command::Samples(samples) => {
-                let now = samples.last().map_or(0, |sample| sample.at);
-                append(&mut history, &samples).and_then(|()| {
-                    if trouble.take().is_some() {
-                        notices.send(Notice::HistoryWorks);
-                    }
-                    if now < retained_at + RETAIN_EVERY_MS {
-                        return Ok(());
-                    }
-                    retained_at = now;
-                    history.retain(now)
-                })
-            }
-            Command::Server(server) => history.note_server(&server),
-            Command::Incident(incident) => history.note_incident(&incident),
-            Command::Written(id) => history.forget_incident(&id),
-            Command::Flush(done) => {
-                let _ = done.try_send(());
-                Ok(())
-            }
-        };
-        if let Err(error) = result {
-            // Loud once, not once a second.
-            if trouble.is_none() {
-                notices.send(Notice::HistoryTrouble(format!(
-                    "{error}; the history stands still, recording goes on in memory"
-                )));
-            }
-            trouble = Some(Instant::now());
-        }
-    }
-}
-
-/// Appends; when the disk is full the oldest goes to make room.
-fn append(history: &mut History, samples: &[Sample]) -> Result<(), StoreError> {
-    match history.append(samples) {
-        Err(error) if error.is_disk_full() => {
-            if history.make_room()? {
-                history.append(samples)
-            } else {
-                Err(error)
+    fn send_waiting(&mut self) {
+        while let Some(command) = self.waiting.pop_front() {
+            if let Err(TrySendError::Full(command)) = self.queue.try_send(command) {
+                self.waiting.push_front(command);
+                return;
             }
         }
-        result => result,
     }
 }

@@ -11,9 +11,15 @@ use crate::{Address, Login, ServerError};
 pub struct Deadlines {
     /// For the TCP connect and for each step of the handshake.
     pub connect: Duration,
-    /// For an answer.
+    /// For an answer on a connection that is made for one question.
     pub answer: Duration,
 }
+
+/// How long a kept connection waits for an answer. Long on purpose: giving up would leave a thread
+/// of the server behind that still works on the question, and connecting anew would add one to it
+/// at each attempt, in the very stall that is to be recorded. The recorder sees a missing answer
+/// from another thread, and the kernel ends the wait when the server dies.
+const KEPT_ANSWER: Duration = Duration::from_secs(3600);
 
 /// Largest packet that is taken from a server, bytes: an InnoDB status has at most 1 MiB, a
 /// processlist of 10,000 sessions about as much a packet a row.
@@ -67,13 +73,18 @@ impl Session {
         })
     }
 
-    /// Connects and keeps this session's statements out of the server's logs.
+    /// Connects for long: no deadline for answers, and this session's statements stay out of the
+    /// server's logs.
     pub fn connect_quiet(
         address: &Address,
         login: &Login,
         deadlines: Deadlines,
     ) -> Result<Self, ServerError> {
-        let mut session = Self::connect(address, login, deadlines)?;
+        let kept = Deadlines {
+            answer: KEPT_ANSWER,
+            ..deadlines
+        };
+        let mut session = Self::connect(address, login, kept)?;
         for statement in SESSION_SETUP {
             match session.execute(statement) {
                 Err(error) if error.is_connection_lost() => return Err(error),

@@ -7,8 +7,27 @@ use crate::{ServerError, Session, innodb};
 /// Rows of a status, variables or process list that are kept.
 const ROWS_MAX: usize = 20_000;
 
-/// Variables whose value may be a secret.
-const SECRET_PARTS: [&str; 3] = ["password", "_auth", "secret"];
+/// Parts of the names of variables whose value may be a secret.
+const SECRET_PARTS: [&str; 8] = [
+    "password",
+    "passwd",
+    "_pwd",
+    "_auth",
+    "secret",
+    "token",
+    "filekey",
+    "provider_options",
+];
+
+/// Variables with such a name whose value is none: policies, versions of a hash.
+const NO_SECRETS: [&str; 6] = [
+    "validate_password",
+    "simple_password",
+    "password_history",
+    "password_reuse",
+    "old_passwords",
+    "default_password_lifetime",
+];
 
 /// Longest value of a variable that is kept, characters.
 const VALUE_CHARS_MAX: usize = 1000;
@@ -129,8 +148,9 @@ pub fn variables(session: &mut Session) -> Result<Vec<Fact>, ServerError> {
 
 fn public_value(name: &str, value: &str) -> String {
     let lower = name.to_ascii_lowercase();
-    let policy = lower.starts_with("validate_password") || lower.starts_with("simple_password");
-    if SECRET_PARTS.iter().any(|part| lower.contains(part)) && !policy && !is_plain(value) {
+    let is_secret = SECRET_PARTS.iter().any(|part| lower.contains(part))
+        && !NO_SECRETS.iter().any(|name| lower.starts_with(name));
+    if is_secret && !matches!(value, "" | "ON" | "OFF") {
         return "(hidden)".to_owned();
     }
     // These hold SQL.
@@ -141,11 +161,6 @@ fn public_value(name: &str, value: &str) -> String {
         return sql::redact_in_any_mode(value);
     }
     value.chars().take(VALUE_CHARS_MAX).collect()
-}
-
-/// A switch or a number cannot be a secret worth hiding.
-fn is_plain(value: &str) -> bool {
-    value.is_empty() || matches!(value, "ON" | "OFF") || value.parse::<f64>().is_ok()
 }
 
 /// How many sessions use the compressed protocol, where performance_schema counts per thread.
@@ -189,7 +204,8 @@ mod tests {
     #[test]
     fn secrets_are_hidden_and_policies_are_not() {
         assert_eq!(public_value("wsrep_sst_auth", "user:pass"), "(hidden)");
-        assert_eq!(public_value("report_password", "x"), "(hidden)");
+        assert_eq!(public_value("report_password", "12345678"), "(hidden)");
+        assert_eq!(public_value("disconnect_on_expired_password", "ON"), "ON");
         assert_eq!(public_value("old_passwords", "0"), "0");
         assert_eq!(public_value("validate_password.policy", "MEDIUM"), "MEDIUM");
         assert_eq!(public_value("init_connect", "SET @a='x'"), "SET @a=?");

@@ -29,6 +29,12 @@ pub enum StoreError {
         /// What it looks like.
         problem: String,
     },
+    /// Another process records to it.
+    #[error("{path}: another freezeframe records to it; choose another directory with --dir")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// A newer freezeframe wrote it.
     #[error(
         "{path}: written in frame format {found}, this freezeframe reads up to {known}; use a newer one"
@@ -54,6 +60,11 @@ impl StoreError {
         move |source| Self::Io { path, source }
     }
 
+    /// Whether another process records to the same file.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Self::InUse { .. })
+    }
+
     /// Whether the disk, or the room that the file may take, is used up.
     pub fn is_disk_full(&self) -> bool {
         match self {
@@ -65,7 +76,7 @@ impl StoreError {
                 source.kind(),
                 std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
             ),
-            Self::NotAFrame { .. } | Self::TooNew { .. } => false,
+            Self::NotAFrame { .. } | Self::InUse { .. } | Self::TooNew { .. } => false,
         }
     }
 

@@ -2,6 +2,8 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::StoreError;
 
 /// Makes a directory for recordings, readable by its owner only; one that exists stays as it is.
@@ -13,17 +15,32 @@ pub(crate) fn make_private_dir(path: &Path) -> Result<(), StoreError> {
         .map_err(StoreError::io(path))
 }
 
-/// Makes the file if it is not there, with mode 0600 before anything is in it.
+/// Makes the file if it is not there, with mode 0600 before anything is in it. A symbolic link in
+/// its place is an error: somebody else chose where it points.
 pub(crate) fn touch_private(path: &Path) -> Result<(), StoreError> {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(StoreError::io(path))?;
     file.set_permissions(Permissions::from_mode(0o600))
         .map_err(StoreError::io(path))
+}
+
+/// Writes a whole file that only its owner can read; complete or not there. What stood at the path
+/// is replaced, whatever its mode was.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = Path::new(&partial);
+    // Of an earlier attempt that was cut off.
+    let _ = std::fs::remove_file(partial);
+    touch_private(partial)?;
+    std::fs::write(partial, bytes).map_err(StoreError::io(partial))?;
+    publish(partial, path)
 }
 
 /// Moves a finished file to its name so that it survives a crash of the machine.

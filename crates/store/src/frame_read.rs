@@ -13,6 +13,11 @@ use crate::frame::{APPLICATION_ID, FRAME_VERSION};
 /// Ticks of a source that are read at the most: ten per second for an hour and more.
 const TICKS_MAX: usize = 65_536;
 
+/// Series and values that are read at the most: far more than a recorder writes, and no more memory
+/// than a desk has.
+const SERIES_MAX: usize = 65_536;
+const VALUES_MAX: usize = 48_000_000;
+
 /// A part of a file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
@@ -253,10 +258,15 @@ fn read_series(connection: &Connection, timeline: &mut Timeline, damage: &mut Ve
         ))
     });
     let mut unreadable = 0;
+    let mut values = 0;
     for (name, unit, kind, source, changes) in rows {
         let series = (|| {
             let source = usize::try_from(source).ok()?;
             let ticks = timeline.sources.get(source)?.ticks.len();
+            values += ticks;
+            if values > VALUES_MAX || timeline.series.len() >= SERIES_MAX {
+                return None;
+            }
             Some(Series {
                 unit: Unit::from_name(&unit)?,
                 kind: Kind::from_name(&kind)?,

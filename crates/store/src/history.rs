@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use model::{Absent, Clock, Millis, Sample, Server, Stall, Text, Trigger, Window};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rustix::fs::FlockOperation;
 
 use crate::StoreError;
 use crate::codec::{LastValues, encode_tick, put_varint};
@@ -24,6 +26,9 @@ const HISTORY_VERSION: i64 = 1;
 
 /// How long another process (a reader with `sqlite3`) may hold the file before a write fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Room that is kept for the log of a deletion when the disk is full.
+const RESERVE_BYTES: usize = 512 * 1024;
 
 /// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
 const ROWS_MAX: i64 = 100_000;
@@ -68,11 +73,24 @@ pub struct OpenIncident {
     pub stall: Stall,
 }
 
+/// What an incident covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Around {
+    /// Before its onset, milliseconds.
+    pub before_ms: Millis,
+    /// After its end, milliseconds.
+    pub after_ms: Millis,
+    /// From its onset at the most, milliseconds.
+    pub longest_ms: Millis,
+}
+
 /// The history of one server on disk, written by one recorder.
 #[derive(Debug)]
 pub struct History {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
+    /// Held as long as we record: another recorder would take our open incident for a dead one's.
+    _lock: File,
     session: i64,
     limits: HistoryLimits,
     signal_ids: HashMap<String, u32>,
@@ -84,8 +102,9 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history at `path`, or makes it, and begins a session. A damaged file is put aside
-    /// under another name and told in the second value; a new one is begun.
+    /// Opens the history at `path`, or makes it, and begins a session. A damaged file, and one of a
+    /// newer format, is put aside under another name and told in the second value; a new one is
+    /// begun.
     pub fn open(
         path: &Path,
         limits: HistoryLimits,
@@ -94,20 +113,26 @@ impl History {
         if let Some(dir) = path.parent() {
             make_private_dir(dir)?;
         }
+        let lock = lock(path)?;
+        let begin = || -> Result<(Connection, i64), StoreError> {
+            let connection = open_database(path)?;
+            cap_size(&connection, limits.bytes).map_err(StoreError::sqlite(path))?;
+            let session = begin_session(&connection, start).map_err(StoreError::sqlite(path))?;
+            Ok((connection, session))
+        };
         let mut note = None;
-        let connection = match open_database(path) {
-            Err(error) if error.is_damage() => {
+        let (connection, session) = match begin() {
+            Err(error) if error.is_damage() || matches!(error, StoreError::TooNew { .. }) => {
                 let aside = put_aside(path)?;
                 note = Some(format!("{error}; put aside as {}", aside.display()));
-                open_database(path)?
+                begin()?
             }
             other => other?,
         };
-        cap_size(&connection, limits.bytes).map_err(StoreError::sqlite(path))?;
-        let session = begin_session(&connection, start).map_err(StoreError::sqlite(path))?;
         let history = Self {
             connection,
             path: path.to_owned(),
+            _lock: lock,
             session,
             limits,
             signal_ids: HashMap::new(),
@@ -116,7 +141,15 @@ impl History {
             minute: Millis::MAX,
             fresh: true,
         };
+        keep_reserve(path);
         Ok((history, note))
+    }
+
+    /// Closes a history whose file turned out to be damaged and puts the file aside; tells where.
+    pub fn put_aside(self) -> Result<PathBuf, StoreError> {
+        let path = self.path.clone();
+        drop(self.connection);
+        put_aside(&path)
     }
 
     /// Adds samples in one transaction. When it fails nothing of them is kept; the next call
@@ -248,6 +281,7 @@ impl History {
             .prepare("SELECT id, wall_at_zero_ms FROM session")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
+        keep_reserve(&self.path);
         for (session, zero) in sessions {
             self.delete_before(session, oldest_wall - zero)?;
         }
@@ -279,18 +313,28 @@ impl History {
         Ok(())
     }
 
-    /// Makes room when the disk is full: the oldest tenth of the chunks goes. False when there is
-    /// nothing left to delete.
+    /// Makes room when the disk is full: the oldest tenth of the minutes goes, but not the present
+    /// one. False when there is nothing to delete. Deleting needs room itself, for the log of it;
+    /// that is what the reserve file is for.
     pub fn make_room(&mut self) -> Result<bool, StoreError> {
-        let chunks: i64 = self
+        let _ = std::fs::remove_file(reserve_path(&self.path));
+        let minutes: i64 = self
             .connection
-            .query_row("SELECT count(*) FROM chunk", [], |row| row.get(0))
+            .query_row(
+                "SELECT count(*) FROM (SELECT DISTINCT session, minute FROM chunk)",
+                [],
+                |row| row.get(0),
+            )
             .map_err(StoreError::sqlite(&self.path))?;
         let mut deleted = false;
-        for _ in 0..(chunks / 10).clamp(1, 1000) {
-            deleted |= self
+        for _ in 0..(minutes / 10).max(1) {
+            if !self
                 .delete_oldest()
-                .map_err(StoreError::sqlite(&self.path))?;
+                .map_err(StoreError::sqlite(&self.path))?
+            {
+                break;
+            }
+            deleted = true;
         }
         Ok(deleted)
     }
@@ -385,17 +429,13 @@ impl History {
     }
 
     /// The incidents of earlier sessions of which no file was written, rebuilt from the history:
-    /// `before_ms` ahead of the onset to `after_ms` past the end, as far as it goes.
-    pub fn recover(
-        &self,
-        before_ms: Millis,
-        after_ms: Millis,
-    ) -> Result<Vec<Recovered>, StoreError> {
-        self.try_recover(before_ms, after_ms)
+    /// what `around` says, as far as the history goes.
+    pub fn recover(&self, around: Around) -> Result<Vec<Recovered>, StoreError> {
+        self.try_recover(around)
             .map_err(StoreError::sqlite(&self.path))
     }
 
-    fn try_recover(&self, before_ms: Millis, after_ms: Millis) -> rusqlite::Result<Vec<Recovered>> {
+    fn try_recover(&self, around: Around) -> rusqlite::Result<Vec<Recovered>> {
         let mut statement = self.connection.prepare(
             "SELECT session, id, onset_ms, trigger_ms, end_ms, triggers FROM open_incident
              WHERE session <> ?1 ORDER BY session, trigger_ms",
@@ -426,9 +466,12 @@ impl History {
             .collect::<Result<_, _>>()?;
         let mut recovered = Vec::new();
         for (session, incident) in open {
+            let onset = incident.stall.onset;
+            let latest = onset.saturating_add(around.longest_ms);
+            let end = incident.stall.end.unwrap_or(latest);
             let window = Window {
-                from: incident.stall.onset.saturating_sub(before_ms),
-                to: incident.stall.end.unwrap_or(Millis::MAX - after_ms) + after_ms,
+                from: onset.saturating_sub(around.before_ms),
+                to: end.saturating_add(around.after_ms).min(latest),
             };
             recovered.push(read_window(&self.connection, session, window, incident)?);
         }
@@ -449,6 +492,42 @@ fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     };
     let pages = pragma("page_count")? - pragma("freelist_count")?;
     Ok((pages * pragma("page_size")?).unsigned_abs())
+}
+
+/// Takes the lock that one recorder of a history holds; gone with its process.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let path = suffixed(path, ".lock");
+    touch_private(&path)?;
+    let file = File::open(&path).map_err(StoreError::io(&path))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::InUse { path }),
+        Err(error) => Err(StoreError::io(&path)(error.into())),
+    }
+}
+
+/// A file that only holds room on the disk, for the moment when there is none.
+fn reserve_path(path: &Path) -> PathBuf {
+    suffixed(path, ".reserve")
+}
+
+/// Makes the reserve file if it is not there. On a disk that has no room for it there is none.
+fn keep_reserve(path: &Path) {
+    let reserve = reserve_path(path);
+    if reserve.exists() {
+        return;
+    }
+    let written = touch_private(&reserve).is_ok()
+        && std::fs::write(&reserve, vec![0xff; RESERVE_BYTES]).is_ok();
+    if !written {
+        let _ = std::fs::remove_file(&reserve);
+    }
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 fn open_database(path: &Path) -> Result<Connection, StoreError> {

@@ -41,6 +41,8 @@ CREATE TABLE IF NOT EXISTS text (
     body    BLOB NOT NULL                  -- deflate
 );
 
+CREATE INDEX IF NOT EXISTS text_at ON text (session, at_ms);
+
 CREATE TABLE IF NOT EXISTS fact (
     session INTEGER NOT NULL,
     at_ms   INTEGER NOT NULL,
@@ -55,6 +57,8 @@ CREATE TABLE IF NOT EXISTS absent (
     reason  TEXT NOT NULL,
     detail  TEXT NOT NULL
 );
+
+CREATE INDEX IF NOT EXISTS absent_at ON absent (session, at_ms);
 
 -- Incidents of which no file is written yet.
 CREATE TABLE IF NOT EXISTS open_incident (

@@ -113,14 +113,16 @@ fn read_timeline(
     let minutes = |at: Millis| i64::try_from(at / MINUTE_MS).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![session, minutes(window.from), minutes(window.to)])?;
     let mut last: HashMap<u64, LastValues> = HashMap::new();
+    let mut skip = false;
     while let Some(row) = rows.next()? {
         let (fresh, payload): (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if fresh {
+            skip = false;
             last.clear();
         }
-        if read_chunk(&payload, &names, &mut last, window, &mut timeline).is_none() {
-            damaged += 1;
-        }
+        // After a damaged chunk the differences have no base until a chunk begins anew.
+        skip = skip || read_chunk(&payload, &names, &mut last, window, &mut timeline).is_none();
+        damaged += usize::from(skip);
     }
     Ok((timeline, damaged))
 }

@@ -10,7 +10,8 @@ mod history;
 mod history_read;
 
 pub use error::StoreError;
+pub use files::write_private;
 pub use frame::{FRAME_VERSION, write_frame};
 pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
-pub use history::{History, HistoryLimits, OpenIncident, SessionStart, history_bytes};
+pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart, history_bytes};
 pub use history_read::Recovered;

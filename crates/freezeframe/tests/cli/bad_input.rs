@@ -85,16 +85,50 @@ fn wrong_arguments_exit_with_two() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;
-    let mut child = crate::harness::freezeframe()
+    // A pipe whose reading end is closed before the program starts.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = crate::harness::freezeframe()
         .args(["completions", "bash"])
-        .stdout(Stdio::piped())
+        .stdout(writer)
         .stderr(Stdio::piped())
-        .spawn()
+        .output()
         .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(!stderr.contains("panicked"), "{stderr}");
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn completions_and_help_are_there() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = run(&["completions", shell]);
+        assert!(
+            String::from_utf8(output.stdout)
+                .unwrap()
+                .contains("freezeframe"),
+            "{shell}"
+        );
+    }
+    let help = String::from_utf8(run(&["record", "--help"]).stdout).unwrap();
+    assert!(
+        help.contains("Examples:") && help.contains("--trigger"),
+        "{help}"
+    );
+}
+
+#[test]
+fn the_documented_table_of_sources_is_the_real_one() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sources.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let told = String::from_utf8(run(&["sources"]).stdout).unwrap();
+    for line in told.lines() {
+        assert!(
+            document
+                .lines()
+                .any(|known| known.trim_end() == line.trim_end()),
+            "docs/sources.md lacks this line of `freezeframe sources`: {line}"
+        );
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::{ProbeOutcome, Reason};
 
-use crate::harness::{Recorder, causes, incident, server, ticks};
+use crate::harness::{Recorder, causes, incident, run, server, ticks};
 
 #[test]
 fn a_frozen_server_is_noticed_and_the_host_is_recorded_all_the_while() {
@@ -133,6 +133,17 @@ fn row_locks_that_pile_up_are_named_with_a_trigger_of_the_user() {
         "{}",
         written["verdict"]["sentence"]
     );
+    let path = written["path"].as_str().unwrap();
+    let listed = run(&["incidents", "--json", "--dir", dir.path().to_str().unwrap()]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed[0]["path"], path);
+    let explained = run(&["explain", path, "--json", "--exit-code"]);
+    assert_eq!(explained.status.code(), Some(0));
+    let explained: serde_json::Value = serde_json::from_slice(&explained.stdout).unwrap();
+    assert_eq!(explained["findings"][0]["cause"], "row-lock-pileup");
+    assert_eq!(explained["sources"][0]["path"], path);
+    let page = String::from_utf8(run(&["explain", path, "--html", "-"]).stdout).unwrap();
+    assert!(page.contains("row-lock-pileup") && page.trim_end().ends_with("</html>"));
     let bytes = std::fs::read(written["path"].as_str().unwrap()).unwrap();
     assert!(
         !bytes.windows(6).any(|window| window == b"s3cret"),

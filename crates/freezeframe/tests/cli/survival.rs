@@ -1,7 +1,10 @@
 //! Killed recorders, dying servers, full disks.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::harness::{Recorder, files, incident, server, ticks};
@@ -41,12 +44,13 @@ fn an_incident_survives_the_death_of_its_recorder() {
                 .iter()
                 .any(|timed| timed.absent.what == "the rest of the stall")
         );
-        recorder.event("version");
+        std::thread::sleep(Duration::from_secs(1));
         recorder.kill();
         std::fs::remove_file(written["path"].as_str().unwrap()).unwrap();
 
         let again = Recorder::start(&server, dir.path(), &[]);
         again.event("version");
+        std::thread::sleep(Duration::from_secs(1));
         let twice = again
             .events_so_far()
             .iter()
@@ -114,15 +118,11 @@ fn a_full_disk_is_told_once_and_recording_goes_on() {
         &["--trigger", "cpu.count > 0 for 15s"],
     );
     recorder.warm_up(1);
-    // Whatever is left of the disk is taken by somebody else.
-    let status = Command::new("dd")
-        .args(["if=/dev/zero", "bs=4096", "count=10000", "status=none"])
-        .arg(format!("of={}/others", disk.path().display()))
-        .stderr(std::process::Stdio::null())
-        .status()
-        .unwrap();
-    assert!(!status.success(), "the disk is not full");
+    // Whatever is left of the disk is taken by somebody else, again and again: a reserve that the
+    // recorder gives back to make room is taken too.
+    let filler = fill(disk.path());
     let trouble = recorder.event("history-trouble");
+    filler.store(false, Ordering::Relaxed);
     assert!(
         trouble["error"]
             .as_str()
@@ -148,6 +148,21 @@ fn a_full_disk_is_told_once_and_recording_goes_on() {
         ticks(&incident, "stat", 0, incident.stall.trigger) >= 14,
         "all of it from memory"
     );
+}
+
+/// Fills a disk until it is told to stop.
+fn fill(dir: &Path) -> Arc<AtomicBool> {
+    let go_on = Arc::new(AtomicBool::new(true));
+    let (path, running) = (dir.join("others"), go_on.clone());
+    std::thread::spawn(move || {
+        let mut file = std::fs::File::create(path).unwrap();
+        while running.load(Ordering::Relaxed) {
+            if file.write_all(&[7; 4096]).is_err() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    });
+    go_on
 }
 
 /// A file system of a few megabytes, unmounted at the end.
@@ -178,4 +193,107 @@ impl Drop for SmallDisk {
             .arg(self.dir.path())
             .status();
     }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_told_and_recording_goes_on() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    // A directory below a file cannot be made, whoever we are.
+    let recorder = Recorder::start(
+        &server,
+        &file.join("dir"),
+        &["--trigger", "cpu.count > 0 for 3s"],
+    );
+    recorder.event("history-trouble");
+    recorder.event("version");
+    recorder.event("triggered");
+    std::thread::sleep(Duration::from_secs(1));
+    std::fs::remove_file(&file).unwrap();
+    let events = recorder.stop();
+    let written = events
+        .iter()
+        .find(|event| event["event"] == "written")
+        .unwrap();
+    assert!(ticks(&incident(written), "stat", 0, u64::MAX) >= 3);
+}
+
+#[test]
+fn a_finished_incident_is_not_made_anew_from_the_history() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&server, dir.path(), &[]);
+    recorder.warm_up(4);
+    server.pause().unwrap();
+    let id = recorder.event("triggered")["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    std::thread::sleep(Duration::from_secs(2));
+    recorder.kill();
+    server.resume().unwrap();
+    let finished = dir.path().join(format!("{id}.frame"));
+    let first = Recorder::start(&server, dir.path(), &[]);
+    first.event("written");
+    first.kill();
+    // As if the recorder had died between writing the file and noting that in the history.
+    let database = files(dir.path())
+        .into_iter()
+        .find(|name| name.ends_with(".db"))
+        .unwrap();
+    let history = rusqlite::Connection::open(dir.path().join(database)).unwrap();
+    history
+        .execute(
+            "INSERT INTO open_incident VALUES (1, ?1, 5000, 6000, NULL, '[]')",
+            [&id],
+        )
+        .unwrap();
+    drop(history);
+    let before = std::fs::read(&finished).unwrap();
+    let second = Recorder::start(&server, dir.path(), &[]);
+    second.event("version");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(
+        !second
+            .events_so_far()
+            .iter()
+            .any(|event| event["event"] == "written")
+    );
+    assert_eq!(
+        std::fs::read(&finished).unwrap(),
+        before,
+        "the file was replaced"
+    );
+}
+
+#[test]
+fn a_frozen_server_is_not_flooded_with_connections() {
+    use mysql::prelude::Queryable;
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&server, dir.path(), &[]);
+    recorder.warm_up(3);
+    let connections = || -> f64 {
+        let mut connection = server
+            .login()
+            .connect(false, Duration::from_secs(30))
+            .unwrap();
+        let row: Option<(String, f64)> = connection
+            .query_first("SHOW GLOBAL STATUS LIKE 'Connections'")
+            .unwrap();
+        row.unwrap().1
+    };
+    let before = connections();
+    server.pause().unwrap();
+    recorder.event("triggered");
+    std::thread::sleep(Duration::from_secs(25));
+    server.resume().unwrap();
+    let made = connections() - before;
+    // The connect probe's before the freeze and with growing pauses in it, and our own.
+    assert!(
+        made <= 15.0,
+        "{made} connections were made to a frozen server"
+    );
 }

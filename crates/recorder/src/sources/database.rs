@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::{Absent, Fact, Reason, Taken};
-use server::{Deadlines, ServerError, Session};
+use server::{Address, Deadlines, ServerError, Session};
 
 use crate::table::Outcome;
 use crate::target::{OwnConnection, Shared};
@@ -114,7 +114,6 @@ impl DatabaseState {
                     self.shared
                         .set_own_connection(OwnConnection::Status, session.id());
                     self.session = Some(session);
-                    self.backoff.succeeded();
                     fresh = true;
                 }
                 Err(error) => {
@@ -133,6 +132,8 @@ impl DatabaseState {
         };
         match question(session) {
             Ok(mut taken) => {
+                // A connection alone is no success: a server may accept and never answer.
+                self.backoff.succeeded();
                 taken
                     .facts
                     .extend(version.map(|version| Fact::new("server.version", version)));
@@ -149,23 +150,33 @@ impl DatabaseState {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
+        let error = match self.connect_to(self.shared.addresses()) {
+            Ok(session) => return Ok(session),
+            Err(error) => error,
+        };
+        if error.outcome == model::ProbeOutcome::TooManyConnections {
+            // A full server may still have room at its admin_port or extra_port.
+            return self
+                .connect_to(self.shared.extra_addresses())
+                .map_err(|_| error);
+        }
+        Err(error)
+    }
+
+    fn connect_to(&self, addresses: Vec<Address>) -> Result<Session, ServerError> {
         let mut last = ServerError {
             outcome: model::ProbeOutcome::Refused,
             code: None,
             text: "no socket or port of the server is known".to_owned(),
         };
-        for address in self.shared.addresses() {
+        for address in addresses {
             match Session::connect_quiet(&address, self.shared.login(), self.deadlines) {
                 Ok(session) => return Ok(session),
                 Err(error) => {
-                    let waited = error.outcome == model::ProbeOutcome::TimedOut;
                     last = ServerError {
                         text: format!("{address}: {}", error.text),
                         ..error
                     };
-                    if waited {
-                        break;
-                    }
                 }
             }
         }

@@ -11,7 +11,16 @@ use crate::table::Outcome;
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) fn netstat(state: &mut HostState) -> Outcome {
-    let path = state.proc.file("net/netstat");
+    // Of the server's own network namespace when it is in another one: ours would be the counters
+    // of a different system under the same name.
+    let elsewhere = state
+        .shared
+        .process()
+        .filter(|process| process.same_net_namespace == Some(false));
+    let path = match elsewhere {
+        Some(process) => state.proc.of(process.pid, "net/netstat"),
+        None => state.proc.file("net/netstat"),
+    };
     let bytes = kernel::procfs::netstat::read(&path).map_err(|error| absent("netstat", &error))?;
     let wanted = [
         ("ListenOverflows", "net.listen_overflows"),

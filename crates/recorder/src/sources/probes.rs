@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
 use server::{Address, Deadlines, ProbeResult, Session};
@@ -6,6 +7,12 @@ use server::{Address, Deadlines, ProbeResult, Session};
 use super::database::Backoff;
 use crate::table::Outcome;
 use crate::target::{OwnConnection, Shared};
+
+/// Unanswered connect probes before the pauses between them grow.
+const UNANSWERED_AT_ONCE: u32 = 3;
+
+/// The longest pause between connect probes of a server that does not answer.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// The query probe's kept connection.
 pub(crate) struct QueryProbe {
@@ -59,6 +66,10 @@ pub(crate) struct ConnectProbe {
     shared: Arc<Shared>,
     deadlines: Deadlines,
     backoff: Backoff,
+    /// Unanswered attempts in a row, and when the next one may be made. Each leaves a connection in
+    /// the accept queue of a frozen server, where clients need the room.
+    unanswered: u32,
+    next: Option<Instant>,
     /// Addresses at which the login is refused although another one takes it.
     denied: Vec<Address>,
 }
@@ -69,6 +80,8 @@ impl ConnectProbe {
             shared,
             deadlines,
             backoff: Backoff::new(),
+            unanswered: 0,
+            next: None,
             denied: Vec::new(),
         }
     }
@@ -80,6 +93,9 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
     {
         return Err(error.absent("connect probe"));
     }
+    if state.next.is_some_and(|next| Instant::now() < next) {
+        return Ok(Taken::default());
+    }
     let addresses = state.shared.connect_addresses();
     let open = addresses
         .iter()
@@ -89,6 +105,11 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         return Err(Absent::new("connect probe", Reason::NoConnection, detail));
     };
     let result = server::probe_connect(address, state.shared.login(), state.deadlines);
+    state.unanswered = match result.outcome {
+        ProbeOutcome::TimedOut => state.unanswered + 1,
+        _ => 0,
+    };
+    state.next = pause_after(state.unanswered).map(|pause| Instant::now() + pause);
     match &result.error {
         Some(error) if error.outcome == ProbeOutcome::AccessDenied => {
             // A login of the local socket is often unknown over TCP: try the next way, and only
@@ -111,6 +132,12 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
     Ok(taken)
 }
 
+/// The pause after so many unanswered attempts: none at first, then doubling up to a minute.
+fn pause_after(unanswered: u32) -> Option<Duration> {
+    let beyond = unanswered.checked_sub(UNANSWERED_AT_ONCE)?;
+    Some(Duration::from_secs(2 << beyond.min(5)).min(PAUSE_MAX))
+}
+
 fn taken(result: &ProbeResult, [latency, outcome]: [&'static str; 2]) -> Taken {
     let mut taken = Taken {
         readings: vec![
@@ -123,4 +150,21 @@ fn taken(result: &ProbeResult, [latency, outcome]: [&'static str; 2]) -> Taken {
         taken.absent.push(error.absent("probe answer"));
     }
     taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_of_frozen_server_leaves_room_in_the_smallest_accept_queue() {
+        let probe = Duration::from_secs(3);
+        let (mut time, mut probes) = (Duration::ZERO, 0u32);
+        while time < Duration::from_secs(3600) {
+            probes += 1;
+            time += probe + pause_after(probes).unwrap_or(Duration::from_secs(1));
+        }
+        // MariaDB's default back_log is 80, MySQL's is at least 50.
+        assert!((20..66).contains(&probes), "{probes}");
+    }
 }

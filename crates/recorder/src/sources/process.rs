@@ -58,7 +58,8 @@ impl ProcessState {
 pub(crate) struct MemoryState {
     proc: ProcRoot,
     shared: Arc<Shared>,
-    allocator_of: Option<(u32, u64)>,
+    /// The run of the server whose maps were read, and how that went.
+    allocator_of: Option<((u32, u64), Option<Absent>)>,
 }
 
 impl MemoryState {
@@ -276,6 +277,8 @@ pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
     if let Ok(bytes) = file("cpu.stat") {
         let stat = cg::parse_cpu_stat(&bytes);
         for (name, unit, value) in [
+            ("cgroup.cpu.user_us", Unit::Microseconds, stat.user_us),
+            ("cgroup.cpu.system_us", Unit::Microseconds, stat.system_us),
             ("cgroup.cpu.nr_periods", Unit::Count, stat.periods),
             (
                 "cgroup.cpu.nr_throttled",
@@ -385,13 +388,22 @@ pub(crate) fn identity(state: &mut MemoryState) -> Outcome {
 pub(crate) fn allocator(state: &mut MemoryState) -> Outcome {
     let server = known(&state.shared, "allocator")?;
     let run = (server.pid, server.start_time_ticks);
-    if state.allocator_of == Some(run) {
-        return Ok(Taken::default());
+    if let Some((known, absent)) = &state.allocator_of
+        && *known == run
+    {
+        // A refusal is told each time, and not asked for again.
+        return absent.clone().map_or_else(|| Ok(Taken::default()), Err);
     }
-    // Noted before the reading: a refusal is not asked again and again.
-    state.allocator_of = Some(run);
-    let bytes = maps::read(&state.proc.of(server.pid, "maps"))
-        .map_err(|error| absent("allocator", &error))?;
+    let read = maps::read(&state.proc.of(server.pid, "maps"));
+    let bytes = match read {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let absent = absent("allocator", &error);
+            state.allocator_of = Some((run, Some(absent.clone())));
+            return Err(absent);
+        }
+    };
+    state.allocator_of = Some((run, None));
     let names: Vec<String> = maps::allocators(&bytes)
         .into_iter()
         .map(|found| match found.library {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{clock, sample, server, stall, timeline};
 use model::{Absent, Fact, Reason, Sample, Taken, Text, TextKind, Window};
-use store::{History, HistoryLimits, OpenIncident, SessionStart};
+use store::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 
 fn start() -> SessionStart {
     SessionStart {
@@ -19,6 +19,20 @@ fn start() -> SessionStart {
 fn open(path: &Path, limits: HistoryLimits) -> History {
     History::open(path, limits, &start()).unwrap().0
 }
+
+/// A minute before, half a minute after, ten minutes at the most.
+const AROUND: Around = Around {
+    before_ms: 60_000,
+    after_ms: 30_000,
+    longest_ms: 600_000,
+};
+
+/// Everything.
+const ALL: Around = Around {
+    before_ms: 600_000,
+    after_ms: 600_000,
+    longest_ms: 3_600_000,
+};
 
 fn open_incident() -> OpenIncident {
     OpenIncident {
@@ -56,13 +70,13 @@ fn an_incident_is_rebuilt_after_the_recorder_died() {
     history.append(&[other]).unwrap();
     history.note_incident(&open_incident()).unwrap();
     assert!(
-        history.recover(60_000, 30_000).unwrap().is_empty(),
+        history.recover(AROUND).unwrap().is_empty(),
         "its own is not dead"
     );
     drop(history);
 
     let mut history = open(&path, HistoryLimits::default());
-    let recovered = history.recover(60_000, 30_000).unwrap();
+    let recovered = history.recover(AROUND).unwrap();
     let [recovered] = &recovered[..] else {
         panic!("{recovered:?}");
     };
@@ -78,7 +92,7 @@ fn an_incident_is_rebuilt_after_the_recorder_died() {
     assert_eq!(incident.fact("variables.max_connections"), Some("151"));
     assert_eq!(incident.absent[0].absent.what, "threads");
     history.forget_incident("3306-x").unwrap();
-    assert!(history.recover(60_000, 30_000).unwrap().is_empty());
+    assert!(history.recover(AROUND).unwrap().is_empty());
 }
 
 #[test]
@@ -97,7 +111,7 @@ fn old_minutes_go_first_by_age() {
     history.note_incident(&open_incident()).unwrap();
     drop(history);
     let history = open(&path, HistoryLimits::default());
-    let recovered = history.recover(600_000, 600_000).unwrap();
+    let recovered = history.recover(ALL).unwrap();
     let ticks = &recovered[0].incident.timeline.sources[0].ticks;
     assert_eq!(
         (ticks.first(), ticks.last()),
@@ -123,7 +137,7 @@ fn the_file_stays_within_its_size() {
 }
 
 #[test]
-fn a_full_file_is_told_and_room_can_be_made() {
+fn a_full_file_is_told_and_room_is_made_by_the_oldest_tenth() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history.db");
     let limits = HistoryLimits {
@@ -137,12 +151,61 @@ fn a_full_file_is_told_and_room_can_be_made() {
         if let Err(error) = history.append(&samples) {
             assert!(error.is_disk_full(), "{error}");
             full += 1;
+            let before = minutes(&path);
             assert!(history.make_room().unwrap());
+            let kept = minutes(&path);
+            let gone = before.len() - kept.len();
+            assert!(
+                gone >= 1 && gone <= before.len() / 10 + 1,
+                "{gone} of {}",
+                before.len()
+            );
+            assert_eq!(kept.last(), before.last(), "the newest stay");
             history.append(&samples).unwrap();
         }
     }
     assert!(full > 3, "the file was full only {full} times");
     history.note_incident(&open_incident()).unwrap();
+}
+
+/// The minutes that a history holds, oldest first.
+fn minutes(path: &Path) -> Vec<i64> {
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .prepare("SELECT DISTINCT minute FROM chunk ORDER BY minute")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap()
+}
+
+#[test]
+fn one_recorder_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let first = open(&path, HistoryLimits::default());
+    let second = History::open(&path, HistoryLimits::default(), &start()).unwrap_err();
+    assert!(second.is_in_use(), "{second}");
+    drop(first);
+    open(&path, HistoryLimits::default());
+}
+
+#[test]
+fn damage_behind_the_first_page_is_put_aside_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let mut history = open(&path, HistoryLimits::default());
+    for second in 0..200 {
+        history.append(&[sample(second)]).unwrap();
+    }
+    drop(history);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0xee);
+    std::fs::write(&path, bytes).unwrap();
+    let (mut history, note) = History::open(&path, HistoryLimits::default(), &start()).unwrap();
+    assert!(note.unwrap().contains("damaged-1"));
+    history.append(&[sample(1)]).unwrap();
 }
 
 #[test]
@@ -159,9 +222,7 @@ fn values_stay_right_after_a_failed_write() {
     history.note_incident(&open_incident()).unwrap();
     drop(history);
     let history = open(&path, HistoryLimits::default());
-    let recovered = &history.recover(600_000, 600_000).unwrap()[0]
-        .incident
-        .timeline;
+    let recovered = &history.recover(ALL).unwrap()[0].incident.timeline;
     let mut expected = timeline(1..3);
     expected.push(&sample(4));
     expected.push(&sample(5));

@@ -1,0 +1,290 @@
+//! The history's thread: opens, appends, retains, recovers, and bears whatever the disk does.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::{Duration, Instant};
+
+use model::{Absent, Fact, Millis, Reason, Sample, Server, Taken, TimedAbsent};
+use store::{
+    Around, History, HistoryLimits, OpenIncident, Recovered, SessionStart, StoreError,
+    read_summary, write_frame,
+};
+
+use crate::notice::{Notice, Notices};
+
+/// How often limits are looked after, milliseconds of the recorder's clock.
+const RETAIN_EVERY_MS: Millis = 60_000;
+
+/// How long to wait before a disk that refused is tried again.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// What the recorder hands to the history.
+pub(crate) enum Command {
+    Samples(Vec<Sample>),
+    Server(Server),
+    Incident(OpenIncident),
+    /// The incident's file is there.
+    Written(String),
+    Flush(SyncSender<()>),
+}
+
+/// How the history begins.
+#[derive(Debug, Clone)]
+pub(crate) struct KeeperStart {
+    pub(crate) path: PathBuf,
+    /// Where incidents go.
+    pub(crate) dir: PathBuf,
+    pub(crate) limits: HistoryLimits,
+    pub(crate) session: SessionStart,
+    /// What a recovered incident covers.
+    pub(crate) around: Around,
+}
+
+/// The history with what must be in it whatever happens meanwhile: written again when the disk
+/// works again, or in a new file when the old one is damaged.
+pub(crate) struct Keeper {
+    start: KeeperStart,
+    notices: Notices,
+    missing: Arc<AtomicU64>,
+    history: Option<History>,
+    trouble: Option<Instant>,
+    facts: BTreeMap<String, String>,
+    server: Option<Server>,
+    open_incident: Option<OpenIncident>,
+    retained_at: Millis,
+    now: Millis,
+}
+
+impl Keeper {
+    pub(crate) fn new(start: KeeperStart, notices: Notices, missing: Arc<AtomicU64>) -> Self {
+        Self {
+            start,
+            notices,
+            missing,
+            history: None,
+            trouble: None,
+            facts: BTreeMap::new(),
+            server: None,
+            open_incident: None,
+            retained_at: 0,
+            now: 0,
+        }
+    }
+
+    /// Works until nobody can send commands any more.
+    pub(crate) fn run(mut self, commands: &Receiver<Command>) {
+        self.try_open();
+        while let Ok(command) = commands.recv() {
+            self.take_note(&command);
+            if self.trouble.is_some_and(|since| since.elapsed() >= RETRY) {
+                self.recover_from_trouble();
+            }
+            self.carry_out(command);
+        }
+    }
+
+    /// Remembers what must not be lost even when it cannot be written now.
+    fn take_note(&mut self, command: &Command) {
+        match command {
+            Command::Samples(samples) => {
+                for sample in samples {
+                    self.now = self.now.max(sample.at);
+                    if let Ok(taken) = &sample.outcome {
+                        let facts = taken.facts.iter();
+                        self.facts
+                            .extend(facts.map(|fact| (fact.name.clone(), fact.value.clone())));
+                    }
+                }
+            }
+            Command::Server(server) => self.server = Some(server.clone()),
+            Command::Incident(incident) => self.open_incident = Some(incident.clone()),
+            Command::Written(id) => {
+                self.open_incident.take_if(|open| open.id == *id);
+            }
+            Command::Flush(_) => {}
+        }
+    }
+
+    fn carry_out(&mut self, command: Command) {
+        if let Command::Flush(done) = command {
+            let _ = done.try_send(());
+            return;
+        }
+        let history = self.history.as_mut().filter(|_| self.trouble.is_none());
+        let Some(history) = history else {
+            if let Command::Samples(samples) = command {
+                self.missing
+                    .fetch_add(samples.len() as u64, Ordering::Relaxed);
+            }
+            return;
+        };
+        let result = match &command {
+            Command::Samples(samples) => append(history, samples).and_then(|()| {
+                if self.now < self.retained_at + RETAIN_EVERY_MS {
+                    return Ok(());
+                }
+                self.retained_at = self.now;
+                history.retain(self.now)
+            }),
+            Command::Server(server) => history.note_server(server),
+            Command::Incident(incident) => history.note_incident(incident),
+            Command::Written(id) => history.forget_incident(id),
+            Command::Flush(_) => Ok(()),
+        };
+        if let Err(error) = result {
+            if let Command::Samples(samples) = command {
+                self.missing
+                    .fetch_add(samples.len() as u64, Ordering::Relaxed);
+            }
+            self.meet_trouble(&error);
+        }
+    }
+
+    /// Loud once, not once a second.
+    fn meet_trouble(&mut self, error: &StoreError) {
+        if self.trouble.replace(Instant::now()).is_none() {
+            self.notices.send(Notice::HistoryTrouble(format!(
+                "{error}; the history stands still, recording goes on in memory"
+            )));
+        }
+        if error.is_damage()
+            && let Some(history) = self.history.take()
+            && let Ok(aside) = history.put_aside()
+        {
+            let text = format!("the damaged history is put aside as {}", aside.display());
+            self.notices.send(Notice::HistoryTrouble(text));
+            self.try_open();
+        }
+    }
+
+    fn recover_from_trouble(&mut self) {
+        self.trouble = Some(Instant::now());
+        if self.history.is_none() {
+            self.try_open();
+        } else if let Err(error) = self.write_what_must_be_there() {
+            self.meet_trouble(&error);
+        } else {
+            self.works_again();
+        }
+    }
+
+    fn works_again(&mut self) {
+        if self.trouble.take().is_some() {
+            let missing = self.missing.load(Ordering::Relaxed);
+            self.notices.send(Notice::HistoryWorks { missing });
+        }
+    }
+
+    fn try_open(&mut self) {
+        match History::open(&self.start.path, self.start.limits, &self.start.session) {
+            Ok((history, note)) => {
+                if let Some(note) = note {
+                    self.notices.send(Notice::HistoryTrouble(note));
+                }
+                self.history = Some(history);
+                let result = self
+                    .write_recovered()
+                    .and_then(|()| self.write_what_must_be_there());
+                match result {
+                    Ok(()) => self.works_again(),
+                    Err(error) => self.meet_trouble(&error),
+                }
+            }
+            Err(error) => self.meet_trouble(&error),
+        }
+    }
+
+    fn write_what_must_be_there(&mut self) -> Result<(), StoreError> {
+        let Some(history) = &mut self.history else {
+            return Ok(());
+        };
+        let facts = self.facts.iter();
+        let facts: Vec<Fact> = facts.map(|(name, value)| Fact::new(name, value)).collect();
+        if !facts.is_empty() {
+            let sample = Sample {
+                source: "recorder",
+                at: self.now,
+                took_us: 0,
+                outcome: Ok(Taken {
+                    facts,
+                    ..Taken::default()
+                }),
+            };
+            append(history, &[sample])?;
+        }
+        if let Some(server) = &self.server {
+            history.note_server(server)?;
+        }
+        match &self.open_incident {
+            Some(incident) => history.note_incident(incident),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes files of the incidents that an earlier recorder left unfinished.
+    fn write_recovered(&mut self) -> Result<(), StoreError> {
+        let Some(history) = &mut self.history else {
+            return Ok(());
+        };
+        for found in history.recover(self.start.around)? {
+            let id = found.incident.id.clone();
+            let path = self.start.dir.join(format!("{id}.frame"));
+            // The recorder died after the file was there and before it could note that. What it
+            // wrote from memory is better than what the history has.
+            if read_summary(&path).is_err() {
+                let incident = with_its_death(found);
+                match write_frame(&incident, &self.start.dir) {
+                    Ok(path) => self.notices.send(Notice::Written {
+                        path,
+                        incident: Box::new(incident),
+                        recovered: true,
+                    }),
+                    Err(error) => {
+                        // Still in the history: tried again at the next start.
+                        self.notices.send(Notice::NotWritten(error.to_string()));
+                        continue;
+                    }
+                }
+            }
+            history.forget_incident(&id)?;
+        }
+        Ok(())
+    }
+}
+
+/// Appends; when the disk is full the oldest goes to make room.
+fn append(history: &mut History, samples: &[Sample]) -> Result<(), StoreError> {
+    match history.append(samples) {
+        Err(error) if error.is_disk_full() => {
+            if history.make_room()? {
+                history.append(samples)
+            } else {
+                Err(error)
+            }
+        }
+        result => result,
+    }
+}
+
+fn with_its_death(mut found: Recovered) -> model::Incident {
+    let at = found.incident.window.to;
+    let mut detail = "the recorder was killed; rebuilt from its history".to_owned();
+    if found.damaged_chunks > 0 {
+        detail += &format!(", {} parts of which are damaged", found.damaged_chunks);
+    }
+    found.incident.absent.push(not_recorded(at, &detail));
+    found.incident
+}
+
+/// The absence of what came after a recording's end.
+pub(crate) fn not_recorded(at: Millis, detail: &str) -> TimedAbsent {
+    TimedAbsent {
+        first: at,
+        last: at,
+        count: 1,
+        absent: Absent::new("the rest of the stall", Reason::NotRecorded, detail),
+    }
+}

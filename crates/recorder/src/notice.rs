@@ -1,0 +1,80 @@
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+
+use model::{Absent, Incident, Server, Trigger};
+
+/// What a recorder tells while it works.
+#[derive(Debug)]
+pub enum Notice {
+    /// Recording begins.
+    Started(Server),
+    /// The server's version is known: there is a login.
+    Version(String),
+    /// A kind of evidence is absent, told the first time.
+    Absent(Absent),
+    /// A stall: when it began and when it was noticed, wall-clock milliseconds, and why.
+    Triggered {
+        /// Name of the incident.
+        id: String,
+        /// First sign.
+        onset_wall_ms: i64,
+        /// When the recorder was sure.
+        trigger_wall_ms: i64,
+        /// The rule.
+        trigger: Trigger,
+    },
+    /// Another rule fired within the stall.
+    Joined(Trigger),
+    /// The incident as known while the stall lasts.
+    Preliminary(Box<Incident>),
+    /// The stall is over; its last sign, wall-clock milliseconds.
+    Ended {
+        /// Last sign.
+        end_wall_ms: i64,
+    },
+    /// The incident's file is written.
+    Written {
+        /// The file.
+        path: PathBuf,
+        /// What is in it.
+        incident: Box<Incident>,
+        /// It was rebuilt after an earlier recorder died.
+        recovered: bool,
+    },
+    /// The incident's file could not be written.
+    NotWritten(String),
+    /// A stall that is not captured because of the limit an hour.
+    Suppressed(Trigger),
+    /// The history cannot be written.
+    HistoryTrouble(String),
+    /// The history can be written again.
+    HistoryWorks {
+        /// Samples that it misses since the recording began.
+        missing: u64,
+    },
+    /// A trigger of the user names a signal that nothing has brought so far.
+    UnknownSignal {
+        /// The trigger.
+        trigger: String,
+        /// The signal.
+        signal: String,
+    },
+    /// Samples were lost because something could not keep up.
+    Lost(u64),
+    /// Recording has ended.
+    Stopped,
+}
+
+/// Where notices go. Nobody need listen.
+#[derive(Debug, Clone)]
+pub(crate) struct Notices {
+    pub(crate) label: String,
+    pub(crate) sender: Sender<(String, Notice)>,
+}
+
+impl Notices {
+    pub(crate) fn send(&self, notice: Notice) {
+        // A listener that is gone is no reason to stop recording.
+        let _ = self.sender.send((self.label.clone(), notice));
+    }
+}
