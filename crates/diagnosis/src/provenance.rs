@@ -72,6 +72,19 @@ const ORIGINS: [Origin; 21] = [
     origin("host", "host", "the host's /proc and /sys"),
 ];
 
+/// What sources are called in absences, where that is not the first component of their signals.
+const ABSENT_AS: [(&str, &str); 9] = [
+    ("stat", "cpu"),
+    ("pressure", "psi"),
+    ("netstat", "net"),
+    ("accept queue", "accept_queue"),
+    ("accept-queue", "accept_queue"),
+    ("compressed sessions", "sessions"),
+    ("query probe", "probe"),
+    ("connect probe", "probe"),
+    ("probe answer", "probe"),
+];
+
 fn of(name: &str) -> Option<&'static Origin> {
     let prefix = name.split('.').next().unwrap_or(name);
     ORIGINS.iter().find(|origin| origin.prefix == prefix)
@@ -90,9 +103,14 @@ pub(crate) fn missing(incident: &Incident, name: &str) -> String {
     };
     let mut text = format!("{name} is not in the record; taken by {}", origin.taken_by);
     let why = incident.absent.iter().find(|timed| {
-        [origin.prefix, origin.source]
-            .iter()
-            .any(|word| timed.absent.what.starts_with(word))
+        let what = timed.absent.what.as_str();
+        let alias = ABSENT_AS.iter().find(|(told, _)| *told == what);
+        match alias {
+            Some((_, prefix)) => *prefix == origin.prefix,
+            None => [origin.prefix, origin.source]
+                .iter()
+                .any(|word| what.starts_with(word)),
+        }
     });
     if let Some(timed) = why {
         text.push_str(&format!(
@@ -102,4 +120,53 @@ pub(crate) fn missing(incident: &Incident, name: &str) -> String {
         ));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Absent, Incident, Reason, Server, Stall, TimedAbsent, Timeline, Window};
+
+    use super::*;
+
+    #[test]
+    fn the_reason_is_found_under_the_name_that_the_recorder_tells() {
+        let incident = |what: &str| Incident {
+            id: String::new(),
+            host: String::new(),
+            tool_version: String::new(),
+            server: Server::default(),
+            clock: model::Clock::default(),
+            stall: Stall {
+                onset: 0,
+                trigger: 0,
+                end: None,
+                triggers: Vec::new(),
+            },
+            window: Window { from: 0, to: 0 },
+            timeline: Timeline::default(),
+            texts: Vec::new(),
+            facts: Vec::new(),
+            absent: vec![TimedAbsent {
+                first: 0,
+                last: 0,
+                count: 1,
+                absent: Absent::new(what, Reason::Permission, "the reason"),
+            }],
+        };
+        for (what, signal) in [
+            ("pressure", "psi.io.some_us"),
+            ("stat", "cpu.system_share"),
+            ("compressed sessions", "sessions.compressed"),
+            ("status", "status.Questions"),
+            ("innodb status", "innodb.lock_waits"),
+        ] {
+            let text = missing(&incident(what), signal);
+            assert!(
+                text.ends_with("(not permitted: the reason)"),
+                "{what}: {text}"
+            );
+        }
+        let other = missing(&incident("status"), "cpu.system_share");
+        assert!(!other.contains("the reason"), "{other}");
+    }
 }

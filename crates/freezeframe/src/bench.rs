@@ -16,7 +16,7 @@ use crate::background::{Background, load, signal, terminate};
 use crate::output;
 
 /// Pairs of windows with and without a watcher.
-const PAIRS: usize = 24;
+const PAIRS: usize = 20;
 const WINDOW: Duration = Duration::from_secs(2);
 
 const DEADLINES: server::Deadlines = server::Deadlines {

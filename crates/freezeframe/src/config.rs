@@ -67,10 +67,23 @@ impl Config {
             None => return Ok(Self::default()),
         };
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        match toml::from_str(&text) {
-            Ok(config) => Ok(config),
+        let config: Self = match toml::from_str(&text) {
+            Ok(config) => config,
             Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
+        };
+        for trigger in &config.detect.triggers {
+            if let Err(error) = UserTrigger::parse(trigger) {
+                let line = text
+                    .lines()
+                    .position(|line| line.contains(trigger.as_str()));
+                bail!(
+                    "{}:{}: triggers: {error}",
+                    path.display(),
+                    line.map_or(1, |line| line + 1)
+                );
+            }
         }
+        Ok(config)
     }
 
     /// What the recorder is told: the defaults, changed by the file.
@@ -172,6 +185,11 @@ mod tests {
         let error = error_of("[detect]\nprobe_limit = 3\n");
         assert!(
             error.starts_with("f.toml:2: unknown field `probe_limit`"),
+            "{error}"
+        );
+        let error = error_of("[detect]\ntriggers = [\n  'x >> 3',\n]\n");
+        assert!(
+            error.starts_with("f.toml:3: triggers: trigger 'x >> 3', column 4"),
             "{error}"
         );
         let error = error_of("[detect\n");

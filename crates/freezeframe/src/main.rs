@@ -50,10 +50,24 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("freezeframe: {error:#}");
+            eprintln!("freezeframe: {}", one_line(&error));
             ExitCode::from(1)
         }
     }
+}
+
+/// The error with its causes in one line; a cause that the text before it holds already is left
+/// out.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(|cause| output::plain(&cause.to_string())) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

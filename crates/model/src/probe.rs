@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a probe of the server ended. Each is a different thing with a different cause.
 ///
-/// Stored as the signal `probe.query.outcome` and `probe.connect.outcome` by [`ProbeOutcome::code`].
+/// Stored as the signal `probe.query_outcome` and `probe.connect_outcome` by [`ProbeOutcome::code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeOutcome {

@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Characters of a state or class that become part of a signal's name.
+const SIGNAL_WORD_CHARS_MAX: usize = 60;
+
 /// One session of the processlist. Its statement has no literals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
@@ -15,7 +18,7 @@ pub struct Session {
     pub db: String,
     /// `Command` column: `Query`, `Sleep`, `Daemon` …
     pub command: String,
-    /// `Time` column, seconds in the current state; MariaDB's `Time_ms` where it has it.
+    /// `Time` column, seconds in the current state.
     pub seconds: f64,
     /// `State` column.
     pub state: String,
@@ -43,8 +46,22 @@ pub struct ProcessList {
 }
 
 impl ProcessList {
+    /// The name of the signal that counts the sessions of a command, class or state.
+    pub fn signal(area: &str, name: &str) -> String {
+        let word: String = name
+            .chars()
+            .take(SIGNAL_WORD_CHARS_MAX)
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
+        let word = if word.is_empty() { "none" } else { &word };
+        format!("processlist.{area}.{word}")
+    }
+
     /// Sessions that do something.
     pub fn active(&self) -> u64 {
-        self.by_class.values().sum()
+        // The counts of a file that somebody wrote by hand need not add up.
+        self.by_class
+            .values()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 }

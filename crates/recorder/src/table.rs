@@ -102,6 +102,7 @@ const fn source(
 
 const NOTHING: &str = "nothing";
 const PTRACE: &str = "the server's user, or CAP_SYS_PTRACE";
+const SOCKETS: &str = "as allocator, and CAP_DAC_READ_SEARCH";
 const LOGIN: &str = "a login";
 const PROCESS: &str = "a login with PROCESS";
 
@@ -168,7 +169,7 @@ pub static SOURCES: &[SourceSpec] = &[
         "sock_diag: connections that wait to be accepted by the server",
         1000,
         Cost::Small,
-        NOTHING,
+        SOCKETS,
         Take::Host(network::accept_queue),
     ),
     source(
@@ -224,7 +225,7 @@ pub static SOURCES: &[SourceSpec] = &[
         "which process the server is, and its listening sockets",
         5000,
         Cost::Small,
-        PTRACE,
+        SOCKETS,
         Take::Memory(process::identity),
     ),
     source(

@@ -81,12 +81,16 @@ pub fn discover_targets(
         let address = option_file_address.ok_or(TargetError::NoServer)?;
         return Ok(vec![target(None, vec![address.clone()])]);
     }
-    // With several servers nobody knows which one the option file means.
-    let option_file_address = option_file_address.filter(|_| found.len() == 1);
+    // With several servers nobody knows whose the option file's address or the usual socket is.
+    let alone = found.len() == 1;
     let mut targets: Vec<Target> = found
         .into_iter()
         .map(|process| {
-            let addresses = guessed_addresses(&process, option_file_address);
+            let addresses = if alone {
+                guessed_addresses(&process, option_file_address)
+            } else {
+                Vec::new()
+            };
             target(Some(process), addresses)
         })
         .collect();

@@ -25,6 +25,9 @@ const KEPT_ANSWER: Duration = Duration::from_secs(3600);
 /// processlist of 10,000 sessions about as much a packet a row.
 const PACKET_BYTES_MAX: usize = 16 << 20;
 
+/// Grants of our own account that are read.
+const GRANTS_MAX: usize = 1000;
+
 /// What keeps our own statements out of the slow log and the general log, and from waiting long.
 /// Each is tried by itself: no version has all of them, and some need a privilege.
 ///
@@ -42,6 +45,8 @@ const SESSION_SETUP: [&str; 6] = [
 /// A connection to the server.
 pub struct Session {
     connection: Conn,
+    /// Whether the login sees the sessions of others; not asked on short connections.
+    pub(crate) sees_all_sessions: Option<bool>,
 }
 
 impl Session {
@@ -70,6 +75,7 @@ impl Session {
         };
         Ok(Self {
             connection: Conn::new(options)?,
+            sees_all_sessions: None,
         })
     }
 
@@ -91,6 +97,15 @@ impl Session {
                 _ => {}
             }
         }
+        session.sees_all_sessions =
+            session
+                .rows("SHOW GRANTS", GRANTS_MAX)
+                .ok()
+                .map(|(rows, _)| {
+                    let wide = ["ALL PRIVILEGES ON *.*", "PROCESS", "SUPER"];
+                    rows.iter()
+                        .any(|row| wide.iter().any(|grant| row.at(0).contains(grant)))
+                });
         Ok(session)
     }
 

@@ -70,21 +70,10 @@ pub(crate) fn readings(list: &ProcessList) -> Vec<Reading> {
         ("state", &list.by_state),
     ] {
         for (name, value) in counts {
-            readings.push(gauge(format!("processlist.{area}.{}", word(name)), *value));
+            readings.push(gauge(ProcessList::signal(area, name), *value));
         }
     }
     readings
-}
-
-/// A state or class as part of a signal's name.
-fn word(text: &str) -> String {
-    if text.is_empty() {
-        return "none".to_owned();
-    }
-    text.chars()
-        .take(60)
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect()
 }
 
 fn count(counts: &mut BTreeMap<String, u64>, name: &str) {

@@ -88,6 +88,14 @@ pub fn processlist(session: &mut Session, own: &[u64]) -> Result<Taken, ServerEr
         }],
         ..Taken::default()
     };
+    let users: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.get("user")).collect();
+    if session.sees_all_sessions == Some(false) && users.len() <= 1 {
+        taken.absent.push(model::Absent::new(
+            "processlist",
+            model::Reason::Permission,
+            "only the sessions of our own account are seen: it has no PROCESS privilege",
+        ));
+    }
     if left_out > 0 {
         taken.absent.push(model::Absent::new(
             "processlist",

@@ -7,31 +7,16 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use model::{Absent, Clock, Millis, Sample, Server, Stall, Text, Trigger, Window};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use rustix::fs::FlockOperation;
+use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::codec::{LastValues, encode_tick, put_varint};
-use crate::files::{make_private_dir, touch_private};
+use crate::files::make_private_dir;
+use crate::history_open::{begin_session, cap_size, keep_reserve, lock, open_database, put_aside};
 use crate::history_read::{Recovered, read_window};
 
 /// A minute of the recorder's clock: the unit of reading and of deleting.
 pub(crate) const MINUTE_MS: Millis = 60_000;
-
-const SCHEMA: &str = include_str!("history.sql");
-
-/// Version of the history's tables, SQLite's `user_version`. A history of another version is put
-/// aside, not deleted.
-const HISTORY_VERSION: i64 = 1;
-
-/// How long another process (a reader with `sqlite3`) may hold the file before a write fails.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Room that is kept for the log of a deletion when the disk is full.
-const RESERVE_BYTES: usize = 512 * 1024;
-
-/// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
-const ROWS_MAX: i64 = 100_000;
 
 /// How much is kept: whichever is less. The oldest goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,12 +76,12 @@ pub struct History {
     pub(crate) path: PathBuf,
     /// Held as long as we record: another recorder would take our open incident for a dead one's.
     _lock: File,
-    session: i64,
-    limits: HistoryLimits,
+    pub(crate) session: i64,
+    pub(crate) limits: HistoryLimits,
     signal_ids: HashMap<String, u32>,
     source_ids: HashMap<String, u32>,
     last: HashMap<&'static str, LastValues>,
-    minute: Millis,
+    pub(crate) minute: Millis,
     /// The next chunk begins with all values, not with differences to the chunk before.
     fresh: bool,
 }
@@ -263,123 +248,12 @@ impl History {
         Ok(())
     }
 
-    /// Deletes what is over the limits, the oldest first. `now` is the recorder's clock.
-    pub fn retain(&mut self, now: Millis) -> Result<(), StoreError> {
-        self.try_retain(now).map_err(StoreError::sqlite(&self.path))
-    }
-
-    fn try_retain(&mut self, now: Millis) -> rusqlite::Result<()> {
-        let age_ms = self.limits.age.as_millis() as i64;
-        let wall_at_zero: i64 = self.connection.query_row(
-            "SELECT wall_at_zero_ms FROM session WHERE id = ?1",
-            [self.session],
-            |row| row.get(0),
-        )?;
-        let oldest_wall = wall_at_zero + now as i64 - age_ms;
-        let sessions: Vec<(i64, i64)> = self
-            .connection
-            .prepare("SELECT id, wall_at_zero_ms FROM session")?
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        keep_reserve(&self.path);
-        for (session, zero) in sessions {
-            self.delete_before(session, oldest_wall - zero)?;
-        }
-        while used_bytes(&self.connection)? > self.limits.bytes {
-            if !self.delete_oldest()? {
-                break;
-            }
-        }
-        self.connection.execute(
-            "DELETE FROM fact WHERE rowid <= (SELECT max(rowid) FROM fact) - ?1",
-            [ROWS_MAX],
-        )?;
-        self.connection.execute(
-            "DELETE FROM absent WHERE rowid <= (SELECT max(rowid) FROM absent) - ?1",
-            [ROWS_MAX],
-        )?;
-        self.connection.execute(
-            "DELETE FROM session WHERE id <> ?1
-             AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.session = session.id)
-             AND NOT EXISTS (SELECT 1 FROM open_incident WHERE open_incident.session = session.id)",
-            [self.session],
-        )?;
-        for table in ["source", "signal", "fact", "absent", "text"] {
-            self.connection.execute(
-                &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM session)"),
-                [],
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Makes room when the disk is full: the oldest tenth of the minutes goes, but not the present
-    /// one. False when there is nothing to delete. Deleting needs room itself, for the log of it;
-    /// that is what the reserve file is for.
-    pub fn make_room(&mut self) -> Result<bool, StoreError> {
-        let _ = std::fs::remove_file(reserve_path(&self.path));
-        let minutes: i64 = self
-            .connection
-            .query_row(
-                "SELECT count(*) FROM (SELECT DISTINCT session, minute FROM chunk)",
-                [],
-                |row| row.get(0),
-            )
-            .map_err(StoreError::sqlite(&self.path))?;
-        let mut deleted = false;
-        for _ in 0..(minutes / 10).max(1) {
-            if !self
-                .delete_oldest()
-                .map_err(StoreError::sqlite(&self.path))?
-            {
-                break;
-            }
-            deleted = true;
-        }
-        Ok(deleted)
-    }
-
-    /// Bytes of the file that hold something.
-    pub fn used_bytes(&self) -> Result<u64, StoreError> {
-        used_bytes(&self.connection).map_err(StoreError::sqlite(&self.path))
-    }
-
-    /// Deletes the oldest minute, but not the present one.
-    fn delete_oldest(&mut self) -> rusqlite::Result<bool> {
-        let oldest: Option<(i64, i64)> = self
-            .connection
-            .query_row(
-                "SELECT session, minute FROM chunk ORDER BY id LIMIT 1",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
-        let Some((session, minute)) = oldest else {
-            return Ok(false);
-        };
-        if session == self.session && minute.unsigned_abs() == self.minute {
-            return Ok(false);
-        }
-        self.delete_before(session, (minute + 1) * MINUTE_MS as i64)?;
-        Ok(true)
-    }
-
-    fn delete_before(&mut self, session: i64, before_ms: i64) -> rusqlite::Result<()> {
-        let minute = before_ms.div_euclid(MINUTE_MS as i64);
-        let delete = |sql: &str, limit: i64| self.connection.execute(sql, params![session, limit]);
-        delete(
-            "DELETE FROM chunk WHERE session = ?1 AND minute < ?2",
-            minute,
-        )?;
-        delete(
-            "DELETE FROM text WHERE session = ?1 AND at_ms < ?2",
-            before_ms,
-        )?;
-        delete(
-            "DELETE FROM absent WHERE session = ?1 AND at_ms < ?2",
-            before_ms,
-        )?;
-        Ok(())
+    /// Moves what is in the log into the file itself. Without it nothing is lost, but the file
+    /// alone is not the whole history.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(StoreError::sqlite(&self.path))
     }
 
     /// Notes the server as it is known now.
@@ -477,131 +351,6 @@ impl History {
         }
         Ok(recovered)
     }
-}
-
-/// Bytes that a history holds, read beside the recorder that writes it.
-pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
-    used_bytes(&connection).map_err(StoreError::sqlite(path))
-}
-
-fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
-    let pragma = |name: &str| -> rusqlite::Result<i64> {
-        connection.pragma_query_value(None, name, |row| row.get(0))
-    };
-    let pages = pragma("page_count")? - pragma("freelist_count")?;
-    Ok((pages * pragma("page_size")?).unsigned_abs())
-}
-
-/// Takes the lock that one recorder of a history holds; gone with its process.
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let path = suffixed(path, ".lock");
-    touch_private(&path)?;
-    let file = File::open(&path).map_err(StoreError::io(&path))?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::InUse { path }),
-        Err(error) => Err(StoreError::io(&path)(error.into())),
-    }
-}
-
-/// A file that only holds room on the disk, for the moment when there is none.
-fn reserve_path(path: &Path) -> PathBuf {
-    suffixed(path, ".reserve")
-}
-
-/// Makes the reserve file if it is not there. On a disk that has no room for it there is none.
-fn keep_reserve(path: &Path) {
-    let reserve = reserve_path(path);
-    if reserve.exists() {
-        return;
-    }
-    let written = touch_private(&reserve).is_ok()
-        && std::fs::write(&reserve, vec![0xff; RESERVE_BYTES]).is_ok();
-    if !written {
-        let _ = std::fs::remove_file(&reserve);
-    }
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn open_database(path: &Path) -> Result<Connection, StoreError> {
-    touch_private(path)?;
-    let connection = Connection::open(path).map_err(StoreError::sqlite(path))?;
-    let prepare = || -> rusqlite::Result<i64> {
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        // WAL with NORMAL: a killed process loses nothing, a crashed machine the last seconds.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        // The cache is the recorder's memory; the history is written, hardly read.
-        connection.pragma_update(None, "cache_size", -1024)?;
-        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version == 0 {
-            connection.execute_batch(SCHEMA)?;
-            connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
-        }
-        Ok(version)
-    };
-    let version = prepare().map_err(StoreError::sqlite(path))?;
-    if version > HISTORY_VERSION {
-        return Err(StoreError::TooNew {
-            path: path.to_owned(),
-            found: version,
-            known: HISTORY_VERSION,
-        });
-    }
-    Ok(connection)
-}
-
-/// The file can never grow past its limit and a quarter, however late [`History::retain`] comes.
-fn cap_size(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
-    let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    let pages = i64::try_from(bytes + bytes / 4).unwrap_or(i64::MAX) / page_size;
-    // The pragma answers with the cap that holds: never below the file's present size.
-    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
-}
-
-/// Renames a damaged history and its log files, so that what is in it can still be looked at.
-fn put_aside(path: &Path) -> Result<PathBuf, StoreError> {
-    let mut number = 1;
-    let aside = loop {
-        let name = format!("{}.damaged-{number}", path.display());
-        if !Path::new(&name).exists() {
-            break name;
-        }
-        number += 1;
-    };
-    for suffix in ["", "-wal", "-shm"] {
-        let from = format!("{}{suffix}", path.display());
-        match std::fs::rename(&from, format!("{aside}{suffix}")) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StoreError::io(Path::new(&from))(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(PathBuf::from(aside))
-}
-
-fn begin_session(connection: &Connection, start: &SessionStart) -> rusqlite::Result<i64> {
-    connection.execute(
-        "INSERT INTO session (wall_at_zero_ms, boot_id, host, tool_version, server)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![
-            start.clock.wall_at_zero_ms,
-            start.clock.boot_id,
-            start.host,
-            start.tool_version,
-            serde_json::to_string(&start.server).unwrap_or_default()
-        ],
-    )?;
-    Ok(connection.last_insert_rowid())
 }
 
 fn known_ids(

@@ -7,11 +7,14 @@ mod files;
 mod frame;
 mod frame_read;
 mod history;
+mod history_open;
 mod history_read;
+mod history_retain;
 
 pub use error::StoreError;
 pub use files::write_private;
 pub use frame::{FRAME_VERSION, write_frame};
 pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
-pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart, history_bytes};
+pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;
+pub use history_retain::history_bytes;

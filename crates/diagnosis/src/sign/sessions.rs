@@ -147,7 +147,7 @@ fn described(column: &Column, counting: Counting) -> String {
 }
 
 fn signals(test: &ProcesslistTest, evidence: &Evidence) -> Vec<String> {
-    let named = |kind: &str, name: &str| format!("processlist.{kind}.{}", name.replace(' ', "_"));
+    let named = ProcessList::signal;
     let matching = |kind: &str, regex: &Regex, of: fn(&ProcessList) -> &BTreeMap<String, u64>| {
         let names: BTreeSet<String> = snapshots(evidence, evidence.stall)
             .flat_map(|(_, list)| of(list).keys())

@@ -13,6 +13,11 @@ fn one_line(arguments: &[&str], parts: &[&str]) {
         "{arguments:?}: {stderr}"
     );
     assert!(stderr.starts_with("freezeframe: "), "{stderr}");
+    assert_eq!(
+        stderr.matches("os error").count() / 2,
+        0,
+        "told twice: {stderr}"
+    );
     for part in parts {
         assert!(
             stderr.contains(part),

@@ -1,0 +1,149 @@
+//! Keeping a history within its limits: the oldest minutes go first.
+
+use std::path::Path;
+
+use model::Millis;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::StoreError;
+use crate::history::{History, MINUTE_MS};
+use crate::history_open::{keep_reserve, reserve_path};
+
+/// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
+const ROWS_MAX: i64 = 100_000;
+
+impl History {
+    /// Deletes what is over the limits, the oldest first. `now` is the recorder's clock.
+    pub fn retain(&mut self, now: Millis) -> Result<(), StoreError> {
+        self.try_retain(now).map_err(StoreError::sqlite(&self.path))
+    }
+
+    fn try_retain(&mut self, now: Millis) -> rusqlite::Result<()> {
+        let age_ms = self.limits.age.as_millis() as i64;
+        let wall_at_zero: i64 = self.connection.query_row(
+            "SELECT wall_at_zero_ms FROM session WHERE id = ?1",
+            [self.session],
+            |row| row.get(0),
+        )?;
+        let oldest_wall = wall_at_zero + now as i64 - age_ms;
+        let sessions: Vec<(i64, i64)> = self
+            .connection
+            .prepare("SELECT id, wall_at_zero_ms FROM session")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        keep_reserve(&self.path);
+        for (session, zero) in sessions {
+            self.delete_before(session, oldest_wall - zero)?;
+        }
+        while used_bytes(&self.connection)? > self.limits.bytes {
+            if !self.delete_oldest()? {
+                break;
+            }
+        }
+        self.connection.execute(
+            "DELETE FROM fact WHERE rowid <= (SELECT max(rowid) FROM fact) - ?1",
+            [ROWS_MAX],
+        )?;
+        self.connection.execute(
+            "DELETE FROM absent WHERE rowid <= (SELECT max(rowid) FROM absent) - ?1",
+            [ROWS_MAX],
+        )?;
+        self.connection.execute(
+            "DELETE FROM session WHERE id <> ?1
+             AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.session = session.id)
+             AND NOT EXISTS (SELECT 1 FROM open_incident WHERE open_incident.session = session.id)",
+            [self.session],
+        )?;
+        for table in ["source", "signal", "fact", "absent", "text"] {
+            self.connection.execute(
+                &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM session)"),
+                [],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes room when the disk is full: the oldest tenth of the minutes goes, but not the present
+    /// one. False when there is nothing to delete. Deleting needs room itself, for the log of it;
+    /// that is what the reserve file is for.
+    pub fn make_room(&mut self) -> Result<bool, StoreError> {
+        let _ = std::fs::remove_file(reserve_path(&self.path));
+        let minutes: i64 = self
+            .connection
+            .query_row(
+                "SELECT count(*) FROM (SELECT DISTINCT session, minute FROM chunk)",
+                [],
+                |row| row.get(0),
+            )
+            .map_err(StoreError::sqlite(&self.path))?;
+        let mut deleted = false;
+        for _ in 0..(minutes / 10).max(1) {
+            if !self
+                .delete_oldest()
+                .map_err(StoreError::sqlite(&self.path))?
+            {
+                break;
+            }
+            deleted = true;
+        }
+        Ok(deleted)
+    }
+
+    /// Bytes of the file that hold something.
+    pub fn used_bytes(&self) -> Result<u64, StoreError> {
+        used_bytes(&self.connection).map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// Deletes the oldest minute, but not the present one.
+    fn delete_oldest(&mut self) -> rusqlite::Result<bool> {
+        let oldest: Option<(i64, i64)> = self
+            .connection
+            .query_row(
+                "SELECT session, minute FROM chunk ORDER BY id LIMIT 1",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        let Some((session, minute)) = oldest else {
+            return Ok(false);
+        };
+        if session == self.session && minute.unsigned_abs() == self.minute {
+            return Ok(false);
+        }
+        self.delete_before(session, (minute + 1) * MINUTE_MS as i64)?;
+        Ok(true)
+    }
+
+    fn delete_before(&mut self, session: i64, before_ms: i64) -> rusqlite::Result<()> {
+        let minute = before_ms.div_euclid(MINUTE_MS as i64);
+        let delete = |sql: &str, limit: i64| self.connection.execute(sql, params![session, limit]);
+        delete(
+            "DELETE FROM chunk WHERE session = ?1 AND minute < ?2",
+            minute,
+        )?;
+        delete(
+            "DELETE FROM text WHERE session = ?1 AND at_ms < ?2",
+            before_ms,
+        )?;
+        delete(
+            "DELETE FROM absent WHERE session = ?1 AND at_ms < ?2",
+            before_ms,
+        )?;
+        Ok(())
+    }
+}
+
+/// Bytes that a history holds, read beside the recorder that writes it.
+pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    used_bytes(&connection).map_err(StoreError::sqlite(path))
+}
+
+pub(crate) fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let pragma = |name: &str| -> rusqlite::Result<i64> {
+        connection.pragma_query_value(None, name, |row| row.get(0))
+    };
+    let pages = pragma("page_count")? - pragma("freelist_count")?;
+    Ok((pages * pragma("page_size")?).unsigned_abs())
+}
