@@ -1,13 +1,17 @@
 //! Loads and programs that run beside something else.
 
-use std::process::Child;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
-use lab::{Load, LoadResult, Login, Mix};
+use anyhow::{Context, Result, bail};
+use lab::{Load, LoadResult, Login, Mix, PrivateServer};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A load of a mix; ended by whoever started it, the bound is for the case that they cannot.
@@ -52,6 +56,39 @@ impl Background {
             Err(_) => bail!("the load generator failed"),
         }
     }
+}
+
+/// `freezeframe record` beside a private server, and the lines that it prints.
+pub(crate) fn start_recorder(
+    server: &PrivateServer,
+    dir: &Path,
+    more: &[&OsStr],
+) -> Result<(Child, Receiver<String>)> {
+    // The user's own ~/.my.cnf has no say in what the lab does.
+    let option_file = server.directory().join("client.cnf");
+    std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["record", "--user", "root", "--defaults-file"])
+        .arg(&option_file)
+        .arg("--socket")
+        .arg(server.socket())
+        .arg("--dir")
+        .arg(dir)
+        .args(more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("the recorder cannot be started")?;
+    let stdout = child.stdout.take().context("the recorder has no output")?;
+    let (sender, lines) = channel();
+    std::thread::Builder::new()
+        .name("lab-recorder".to_owned())
+        .spawn(move || {
+            let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+            // Ends with the recorder, or when nobody listens any more.
+            lines.all(|line| sender.send(line).is_ok())
+        })?;
+    Ok((child, lines))
 }
 
 /// SIGTERM.

@@ -1,10 +1,10 @@
 //! What the recorder costs and how fast it is, beside the tool that people have today: pt-stalk.
 //! All of it in one run on one machine; the ratios are what counts.
 
-use std::io::{BufRead, BufReader};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ use lab::{Load, PrivateServer};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::background::{Background, load, signal, terminate};
+use crate::background::{Background, load, signal, start_recorder, terminate};
 use crate::output;
 
 /// Pairs of windows with and without a watcher.
@@ -325,46 +325,16 @@ fn rate(counter: &mut server::Session) -> Result<f64> {
 /// A program that watches the server. Ended when it is dropped.
 struct Watcher {
     child: Child,
-    events: Option<Receiver<Value>>,
+    events: Option<Receiver<String>>,
 }
 
 impl Watcher {
     fn freezeframe(server: &PrivateServer, dir: &Path) -> Result<Self> {
-        let option_file = server.directory().join("client.cnf");
-        std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([
-                "record",
-                "--json",
-                "--user",
-                "root",
-                "--no-html",
-                "--for",
-                WATCHER_BOUND,
-            ])
-            .arg("--defaults-file")
-            .arg(&option_file)
-            .arg("--socket")
-            .arg(server.socket())
-            .arg("--dir")
-            .arg(dir)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdout = child.stdout.take().context("the recorder has no output")?;
-        let (sender, events) = channel();
-        std::thread::Builder::new().spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Ok(event) = serde_json::from_str(&line)
-                    && sender.send(event).is_err()
-                {
-                    break;
-                }
-            }
-        })?;
+        let more = ["--json", "--no-html", "--for", WATCHER_BOUND].map(OsStr::new);
+        let (child, lines) = start_recorder(server, dir, &more)?;
         Ok(Self {
             child,
-            events: Some(events),
+            events: Some(lines),
         })
     }
 
@@ -395,9 +365,10 @@ impl Watcher {
     }
 
     fn events(&self) -> Vec<Value> {
-        self.events
-            .as_ref()
-            .map_or_else(Vec::new, |events| events.try_iter().collect())
+        let lines = self.events.iter().flat_map(Receiver::try_iter);
+        lines
+            .filter_map(|line| serde_json::from_str(&line).ok())
+            .collect()
     }
 
     /// CPU time of the program and of its children that have ended (proc_pid_stat(5), fields 14

@@ -1,16 +1,16 @@
 //! The demonstration: a real server, a real stall, recorded from outside by this same program.
 
-use std::io::{BufRead, BufReader};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command, ExitCode};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lab::{Load, PrivateServer};
 use serde_json::Value;
 
-use crate::background::{Background, load, terminate};
+use crate::background::{Background, load, start_recorder, terminate};
 use crate::output;
 
 /// Ordinary load before the flood: the detector needs ten seconds of it to know what is usual.
@@ -106,45 +106,13 @@ struct Recorder {
 
 impl Recorder {
     fn start(server: &PrivateServer, dir: &Path) -> Result<Self> {
-        let private = |name: &str, text: &str| -> Result<PathBuf> {
-            let path = server.directory().join(name);
-            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
-            Ok(path)
-        };
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([
-                "record",
-                "--user",
-                "root",
-                "--after",
-                AFTER,
-                "--for",
-                RECORDER_BOUND,
-            ])
-            .arg("--defaults-file")
-            .arg(private("client.cnf", "")?)
-            .arg("--config")
-            .arg(private("freezeframe.toml", CONFIG)?)
-            .arg("--socket")
-            .arg(server.socket())
-            .arg("--dir")
-            .arg(dir)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("the recorder cannot be started")?;
-        let stdout = child.stdout.take().context("the recorder has no output")?;
-        let (sender, lines) = channel();
-        std::thread::Builder::new()
-            .name("lab-recorder".to_owned())
-            .spawn(move || {
-                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                    let shown = output::print(&line);
-                    if shown.is_err() || sender.send(line).is_err() {
-                        break;
-                    }
-                }
-            })?;
+        let config = server.directory().join("freezeframe.toml");
+        std::fs::write(&config, CONFIG).with_context(|| config.display().to_string())?;
+        let mut more = ["--after", AFTER, "--for", RECORDER_BOUND, "--config"]
+            .map(OsStr::new)
+            .to_vec();
+        more.push(config.as_os_str());
+        let (child, lines) = start_recorder(server, dir, &more)?;
         Ok(Self {
             child,
             lines,
@@ -153,8 +121,9 @@ impl Recorder {
         })
     }
 
-    fn read_lines(&mut self) {
+    fn read_lines(&mut self) -> Result<()> {
         while let Ok(line) = self.lines.try_recv() {
+            output::print(&line)?;
             // After the time of day.
             let Some((_, told)) = line.split_once("  ") else {
                 continue;
@@ -166,13 +135,14 @@ impl Recorder {
                 self.incidents.push(PathBuf::from(path.trim()));
             }
         }
+        Ok(())
     }
 
     /// Waits for a time, or until `enough`; false when the time was over first.
     fn wait(&mut self, time: Duration, enough: impl Fn(&Self) -> bool) -> Result<bool> {
         let end = Instant::now() + time;
         while Instant::now() < end {
-            self.read_lines();
+            self.read_lines()?;
             if enough(self) {
                 return Ok(true);
             }
@@ -187,6 +157,9 @@ impl Recorder {
     fn stop(mut self) -> Result<()> {
         terminate(&self.child);
         self.child.wait()?;
+        for line in self.lines.iter() {
+            output::print(&line)?;
+        }
         Ok(())
     }
 }

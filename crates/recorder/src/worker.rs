@@ -12,11 +12,12 @@ use model::{Absent, Millis, Reason, Sample};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
+use crate::sources::Outcome;
 use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
-use crate::table::{Outcome, SOURCES, SourceSpec, Take, Worker};
+use crate::table::{SOURCES, SourceSpec, Take, Worker};
 use crate::target::Shared;
 
 /// How long a worker sleeps at the most before it looks whether it should stop.

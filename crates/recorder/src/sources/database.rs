@@ -1,20 +1,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use model::{Absent, Fact, Reason, Taken};
 use server::{Address, Deadlines, ServerError, Session};
 
-use crate::table::Outcome;
+use super::Outcome;
+use super::backoff::Backoff;
 use crate::target::{OwnConnection, Shared};
-
-/// First and longest pause between attempts to connect.
-const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-const BACKOFF_MAX: Duration = Duration::from_secs(8);
-
-/// Pause after a refused login: each attempt is a line in the server's error log.
-const BACKOFF_DENIED: Duration = Duration::from_secs(60);
 
 /// The kept connection for status and what is remembered between readings.
 pub(crate) struct DatabaseState {
@@ -31,45 +24,6 @@ pub(crate) struct DatabaseState {
 struct Burst {
     innodb: bool,
     compression: bool,
-}
-
-/// When the next attempt to connect may be made.
-pub(crate) struct Backoff {
-    pause: Duration,
-    next: Option<Instant>,
-    last_error: Option<ServerError>,
-}
-
-impl Backoff {
-    pub(crate) fn new() -> Self {
-        Self {
-            pause: BACKOFF_FIRST,
-            next: None,
-            last_error: None,
-        }
-    }
-
-    /// The error that is waited out, while it is.
-    pub(crate) fn waiting(&self) -> Option<&ServerError> {
-        let next = self.next?;
-        (Instant::now() < next)
-            .then_some(self.last_error.as_ref())
-            .flatten()
-    }
-
-    pub(crate) fn failed(&mut self, error: &ServerError) {
-        let pause = match error.outcome {
-            model::ProbeOutcome::AccessDenied => BACKOFF_DENIED,
-            _ => self.pause,
-        };
-        self.next = Some(Instant::now() + pause);
-        self.pause = (self.pause * 2).min(BACKOFF_MAX);
-        self.last_error = Some(error.clone());
-    }
-
-    pub(crate) fn succeeded(&mut self) {
-        *self = Self::new();
-    }
 }
 
 impl DatabaseState {

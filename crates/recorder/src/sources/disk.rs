@@ -1,9 +1,9 @@
 use kernel::procfs::diskstats;
 use model::{Reading, Unit};
 
+use super::Outcome;
 use super::host::HostState;
 use super::{absent, readings};
-use crate::table::Outcome;
 
 /// Disks recorded at the most.
 const DISKS_MAX: usize = 64;

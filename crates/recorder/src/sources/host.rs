@@ -4,9 +4,9 @@ use kernel::procfs::stat::{self, CpuTicks};
 use kernel::roots::{ProcRoot, SysRoot};
 use model::{Fact, Millis, Reading, Taken, Unit};
 
+use super::Outcome;
 use super::{absent, readings};
 use crate::clock::RecorderClock;
-use crate::table::Outcome;
 use crate::target::Shared;
 
 /// What the host's sources remember between readings.

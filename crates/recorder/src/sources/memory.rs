@@ -2,9 +2,9 @@ use kernel::procfs::meminfo::Amount;
 use kernel::procfs::{buddyinfo as buddy, meminfo as mem, pressure as psi, thp as huge};
 use model::{Absent, Fact, Reading, Reason, Taken, Unit};
 
+use super::Outcome;
 use super::host::HostState;
 use super::{absent, readings};
-use crate::table::Outcome;
 
 /// Names of /proc/vmstat that are kept: compaction, huge pages, reclaim, swap and faults
 /// (mm/vmstat.c, `vmstat_text`). A trailing `*` stands for any ending.

@@ -1,5 +1,6 @@
 //! The sources: what each brings is described by its line in [`crate::table::SOURCES`].
 
+pub(crate) mod backoff;
 pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod host;
@@ -11,6 +12,9 @@ pub(crate) mod process;
 
 use kernel::read::ReadError;
 use model::{Absent, Reading, Reason, Taken};
+
+/// What a run of a source brings.
+pub(crate) type Outcome = Result<Taken, Absent>;
 
 /// The absence that a failed read of a kernel file is.
 pub(crate) fn absent(what: &str, error: &ReadError) -> Absent {

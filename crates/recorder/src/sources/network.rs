@@ -3,9 +3,9 @@ use std::time::Duration;
 use kernel::accept_queue::{self, AcceptQueue};
 use model::{Absent, Reading, Reason, Unit};
 
+use super::Outcome;
 use super::host::HostState;
 use super::{absent, readings};
-use crate::table::Outcome;
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);

@@ -1,9 +1,9 @@
 use kernel::procfs::{task_stat, task_status};
 use model::{Absent, Millis, Reading, Reason, Unit};
 
+use super::Outcome;
 use super::host::HostState;
 use super::{absent, readings};
-use crate::table::Outcome;
 
 const STAT_BYTES_MAX: usize = 4096;
 

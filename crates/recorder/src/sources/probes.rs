@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
 use server::{Address, Deadlines, ProbeResult, Session};
 
-use super::database::Backoff;
-use crate::table::Outcome;
+use super::Outcome;
+use super::backoff::Backoff;
 use crate::target::{OwnConnection, Shared};
 
 /// Unanswered connect probes before the pauses between them grow.

@@ -10,8 +10,8 @@ use kernel::tasks::{TaskScanner, ThreadSample};
 use model::{Absent, Fact, Reading, Reason, Taken, Text, TextKind, Unit};
 use serde::Serialize;
 
+use super::Outcome;
 use super::{absent, readings};
-use crate::table::Outcome;
 use crate::target::Shared;
 
 const STAT_BYTES_MAX: usize = 4096;
