@@ -21,7 +21,7 @@ demo: ## stall a private server, catch it, name the cause: demo/
 
 test: ## run every test, with private servers
 	scripts/need server build rust
-	cargo test --locked --workspace
+	cargo test --locked --workspace --no-fail-fast
 
 lint: ## formatting, clippy, licences and sources of dependencies, scripts
 	scripts/need build rust

@@ -118,9 +118,8 @@ fn redaction_leaves_no_literal_and_no_value() {
     assert!(!has_secret(&redacted), "{redacted}");
     assert_eq!(parse(&redacted), parse(STATUS));
     assert_eq!(redact(&redacted), redacted);
-    assert!(redacted.contains(
-        "\nupdate shop.notes set n = sleep(?), t = ?, u = ?, v = ? where id = ?\nTABLE LOCK"
-    ));
+    // Up to the backslash: behind it the session's sql_mode decides what is a string.
+    assert!(redacted.contains("\nupdate shop.notes set n = sleep(?), t = ?, u = ?\nTABLE LOCK"));
     assert!(redacted.contains("\n 4: len 30; hex ?; asc ?;;\n"));
     assert!(redacted.contains("\ninsert into child values (?, ?)\nForeign key constraint fails"));
 }
