@@ -400,3 +400,125 @@ fn known_addresses(process: &ServerProcess) -> Vec<Address> {
     }
     addresses
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use kernel::servers::UnixListener;
+
+    use super::*;
+
+    fn process(pid: u32, socket: &str, host_socket: &str, port: u16) -> ServerProcess {
+        ServerProcess {
+            pid,
+            start_time_ticks: 1,
+            exe: None,
+            via_loader: false,
+            program: "mariadbd".to_owned(),
+            uid: Some(999),
+            unix_sockets: vec![UnixListener {
+                path: socket.into(),
+                host_path: host_socket.into(),
+                inode: 7,
+            }],
+            tcp_ports: vec![(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port)],
+            same_net_namespace: Some(true),
+            datadir: None,
+            absent: Vec::new(),
+        }
+    }
+
+    fn hidden(pid: u32) -> ServerProcess {
+        ServerProcess {
+            unix_sockets: Vec::new(),
+            tcp_ports: Vec::new(),
+            same_net_namespace: None,
+            ..process(pid, "", "", 0)
+        }
+    }
+
+    fn target(process: ServerProcess) -> Target {
+        Target {
+            label: label(Some(&process), &[]),
+            addresses: Vec::new(),
+            login: Login {
+                user: "u".to_owned(),
+                password: None,
+                from: String::new(),
+            },
+            process: Some(process),
+        }
+    }
+
+    #[test]
+    fn servers_with_the_same_port_have_files_of_their_own() {
+        let mut targets = [
+            target(process(11, "/a", "/a", 3306)),
+            target(process(12, "/b", "/b", 3306)),
+            target(process(13, "/c", "/c", 3307)),
+        ];
+        make_labels_unique(&mut targets);
+        let labels: Vec<&str> = targets.iter().map(|target| target.label.as_str()).collect();
+        assert_eq!(labels, ["3306-pid11", "3306-pid12", "3307"]);
+    }
+
+    #[test]
+    fn a_container_restarted_is_the_same_server_and_another_one_is_not() {
+        let socket = "/run/mysqld/mysqld.sock";
+        let in_container = |pid: u32| ServerProcess {
+            same_net_namespace: Some(false),
+            ..process(pid, socket, &format!("/proc/{pid}/root{socket}"), 3306)
+        };
+        assert!(is_successor(&in_container(5), &in_container(6)));
+        assert!(
+            !is_successor(&in_container(5), &process(6, socket, socket, 3306)),
+            "the host's"
+        );
+        assert!(!is_successor(
+            &process(5, "/a", "/a", 1),
+            &process(6, "/b", "/b", 2)
+        ));
+    }
+
+    #[test]
+    fn a_wanted_socket_is_the_only_hidden_servers_and_nobodys_of_two() {
+        let wanted = [Address::Socket("/nonexistent/wanted.sock".into())];
+        let seen = || process(1, "/other", "/other", 3306);
+        let found = owner_of(vec![seen(), hidden(2)], &wanted).unwrap();
+        assert_eq!(found.pid, 2);
+        assert!(owner_of(vec![hidden(2), hidden(3)], &wanted).is_none());
+        let port = [Address::Tcp("127.0.0.1".to_owned(), 3306)];
+        assert_eq!(owner_of(vec![seen(), hidden(2)], &port).unwrap().pid, 1);
+        let elsewhere = ServerProcess {
+            same_net_namespace: Some(false),
+            ..seen()
+        };
+        assert!(
+            owner_of(vec![elsewhere], &port).is_none(),
+            "another network's port"
+        );
+    }
+
+    #[test]
+    fn the_way_to_a_server_prefers_the_socket_and_the_classic_port() {
+        let mut server = process(1, "/s", "/s", 33_062);
+        server
+            .tcp_ports
+            .push((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 3306));
+        server
+            .tcp_ports
+            .push((IpAddr::V4(Ipv4Addr::UNSPECIFIED), X_PROTOCOL_PORT));
+        let shared = Shared::new(target(server));
+        let tcp = |port| Address::Tcp("127.0.0.1".to_owned(), port);
+        assert_eq!(
+            shared.addresses(),
+            [Address::Socket("/s".into()), tcp(3306)]
+        );
+        assert_eq!(
+            shared.connect_addresses(),
+            [tcp(3306), Address::Socket("/s".into())]
+        );
+        assert_eq!(shared.extra_addresses(), [tcp(33_062)]);
+    }
+}
