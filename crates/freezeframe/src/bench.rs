@@ -15,6 +15,9 @@ use serde_json::Value;
 use crate::background::{Background, load, signal, start_recorder, terminate};
 use crate::output;
 
+/// How long an idle server is watched, alone and with the recorder.
+const IDLE: Duration = Duration::from_secs(30);
+
 /// Pairs of windows with and without a watcher.
 const PAIRS: usize = 20;
 const WINDOW: Duration = Duration::from_secs(2);
@@ -41,7 +44,8 @@ pub(crate) fn run(stretch: Duration) -> Result<ExitCode> {
     lab::mix("ordinary")
         .context("the mix 'ordinary' is gone")?
         .prepare(&server.login())?;
-    let bench = Bench { server, stretch };
+    let mut bench = Bench { server, stretch };
+    bench.bound()?;
     bench.cost()?;
     bench.throughput()?;
     bench.detection()?;
@@ -54,6 +58,46 @@ struct Bench {
 }
 
 impl Bench {
+    /// What the recorder and its statements take of the machine, beside an idle server: the server's
+    /// CPU time there is ours alone. It bounds what a busy server can lose, without the noise of
+    /// measuring throughput.
+    fn bound(&mut self) -> Result<()> {
+        heading(&format!("beside an idle server, {} s", IDLE.as_secs()))?;
+        let pid = self.server.pid().context("the server has ended")?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let alone = cpu_seconds(pid)?;
+        std::thread::sleep(IDLE);
+        let alone = cpu_seconds(pid)? - alone;
+        let freezeframe = Watcher::freezeframe(&self.server, &self.dir("idle")?)?;
+        std::thread::sleep(SETTLE);
+        let (begin, server, ours) = (
+            Instant::now(),
+            cpu_seconds(pid)?,
+            freezeframe.cpu_seconds()?,
+        );
+        std::thread::sleep(IDLE);
+        let seconds = begin.elapsed().as_secs_f64();
+        let server = (cpu_seconds(pid)? - server) / seconds - alone / IDLE.as_secs_f64();
+        let ours = (freezeframe.cpu_seconds()? - ours) / seconds;
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        line(
+            "CPU of the recorder, share of one core",
+            &percent(ours),
+            "<= 1 %",
+        )?;
+        line(
+            "CPU of the server for it, share of one core",
+            &percent(server),
+            "",
+        )?;
+        line(
+            "both, share of this machine",
+            &percent((ours + server) / cores),
+            "< 1 %",
+        )?;
+        freezeframe.stop()
+    }
+
     /// CPU, memory and history of the recorder beside a busy server.
     fn cost(&self) -> Result<()> {
         heading(&format!(
@@ -371,19 +415,8 @@ impl Watcher {
             .collect()
     }
 
-    /// CPU time of the program and of its children that have ended (proc_pid_stat(5), fields 14
-    /// to 17).
     fn cpu_seconds(&self) -> Result<f64> {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let stat = std::fs::read_to_string(&path).with_context(|| path.clone())?;
-        let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks: u64 = fields
-            .split_whitespace()
-            .skip(11)
-            .take(4)
-            .filter_map(|field| field.parse::<u64>().ok())
-            .sum();
-        Ok(ticks as f64 / kernel::clock::hertz() as f64)
+        cpu_seconds(self.child.id())
     }
 
     fn resident_bytes(&mut self) -> Result<u64> {
@@ -406,6 +439,20 @@ impl Drop for Watcher {
             let _ = self.child.wait();
         }
     }
+}
+
+/// CPU time of a process and of its children that have ended (proc_pid_stat(5), fields 14 to 17).
+fn cpu_seconds(pid: u32) -> Result<f64> {
+    let path = format!("/proc/{pid}/stat");
+    let stat = std::fs::read_to_string(&path).with_context(|| path.clone())?;
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks: u64 = fields
+        .split_whitespace()
+        .skip(11)
+        .take(4)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
+    Ok(ticks as f64 / kernel::clock::hertz() as f64)
 }
 
 /// Mean and standard error.
