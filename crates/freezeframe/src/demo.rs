@@ -45,7 +45,7 @@ const RECORDER_BOUND: &str = "180s";
 pub(crate) fn run(dir: &Path) -> Result<ExitCode> {
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     say(&format!(
-        "starting a private MariaDB (malloc as on an old, large host: {MALLOC})"
+        "starting a private MariaDB (performance_schema on; malloc as on an old, large host: {MALLOC})"
     ))?;
     let server = PrivateServer::start(&lab::Options {
         // As MySQL has it by default: it tells which sessions are compressed.
