@@ -146,6 +146,7 @@ mod tests {
             timeline: Timeline::default(),
             texts: Vec::new(),
             facts: Vec::new(),
+            stacks: model::StackEvidence::default(),
             absent: vec![TimedAbsent {
                 first: 0,
                 last: 0,

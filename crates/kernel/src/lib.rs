@@ -11,4 +11,5 @@ pub mod procfs;
 pub mod read;
 pub mod roots;
 pub mod servers;
+pub mod snapshot;
 pub mod tasks;

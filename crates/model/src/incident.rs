@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Absent, Fact, Millis, Text, Timeline};
+use crate::{
+    Absent, Fact, LockTable, Millis, Profile, SnapshotNote, StackBook, Text, ThreadRun, Timeline,
+};
 
 /// A stretch of time, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +95,28 @@ pub struct TimedAbsent {
     pub absent: Absent,
 }
 
+/// What the threads of the server did: from before the trigger to the end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StackEvidence {
+    /// The stacks that the rest refers to.
+    pub book: StackBook,
+    /// Every snapshot of all threads, oldest first.
+    pub snapshots: Vec<SnapshotNote>,
+    /// What the threads did in them, by begin.
+    pub runs: Vec<ThreadRun>,
+    /// Profiles of the processors, oldest first; they do not overlap.
+    pub profiles: Vec<Profile>,
+    /// Lock tables, oldest first.
+    pub locks: Vec<LockTable>,
+}
+
+impl StackEvidence {
+    /// There is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.snapshots.is_empty() && self.profiles.is_empty() && self.locks.is_empty()
+    }
+}
+
 /// A stall with everything that was recorded around it. One file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incident {
@@ -116,6 +140,8 @@ pub struct Incident {
     pub texts: Vec<TimedText>,
     /// Facts, oldest first; a fact that changed stands several times.
     pub facts: Vec<TimedFact>,
+    /// Stacks, profiles and locks.
+    pub stacks: StackEvidence,
     /// What could not be taken.
     pub absent: Vec<TimedAbsent>,
 }

@@ -6,22 +6,34 @@
 
 mod absent;
 mod incident;
+mod lock;
 mod pattern;
 mod probe;
 mod processlist;
+mod profile;
 mod sample;
 mod signal;
+mod stack;
+mod threads;
 mod timeline;
 
 pub use absent::{Absent, Reason};
 pub use incident::{
-    Clock, Incident, Server, Stall, TimedAbsent, TimedFact, TimedText, Trigger, Window,
+    Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedFact, TimedText, Trigger, Window,
+};
+pub use lock::{
+    ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,
 };
 pub use pattern::matches_pattern;
 pub use probe::ProbeOutcome;
 pub use processlist::{ProcessList, Session};
+pub use profile::{Profile, ProfileCount};
 pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
 pub use signal::{Kind, Unit, kind_of_status_variable};
+pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
+pub use threads::{
+    FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession, ThreadSnapshot,
+};
 pub use timeline::{Measure, Series, Source, Timeline};
 
 /// Milliseconds on the recorder's own clock: since the session began, monotonic, unmoved by

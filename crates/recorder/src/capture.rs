@@ -66,6 +66,7 @@ impl Capture {
             timeline: Timeline::default(),
             texts: Vec::new(),
             facts: Vec::new(),
+            stacks: model::StackEvidence::default(),
             absent: Vec::new(),
         };
         ring.fill(&mut incident);

@@ -23,6 +23,7 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
         timeline,
         texts: Vec::new(),
         facts: Vec::new(),
+        stacks: model::StackEvidence::default(),
         absent: Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ fn empty() -> Incident {
         timeline: Timeline::default(),
         texts: Vec::new(),
         facts: Vec::new(),
+        stacks: model::StackEvidence::default(),
         absent: Vec::new(),
         ..common::incident()
     }

@@ -77,6 +77,7 @@ pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
             &mut damage,
             text_row,
         ),
+        stacks: model::StackEvidence::default(),
         facts: read_table(
             &connection,
             "fact",

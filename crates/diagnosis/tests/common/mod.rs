@@ -254,6 +254,7 @@ impl Story {
             },
             timeline: self.timeline(),
             texts: self.texts(),
+            stacks: model::StackEvidence::default(),
             facts: self
                 .facts
                 .iter()

@@ -56,6 +56,7 @@ pub(crate) fn incident() -> Incident {
         timeline: timeline(),
         texts: texts(),
         facts: facts(),
+        stacks: model::StackEvidence::default(),
         absent: vec![
             TimedAbsent {
                 first: 251_000,

@@ -87,6 +87,7 @@ pub fn incident() -> Incident {
                 body: "=====\nINNODB MONITOR OUTPUT".into(),
             },
         }],
+        stacks: model::StackEvidence::default(),
         facts: vec![TimedFact {
             at,
             fact: Fact::new("variables.max_connections", "151"),

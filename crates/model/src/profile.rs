@@ -1,0 +1,40 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Millis, StackId};
+
+/// How often a stack was on a processor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileCount {
+    /// The stack, kernel frames first, innermost first.
+    pub stack: StackId,
+    /// Name of the thread (`comm`).
+    pub thread: String,
+    /// The thread belongs to the server.
+    pub server: bool,
+    /// Samples.
+    pub count: u64,
+}
+
+/// What the processors did in a stretch of time. Idle processors give no samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Begin.
+    pub from: Millis,
+    /// End.
+    pub to: Millis,
+    /// Samples a second and processor.
+    pub hz: u32,
+    /// Processors that were sampled; 1 when only the server's threads were.
+    pub processors: u32,
+    /// The samples.
+    pub counts: Vec<ProfileCount>,
+    /// Samples the kernel could not hand over.
+    pub lost: u64,
+}
+
+impl Profile {
+    /// Number of samples.
+    pub fn samples(&self) -> u64 {
+        self.counts.iter().map(|row| row.count).sum()
+    }
+}

@@ -1,0 +1,1 @@
+//! From registers and bytes to meaning: unwinding, names, profiles, lock tables and holders.
