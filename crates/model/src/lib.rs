@@ -19,10 +19,12 @@ mod timeline;
 
 pub use absent::{Absent, Reason};
 pub use incident::{
-    Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedFact, TimedText, Trigger, Window,
+    Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedFact, TimedText, Trigger,
+    Window,
 };
 pub use lock::{
-    ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,
+    ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,
+    WaitChain,
 };
 pub use pattern::matches_pattern;
 pub use probe::ProbeOutcome;
@@ -32,7 +34,8 @@ pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
 pub use signal::{Kind, Unit, kind_of_status_variable};
 pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
 pub use threads::{
-    FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession, ThreadSnapshot,
+    FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession,
+    ThreadSnapshot,
 };
 pub use timeline::{Measure, Series, Source, Timeline};
 

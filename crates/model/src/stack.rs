@@ -146,6 +146,18 @@ impl PartialEq for StackBook {
 }
 
 impl StackBook {
+    /// A book of these frames and stacks, numbered from 0 as they stand.
+    pub fn from_parts(frames: Vec<Frame>, stacks: Vec<Stack>) -> Self {
+        let frame_ids = frames.iter().cloned().zip((0..).map(FrameId)).collect();
+        let stack_ids = stacks.iter().cloned().zip((0..).map(StackId)).collect();
+        Self {
+            frames,
+            stacks,
+            frame_ids,
+            stack_ids,
+        }
+    }
+
     /// The number of a frame; a new one when it is not there yet.
     pub fn frame_id(&mut self, frame: Frame) -> FrameId {
         if let Some(id) = self.frame_ids.get(&frame) {
@@ -170,7 +182,10 @@ impl StackBook {
 
     /// The number of a stack of whole frames, innermost first.
     pub fn intern(&mut self, frames: impl IntoIterator<Item = Frame>, end: StackEnd) -> StackId {
-        let frames = frames.into_iter().map(|frame| self.frame_id(frame)).collect();
+        let frames = frames
+            .into_iter()
+            .map(|frame| self.frame_id(frame))
+            .collect();
         self.stack_id(Stack { frames, end })
     }
 
@@ -190,7 +205,10 @@ impl StackBook {
 
     /// The frames of a stack, innermost first.
     pub fn frames_of(&self, id: StackId) -> impl DoubleEndedIterator<Item = &Frame> {
-        self.stack(id).frames.iter().filter_map(|frame| self.frame(*frame))
+        self.stack(id)
+            .frames
+            .iter()
+            .filter_map(|frame| self.frame(*frame))
     }
 
     /// All frames, by number.
@@ -223,11 +241,17 @@ mod tests {
         let first = book.intern([frame("a"), frame("b")], StackEnd::Complete);
         let second = book.intern([frame("b"), frame("a")], StackEnd::Complete);
         let cut = book.intern([frame("a"), frame("b")], StackEnd::TooDeep);
-        assert_eq!(book.intern([frame("a"), frame("b")], StackEnd::Complete), first);
+        assert_eq!(
+            book.intern([frame("a"), frame("b")], StackEnd::Complete),
+            first
+        );
         assert_ne!(first, second);
         assert_ne!(first, cut);
         assert_eq!(book.frames().len(), 2);
-        let names: Vec<&str> = book.frames_of(second).map(|frame| frame.name.as_str()).collect();
+        let names: Vec<&str> = book
+            .frames_of(second)
+            .map(|frame| frame.name.as_str())
+            .collect();
         assert_eq!(names, ["b", "a"]);
     }
 

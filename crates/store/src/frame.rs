@@ -6,9 +6,10 @@ use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::files::{make_private_dir, publish, touch_private};
+use crate::frame_stacks::write_stacks;
 
 /// Version of the incident file's format, SQLite's `user_version`.
-pub const FRAME_VERSION: i64 = 1;
+pub const FRAME_VERSION: i64 = 2;
 
 /// "Ffrm": SQLite's `application_id` of an incident file.
 pub(crate) const APPLICATION_ID: i64 = 0x4666_726d;
@@ -41,6 +42,8 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
     // The rename makes it atomic, so a journal would be work for nothing.
     connection.pragma_update(None, "journal_mode", "OFF")?;
     connection.pragma_update(None, "synchronous", "OFF")?;
+    // A number that is off by one must not cost the whole incident; readers tell it as damage.
+    connection.pragma_update(None, "foreign_keys", "OFF")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", FRAME_VERSION)?;
     let transaction = connection.transaction()?;
@@ -48,6 +51,7 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
     write_meta(&transaction, incident)?;
     write_timeline(&transaction, &incident.timeline)?;
     write_records(&transaction, incident)?;
+    write_stacks(&transaction, incident)?;
     transaction.commit()
 }
 

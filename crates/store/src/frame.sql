@@ -62,3 +62,73 @@ FROM change
 JOIN source ON source.id = change.source
 JOIN json_each(source.ticks) AS tick ON tick.key >= change.first AND tick.key < change.next
 WHERE change.value IS NOT NULL;
+
+-- What follows: stacks, since version 2.
+
+CREATE TABLE stack_frame (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL,
+    image    TEXT NOT NULL,
+    side     TEXT NOT NULL,        -- kernel, user
+    nameless TEXT                  -- why there is no function's name
+);
+
+CREATE TABLE stack (
+    id     INTEGER PRIMARY KEY,
+    frames TEXT NOT NULL,          -- JSON: [stack_frame.id, ...], innermost first
+    end    TEXT NOT NULL           -- complete, or why it is cut
+);
+
+CREATE TABLE snapshot (
+    at_ms      INTEGER NOT NULL,
+    method     TEXT NOT NULL,
+    wall_us    INTEGER NOT NULL,
+    stopped_us INTEGER NOT NULL,
+    threads    INTEGER NOT NULL,
+    complete   INTEGER NOT NULL
+);
+
+CREATE TABLE thread_run (
+    tid       INTEGER NOT NULL,
+    name      TEXT NOT NULL,
+    from_ms   INTEGER NOT NULL,
+    to_ms     INTEGER NOT NULL,
+    snapshots INTEGER NOT NULL,
+    unmoved   INTEGER NOT NULL,
+    state     TEXT NOT NULL,
+    syscall   TEXT,                -- JSON
+    stack     INTEGER NOT NULL REFERENCES stack (id)
+);
+
+CREATE TABLE profile (
+    id         INTEGER PRIMARY KEY,
+    from_ms    INTEGER NOT NULL,
+    to_ms      INTEGER NOT NULL,
+    hz         INTEGER NOT NULL,
+    processors INTEGER NOT NULL,
+    lost       INTEGER NOT NULL
+);
+
+CREATE TABLE profile_count (
+    profile INTEGER NOT NULL REFERENCES profile (id),
+    stack   INTEGER NOT NULL REFERENCES stack (id),
+    thread  TEXT NOT NULL,
+    server  INTEGER NOT NULL,
+    count   INTEGER NOT NULL
+);
+
+CREATE TABLE lock_table (
+    from_ms INTEGER NOT NULL,
+    to_ms   INTEGER NOT NULL,
+    body    TEXT NOT NULL          -- JSON
+);
+
+-- Stacks as people write them: SELECT frames FROM stack_text WHERE id = 7;
+CREATE VIEW stack_text AS
+SELECT stack.id, stack.end,
+       (SELECT group_concat(name, ' < ')
+        FROM (SELECT stack_frame.name
+              FROM json_each(stack.frames) AS entry
+              JOIN stack_frame ON stack_frame.id = entry.value
+              ORDER BY entry.key)) AS frames
+FROM stack;

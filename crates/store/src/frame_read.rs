@@ -2,13 +2,17 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use model::{
-    Absent, Clock, Fact, Incident, Kind, Millis, Reason, Series, Server, Stall, Text, TextKind,
-    TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, Fact, Incident, Kind, Millis, Reason, Series, Server, StackEvidence, Stall,
+    Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::StoreError;
 use crate::frame::{APPLICATION_ID, FRAME_VERSION};
+use crate::frame_stacks::read_stacks;
+
+/// The version from which a file has stacks.
+const STACKS_SINCE: i64 = 2;
 
 /// Ticks of a source that are read at the most: ten per second for an hour and more.
 const TICKS_MAX: usize = 65_536;
@@ -77,7 +81,11 @@ pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
             &mut damage,
             text_row,
         ),
-        stacks: model::StackEvidence::default(),
+        stacks: if head.version >= STACKS_SINCE {
+            read_stacks(&connection, &mut damage)
+        } else {
+            StackEvidence::default()
+        },
         facts: read_table(
             &connection,
             "fact",
@@ -105,6 +113,7 @@ struct Head {
     summary: Summary,
     tool_version: String,
     window: Window,
+    version: i64,
     damage: Vec<Damage>,
 }
 
@@ -140,7 +149,7 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
         })
         .into_iter()
         .collect();
-    let head = head(&connection, &meta, damage).ok_or_else(|| {
+    let head = head(&connection, &meta, found, damage).ok_or_else(|| {
         not_a_frame("its table 'meta' is damaged or incomplete; nothing can be told of it".into())
     })?;
     Ok((connection, head))
@@ -149,6 +158,7 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
 fn head(
     connection: &Connection,
     meta: &HashMap<String, String>,
+    version: i64,
     mut damage: Vec<Damage>,
 ) -> Option<Head> {
     let text = |key: &str| meta.get(key).cloned().unwrap_or_default();
@@ -194,12 +204,13 @@ fn head(
             from: ms("window.from_ms").unwrap_or(onset),
             to: ms("window.to_ms").unwrap_or(trigger),
         },
+        version,
         damage,
     })
 }
 
 /// Reads the rows of a table up to its end or its first damage.
-fn read_table<T>(
+pub(crate) fn read_table<T>(
     connection: &Connection,
     table: &'static str,
     columns: &str,
@@ -344,12 +355,12 @@ fn absent_row(row: &Row<'_>) -> rusqlite::Result<TimedAbsent> {
     })
 }
 
-fn ms_column(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn ms_column(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-fn unknown_value(column: usize, value: &str) -> rusqlite::Error {
+pub(crate) fn unknown_value(column: usize, value: &str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(
         column,
         rusqlite::types::Type::Text,

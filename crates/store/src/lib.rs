@@ -6,6 +6,7 @@ mod error;
 mod files;
 mod frame;
 mod frame_read;
+mod frame_stacks;
 mod history;
 mod history_open;
 mod history_read;

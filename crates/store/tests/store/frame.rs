@@ -144,3 +144,59 @@ fn overwrite_root_page(path: &Path, table: &str) {
     bytes[end - size as usize..end].fill(0xff);
     std::fs::write(path, bytes).unwrap();
 }
+
+#[test]
+fn a_person_reads_stacks_as_people_write_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let connection = Connection::open(path).unwrap();
+    let row: (String, i64) = connection
+        .query_row(
+            "SELECT stack_text.frames, count(*) FROM thread_run
+             JOIN stack_text ON stack_text.id = thread_run.stack
+             WHERE json_extract(syscall, '$.name') = 'futex' GROUP BY 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    let frames = "futex_wait < pthread_mutex_lock < mysqld+0x7a10";
+    assert_eq!(row, (frames.to_owned(), 1));
+}
+
+#[test]
+fn a_file_of_version_1_has_no_stacks_and_is_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "DROP VIEW stack_text; DROP TABLE thread_run; DROP TABLE profile_count;
+             DROP TABLE profile; DROP TABLE stack; DROP TABLE stack_frame; DROP TABLE snapshot;
+             DROP TABLE lock_table; PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    drop(connection);
+    let loaded = read_frame(&path).unwrap();
+    assert_eq!(loaded.damage, []);
+    assert!(loaded.incident.stacks.is_empty());
+    assert_eq!(loaded.incident.texts, incident().texts);
+}
+
+#[test]
+fn stacks_that_are_not_there_are_told_and_read_as_empty() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF; UPDATE thread_run SET stack = 77 WHERE tid = 11;",
+        )
+        .unwrap();
+    drop(connection);
+    let loaded = read_frame(&path).unwrap();
+    assert_eq!(loaded.damage.len(), 1, "{:?}", loaded.damage);
+    assert_eq!(loaded.damage[0].table, "stack");
+    let evidence = loaded.incident.stacks;
+    assert_eq!(evidence.runs.len(), 2);
+    assert_eq!(evidence.book.frames_of(evidence.runs[0].stack).count(), 0);
+}

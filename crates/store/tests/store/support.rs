@@ -1,8 +1,11 @@
 //! Incidents and samples for the tests of the store.
 
 use model::{
-    Absent, Clock, Fact, Incident, Millis, Reading, Reason, Sample, Server, Stall, Taken, Text,
-    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, ChainLink, Clock, Depth, Fact, Frame, FutexWait, Holder, HolderBy, Incident,
+    LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile, ProfileCount,
+    Reading, Reason, RunState, Sample, Server, Side, SnapshotNote, StackBook, StackEnd,
+    StackEvidence, Stall, Syscall, Taken, Text, TextKind, ThreadRun, TimedAbsent, TimedFact,
+    TimedText, Timeline, Trigger, Unit, WaitChain, Window,
 };
 
 pub fn clock() -> Clock {
@@ -87,7 +90,7 @@ pub fn incident() -> Incident {
                 body: "=====\nINNODB MONITOR OUTPUT".into(),
             },
         }],
-        stacks: model::StackEvidence::default(),
+        stacks: stacks(),
         facts: vec![TimedFact {
             at,
             fact: Fact::new("variables.max_connections", "151"),
@@ -97,6 +100,121 @@ pub fn incident() -> Incident {
             last: at + 3000,
             count: 3,
             absent: Absent::new("processlist", Reason::Deadline, "no answer for 3 s"),
+        }],
+    }
+}
+
+/// Two threads, one behind the other, a profile and a lock table.
+pub fn stacks() -> StackEvidence {
+    let frame = |name: &str, side| Frame {
+        name: name.into(),
+        image: "mysqld".into(),
+        side,
+        nameless: None,
+    };
+    let mut book = StackBook::default();
+    let waiting = book.intern(
+        [
+            frame("futex_wait", Side::Kernel),
+            frame("pthread_mutex_lock", Side::User),
+            Frame {
+                nameless: Some(Nameless::NoSymbol),
+                ..frame("mysqld+0x7a10", Side::User)
+            },
+        ],
+        StackEnd::Complete,
+    );
+    let working = book.intern([frame("free", Side::User)], StackEnd::TooDeep);
+    let run = |tid, stack, syscall| ThreadRun {
+        tid,
+        name: "connection".into(),
+        from: 61_000,
+        to: 63_000,
+        snapshots: 3,
+        unmoved: true,
+        state: RunState::Sleeping,
+        syscall,
+        stack,
+    };
+    let futex = Syscall {
+        number: 202,
+        name: "futex".into(),
+        futex: Some(FutexWait {
+            address: 0x7f00_0000_1000,
+            operation: 0x80,
+            owner_word: 12,
+            pointer_owner: 0,
+        }),
+    };
+    let holder = Holder {
+        tid: 12,
+        name: "connection".into(),
+        by: HolderBy::OwnerField,
+        snapshots: 3,
+        stack: working,
+        doing: "runs".into(),
+    };
+    StackEvidence {
+        book,
+        snapshots: vec![SnapshotNote {
+            at: 61_000,
+            method: Method::Bpf,
+            wall_us: 900,
+            stopped_us: 0,
+            threads: 2,
+            complete: 1,
+        }],
+        runs: vec![run(11, waiting, Some(futex)), run(12, working, None)],
+        profiles: vec![Profile {
+            from: 60_000,
+            to: 61_000,
+            hz: 49,
+            processors: 2,
+            counts: vec![ProfileCount {
+                stack: working,
+                thread: "connection".into(),
+                server: true,
+                count: 42,
+            }],
+            lost: 1,
+        }],
+        locks: vec![LockTable {
+            from: 61_000,
+            to: 63_000,
+            depth: Depth::Sampled {
+                snapshots: 3,
+                interval_ms: 1000.0,
+            },
+            locks: vec![LockRow {
+                name: "kernel_mutex".into(),
+                named_by: NamedBy::CallPath,
+                address: 0x7f00_0000_1000,
+                waiters_max: 1,
+                waits: 1,
+                total_us: 2e6,
+                max_us: 2e6,
+                share: 0.5,
+                callers: vec![LockCaller {
+                    path: vec!["row_search_for_mysql".into()],
+                    stack: waiting,
+                    waits: 1,
+                    total_us: 2e6,
+                    max_us: 2e6,
+                }],
+                holders: vec![holder.clone()],
+            }],
+            conditions: Vec::new(),
+            idle_threads: 0,
+            chains: vec![WaitChain {
+                links: vec![ChainLink {
+                    lock: "kernel_mutex".into(),
+                    waiters: 1,
+                    holder: Some(holder),
+                }],
+                circular: false,
+            }],
+            kernel_locks: Vec::new(),
+            absent: Vec::new(),
         }],
     }
 }

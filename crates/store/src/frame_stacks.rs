@@ -1,0 +1,289 @@
+//! Stacks, profiles and lock tables in an incident file.
+
+use std::collections::HashMap;
+
+use model::{
+    Frame, Incident, LockTable, Profile, ProfileCount, SnapshotNote, Stack, StackBook,
+    StackEvidence, StackId, ThreadRun,
+};
+use rusqlite::{Connection, Row, Transaction, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::frame_read::{Damage, ms_column, read_table, unknown_value};
+
+pub(crate) fn write_stacks(
+    transaction: &Transaction<'_>,
+    incident: &Incident,
+) -> rusqlite::Result<()> {
+    let evidence = &incident.stacks;
+    write_book(transaction, &evidence.book)?;
+    write_snapshots(transaction, evidence)?;
+    write_profiles(transaction, &evidence.profiles)?;
+    let mut insert =
+        transaction.prepare("INSERT INTO lock_table (from_ms, to_ms, body) VALUES (?1, ?2, ?3)")?;
+    for table in &evidence.locks {
+        insert.execute(params![table.from as i64, table.to as i64, json(table)?])?;
+    }
+    Ok(())
+}
+
+fn write_book(transaction: &Transaction<'_>, book: &StackBook) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare(
+        "INSERT INTO stack_frame (id, name, image, side, nameless) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for (id, frame) in book.frames().iter().enumerate() {
+        let nameless = frame.nameless.as_ref().map(word).transpose()?;
+        insert.execute(params![
+            id as i64,
+            frame.name,
+            frame.image,
+            word(&frame.side)?,
+            nameless
+        ])?;
+    }
+    let mut insert =
+        transaction.prepare("INSERT INTO stack (id, frames, end) VALUES (?1, ?2, ?3)")?;
+    for (id, stack) in book.stacks().iter().enumerate() {
+        insert.execute(params![id as i64, json(&stack.frames)?, word(&stack.end)?])?;
+    }
+    Ok(())
+}
+
+fn write_snapshots(
+    transaction: &Transaction<'_>,
+    evidence: &StackEvidence,
+) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare(
+        "INSERT INTO snapshot (at_ms, method, wall_us, stopped_us, threads, complete)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for note in &evidence.snapshots {
+        insert.execute(params![
+            note.at as i64,
+            word(&note.method)?,
+            note.wall_us as i64,
+            note.stopped_us as i64,
+            note.threads,
+            note.complete
+        ])?;
+    }
+    let mut insert = transaction.prepare(
+        "INSERT INTO thread_run (tid, name, from_ms, to_ms, snapshots, unmoved, state, syscall, stack)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    for run in &evidence.runs {
+        insert.execute(params![
+            run.tid,
+            run.name,
+            run.from as i64,
+            run.to as i64,
+            run.snapshots,
+            run.unmoved,
+            word(&run.state)?,
+            run.syscall.as_ref().map(json).transpose()?,
+            run.stack.0
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_profiles(transaction: &Transaction<'_>, profiles: &[Profile]) -> rusqlite::Result<()> {
+    let mut profile = transaction.prepare(
+        "INSERT INTO profile (id, from_ms, to_ms, hz, processors, lost)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    let mut count = transaction.prepare(
+        "INSERT INTO profile_count (profile, stack, thread, server, count)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for (id, row) in profiles.iter().enumerate() {
+        profile.execute(params![
+            id as i64,
+            row.from as i64,
+            row.to as i64,
+            row.hz,
+            row.processors,
+            row.lost as i64
+        ])?;
+        for entry in &row.counts {
+            count.execute(params![
+                id as i64,
+                entry.stack.0,
+                entry.thread,
+                entry.server,
+                entry.count as i64
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn read_stacks(connection: &Connection, damage: &mut Vec<Damage>) -> StackEvidence {
+    let book = read_book(connection, damage);
+    let mut snapshots = read_table(
+        connection,
+        "snapshot",
+        "at_ms, method, wall_us, stopped_us, threads, complete",
+        damage,
+        |row| {
+            Ok(SnapshotNote {
+                at: ms_column(row, 0)?,
+                method: word_column(row, 1)?,
+                wall_us: ms_column(row, 2)?,
+                stopped_us: ms_column(row, 3)?,
+                threads: row.get(4)?,
+                complete: row.get(5)?,
+            })
+        },
+    );
+    snapshots.sort_by_key(|note| note.at);
+    let mut runs = read_table(
+        connection,
+        "thread_run",
+        "tid, name, from_ms, to_ms, snapshots, unmoved, state, syscall, stack",
+        damage,
+        run_row,
+    );
+    runs.sort_by_key(|run| run.from);
+    let profiles = read_profiles(connection, damage);
+    let locks = read_table(connection, "lock_table", "body", damage, |row| {
+        json_column::<LockTable>(row, 0)
+    });
+    let mut evidence = StackEvidence {
+        book,
+        snapshots,
+        runs,
+        profiles,
+        locks,
+    };
+    note_foreign_stacks(&mut evidence, damage);
+    evidence
+}
+
+fn read_book(connection: &Connection, damage: &mut Vec<Damage>) -> StackBook {
+    let columns = "name, image, side, nameless";
+    let frames = read_table(connection, "stack_frame", columns, damage, |row| {
+        Ok(Frame {
+            name: row.get(0)?,
+            image: row.get(1)?,
+            side: word_column(row, 2)?,
+            nameless: match row.get::<_, Option<String>>(3)? {
+                Some(_) => Some(word_column(row, 3)?),
+                None => None,
+            },
+        })
+    });
+    let stacks = read_table(connection, "stack", "frames, end", damage, |row| {
+        Ok(Stack {
+            frames: json_column(row, 0)?,
+            end: word_column(row, 1)?,
+        })
+    });
+    StackBook::from_parts(frames, stacks)
+}
+
+fn run_row(row: &Row<'_>) -> rusqlite::Result<ThreadRun> {
+    Ok(ThreadRun {
+        tid: row.get(0)?,
+        name: row.get(1)?,
+        from: ms_column(row, 2)?,
+        to: ms_column(row, 3)?,
+        snapshots: row.get(4)?,
+        unmoved: row.get(5)?,
+        state: word_column(row, 6)?,
+        syscall: match row.get::<_, Option<String>>(7)? {
+            Some(_) => Some(json_column(row, 7)?),
+            None => None,
+        },
+        stack: StackId(row.get(8)?),
+    })
+}
+
+fn read_profiles(connection: &Connection, damage: &mut Vec<Damage>) -> Vec<Profile> {
+    let columns = "id, from_ms, to_ms, hz, processors, lost";
+    let heads = read_table(connection, "profile", columns, damage, |row| {
+        let profile = Profile {
+            from: ms_column(row, 1)?,
+            to: ms_column(row, 2)?,
+            hz: row.get(3)?,
+            processors: row.get(4)?,
+            counts: Vec::new(),
+            lost: ms_column(row, 5)?,
+        };
+        Ok((row.get::<_, i64>(0)?, profile))
+    });
+    let columns = "profile, stack, thread, server, count";
+    let counts = read_table(connection, "profile_count", columns, damage, |row| {
+        let count = ProfileCount {
+            stack: StackId(row.get(1)?),
+            thread: row.get(2)?,
+            server: row.get(3)?,
+            count: ms_column(row, 4)?,
+        };
+        Ok((row.get::<_, i64>(0)?, count))
+    });
+    let place: HashMap<i64, usize> = heads
+        .iter()
+        .enumerate()
+        .map(|(index, (id, _))| (*id, index))
+        .collect();
+    let mut profiles: Vec<Profile> = heads.into_iter().map(|(_, profile)| profile).collect();
+    for (id, count) in counts {
+        if let Some(profile) = place.get(&id).and_then(|index| profiles.get_mut(*index)) {
+            profile.counts.push(count);
+        }
+    }
+    profiles.sort_by_key(|profile| profile.from);
+    profiles
+}
+
+/// A number that is of no stack of the file reads as an empty stack; that is damage.
+fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
+    let known = evidence.book.stacks().len() as u64;
+    let is_foreign = |stack: StackId| u64::from(stack.0) >= known;
+    let runs = evidence.runs.iter().map(|run| run.stack);
+    let counts = evidence.profiles.iter().flat_map(|profile| &profile.counts);
+    let foreign = runs
+        .chain(counts.map(|count| count.stack))
+        .filter(|stack| is_foreign(*stack))
+        .count();
+    if foreign > 0 {
+        damage.push(Damage {
+            table: "stack",
+            rows_read: evidence.book.stacks().len(),
+            problem: format!("{foreign} rows refer to stacks that are not there"),
+        });
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> rusqlite::Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+/// The word that serde writes for a value without fields.
+fn word<T: Serialize>(value: &T) -> rusqlite::Result<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        Ok(other) => Ok(other.to_string()),
+        Err(error) => Err(rusqlite::Error::ToSqlConversionFailure(error.into())),
+    }
+}
+
+fn word_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let word: String = row.get(column)?;
+    serde_json::from_value(serde_json::Value::String(word.clone()))
+        .map_err(|_| unknown_value(column, &word))
+}
+
+fn json_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let body: String = row.get(column)?;
+    serde_json::from_str(&body).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            rusqlite::types::Type::Text,
+            error.to_string().into(),
+        )
+    })
+}
