@@ -5,7 +5,7 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench
+.PHONY: help build demo test lint bench bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -33,3 +33,17 @@ bench: ## measure what freezeframe costs and how fast it is, beside pt-stalk
 	scripts/need server peers
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench
+
+# The objects are committed: nobody else needs clang. A test fails when one is older than its source.
+BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))
+BPF_CLANG ?= clang-14
+BPF_STRIP ?= llvm-strip-14
+BPF_CFLAGS = -g -O2 -Wall -Wextra -Werror -target bpf -mcpu=v3 -fdebug-compilation-dir=. \
+	-idirafter /usr/include/$(shell cc -print-multiarch 2>/dev/null)
+
+bpf: $(BPF_OBJECTS) ## build the BPF programs (needs clang, llvm and libbpf-dev; the results are committed)
+
+crates/kernel/bpf/%.bpf.o: crates/kernel/bpf/%.bpf.c
+	$(BPF_CLANG) $(BPF_CFLAGS) -c $< -o $@
+	$(BPF_STRIP) --strip-debug $@
+	cd $(@D) && sha256sum $*.bpf.c $*.bpf.o > $*.bpf.sha256
