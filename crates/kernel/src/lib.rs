@@ -5,8 +5,10 @@
 //! say so, and the caller runs them on a thread of their own with a deadline.
 
 pub mod accept_queue;
+pub mod access;
 pub mod clock;
 pub mod netlink;
+pub mod perf;
 pub mod procfs;
 pub mod read;
 pub mod roots;
