@@ -212,15 +212,12 @@ fn kernel_stacks(access: &Access, process: Option<&ProcessAccess>) -> Judged {
         return Judged::yes(evidence, "/proc/PID/stack can be read");
     }
     // The iterator that copies user stacks brings the kernel's along.
-    Judged {
+    by_bpf(
+        access,
         evidence,
-        ..by_bpf(
-            access,
-            evidence,
-            STACK_COPY_FROM,
-            "copies stacks of other processes",
-        )
-    }
+        STACK_COPY_FROM,
+        "copies stacks of other processes",
+    )
 }
 
 fn profile(access: &Access) -> Judged {
@@ -384,7 +381,7 @@ fn server_names(access: &Access, process: Option<&ProcessAccess>) -> Judged {
             access,
             process,
             evidence,
-            "its images can be read only where the same paths are the same files for us",
+            "its images cannot be read",
             refusal,
             lacks,
         ),

@@ -1,9 +1,11 @@
 #![allow(unsafe_code, reason = "process_vm_readv(2) is a raw system call")]
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use super::trial::{self, Refusal};
+use crate::procfs::maps;
 use crate::read::{self, ReadError};
 use crate::roots::ProcRoot;
 
@@ -28,7 +30,8 @@ pub struct ProcessAccess {
     pub memory_readable: Result<(), Refusal>,
     /// `/proc/PID/maps`: which images lie where.
     pub maps_readable: Result<(), Refusal>,
-    /// `/proc/PID/root`: the images as the process sees them.
+    /// Its images: by `/proc/PID/root`, as the process sees them; or by the paths in `maps`, where the first of them
+    /// is the same file for us.
     pub images_readable: Result<(), Refusal>,
     /// `/proc/PID/stack`: the kernel's stacks without BPF.
     pub kernel_stack_readable: Result<(), Refusal>,
@@ -59,9 +62,7 @@ pub fn process_access(pid: u32) -> Result<ProcessAccess, ReadError> {
         syscall_readable: readable(&format!("task/{pid}/syscall")),
         memory_readable: try_memory(pid).map_err(Refusal::from),
         maps_readable: readable("maps"),
-        images_readable: std::fs::read_dir(proc.of(pid, "root"))
-            .map(drop)
-            .map_err(Refusal::from),
+        images_readable: try_images(&proc, pid),
         kernel_stack_readable: readable("stack"),
         sample_kernel_side: trial::sample_process(pid, true),
         sample_user_side: trial::sample_process(pid, false),
@@ -85,6 +86,24 @@ fn try_read(proc: &ProcRoot, pid: u32, name: &str) -> Result<(), Refusal> {
             text: other.to_string(),
             errno: None,
         }),
+    }
+}
+
+fn try_images(proc: &ProcRoot, pid: u32) -> Result<(), Refusal> {
+    let Err(refused) = std::fs::read_dir(proc.of(pid, "root")) else {
+        return Ok(());
+    };
+    let maps = read::head(&proc.of(pid, "maps"), HEAD_BYTES).unwrap_or_default();
+    let same_for_us = maps::mappings(&maps)
+        .find_map(|mapping| Some((mapping.file()?, mapping.inode)))
+        .is_some_and(|(path, inode)| {
+            let opened = File::open(path).and_then(|file| file.metadata());
+            opened.is_ok_and(|file| file.ino() == inode)
+        });
+    if same_for_us {
+        Ok(())
+    } else {
+        Err(refused.into())
     }
 }
 

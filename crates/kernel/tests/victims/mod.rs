@@ -51,6 +51,7 @@ impl Victim {
         victim
     }
 
+    #[allow(dead_code, reason = "not every test starts it as itself")]
     pub fn start(mode: &str, threads: u32) -> Self {
         Self::start_by(&[], mode, threads)
     }

@@ -1,4 +1,5 @@
 /* Uses processors in known functions. Arguments: mode, number of threads.
+   Mode "closed" makes itself undumpable, as a server does that root starts and that changes its user.
    Prints the range of the function that its threads are in, and waits for the end of its input; then "late" makes one
    more thread and goes on until it is killed. */
 #define _GNU_SOURCE
@@ -49,6 +50,7 @@ int main(int argc, char **argv) {
     int threads = argc > 2 ? atoi(argv[2]) : 1;
     int calls = strcmp(mode, "call") == 0;
     prctl(PR_SET_PDEATHSIG, 9);
+    if (strcmp(mode, "closed") == 0) prctl(PR_SET_DUMPABLE, 0);
     for (int i = 0; i < threads; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, calls ? call : spin, NULL);
