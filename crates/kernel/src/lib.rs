@@ -5,9 +5,11 @@
 //! say so, and the caller runs them on a thread of their own with a deadline.
 
 pub mod accept_queue;
+pub mod access;
 pub mod clock;
 pub mod memory;
 pub mod netlink;
+pub mod perf;
 pub mod procfs;
 pub mod read;
 pub mod roots;
