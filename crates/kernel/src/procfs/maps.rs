@@ -24,6 +24,9 @@ pub struct Mapping<'a> {
     pub perms: [u8; 4],
     /// Offset in the file, in bytes.
     pub offset: u64,
+    /// The file system's device, major and minor number. Not what stat(2) says where a file system gives its files
+    /// device numbers of their own (btrfs, overlayfs).
+    pub device: (u32, u32),
     /// The file's inode; 0 for anonymous memory.
     pub inode: u64,
     /// The file as the process named it, with newlines as `\012` and perhaps ` (deleted)` at the end; or `[heap]`,
@@ -35,6 +38,11 @@ impl<'a> Mapping<'a> {
     /// Whether it holds code.
     pub fn is_executable(&self) -> bool {
         self.perms[2] == b'x'
+    }
+
+    /// The file has no name any more: it was replaced or removed after it was mapped.
+    pub fn is_deleted(&self) -> bool {
+        self.path.ends_with(b" (deleted)")
     }
 
     /// The mapped file without ` (deleted)`, when there is one.
@@ -62,12 +70,16 @@ fn mapping(line: &[u8]) -> Option<Mapping<'_>> {
         end: hex_u64(range.get(dash + 1..)?)?,
         perms: rest.next()?.try_into().ok()?,
         offset: hex_u64(rest.next()?)?,
-        inode: {
-            let _device = rest.next()?;
-            number(rest.next()?)?
-        },
+        device: device(rest.next()?)?,
+        inode: number(rest.next()?)?,
         path: rest.next().unwrap_or_default().trim_ascii_start(),
     })
+}
+
+fn device(field: &[u8]) -> Option<(u32, u32)> {
+    let colon = field.iter().position(|&b| b == b':')?;
+    let part = |digits: &[u8]| hex_u64(digits).and_then(|value| u32::try_from(value).ok());
+    Some((part(field.get(..colon)?)?, part(field.get(colon + 1..)?)?))
 }
 
 /// The bytes of `/proc/PID/maps`, for [`mappings`] and [`allocators`].
@@ -170,6 +182,7 @@ mod tests {
             (0x562f_f49c_1000, 0x562f_f49c_7000)
         );
         assert_eq!((all[0].offset, all[0].inode), (0x2000, 247_278));
+        assert_eq!(all[0].device, (0xfe, 0));
         assert!(all[0].is_executable());
         assert_eq!(all[0].file(), Some(Path::new("/opt/my sql/mysqld")));
         assert_eq!((all[1].path, all[1].file()), (&b""[..], None));
