@@ -6,6 +6,7 @@
 
 pub mod accept_queue;
 pub mod clock;
+pub mod lock_waits;
 pub mod netlink;
 pub mod procfs;
 pub mod read;
