@@ -1,0 +1,139 @@
+//! Builds and runs the programs of `victim.c`, and ends them.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use kernel::lock_waits::{WaitCounter, WaitError, WaitOptions, WaitSample, WaitTotals};
+
+/// Kept until the process ends: statics are not dropped, so the directory is the target's.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+fn program() -> &'static Path {
+    PROGRAM.get_or_init(|| {
+        let source = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/lock_waits_victim/victim.c"
+        );
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("lock_waits_victim.{}", std::process::id()));
+        let built = Command::new("cc")
+            .args(["-O1", "-g", "-pthread", "-o"])
+            .arg(&out)
+            .arg(source)
+            .status()
+            .expect("cc is there");
+        assert!(built.success(), "victim.c compiles");
+        out
+    })
+}
+
+/// A running victim; killed with all its processes when it goes out of scope.
+pub struct Victim {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    /// What it printed before "ready": numbers by name.
+    pub said: HashMap<String, Vec<u64>>,
+}
+
+impl Victim {
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(program())
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the victim starts");
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        let mut said = HashMap::new();
+        loop {
+            let mut line = String::new();
+            let read = output.read_line(&mut line).expect("readable");
+            assert!(read > 0, "the victim ended early");
+            if line.trim() == "ready" {
+                break;
+            }
+            let mut words = line.split_whitespace();
+            let name = words.next().expect("a name").to_owned();
+            said.insert(name, words.map(|w| w.parse().expect("a number")).collect());
+        }
+        let input = child.stdin.take();
+        Self {
+            child,
+            input,
+            output,
+            said,
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its counter now.
+    #[allow(dead_code, reason = "only the measurements ask")]
+    pub fn count(&mut self) -> u64 {
+        let input = self.input.as_mut().expect("piped");
+        input.write_all(b"?").expect("it reads");
+        input.flush().expect("it reads");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("it answers");
+        line.trim().parse().expect("a number")
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+        let mut rest = Vec::new();
+        let _rest = self.output.read_to_end(&mut rest);
+    }
+}
+
+pub fn options(pid: u32) -> WaitOptions {
+    WaitOptions {
+        pid,
+        kernel_locks: false,
+        stacks_per_second_max: 2000,
+        events_per_second_max: 1_000_000,
+        stack_bytes: 8192,
+    }
+}
+
+/// Opens a counter; `None`, with a word on stderr, where the system refuses it.
+pub fn open(options: &WaitOptions) -> Option<WaitCounter> {
+    match WaitCounter::open(options) {
+        Ok(counter) => Some(counter),
+        Err(
+            e @ (WaitError::NotPermitted { .. }
+            | WaitError::KernelLacks { .. }
+            | WaitError::PidNamespace
+            | WaitError::Unsupported),
+        ) => {
+            eprintln!("skipped: {e}");
+            None
+        }
+        Err(e) => panic!("open: {e}"),
+    }
+}
+
+/// Counts for so long; also the samples, of which there may be more in the totals.
+pub fn count_for(
+    mut counter: WaitCounter,
+    duration: Duration,
+) -> (Vec<WaitSample>, WaitTotals) {
+    let mut samples = Vec::new();
+    let until = Instant::now() + duration;
+    while Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+        counter.poll(&mut |s| samples.push(s));
+    }
+    let totals = counter.finish().expect("the tables can be read");
+    samples.extend(totals.samples.iter().cloned());
+    (samples, totals)
+}
