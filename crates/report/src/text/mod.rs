@@ -1,8 +1,8 @@
 //! The verdict as people read it in a terminal at night.
 
-mod page;
+pub(crate) mod page;
 mod spark;
-mod wrap;
+pub(crate) mod wrap;
 
 use diagnosis::{Finding, Verdict, Witness};
 use model::{Incident, Millis};

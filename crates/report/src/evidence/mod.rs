@@ -1,0 +1,11 @@
+//! Stacks, profiles and lock tables for readers: grouped and compared ([`groups`],
+//! [`profile_table`]), as text for a terminal, as JSON, and in the formats of other tools.
+//!
+//! No I/O: values in, text or bytes out. Names of threads and functions are outside text; every
+//! writer here makes them harmless for a terminal.
+
+pub mod chain;
+pub mod groups;
+pub mod profile_table;
+#[cfg(test)]
+mod testing;
