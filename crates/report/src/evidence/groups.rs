@@ -212,18 +212,7 @@ mod tests {
     use model::{Method, SnapshotNote, StackEnd, ThreadRun};
 
     use super::*;
-    use crate::evidence::testing::{thread, user};
-
-    fn snapshot(threads: Vec<ThreadAt>) -> ThreadSnapshot {
-        ThreadSnapshot {
-            at: 0,
-            method: Method::Bpf,
-            wall_us: 1,
-            stopped_us: 0,
-            threads,
-            left_out: 0,
-        }
-    }
+    use crate::evidence::testing::{snapshot, thread, user};
 
     #[test]
     fn equal_stacks_are_one_group_and_the_largest_is_first() {

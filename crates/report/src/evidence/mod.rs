@@ -5,7 +5,10 @@
 //! writer here makes them harmless for a terminal.
 
 pub mod chain;
+pub mod folded;
+pub mod futex;
 pub mod groups;
 pub mod profile_table;
+pub mod pt_pmp;
 #[cfg(test)]
 mod testing;

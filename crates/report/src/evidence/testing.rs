@@ -1,6 +1,6 @@
 //! What the unit tests of evidence share.
 
-use model::{Frame, Nameless, RunState, Side, StackId, Syscall, ThreadAt};
+use model::{Frame, Method, Nameless, RunState, Side, StackId, Syscall, ThreadAt, ThreadSnapshot};
 
 pub(crate) fn user(name: &str) -> Frame {
     frame(name, "mysqld", Side::User)
@@ -38,6 +38,17 @@ pub(crate) fn thread(tid: u32, stack: StackId) -> ThreadAt {
         syscall: None,
         stack,
         switches: 7,
+    }
+}
+
+pub(crate) fn snapshot(threads: Vec<ThreadAt>) -> ThreadSnapshot {
+    ThreadSnapshot {
+        at: 0,
+        method: Method::Bpf,
+        wall_us: 5350,
+        stopped_us: 0,
+        threads,
+        left_out: 0,
     }
 }
 
