@@ -10,5 +10,6 @@ pub mod futex;
 pub mod groups;
 pub mod profile_table;
 pub mod pt_pmp;
+pub mod stacks_json;
 #[cfg(test)]
 mod testing;

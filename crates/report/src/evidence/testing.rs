@@ -1,6 +1,9 @@
 //! What the unit tests of evidence share.
 
-use model::{Frame, Method, Nameless, RunState, Side, StackId, Syscall, ThreadAt, ThreadSnapshot};
+use model::{
+    Frame, FutexWait, Method, Nameless, RunState, Side, StackId, Syscall, ThreadAt, ThreadSession,
+    ThreadSnapshot,
+};
 
 pub(crate) fn user(name: &str) -> Frame {
     frame(name, "mysqld", Side::User)
@@ -52,12 +55,36 @@ pub(crate) fn snapshot(threads: Vec<ThreadAt>) -> ThreadSnapshot {
     }
 }
 
-pub(crate) fn in_call(number: i64, name: &str) -> Option<Syscall> {
-    Some(Syscall {
+pub(crate) fn in_call(mut thread: ThreadAt, number: i64, name: &str) -> ThreadAt {
+    thread.syscall = Some(Syscall {
         number,
         name: name.to_owned(),
         futex: None,
-    })
+    });
+    thread
+}
+
+pub(crate) fn waiting(thread: ThreadAt, address: u64, operation: u32) -> ThreadAt {
+    let mut thread = in_call(thread, 202, "futex");
+    if let Some(call) = &mut thread.syscall {
+        call.futex = Some(FutexWait {
+            address,
+            operation,
+            owner_word: 0,
+            pointer_owner: 0,
+        });
+    }
+    thread
+}
+
+pub(crate) fn session(connection: u64, class: &str, seconds: f64) -> ThreadSession {
+    ThreadSession {
+        connection,
+        command: "Query".to_owned(),
+        state: "Sending data".to_owned(),
+        statement_class: class.to_owned(),
+        seconds,
+    }
 }
 
 /// Names that mean harm to a terminal, a page or a format.
