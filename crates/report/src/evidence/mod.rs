@@ -6,10 +6,16 @@
 
 pub mod chain;
 pub mod folded;
+mod frames_text;
 pub mod futex;
 pub mod groups;
+pub mod pprof;
+pub mod profile_document;
+pub mod profile_json;
 pub mod profile_table;
+pub mod profile_text;
 pub mod pt_pmp;
 pub mod stacks_json;
+pub mod stacks_text;
 #[cfg(test)]
 mod testing;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::{Frame, Nameless, Profile, Side, StackBook};
+use serde::Serialize;
 
 use super::groups::share;
 
 /// A function, the same in all profiles.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Symbol {
     /// Its name, or image and address where it has none.
     pub name: String,
@@ -18,21 +19,51 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    fn of(frame: &Frame) -> Self {
+    fn of(frame: &Frame, images: Images) -> Self {
         Self {
             name: frame.name.clone(),
-            image: frame.image.clone(),
+            image: match images {
+                Images::Kept => frame.image.clone(),
+                Images::Unknown => String::new(),
+            },
             side: frame.side,
         }
     }
 }
 
+/// Whether functions of the same name in two images are two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Images {
+    Kept,
+    Unknown,
+}
+
+impl Images {
+    /// Folded files do not tell images: a book without any is compared by name alone.
+    fn in_both(a: &StackBook, b: &StackBook) -> Self {
+        let told = |book: &StackBook| {
+            let mut user = book
+                .frames()
+                .iter()
+                .filter(|frame| frame.side == Side::User);
+            let mut known = user.clone().filter(|frame| !frame.image.is_empty());
+            known.next().is_some() || user.next().is_none()
+        };
+        match told(a) && told(b) {
+            true => Self::Kept,
+            false => Self::Unknown,
+        }
+    }
+}
+
 /// The samples of a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SymbolRow {
     /// The function.
+    #[serde(flatten)]
     pub symbol: Symbol,
     /// Why it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nameless: Option<Nameless>,
     /// Samples in the function itself.
     pub self_samples: u64,
@@ -41,7 +72,7 @@ pub struct SymbolRow {
 }
 
 /// The samples of all threads of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProfileThread {
     /// Their name.
     pub name: String,
@@ -102,6 +133,10 @@ impl ProfileTable {
 
 /// Counts a profile's samples; `server_only` leaves out what is not the server's.
 pub fn profile_table(profile: &Profile, book: &StackBook, server_only: bool) -> ProfileTable {
+    table(profile, book, server_only, Images::Kept)
+}
+
+fn table(profile: &Profile, book: &StackBook, server_only: bool, images: Images) -> ProfileTable {
     let mut table = ProfileTable {
         lost: profile.lost,
         ..ProfileTable::default()
@@ -138,7 +173,7 @@ pub fn profile_table(profile: &Profile, book: &StackBook, server_only: bool) -> 
         }
         let mut on_this_stack = HashSet::new();
         for (depth, frame) in book.frames_of(row.stack).enumerate() {
-            let symbol = Symbol::of(frame);
+            let symbol = Symbol::of(frame, images);
             let entry = symbols.entry(symbol.clone()).or_insert_with(|| SymbolRow {
                 symbol: symbol.clone(),
                 nameless: frame.nameless,
@@ -176,7 +211,7 @@ pub fn profile_table(profile: &Profile, book: &StackBook, server_only: bool) -> 
 }
 
 /// One of the two sides of a comparison.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct DiffShare {
     /// Samples in the function itself.
     pub self_samples: u64,
@@ -209,11 +244,13 @@ impl DiffShare {
 }
 
 /// A function in two profiles.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiffRow {
     /// The function.
+    #[serde(flatten)]
     pub symbol: Symbol,
     /// Why it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nameless: Option<Nameless>,
     /// In the first profile, the baseline.
     pub a: DiffShare,
@@ -234,7 +271,8 @@ impl DiffRow {
 }
 
 /// What a comparison is ranked by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RankBy {
     /// The function itself.
     #[default]
@@ -255,14 +293,18 @@ pub struct ProfileDiff {
 }
 
 /// Compares two profiles, each with its own stacks.
+///
+/// Where one of them does not tell the images of functions (a folded file), both are compared by
+/// name alone, and the rows have no image.
 pub fn profile_diff(
     (a, a_book): (&Profile, &StackBook),
     (b, b_book): (&Profile, &StackBook),
     server_only: bool,
     rank_by: RankBy,
 ) -> ProfileDiff {
-    let a = profile_table(a, a_book, server_only);
-    let b = profile_table(b, b_book, server_only);
+    let images = Images::in_both(a_book, b_book);
+    let a = table(a, a_book, server_only, images);
+    let b = table(b, b_book, server_only, images);
     let mut pairs: BTreeMap<&Symbol, (Option<&SymbolRow>, Option<&SymbolRow>)> = BTreeMap::new();
     for row in &a.symbols {
         pairs.entry(&row.symbol).or_default().0 = Some(row);
@@ -440,6 +482,31 @@ mod tests {
         assert_eq!(first(RankBy::Own)[0], "x");
         assert_eq!(first(RankBy::Total)[..2], ["x", "left"]);
         assert_eq!(first(RankBy::Total)[2], "right");
+    }
+
+    #[test]
+    fn a_folded_file_compares_with_a_profile_by_name() {
+        let mut book = StackBook::default();
+        let stack = book.intern([kernel("copy"), user("eval")], StackEnd::Complete);
+        let with_images = profile(1, vec![count(stack, "t", true, 10)]);
+        let (folded_book, counts) =
+            crate::evidence::folded::parse_folded("t;eval;copy_[k] 10").unwrap();
+        let folded = profile(1, counts);
+        let diff = profile_diff(
+            (&with_images, &book),
+            (&folded, &folded_book),
+            false,
+            RankBy::Own,
+        );
+        assert_eq!(diff.rows.len(), 2);
+        assert!(diff.rows.iter().all(|row| row.total_change() == 0.0));
+        let same = profile_diff(
+            (&with_images, &book),
+            (&with_images, &book),
+            false,
+            RankBy::Own,
+        );
+        assert!(same.rows.iter().any(|row| row.symbol.image == "mysqld"));
     }
 
     #[test]
