@@ -7,6 +7,7 @@ mod chart;
 mod curve;
 mod derived;
 mod escape;
+pub mod evidence;
 mod html;
 mod json;
 mod pick;

@@ -1,8 +1,8 @@
 //! The verdict as people read it in a terminal at night.
 
-mod page;
+pub(crate) mod page;
 mod spark;
-mod wrap;
+pub(crate) mod wrap;
 
 use diagnosis::{Finding, Verdict, Witness};
 use model::{Incident, Millis};
@@ -38,14 +38,21 @@ pub struct TextOptions {
     pub color: bool,
 }
 
+impl TextOptions {
+    /// An empty page of this width.
+    pub(crate) fn page(&self) -> Page {
+        let width = match self.width {
+            0 => WIDTH_USUAL,
+            width => width.max(WIDTH_MIN),
+        };
+        Page::new(width, self.color)
+    }
+}
+
 /// The verdict in words: the sentence, the times, curves, each finding with its signs and what to
 /// do, and what is missing. Times are UTC. No line is wider than the width.
 pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> String {
-    let width = match options.width {
-        0 => WIDTH_USUAL,
-        width => width.max(WIDTH_MIN),
-    };
-    let mut page = Page::new(width, options.color);
+    let mut page = options.page();
     page.paragraph(0, &verdict.sentence, Style::Bold);
     page.blank();
     head(&mut page, incident);

@@ -59,6 +59,30 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts a text to `width` columns in its middle, where a cut shows as "…": the end of a function's
+/// name says more than its begin.
+pub(crate) fn cut_middle(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let begin = fitting(text.chars(), room / 3);
+    let taken: usize = begin.iter().copied().map(columns_of).sum();
+    let mut end = fitting(text.chars().rev(), room.saturating_sub(taken));
+    end.reverse();
+    begin.into_iter().chain(['…']).chain(end).collect()
+}
+
+fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
+    let mut taken = 0;
+    characters
+        .take_while(|character| {
+            taken += columns_of(*character);
+            taken <= width
+        })
+        .collect()
+}
+
 fn fill<'a>(words: impl Iterator<Item = &'a str>, width: usize, continued: &str) -> Vec<String> {
     let width = width.saturating_sub(columns(continued)).max(2);
     let mut lines: Vec<String> = Vec::new();
@@ -138,5 +162,9 @@ mod tests {
     fn cuts_show() {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut_middle("abcdefghij", 7), "ab…ghij");
+        assert_eq!(cut_middle("abcdefg", 7), "abcdefg");
+        assert_eq!(columns(&cut_middle("日本語日本語日本語", 8)), 7);
+        assert_eq!(cut_middle("abc", 1), "…");
     }
 }

@@ -1,0 +1,21 @@
+//! Stacks, profiles and lock tables for readers: grouped and compared ([`groups`],
+//! [`profile_table`]), as text for a terminal, as JSON, and in the formats of other tools.
+//!
+//! No I/O: values in, text or bytes out. Names of threads and functions are outside text; every
+//! writer here makes them harmless for a terminal.
+
+pub mod chain;
+pub mod folded;
+mod frames_text;
+pub mod futex;
+pub mod groups;
+pub mod pprof;
+pub mod profile_document;
+pub mod profile_json;
+pub mod profile_table;
+pub mod profile_text;
+pub mod pt_pmp;
+pub mod stacks_json;
+pub mod stacks_text;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,543 @@
+//! Profiles by function and by thread, and two of them compared.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use model::{Frame, Nameless, Profile, Side, StackBook};
+use serde::Serialize;
+
+use super::groups::share;
+
+/// A function, the same in all profiles.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Symbol {
+    /// Its name, or image and address where it has none.
+    pub name: String,
+    /// File name of its image; empty when unknown.
+    pub image: String,
+    /// Kernel or user.
+    pub side: Side,
+}
+
+impl Symbol {
+    fn of(frame: &Frame, images: Images) -> Self {
+        Self {
+            name: frame.name.clone(),
+            image: match images {
+                Images::Kept => frame.image.clone(),
+                Images::Unknown => String::new(),
+            },
+            side: frame.side,
+        }
+    }
+}
+
+/// Whether functions of the same name in two images are two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Images {
+    Kept,
+    Unknown,
+}
+
+impl Images {
+    /// Folded files do not tell images: a book without any is compared by name alone.
+    fn in_both(a: &StackBook, b: &StackBook) -> Self {
+        let told = |book: &StackBook| {
+            let mut user = book
+                .frames()
+                .iter()
+                .filter(|frame| frame.side == Side::User);
+            let mut known = user.clone().filter(|frame| !frame.image.is_empty());
+            known.next().is_some() || user.next().is_none()
+        };
+        match told(a) && told(b) {
+            true => Self::Kept,
+            false => Self::Unknown,
+        }
+    }
+}
+
+/// The samples of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SymbolRow {
+    /// The function.
+    #[serde(flatten)]
+    pub symbol: Symbol,
+    /// Why it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nameless: Option<Nameless>,
+    /// Samples in the function itself.
+    pub self_samples: u64,
+    /// Samples in it and in what it called; a stack that holds it twice counts once.
+    pub total_samples: u64,
+}
+
+/// The samples of all threads of a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProfileThread {
+    /// Their name.
+    pub name: String,
+    /// They belong to the server.
+    pub server: bool,
+    /// Samples.
+    pub samples: u64,
+    /// Samples in the kernel, out of `samples`.
+    pub kernel: u64,
+}
+
+/// A profile by function and by thread.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProfileTable {
+    /// Samples.
+    pub samples: u64,
+    /// Samples in the kernel, out of `samples`.
+    pub kernel: u64,
+    /// Samples in programs, out of `samples`. What neither counts has no frame.
+    pub user: u64,
+    /// Samples of the server, out of `samples`.
+    pub server: u64,
+    /// Samples whose stack is not complete, out of `samples`.
+    pub cut: u64,
+    /// Samples the kernel could not hand over.
+    pub lost: u64,
+    /// How long it took, seconds; absent when that is not known.
+    pub seconds: Option<f64>,
+    /// Processors' time that the samples stand for, seconds within each second; absent when the
+    /// rate of sampling or the time is not known.
+    pub cores: Option<f64>,
+    /// Processors that were sampled; absent when not known, and when only one program was.
+    pub processors: Option<u32>,
+    /// The functions, most samples of their own first.
+    pub symbols: Vec<SymbolRow>,
+    /// The threads, most samples first.
+    pub threads: Vec<ProfileThread>,
+}
+
+impl ProfileTable {
+    /// A part of the samples, 0 to 1.
+    pub fn share(&self, part: u64) -> f64 {
+        share(part, self.samples)
+    }
+
+    /// Samples a second.
+    pub fn rate(&self) -> Option<f64> {
+        self.seconds.map(|seconds| self.samples as f64 / seconds)
+    }
+
+    /// Share of the processors' time that gave no sample, 0 to 1. Only where whole processors were
+    /// sampled and everything on them is in the table.
+    pub fn idle(&self) -> Option<f64> {
+        let processors = self.processors?;
+        Some((1.0 - self.cores? / f64::from(processors)).clamp(0.0, 1.0))
+    }
+}
+
+/// Counts a profile's samples; `server_only` leaves out what is not the server's.
+pub fn profile_table(profile: &Profile, book: &StackBook, server_only: bool) -> ProfileTable {
+    table(profile, book, server_only, Images::Kept)
+}
+
+fn table(profile: &Profile, book: &StackBook, server_only: bool, images: Images) -> ProfileTable {
+    let mut table = ProfileTable {
+        lost: profile.lost,
+        ..ProfileTable::default()
+    };
+    let mut symbols: HashMap<Symbol, SymbolRow> = HashMap::new();
+    let mut threads: BTreeMap<(&str, bool), ProfileThread> = BTreeMap::new();
+    for row in &profile.counts {
+        if row.count == 0 || (server_only && !row.server) {
+            continue;
+        }
+        add(&mut table.samples, row.count);
+        if row.server {
+            add(&mut table.server, row.count);
+        }
+        if !book.stack(row.stack).end.is_complete() {
+            add(&mut table.cut, row.count);
+        }
+        let thread = threads
+            .entry((&row.thread, row.server))
+            .or_insert_with(|| ProfileThread {
+                name: row.thread.clone(),
+                server: row.server,
+                samples: 0,
+                kernel: 0,
+            });
+        add(&mut thread.samples, row.count);
+        match book.frames_of(row.stack).next().map(|frame| frame.side) {
+            Some(Side::Kernel) => {
+                add(&mut table.kernel, row.count);
+                add(&mut thread.kernel, row.count);
+            }
+            Some(Side::User) => add(&mut table.user, row.count),
+            None => {}
+        }
+        let mut on_this_stack = HashSet::new();
+        for (depth, frame) in book.frames_of(row.stack).enumerate() {
+            let symbol = Symbol::of(frame, images);
+            let entry = symbols.entry(symbol.clone()).or_insert_with(|| SymbolRow {
+                symbol: symbol.clone(),
+                nameless: frame.nameless,
+                self_samples: 0,
+                total_samples: 0,
+            });
+            if depth == 0 {
+                add(&mut entry.self_samples, row.count);
+            }
+            if on_this_stack.insert(symbol) {
+                add(&mut entry.total_samples, row.count);
+            }
+        }
+    }
+    table.symbols = symbols.into_values().collect();
+    table.symbols.sort_by(|a, b| {
+        (b.self_samples, b.total_samples)
+            .cmp(&(a.self_samples, a.total_samples))
+            .then_with(|| a.symbol.cmp(&b.symbol))
+    });
+    table.threads = threads.into_values().collect();
+    table
+        .threads
+        .sort_by_key(|thread| std::cmp::Reverse(thread.samples));
+    let seconds = profile.to.saturating_sub(profile.from) as f64 / 1000.0;
+    table.seconds = Some(seconds).filter(|seconds| *seconds > 0.0);
+    table.cores = table
+        .rate()
+        .filter(|_| profile.hz > 0)
+        .map(|rate| rate / f64::from(profile.hz));
+    // One processor may be a machine of one, or one program on a larger machine: the time left to
+    // one of them says nothing about the other.
+    table.processors = Some(profile.processors).filter(|count| *count > 1 && !server_only);
+    table
+}
+
+/// One of the two sides of a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct DiffShare {
+    /// Samples in the function itself.
+    pub self_samples: u64,
+    /// Samples in it and in what it called.
+    pub total_samples: u64,
+    /// `self_samples` as a share of all samples of this profile, 0 to 1.
+    pub self_share: f64,
+    /// `total_samples` as a share of all samples of this profile, 0 to 1.
+    pub total_share: f64,
+    /// Processor time in the function itself, seconds within each second; absent when the rate of
+    /// sampling or the time is not known.
+    pub self_cores: Option<f64>,
+    /// The same for it and what it called.
+    pub total_cores: Option<f64>,
+}
+
+impl DiffShare {
+    fn of(row: Option<&SymbolRow>, table: &ProfileTable) -> Self {
+        let (own, total) = row.map_or((0, 0), |row| (row.self_samples, row.total_samples));
+        let cores = |part| table.cores.map(|cores| cores * table.share(part));
+        Self {
+            self_samples: own,
+            total_samples: total,
+            self_share: table.share(own),
+            total_share: table.share(total),
+            self_cores: cores(own),
+            total_cores: cores(total),
+        }
+    }
+}
+
+/// A function in two profiles.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiffRow {
+    /// The function.
+    #[serde(flatten)]
+    pub symbol: Symbol,
+    /// Why it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nameless: Option<Nameless>,
+    /// In the first profile, the baseline.
+    pub a: DiffShare,
+    /// In the second.
+    pub b: DiffShare,
+}
+
+impl DiffRow {
+    /// Change of the own share from the first to the second: 0.17 is 17 percentage points.
+    pub fn self_change(&self) -> f64 {
+        self.b.self_share - self.a.self_share
+    }
+
+    /// Change of the total share from the first to the second.
+    pub fn total_change(&self) -> f64 {
+        self.b.total_share - self.a.total_share
+    }
+}
+
+/// What a comparison is ranked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankBy {
+    /// The function itself.
+    #[default]
+    Own,
+    /// The function and what it called.
+    Total,
+}
+
+/// Two profiles compared: shares of all samples, so that a longer one does not count more.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProfileDiff {
+    /// The first, the baseline.
+    pub a: ProfileTable,
+    /// The second.
+    pub b: ProfileTable,
+    /// The functions of both, the largest change first.
+    pub rows: Vec<DiffRow>,
+}
+
+/// Compares two profiles, each with its own stacks.
+///
+/// Where one of them does not tell the images of functions (a folded file), both are compared by
+/// name alone, and the rows have no image.
+pub fn profile_diff(
+    (a, a_book): (&Profile, &StackBook),
+    (b, b_book): (&Profile, &StackBook),
+    server_only: bool,
+    rank_by: RankBy,
+) -> ProfileDiff {
+    let images = Images::in_both(a_book, b_book);
+    let a = table(a, a_book, server_only, images);
+    let b = table(b, b_book, server_only, images);
+    let mut pairs: BTreeMap<&Symbol, (Option<&SymbolRow>, Option<&SymbolRow>)> = BTreeMap::new();
+    for row in &a.symbols {
+        pairs.entry(&row.symbol).or_default().0 = Some(row);
+    }
+    for row in &b.symbols {
+        pairs.entry(&row.symbol).or_default().1 = Some(row);
+    }
+    let mut rows: Vec<DiffRow> = pairs
+        .into_iter()
+        .map(|(symbol, (in_a, in_b))| DiffRow {
+            symbol: symbol.clone(),
+            nameless: in_b.or(in_a).and_then(|row| row.nameless),
+            a: DiffShare::of(in_a, &a),
+            b: DiffShare::of(in_b, &b),
+        })
+        .collect();
+    let key = |row: &DiffRow| {
+        let (own, total) = (row.self_change().abs(), row.total_change().abs());
+        match rank_by {
+            RankBy::Own => (own, total),
+            RankBy::Total => (total, own),
+        }
+    };
+    // The sort is stable: equal changes stay in the order of their names.
+    rows.sort_by(|x, y| {
+        let (x, y) = (key(x), key(y));
+        y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
+    });
+    ProfileDiff { a, b, rows }
+}
+
+/// Counts of a file from elsewhere may be anything; their sum stays a number.
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ProfileCount, StackEnd, StackId};
+
+    use super::*;
+    use crate::evidence::testing::{kernel, user};
+
+    fn count(stack: StackId, thread: &str, server: bool, count: u64) -> ProfileCount {
+        ProfileCount {
+            stack,
+            thread: thread.to_owned(),
+            server,
+            count,
+        }
+    }
+
+    fn profile(seconds: u64, counts: Vec<ProfileCount>) -> Profile {
+        Profile {
+            from: 1000,
+            to: 1000 + seconds * 1000,
+            hz: 100,
+            processors: 2,
+            counts,
+            lost: 0,
+        }
+    }
+
+    #[test]
+    fn a_function_counts_once_a_stack() {
+        let mut book = StackBook::default();
+        let recursive = book.intern(
+            [kernel("copy"), user("eval"), user("eval"), user("main")],
+            StackEnd::Complete,
+        );
+        let flat = book.intern([user("eval"), user("main")], StackEnd::TooDeep);
+        let counts = vec![
+            count(recursive, "a", true, 30),
+            count(flat, "a", true, 50),
+            count(flat, "other", false, 20),
+        ];
+        let table = profile_table(&profile(10, counts.clone()), &book, false);
+        let rows: Vec<_> = table
+            .symbols
+            .iter()
+            .map(|row| {
+                (
+                    row.symbol.name.as_str(),
+                    row.self_samples,
+                    row.total_samples,
+                )
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [("eval", 70, 100), ("copy", 30, 30), ("main", 0, 100)]
+        );
+        assert_eq!(
+            (
+                table.samples,
+                table.kernel,
+                table.user,
+                table.server,
+                table.cut
+            ),
+            (100, 30, 70, 80, 70)
+        );
+        assert_eq!(table.rate(), Some(10.0));
+        assert_eq!(table.cores, Some(0.1));
+        assert_eq!(table.idle(), Some(0.95));
+        assert_eq!(table.threads[0].samples, 80);
+        assert_eq!(table.threads[0].kernel, 30);
+        let server = profile_table(&profile(10, counts), &book, true);
+        assert_eq!(server.samples, 80);
+        assert_eq!(server.idle(), None, "others may have used the rest");
+    }
+
+    #[test]
+    fn a_longer_window_does_not_count_more() {
+        let mut book = StackBook::default();
+        let good = book.intern([user("good")], StackEnd::Complete);
+        let bad = book.intern([kernel("bad")], StackEnd::Complete);
+        let mut other = StackBook::default();
+        let bad_there = other.intern([kernel("bad")], StackEnd::Complete);
+        let good_there = other.intern([user("good")], StackEnd::Complete);
+        let a = profile(
+            100,
+            vec![count(good, "t", true, 9000), count(bad, "t", true, 1000)],
+        );
+        let b = profile(
+            10,
+            vec![
+                count(bad_there, "t", true, 300),
+                count(good_there, "t", true, 700),
+            ],
+        );
+        let diff = profile_diff((&a, &book), (&b, &other), false, RankBy::Own);
+        assert_eq!(diff.rows.len(), 2);
+        for row in &diff.rows {
+            let expected = if row.symbol.name == "bad" { 0.2 } else { -0.2 };
+            assert!((row.self_change() - expected).abs() < 1e-9, "{row:?}");
+        }
+        let bad = diff
+            .rows
+            .iter()
+            .find(|row| row.symbol.name == "bad")
+            .unwrap();
+        assert!((bad.a.self_cores.unwrap() - 0.1).abs() < 1e-9);
+        assert!((bad.b.self_cores.unwrap() - 0.3).abs() < 1e-9);
+        let same = profile_diff((&a, &book), (&a, &book), false, RankBy::Own);
+        assert!(
+            same.rows
+                .iter()
+                .all(|row| row.self_change() == 0.0 && row.total_change() == 0.0)
+        );
+    }
+
+    #[test]
+    fn ranked_by_the_function_or_by_what_it_called() {
+        let mut book = StackBook::default();
+        let left = book.intern([user("x"), user("left"), user("main")], StackEnd::Complete);
+        let right = book.intern([user("y"), user("right"), user("main")], StackEnd::Complete);
+        let wide = book.intern([user("z"), user("right"), user("main")], StackEnd::Complete);
+        let a = profile(1, vec![count(left, "t", true, 100)]);
+        let b = profile(
+            1,
+            vec![
+                count(left, "t", true, 20),
+                count(right, "t", true, 40),
+                count(wide, "t", true, 40),
+            ],
+        );
+        let first = |rank_by| {
+            let diff = profile_diff((&a, &book), (&b, &book), false, rank_by);
+            diff.rows
+                .iter()
+                .map(|row| row.symbol.name.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(first(RankBy::Own)[0], "x");
+        assert_eq!(first(RankBy::Total)[..2], ["x", "left"]);
+        assert_eq!(first(RankBy::Total)[2], "right");
+    }
+
+    #[test]
+    fn a_folded_file_compares_with_a_profile_by_name() {
+        let mut book = StackBook::default();
+        let stack = book.intern([kernel("copy"), user("eval")], StackEnd::Complete);
+        let with_images = profile(1, vec![count(stack, "t", true, 10)]);
+        let (folded_book, counts) =
+            crate::evidence::folded::parse_folded("t;eval;copy_[k] 10").unwrap();
+        let folded = profile(1, counts);
+        let diff = profile_diff(
+            (&with_images, &book),
+            (&folded, &folded_book),
+            false,
+            RankBy::Own,
+        );
+        assert_eq!(diff.rows.len(), 2);
+        assert!(diff.rows.iter().all(|row| row.total_change() == 0.0));
+        let same = profile_diff(
+            (&with_images, &book),
+            (&with_images, &book),
+            false,
+            RankBy::Own,
+        );
+        assert!(same.rows.iter().any(|row| row.symbol.image == "mysqld"));
+    }
+
+    #[test]
+    fn nothing_and_absurd_counts_are_numbers() {
+        let mut book = StackBook::default();
+        let stack = book.intern([user("f")], StackEnd::Complete);
+        let empty = Profile {
+            from: 5,
+            to: 5,
+            hz: 0,
+            processors: 0,
+            counts: Vec::new(),
+            lost: 0,
+        };
+        let table = profile_table(&empty, &book, false);
+        assert_eq!(
+            (table.share(0), table.rate(), table.cores, table.idle()),
+            (0.0, None, None, None)
+        );
+        let absurd = Profile {
+            counts: vec![
+                count(stack, "t", true, u64::MAX),
+                count(stack, "u", true, u64::MAX),
+                count(StackId(77), "foreign", true, 1),
+            ],
+            ..empty.clone()
+        };
+        let table = profile_table(&absurd, &book, false);
+        assert_eq!(table.samples, u64::MAX);
+        let diff = profile_diff((&empty, &book), (&absurd, &book), false, RankBy::Own);
+        assert_eq!(diff.rows.len(), 1);
+        assert_eq!(diff.rows[0].a.self_share, 0.0);
+    }
+}
