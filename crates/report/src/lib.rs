@@ -7,6 +7,7 @@ mod chart;
 mod curve;
 mod derived;
 mod escape;
+mod flame_tree;
 mod html;
 mod json;
 mod pick;
