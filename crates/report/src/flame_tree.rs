@@ -83,7 +83,11 @@ impl Half {
             hz: hz().max().unwrap_or(0),
             hz_least: hz().min().unwrap_or(0),
             length_ms: sum(|profile| profile.to.saturating_sub(profile.from)),
-            processors: profiles.iter().map(|profile| profile.processors).max().unwrap_or(0),
+            processors: profiles
+                .iter()
+                .map(|profile| profile.processors)
+                .max()
+                .unwrap_or(0),
             lost: sum(|profile| profile.lost),
         }
     }
@@ -353,7 +357,11 @@ impl Builder {
         let mut ids: HashMap<FrameId, usize> = HashMap::new();
         for row in &profile.counts {
             let value = scaled(row.count, hz, profile.hz);
-            let thread_kind = if row.server { Kind::Server } else { Kind::Other };
+            let thread_kind = if row.server {
+                Kind::Server
+            } else {
+                Kind::Other
+            };
             let mut path = vec![self.frame(pseudo(&row.thread, String::new(), thread_kind))];
             let stack = book.stack(row.stack);
             path.extend(self.cut(stack));
@@ -374,8 +382,13 @@ impl Builder {
     /// The frame that stands where the callers of a cut stack would: without it a function in the
     /// middle of a program would look like a thread's first one.
     fn cut(&mut self, stack: &Stack) -> Option<usize> {
-        (!stack.end.is_complete())
-            .then(|| self.frame(pseudo("(callers not known)", stack.end.words().to_owned(), Kind::Cut)))
+        (!stack.end.is_complete()).then(|| {
+            self.frame(pseudo(
+                "(callers not known)",
+                stack.end.words().to_owned(),
+                Kind::Cut,
+            ))
+        })
     }
 
     fn walk(&mut self, side: usize, path: &[usize], value: u64) {
@@ -459,7 +472,11 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(index, node)| {
-                depths[index] = if index == 0 { 0 } else { depths[node.parent] + 1 };
+                depths[index] = if index == 0 {
+                    0
+                } else {
+                    depths[node.parent] + 1
+                };
                 let name = &tree.frames[node.frame].name;
                 let [a, b] = node.value;
                 format!("{}{name} {a} {b}", " ".repeat(depths[index]))
@@ -503,7 +520,9 @@ mod tests {
     #[test]
     fn the_lightest_are_put_together_within_the_limit() {
         let mut book = StackBook::default();
-        let names: Vec<String> = (0..500).map(|leaf| format!("leaf{leaf} work main")).collect();
+        let names: Vec<String> = (0..500)
+            .map(|leaf| format!("leaf{leaf} work main"))
+            .collect();
         let mut stacks: Vec<(&str, StackEnd, u64)> = names
             .iter()
             .map(|names| (names.as_str(), StackEnd::Complete, 1))
@@ -537,7 +556,14 @@ mod tests {
         let tree = FlameTree::of((&[], &book), (&[&stall], &book));
         let sum = |name: &str| {
             let found = tree.sums().into_iter();
-            found.map(|sum| (tree.frames[sum.frame].name.clone(), sum.own[1], sum.total[1]))
+            found
+                .map(|sum| {
+                    (
+                        tree.frames[sum.frame].name.clone(),
+                        sum.own[1],
+                        sum.total[1],
+                    )
+                })
                 .find(|(found, ..)| found == name)
         };
         assert_eq!(sum("f"), Some(("f".to_owned(), 3, 3)));

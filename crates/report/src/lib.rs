@@ -19,6 +19,6 @@ mod text;
 mod units;
 mod when;
 
-pub use html::{HtmlOptions, html};
+pub use html::{HtmlOptions, html, profile_diff_page, profile_page};
 pub use json::json;
 pub use text::{TextOptions, text};
