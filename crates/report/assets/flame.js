@@ -6,6 +6,7 @@
   const THIN = 0.5; // frames below this width are counted and not drawn
   const PIXELS_MAX = 24e6; // bound on the canvas's memory, 4 bytes each
   const FULL_CHANGE = 3; // doublings at which the colour of a change is full
+  const NOTED_CHANGE = 0.005; // share; changes from here on stand on their frames
   const KINDS = ["user", "kernel", "server", "other", "folded", "cut", "all"];
   const KIND_WORDS = ["user", "kernel", "thread of the server", "thread of another program", "rare frames put together", "", ""];
 
@@ -99,7 +100,7 @@
     const showLegend = () => {
       const item = (mark, text) => make("span", {}, make("i", { class: "flame-" + mark }), text);
       const items = state.view === "change"
-        ? [item("less", "less than " + data.names[0]), item("same", "as much"), item("more", "more, by share of samples; width: " + data.names[1])]
+        ? ["Width: share " + data.names[1] + ". Colour and points: change of the share.", item("less", "less than " + data.names[0]), item("same", "as much"), item("more", "more")]
         : [item("user", "user"), item("kernel", "kernel"), item("server", "thread"), item("folded", "rare frames together")];
       legend.replaceChildren(...items);
     };
@@ -194,7 +195,7 @@
         if (room < 3) continue;
         pen.fillStyle = colors.ink;
         let text = name(i);
-        const much = state.view === "change" && Math.abs(change(i)) >= 0.0005 ? "  " + points(change(i)) : "";
+        const much = state.view === "change" && Math.abs(change(i)) >= NOTED_CHANGE ? "  " + points(change(i)) : "";
         if (text.length + much.length <= room) text += much;
         else if (text.length > room) text = text.slice(0, room - 1) + "…";
         pen.fillText(text, x + 4, y + ROW / 2, w - 5);
@@ -260,7 +261,12 @@
       draw();
       return true;
     };
+    // Made anew only when they change: a button that is replaced under the pointer gets no click.
+    let crumbsOf = "";
     const showCrumbs = () => {
+      const key = state.zoom + state.view;
+      if (key === crumbsOf) return;
+      crumbsOf = key;
       const steps = state.zoom.slice(0, -1).map((at) => button(name(at), () => { zoomTo(at); }));
       const here = state.zoom[state.zoom.length - 1];
       crumbs.replaceChildren();

@@ -98,7 +98,7 @@ impl Graph<'_> {
             ),
         };
         format!(
-            "<figure class=\"flame\"><figcaption><p>Each box is a function, below it those that it called; \
+            "<figure class=\"flame\"><figcaption><p>Each box is a function and hangs from the one that called it; \
              its width is its share of the samples. Click a box to zoom.{bound}</p></figcaption>\n\
              <noscript><p class=\"none\">The graph is drawn by a script; the table below has the functions in numbers.</p></noscript>\n\
              <div class=\"flame-view\"></div>\n\

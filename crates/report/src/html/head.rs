@@ -25,7 +25,7 @@ impl Script {
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
         text: include_str!("../../assets/flame.js"),
-        sha256: "f8ueWC1TxwLSyYAljZ2IEtX1GE4Xu7y7yR0N2+442Gg=",
+        sha256: "Hojh/4bmJwJPP2/0MGvZW1v4Cyg0CbfGwNAZJ0aS4jo=",
     };
 }
 

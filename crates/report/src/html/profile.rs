@@ -17,7 +17,7 @@ const CHANGES_MAX: usize = 12;
 /// Functions that can be unfolded in an incident.
 const CHANGES_FOLDED_MAX: usize = 60;
 /// Functions on a page of its own.
-const FUNCTIONS_MAX: usize = 100;
+const FUNCTIONS_MAX: usize = 60;
 
 /// The stall against the time before it.
 pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
@@ -96,7 +96,14 @@ fn said(tree: &FlameTree, names: &[&str]) -> String {
 }
 
 fn half_said(name: &str, half: &Half) -> String {
-    let name = escape::html(name);
+    let mut letters = name.chars();
+    let name: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect();
+    let name = escape::html(&name);
     let busy = half
         .processors_per_sample()
         .map_or_else(String::new, |one| {

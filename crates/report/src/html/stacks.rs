@@ -137,7 +137,7 @@ struct Group {
     longest_ms: Option<Millis>,
 }
 
-/// The groups, those that grew most first.
+/// The groups: those that grew most as far as they are shown, then those that changed most.
 fn groups(runs: &[ThreadRun], moments: &[Millis], windows: [Window; 2]) -> Vec<Group> {
     let snapshots = windows.map(|window| between(moments, window.from, window.to).max(1) as f64);
     let mut groups: HashMap<(StackId, RunState, &str), Group> = HashMap::new();
@@ -170,20 +170,33 @@ fn groups(runs: &[ThreadRun], moments: &[Millis], windows: [Window; 2]) -> Vec<G
     }
     let mean = |group: &Group, side: usize| group.seen[side] as f64 / snapshots[side];
     let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by(|a, b| {
-        let grown = |group: &Group| mean(group, 1) - mean(group, 0);
-        let by = grown(b).total_cmp(&grown(a));
+    let grown = |group: &Group| mean(group, 1) - mean(group, 0);
+    let order = |a: &Group, b: &Group, changed: fn(f64) -> f64| {
+        let by = changed(grown(b)).total_cmp(&changed(grown(a)));
         by.then_with(|| mean(b, 1).total_cmp(&mean(a, 1)))
             .then_with(|| (a.stack, a.state, &a.call).cmp(&(b.stack, b.state, &b.call)))
-    });
+    };
+    groups.sort_by(|a, b| order(a, b, |grown| grown));
+    // Behind those that grew: what changed most either way, before what stayed.
+    let shown = groups.len().min(GROUPS_MAX);
+    groups[shown..].sort_by(|a, b| order(a, b, f64::abs));
     groups
+}
+
+/// A mean number of threads.
+fn threads(mean: f64) -> String {
+    match mean {
+        0.0 => "0".to_owned(),
+        _ if mean < 0.05 => "&lt;0.1".to_owned(),
+        _ => digits((mean * 10.0).round() / 10.0),
+    }
 }
 
 impl Group {
     fn row(&self, incident: &Incident, snapshots: [usize; 2]) -> Vec<String> {
         let mean = |side: usize| match snapshots[side] {
             0 => "–".to_owned(),
-            count => escape::html(&digits(self.seen[side] as f64 / count as f64)),
+            count => threads(self.seen[side] as f64 / count as f64),
         };
         let mut names: Vec<(&String, &u64)> = self.names.iter().collect();
         names.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -199,7 +212,7 @@ impl Group {
             frames::folded(&incident.stacks.book, self.stack, Some(self.state)),
             mean(0),
             format!("<b>{}</b>", mean(1)),
-            self.state.words().to_owned(),
+            format!("<span class=\"whole\">{}</span>", self.state.words()),
             cell(&self.call),
             shown.join(", "),
             self.longest_ms.map_or_else(String::new, when::duration),
