@@ -1,15 +1,29 @@
-//! Prints a page (or with the argument `text`, `color` or `json` the other forms) of a synthetic
-//! incident: something to look at while designing.
+//! Prints a page (or with the argument `text`, `color` or `json` the other forms, with `profile` or
+//! `diff` the pages of profiles) of a synthetic incident: something to look at while designing.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use report::{HtmlOptions, TextOptions, html, json, text};
+use model::StackBook;
+use report::{HtmlOptions, TextOptions, html, json, profile_diff_page, profile_page, text};
 
 fn main() {
-    let (incident, verdict) = (common::incident(), common::verdict());
+    let (incident, verdict) = (common::mysqld::incident(), common::verdict());
     let form = std::env::args().nth(1).unwrap_or_default();
     let out = match form.as_str() {
+        "profile" | "diff" => {
+            let (mut first, mut second) = (StackBook::default(), StackBook::default());
+            let before = common::mysqld::profile(&mut first, 0);
+            let stall = common::mysqld::profile(&mut second, 1);
+            match form.as_str() {
+                "profile" => profile_page("Profile of mysqld, 10 s", &stall, &second),
+                _ => profile_diff_page(
+                    "idle.frame (A) against stalled.frame (B)",
+                    (&before, &first),
+                    (&stall, &second),
+                ),
+            }
+        }
         "json" => json(&incident, &verdict),
         "text" => text(
             &incident,

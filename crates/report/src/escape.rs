@@ -48,6 +48,19 @@ pub(crate) fn terminal(text: &str) -> String {
     out
 }
 
+/// As [`terminal`], cut so that the result has at most about `bytes_max` bytes; for text that is
+/// shown as it is, by a script in a page.
+pub(crate) fn plain_cut(text: &str, bytes_max: usize) -> String {
+    let cut = text
+        .char_indices()
+        .find(|(at, _)| *at >= bytes_max)
+        .map(|(at, _)| at);
+    match cut {
+        Some(at) => terminal(&text[..at]) + "…",
+        None => terminal(text),
+    }
+}
+
 /// Escapes, in a finished JSON document, what JSON allows raw and a terminal would obey: C1
 /// controls, DEL, characters that reorder or hide text. They only occur inside strings.
 pub(crate) fn json(document: &str) -> String {
@@ -101,6 +114,12 @@ mod tests {
         let out = terminal("a\u{1b}[2Jb\r\n\u{9b}31m\u{7f}ü");
         assert_eq!(out, "a\\x1b[2Jb\\r\\n\\x9b31m\\x7fü");
         assert!(!out.chars().any(char::is_control));
+    }
+
+    #[test]
+    fn a_cut_stands_between_characters() {
+        assert_eq!(plain_cut("aéb", 2), "aé…");
+        assert_eq!(plain_cut("a\u{2028}", 9), "a\\u{2028}");
     }
 
     #[test]

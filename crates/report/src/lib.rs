@@ -8,6 +8,7 @@ mod curve;
 mod derived;
 mod escape;
 pub mod evidence;
+mod flame_tree;
 mod html;
 mod json;
 mod pick;
@@ -19,6 +20,6 @@ mod text;
 mod units;
 mod when;
 
-pub use html::{HtmlOptions, html};
+pub use html::{HtmlOptions, html, profile_diff_page, profile_page};
 pub use json::json;
 pub use text::{TextOptions, text};

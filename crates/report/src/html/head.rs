@@ -3,51 +3,80 @@
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
-use super::HtmlOptions;
 use crate::{escape, when};
 
 const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+const FLAME_STYLE: &str = include_str!("../../assets/flame.css");
 
-/// SHA-256 of the script in base64, for the content security policy; a test compares it.
-const SCRIPT_SHA256: &str = "jhoGy4RlmJ3PCNcSjvJY9zzIk6LfpNkOSmW/anzKrGs=";
+/// A script of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Script {
+    text: &'static str,
+    /// SHA-256 of the text in base64, for the content security policy; a test compares it.
+    sha256: &'static str,
+}
 
-/// Everything up to and with the verdict's header; `main` stays open.
-pub(super) fn head(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
-    let script_source = match options.script {
-        true => format!("'sha256-{SCRIPT_SHA256}'"),
-        false => "'none'".to_owned(),
+impl Script {
+    /// Reads values off the charts.
+    pub(super) const REPORT: Self = Self {
+        text: include_str!("../../assets/report.js"),
+        sha256: "jhoGy4RlmJ3PCNcSjvJY9zzIk6LfpNkOSmW/anzKrGs=",
     };
-    let wall = |at: Millis| incident.clock.wall_ms(at);
+    /// Draws flame graphs.
+    pub(super) const FLAME: Self = Self {
+        text: include_str!("../../assets/flame.js"),
+        sha256: "Hojh/4bmJwJPP2/0MGvZW1v4Cyg0CbfGwNAZJ0aS4jo=",
+    };
+}
+
+/// Everything of a page up to and with its opened body. The title is text.
+pub(super) fn document(title: &str, scripts: &[Script]) -> String {
+    let sources: Vec<String> = scripts
+        .iter()
+        .map(|script| format!("'sha256-{}'", script.sha256))
+        .collect();
+    let sources = match sources.is_empty() {
+        true => "'none'".to_owned(),
+        false => sources.join(" "),
+    };
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; script-src {script_source}; \
+         style-src 'unsafe-inline'; img-src data:; script-src {sources}; \
          base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <main data-from=\"{from}\" data-to=\"{to}\">\n{header}",
-        title = escape::html(&format!(
-            "{} on {}, {} UTC: {}",
-            incident.server.label,
-            incident.host,
-            when::date_time(wall(incident.stall.onset)),
-            verdict.sentence
-        )),
+         <title>{title}</title>\n<style>\n{STYLE}{FLAME_STYLE}</style>\n</head>\n<body>\n",
+        title = escape::html(title),
+    )
+}
+
+/// The script elements.
+pub(super) fn scripts(scripts: &[Script]) -> String {
+    scripts
+        .iter()
+        .map(|script| format!("<script>{}</script>\n", script.text))
+        .collect()
+}
+
+/// Everything up to and with the verdict's header; `main` stays open.
+pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -> String {
+    let wall = |at: Millis| incident.clock.wall_ms(at);
+    let title = format!(
+        "{} on {}, {} UTC: {}",
+        incident.server.label,
+        incident.host,
+        when::date_time(wall(incident.stall.onset)),
+        verdict.sentence
+    );
+    format!(
+        "{document}<main data-from=\"{from}\" data-to=\"{to}\">\n{header}",
+        document = document(&title, scripts),
         from = wall(incident.window.from),
         to = wall(incident.window.to),
         header = header(incident, verdict),
     )
-}
-
-/// The script element, empty without the script.
-pub(super) fn script(options: &HtmlOptions) -> String {
-    match options.script {
-        true => format!("<script>{SCRIPT}</script>\n"),
-        false => String::new(),
-    }
 }
 
 /// A level as a badge.

@@ -4,9 +4,14 @@ mod absences;
 mod charts;
 mod facts;
 mod findings;
+mod flame;
+mod frames;
 mod head;
 mod innodb;
+mod locks;
+mod profile;
 mod sessions;
+mod stacks;
 mod table;
 mod threads;
 
@@ -15,11 +20,14 @@ use model::Incident;
 
 use crate::{escape, json::FORMAT, pick};
 
+use head::Script;
+pub use profile::{profile_diff_page, profile_page};
+
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions {
-    /// Whether the page carries the small script that reads values off the charts. Everything is
-    /// there without it.
+    /// Whether the page carries the small scripts that read values off the charts and draw flame
+    /// graphs. Everything is there without them, the functions of a flame graph as tables.
     pub script: bool,
 }
 
@@ -29,6 +37,9 @@ impl Default for HtmlOptions {
     }
 }
 
+/// Sections that do not show without data.
+const OPTIONAL: [&str; 3] = ["profile", "stacks", "locks"];
+
 struct Section {
     id: &'static str,
     title: &'static str,
@@ -36,10 +47,17 @@ struct Section {
 }
 
 /// An incident with its verdict as one HTML page: no resource is loaded from anywhere, all of it
-/// is readable without JavaScript and on paper. Times are UTC. Its size is bounded.
+/// is readable without JavaScript and on paper, save that a flame graph is drawn by its
+/// script and is a table without it. Times are UTC. Its size is bounded.
 pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
     let picked = pick::charts(incident, verdict);
     let section = |id, title, body| Section { id, title, body };
+    let profile = profile::section(incident, options.script);
+    let scripts: &[Script] = match (options.script, &profile) {
+        (false, _) => &[],
+        (true, None) => &[Script::REPORT],
+        (true, Some(_)) => &[Script::REPORT, Script::FLAME],
+    };
     let sections = [
         section(
             "findings",
@@ -51,6 +69,9 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
             "What the findings rest on",
             charts::named(incident, verdict, &picked),
         ),
+        section("profile", "Where the processors were", profile),
+        section("stacks", "What the threads did", stacks::section(incident)),
+        section("locks", "Locks", locks::section(incident)),
         section("signals", "Other signals", charts::other(incident, &picked)),
         section("sessions", "Sessions", sessions::section(incident)),
         section("innodb", "InnoDB", innodb::section(incident, &picked)),
@@ -64,7 +85,12 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         ),
         section("read", "What was read", absences::read(verdict)),
     ];
-    let mut out = head::head(incident, verdict, options);
+    // Evidence that not every recorder takes: why it is not there stands among the absent.
+    let sections = sections
+        .into_iter()
+        .filter(|section| !OPTIONAL.contains(&section.id) || section.body.is_some())
+        .collect::<Vec<_>>();
+    let mut out = head::head(incident, verdict, scripts);
     out.push_str(&nav(&sections));
     for Section { id, title, body } in &sections {
         let body = body
@@ -76,7 +102,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
     }
     out.push_str("</main>\n");
     out.push_str(&footer(incident));
-    out.push_str(&head::script(options));
+    out.push_str(&head::scripts(scripts));
     out.push_str("</body>\n</html>\n");
     out
 }

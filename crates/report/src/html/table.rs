@@ -10,7 +10,7 @@ const CELL_BYTES_MAX: usize = 1_500;
 
 /// A column: its title as markup, and what it holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column(pub(super) &'static str, pub(super) Holds);
+pub(super) struct Column<'a>(pub(super) &'a str, pub(super) Holds);
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Holds {
 pub(super) struct Table<'a> {
     class: &'static str,
     caption: &'a str,
-    columns: &'a [Column],
+    columns: &'a [Column<'a>],
 }
 
 /// A text as a cell's markup.
@@ -38,7 +38,7 @@ pub(super) fn cell(text: &str) -> String {
 
 impl<'a> Table<'a> {
     /// A table over the page's width, whose rows become blocks of labelled lines on narrow screens.
-    pub(super) fn wide(caption: &'a str, columns: &'a [Column]) -> Self {
+    pub(super) fn wide(caption: &'a str, columns: &'a [Column<'a>]) -> Self {
         Self {
             class: "stack",
             caption,
@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
     }
 
     /// A table that stays one on narrow screens.
-    pub(super) fn narrow(class: &'static str, caption: &'a str, columns: &'a [Column]) -> Self {
+    pub(super) fn narrow(class: &'static str, caption: &'a str, columns: &'a [Column<'a>]) -> Self {
         Self {
             class,
             caption,

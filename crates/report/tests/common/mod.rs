@@ -2,6 +2,7 @@
 //!
 //! Shared by the tests and by the example that prints a page.
 
+pub(crate) mod mysqld;
 pub(crate) mod verdict;
 
 use std::collections::BTreeMap;

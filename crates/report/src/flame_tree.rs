@@ -1,0 +1,588 @@
+//! Stacks merged from the root into one tree, with a value from each of two profiles.
+
+use std::collections::HashMap;
+
+use model::{Frame, FrameId, Nameless, Profile, Side, Stack, StackBook};
+
+/// What a frame of the tree stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// A function of a program or library.
+    User,
+    /// A function of the kernel.
+    Kernel,
+    /// A thread of the server, by name.
+    Server,
+    /// A thread of another program, by name.
+    Other,
+    /// Frames put together because each is rare.
+    Folded,
+    /// Stands for the callers of a stack that was cut.
+    Cut,
+    /// The root.
+    All,
+}
+
+/// A frame, once however often it stands in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TreeFrame {
+    /// Function or thread name.
+    pub(crate) name: String,
+    /// Image, empty when unknown; for a cut stack why it was cut.
+    pub(crate) image: String,
+    /// What it stands for.
+    pub(crate) kind: Kind,
+    /// Why the function has no name.
+    pub(crate) nameless: Option<Nameless>,
+}
+
+/// A frame at its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Index of the caller's node; of itself for the root.
+    pub(crate) parent: usize,
+    /// Index of its frame.
+    pub(crate) frame: usize,
+    /// Samples with it on the stack, of the first and the second profile.
+    pub(crate) value: [u64; 2],
+}
+
+/// One of the two things to compare: samples of several profiles at the rate of the densest.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Half {
+    /// Samples, scaled to `hz`.
+    pub(crate) samples: u64,
+    /// Samples as they were taken.
+    pub(crate) taken: u64,
+    /// Samples a second and processor; 0 without a profile.
+    pub(crate) hz: u32,
+    /// The least of the profiles' rates: below `hz` when their samples were scaled.
+    pub(crate) hz_least: u32,
+    /// Length of the profiles together, in milliseconds.
+    pub(crate) length_ms: u64,
+    /// Processors that were sampled.
+    pub(crate) processors: u32,
+    /// Samples lost.
+    pub(crate) lost: u64,
+}
+
+impl Half {
+    fn of(profiles: &[&Profile]) -> Self {
+        let hz = || profiles.iter().map(|profile| profile.hz);
+        let sum = |value: fn(&Profile) -> u64| {
+            profiles
+                .iter()
+                .fold(0u64, |sum, profile| sum.saturating_add(value(profile)))
+        };
+        Self {
+            samples: 0,
+            taken: sum(|profile| {
+                let counts = profile.counts.iter().map(|row| row.count);
+                counts.fold(0, u64::saturating_add)
+            }),
+            hz: hz().max().unwrap_or(0),
+            hz_least: hz().min().unwrap_or(0),
+            length_ms: sum(|profile| profile.to.saturating_sub(profile.from)),
+            processors: profiles
+                .iter()
+                .map(|profile| profile.processors)
+                .max()
+                .unwrap_or(0),
+            lost: sum(|profile| profile.lost),
+        }
+    }
+
+    /// Processors that one sample stands for on average over the profiles; absent where they have
+    /// no length or no rate.
+    pub(crate) fn processors_per_sample(&self) -> Option<f64> {
+        let all = f64::from(self.hz) * self.length_ms as f64 / 1000.0;
+        (all > 0.0).then(|| 1.0 / all)
+    }
+}
+
+/// The tree. Node 0 is the root, every parent stands before its children.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FlameTree {
+    /// The frames that nodes refer to.
+    pub(crate) frames: Vec<TreeFrame>,
+    /// The nodes.
+    pub(crate) nodes: Vec<Node>,
+    /// What was put in, first and second.
+    pub(crate) halves: [Half; 2],
+    /// Nodes left out of this tree and counted in its folded ones.
+    pub(crate) folded: usize,
+}
+
+/// A function's samples over the whole tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FrameSums {
+    /// Index of the frame.
+    pub(crate) frame: usize,
+    /// Samples with it innermost, first and second.
+    pub(crate) own: [u64; 2],
+    /// Samples with it anywhere on the stack, each counted once.
+    pub(crate) total: [u64; 2],
+}
+
+impl FlameTree {
+    /// The tree of two lists of profiles, each with its book.
+    pub(crate) fn of(first: (&[&Profile], &StackBook), second: (&[&Profile], &StackBook)) -> Self {
+        let mut builder = Builder::default();
+        for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
+            builder.tree.halves[side] = Half::of(profiles);
+            for profile in profiles {
+                builder.add(side, profile, book);
+            }
+        }
+        builder.tree
+    }
+
+    /// The value of a node as a share of the root's, the greater of both profiles.
+    fn weight(&self, node: &Node) -> f64 {
+        let share = |side: usize| {
+            let all = self.halves[side].samples;
+            if all == 0 {
+                0.0
+            } else {
+                node.value[side] as f64 / all as f64
+            }
+        };
+        share(0).max(share(1))
+    }
+
+    /// Samples of each node with nothing called from it.
+    fn own(&self) -> Vec<[u64; 2]> {
+        let mut own: Vec<[u64; 2]> = self.nodes.iter().map(|node| node.value).collect();
+        for node in self.nodes.iter().skip(1) {
+            for side in [0, 1] {
+                own[node.parent][side] = own[node.parent][side].saturating_sub(node.value[side]);
+            }
+        }
+        own
+    }
+
+    /// Sums by function, in no order. Threads and the root are left out.
+    pub(crate) fn sums(&self) -> Vec<FrameSums> {
+        let mut sums: Vec<FrameSums> = (0..self.frames.len())
+            .map(|frame| FrameSums {
+                frame,
+                own: [0; 2],
+                total: [0; 2],
+            })
+            .collect();
+        for (node, own) in self.nodes.iter().zip(self.own()) {
+            let sum = &mut sums[node.frame];
+            let nested = self.callers(node).any(|caller| caller.frame == node.frame);
+            for side in [0, 1] {
+                sum.own[side] = sum.own[side].saturating_add(own[side]);
+                let value = if nested { 0 } else { node.value[side] };
+                sum.total[side] = sum.total[side].saturating_add(value);
+            }
+        }
+        sums.retain(|sum| matches!(self.frames[sum.frame].kind, Kind::User | Kind::Kernel));
+        sums
+    }
+
+    fn callers(&self, node: &Node) -> impl Iterator<Item = &Node> {
+        let mut at = node.parent;
+        std::iter::from_fn(move || {
+            let caller = self.nodes.get(at).filter(|_| at != 0)?;
+            at = caller.parent;
+            Some(caller)
+        })
+    }
+
+    /// The same tree in the order of a walk from the root, the heaviest child first, with at most
+    /// `nodes_max` nodes: the lightest are put together, those of one caller as one "(n more)".
+    pub(crate) fn pruned(&self, nodes_max: usize) -> Self {
+        let weights: Vec<f64> = self.nodes.iter().map(|node| self.weight(node)).collect();
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let nodes_max = nodes_max.max(2);
+        let mut keep = nodes_max;
+        loop {
+            // A node is never heavier than its caller, so what is above a limit is a tree.
+            let limit = sorted.get(keep).copied().unwrap_or(-1.0);
+            let tree = self.heavier_than(limit, &weights);
+            if tree.nodes.len() <= nodes_max || keep == 1 {
+                return tree;
+            }
+            keep = (keep * 4 / 5).max(1);
+        }
+    }
+
+    fn heavier_than(&self, limit: f64, weights: &[f64]) -> Self {
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            children[node.parent].push(index);
+        }
+        for list in &mut children {
+            list.sort_by(|a, b| {
+                let [a, b] = [*a, *b].map(|index| &self.nodes[index]);
+                let name = |node: &Node| &self.frames[node.frame].name;
+                let by_value = (b.value[1], b.value[0]).cmp(&(a.value[1], a.value[0]));
+                by_value.then_with(|| name(a).cmp(name(b)))
+            });
+        }
+        let mut out = Pruning {
+            tree: Self {
+                halves: self.halves,
+                ..Self::default()
+            },
+            ids: HashMap::new(),
+        };
+        let Some(root) = self.nodes.first() else {
+            return out.tree;
+        };
+        out.push(0, &self.frames[root.frame], root.value);
+        let mut steps: Vec<Step> = Vec::new();
+        let mut descend = |steps: &mut Vec<Step>, node: usize, at: usize| {
+            let (kept, light): (Vec<usize>, Vec<usize>) = std::mem::take(&mut children[node])
+                .into_iter()
+                .partition(|child| weights[*child] > limit);
+            // The last step is taken first, and what is put together stands last.
+            if !light.is_empty() {
+                steps.push(Step::Fold(light, at));
+            }
+            steps.extend(kept.into_iter().rev().map(|child| Step::Node(child, at)));
+        };
+        descend(&mut steps, 0, 0);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Node(index, parent) => {
+                    let node = &self.nodes[index];
+                    let at = out.push(parent, &self.frames[node.frame], node.value);
+                    descend(&mut steps, index, at);
+                }
+                Step::Fold(light, parent) => {
+                    let value = light.iter().fold([0u64; 2], |sum, index| {
+                        let value = self.nodes[*index].value;
+                        [0, 1].map(|side| sum[side].saturating_add(value[side]))
+                    });
+                    out.tree.folded += light.len();
+                    let name = format!("({} more)", light.len());
+                    out.push(parent, &pseudo(&name, String::new(), Kind::Folded), value);
+                }
+            }
+        }
+        out.tree
+    }
+}
+
+enum Step {
+    /// A node, and its caller's place.
+    Node(usize, usize),
+    /// Nodes to put together, and their caller's place.
+    Fold(Vec<usize>, usize),
+}
+
+struct Pruning {
+    tree: FlameTree,
+    ids: HashMap<TreeFrame, usize>,
+}
+
+impl Pruning {
+    fn push(&mut self, parent: usize, frame: &TreeFrame, value: [u64; 2]) -> usize {
+        let known = self.ids.get(frame).copied();
+        let frame = known.unwrap_or_else(|| {
+            self.tree.frames.push(frame.clone());
+            self.ids.insert(frame.clone(), self.tree.frames.len() - 1);
+            self.tree.frames.len() - 1
+        });
+        self.tree.nodes.push(Node {
+            parent,
+            frame,
+            value,
+        });
+        self.tree.nodes.len() - 1
+    }
+}
+
+struct Builder {
+    tree: FlameTree,
+    frames: HashMap<TreeFrame, usize>,
+    children: HashMap<(usize, usize), usize>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let mut builder = Self {
+            tree: FlameTree::default(),
+            frames: HashMap::new(),
+            children: HashMap::new(),
+        };
+        let frame = builder.frame(pseudo("all", String::new(), Kind::All));
+        builder.tree.nodes.push(Node {
+            parent: 0,
+            frame,
+            value: [0; 2],
+        });
+        builder
+    }
+}
+
+fn pseudo(name: &str, image: String, kind: Kind) -> TreeFrame {
+    TreeFrame {
+        name: name.to_owned(),
+        image,
+        kind,
+        nameless: None,
+    }
+}
+
+fn real(frame: &Frame) -> TreeFrame {
+    TreeFrame {
+        name: frame.name.clone(),
+        image: frame.image.clone(),
+        kind: match frame.side {
+            Side::Kernel => Kind::Kernel,
+            Side::User => Kind::User,
+        },
+        nameless: frame.nameless,
+    }
+}
+
+impl Builder {
+    fn frame(&mut self, frame: TreeFrame) -> usize {
+        let next = self.tree.frames.len();
+        let index = *self.frames.entry(frame.clone()).or_insert(next);
+        if index == next {
+            self.tree.frames.push(frame);
+        }
+        index
+    }
+
+    fn add(&mut self, side: usize, profile: &Profile, book: &StackBook) {
+        let hz = self.tree.halves[side].hz;
+        let mut ids: HashMap<FrameId, usize> = HashMap::new();
+        for row in &profile.counts {
+            let value = scaled(row.count, hz, profile.hz);
+            let thread_kind = if row.server {
+                Kind::Server
+            } else {
+                Kind::Other
+            };
+            let mut path = vec![self.frame(pseudo(&row.thread, String::new(), thread_kind))];
+            let stack = book.stack(row.stack);
+            path.extend(self.cut(stack));
+            for id in stack.frames.iter().rev() {
+                let known = ids.get(id).copied();
+                let index = known.or_else(|| Some(self.frame(real(book.frame(*id)?))));
+                if let Some(index) = index {
+                    ids.insert(*id, index);
+                    path.push(index);
+                }
+            }
+            self.walk(side, &path, value);
+            let samples = &mut self.tree.halves[side].samples;
+            *samples = samples.saturating_add(value);
+        }
+    }
+
+    /// The frame that stands where the callers of a cut stack would: without it a function in the
+    /// middle of a program would look like a thread's first one.
+    fn cut(&mut self, stack: &Stack) -> Option<usize> {
+        (!stack.end.is_complete()).then(|| {
+            self.frame(pseudo(
+                "(callers not known)",
+                stack.end.words().to_owned(),
+                Kind::Cut,
+            ))
+        })
+    }
+
+    fn walk(&mut self, side: usize, path: &[usize], value: u64) {
+        let mut at = 0;
+        self.grow(at, side, value);
+        for frame in path {
+            let next = self.tree.nodes.len();
+            let node = *self.children.entry((at, *frame)).or_insert(next);
+            if node == next {
+                self.tree.nodes.push(Node {
+                    parent: at,
+                    frame: *frame,
+                    value: [0; 2],
+                });
+            }
+            at = node;
+            self.grow(at, side, value);
+        }
+    }
+
+    fn grow(&mut self, node: usize, side: usize, value: u64) {
+        let slot = &mut self.tree.nodes[node].value[side];
+        *slot = slot.saturating_add(value);
+    }
+}
+
+/// Samples of one rate in samples of a denser one.
+fn scaled(count: u64, hz: u32, taken_at_hz: u32) -> u64 {
+    if hz == taken_at_hz || taken_at_hz == 0 {
+        return count;
+    }
+    (count as f64 * f64::from(hz) / f64::from(taken_at_hz)).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ProfileCount, StackEnd};
+
+    use super::*;
+
+    fn frame(name: &str, side: Side) -> Frame {
+        Frame {
+            name: name.to_owned(),
+            image: "mysqld".to_owned(),
+            side,
+            nameless: None,
+        }
+    }
+
+    /// A profile of stacks written innermost first; those that begin with `k:` are the kernel's.
+    fn profile(book: &mut StackBook, hz: u32, stacks: &[(&str, StackEnd, u64)]) -> Profile {
+        let counts = stacks
+            .iter()
+            .map(|(names, end, count)| {
+                let frames = names.split(' ').map(|name| match name.strip_prefix("k:") {
+                    Some(name) => frame(name, Side::Kernel),
+                    None => frame(name, Side::User),
+                });
+                ProfileCount {
+                    stack: book.intern(frames, *end),
+                    thread: "connection".to_owned(),
+                    server: true,
+                    count: *count,
+                }
+            })
+            .collect();
+        Profile {
+            from: 0,
+            to: 10_000,
+            hz,
+            processors: 2,
+            counts,
+            lost: 0,
+        }
+    }
+
+    /// The tree as lines: depth in blanks, name, values.
+    fn lines(tree: &FlameTree) -> Vec<String> {
+        let mut depths = vec![0usize; tree.nodes.len()];
+        tree.nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| {
+                depths[index] = if index == 0 {
+                    0
+                } else {
+                    depths[node.parent] + 1
+                };
+                let name = &tree.frames[node.frame].name;
+                let [a, b] = node.value;
+                format!("{}{name} {a} {b}", " ".repeat(depths[index]))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn two_books_make_one_tree_heaviest_first() {
+        let (mut first, mut second) = (StackBook::default(), StackBook::default());
+        first.intern([frame("shift", Side::User)], StackEnd::Complete);
+        let before = profile(&mut first, 99, &[("read main", StackEnd::Complete, 4)]);
+        let stall = profile(
+            &mut second,
+            99,
+            &[
+                ("read main", StackEnd::Complete, 1),
+                ("k:futex write main", StackEnd::Complete, 5),
+                ("write main", StackEnd::Complete, 2),
+                ("odd", StackEnd::TooDeep, 1),
+            ],
+        );
+        let tree = FlameTree::of((&[&before], &first), (&[&stall], &second)).pruned(100);
+        assert_eq!(
+            lines(&tree),
+            [
+                "all 4 9",
+                " connection 4 9",
+                "  main 4 8",
+                "   write 0 7",
+                "    futex 0 5",
+                "   read 4 1",
+                "  (callers not known) 0 1",
+                "   odd 0 1",
+            ]
+        );
+        assert_eq!(tree.halves[1].taken, 9);
+        assert_eq!(tree.halves[1].processors_per_sample(), Some(1.0 / 990.0));
+    }
+
+    #[test]
+    fn the_lightest_are_put_together_within_the_limit() {
+        let mut book = StackBook::default();
+        let names: Vec<String> = (0..500)
+            .map(|leaf| format!("leaf{leaf} work main"))
+            .collect();
+        let mut stacks: Vec<(&str, StackEnd, u64)> = names
+            .iter()
+            .map(|names| (names.as_str(), StackEnd::Complete, 1))
+            .collect();
+        stacks.push(("hot work main", StackEnd::Complete, 900));
+        let stall = profile(&mut book, 99, &stacks);
+        let whole = FlameTree::of((&[], &book), (&[&stall], &book));
+        assert_eq!(whole.pruned(1_000).nodes.len(), 505);
+        let small = whole.pruned(50);
+        assert!(small.nodes.len() <= 50);
+        assert_eq!(small.folded, 500);
+        assert_eq!(
+            lines(&small),
+            [
+                "all 0 1400",
+                " connection 0 1400",
+                "  main 0 1400",
+                "   work 0 1400",
+                "    hot 0 900",
+                "    (500 more) 0 500",
+            ]
+        );
+        assert!(whole.pruned(0).nodes.len() <= 2);
+        assert_eq!(FlameTree::default().pruned(10).nodes.len(), 0);
+    }
+
+    #[test]
+    fn a_recursive_function_counts_once_in_its_total() {
+        let mut book = StackBook::default();
+        let stall = profile(&mut book, 99, &[("f g f main", StackEnd::Complete, 3)]);
+        let tree = FlameTree::of((&[], &book), (&[&stall], &book));
+        let sum = |name: &str| {
+            let found = tree.sums().into_iter();
+            found
+                .map(|sum| {
+                    (
+                        tree.frames[sum.frame].name.clone(),
+                        sum.own[1],
+                        sum.total[1],
+                    )
+                })
+                .find(|(found, ..)| found == name)
+        };
+        assert_eq!(sum("f"), Some(("f".to_owned(), 3, 3)));
+        assert_eq!(sum("main"), Some(("main".to_owned(), 0, 3)));
+        assert_eq!(sum("connection"), None);
+    }
+
+    #[test]
+    fn samples_of_different_rates_are_brought_to_the_densest() {
+        let mut book = StackBook::default();
+        let calm = profile(&mut book, 49, &[("main", StackEnd::Complete, 49)]);
+        let burst = profile(&mut book, 98, &[("main", StackEnd::Complete, 98)]);
+        let odd = profile(&mut book, 0, &[("main", StackEnd::Complete, u64::MAX)]);
+        let tree = FlameTree::of((&[], &book), (&[&calm, &burst], &book));
+        assert_eq!(tree.halves[1].samples, 196);
+        assert_eq!(tree.halves[1].taken, 147);
+        assert_eq!((tree.halves[1].hz_least, tree.halves[1].hz), (49, 98));
+        let tree = FlameTree::of((&[&odd, &odd], &book), (&[&odd], &book));
+        assert_eq!(tree.halves[0].samples, u64::MAX);
+        assert_eq!(tree.halves[0].processors_per_sample(), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! The flame graph: its data for the script, and the same in numbers.
+
+use std::{cmp::Reverse, ops::Range};
+
+use serde::Serialize;
+
+use super::table::{Column, Holds, Table, cell};
+use crate::{
+    escape,
+    flame_tree::{FlameTree, FrameSums, Half, Kind, TreeFrame},
+    units,
+};
+
+/// Bytes of one name in the graph's data at the most; the tables cut for themselves.
+const NAME_BYTES_MAX: usize = 400;
+
+/// How much of a graph a page carries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Nodes.
+    pub(super) nodes_max: usize,
+    /// Bytes of data. Nodes are put together until it fits.
+    pub(super) bytes_max: usize,
+}
+
+impl Limits {
+    /// On a page with much else on it.
+    pub(super) const SECTION: Self = Self {
+        nodes_max: 15_000,
+        bytes_max: 700_000,
+    };
+    /// On a page of its own.
+    pub(super) const PAGE: Self = Self {
+        nodes_max: 100_000,
+        bytes_max: 6_000_000,
+    };
+}
+
+/// What a graph shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Graph<'a> {
+    /// The whole tree.
+    pub(super) tree: &'a FlameTree,
+    /// Words for its two halves in running text ("before", "in the stall"); a graph of the second
+    /// half alone has one.
+    pub(super) names: &'a [&'a str],
+    /// What the graph is of, for those who do not see it.
+    pub(super) label: &'a str,
+    /// How much of it.
+    pub(super) limits: Limits,
+    /// Whether the page has the script that draws it.
+    pub(super) script: bool,
+}
+
+/// The data as `flame.js` reads it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    label: &'a str,
+    names: &'a [&'a str],
+    /// Samples.
+    totals: Vec<u64>,
+    /// Processors that a sample stands for.
+    per_sample: Vec<Option<f64>>,
+    /// Name, image, kind.
+    frames: Vec<(String, String, u8)>,
+    /// How many nodes back each node's caller is.
+    up: Vec<usize>,
+    /// Frame of each node.
+    frame: Vec<usize>,
+    /// Samples of each node.
+    values: Vec<Vec<u64>>,
+}
+
+impl Graph<'_> {
+    fn compares(&self) -> bool {
+        self.names.len() == 2
+    }
+
+    /// The halves that are shown.
+    fn sides(&self) -> &'static [usize] {
+        if self.compares() { &[0, 1] } else { &[1] }
+    }
+
+    /// The graph. The functions in numbers belong below it.
+    pub(super) fn figure(&self) -> String {
+        if !self.script {
+            return "<p class=\"none\">This page was written without its scripts, so it has no \
+                    flame graph; the tables have the functions in numbers.</p>"
+                .to_owned();
+        }
+        let (data, folded) = self.data();
+        let bound = match folded {
+            0 => String::new(),
+            _ => format!(
+                " <b>{} rare frames are put together as “(n more)”</b>, so that the page stays small.",
+                units::grouped(folded as i64)
+            ),
+        };
+        format!(
+            "<figure class=\"flame\"><figcaption><p>Each box is a function and hangs from the one that called it; \
+             its width is its share of the samples. Click a box to zoom.{bound}</p></figcaption>\n\
+             <noscript><p class=\"none\">The graph is drawn by a script; the table below has the functions in numbers.</p></noscript>\n\
+             <div class=\"flame-view\"></div>\n\
+             <script type=\"application/json\">{data}</script></figure>\n"
+        )
+    }
+
+    /// The data, and how many nodes were put together.
+    fn data(&self) -> (String, usize) {
+        let mut nodes_max = self.limits.nodes_max;
+        loop {
+            let tree = self.tree.pruned(nodes_max);
+            let data = self.data_of(&tree);
+            if data.len() <= self.limits.bytes_max || nodes_max <= 2 {
+                return (data, tree.folded);
+            }
+            nodes_max /= 2;
+        }
+    }
+
+    fn data_of(&self, tree: &FlameTree) -> String {
+        let sides = self.sides();
+        let data = Data {
+            label: self.label,
+            names: self.names,
+            totals: sides
+                .iter()
+                .map(|side| tree.halves[*side].samples)
+                .collect(),
+            per_sample: sides
+                .iter()
+                .map(|side| tree.halves[*side].processors_per_sample())
+                .collect(),
+            frames: tree.frames.iter().map(frame).collect(),
+            up: tree
+                .nodes
+                .iter()
+                .enumerate()
+                .map(|(index, node)| index - node.parent)
+                .collect(),
+            frame: tree.nodes.iter().map(|node| node.frame).collect(),
+            values: sides
+                .iter()
+                .map(|side| tree.nodes.iter().map(|node| node.value[*side]).collect())
+                .collect(),
+        };
+        // A string is the only place where a < can stand, and JSON reads it back.
+        serde_json::to_string(&data)
+            .unwrap_or_default()
+            .replace('<', "\\u003c")
+    }
+}
+
+fn frame(frame: &TreeFrame) -> (String, String, u8) {
+    let kind = match frame.kind {
+        Kind::User => 0,
+        Kind::Kernel => 1,
+        Kind::Server => 2,
+        Kind::Other => 3,
+        Kind::Folded => 4,
+        Kind::Cut => 5,
+        Kind::All => 6,
+    };
+    let name = escape::plain_cut(&frame.name, NAME_BYTES_MAX);
+    let image = escape::plain_cut(&frame.image, NAME_BYTES_MAX);
+    let image = match frame.nameless {
+        Some(why) => format!("{image}: {}", why.words()),
+        None => image,
+    };
+    (name, image, kind)
+}
+
+/// The functions of a tree in numbers, as a table: by the samples with them innermost; of two halves by the change of
+/// their share.
+pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) -> String {
+    let mut sums = tree.sums();
+    let shares = |value: [u64; 2]| [0, 1].map(|side| share(value[side], &tree.halves[side]));
+    let change = |value: [u64; 2]| shares(value)[1] - shares(value)[0];
+    let name = |sum: &FrameSums| tree.frames[sum.frame].name.as_str();
+    let compares = names.len() == 2;
+    sums.sort_by(|a, b| {
+        let by = match compares {
+            true => change(b.own).abs().total_cmp(&change(a.own).abs()),
+            false => Reverse(a.own[1]).cmp(&Reverse(b.own[1])),
+        };
+        by.then_with(|| b.total[1].cmp(&a.total[1]))
+            .then_with(|| name(a).cmp(name(b)))
+    });
+    let shown = sums
+        .get(rows.start..rows.end.min(sums.len()))
+        .unwrap_or_default();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let first = |sum: &FrameSums| {
+        let frame = &tree.frames[sum.frame];
+        let side = if frame.kind == Kind::Kernel {
+            "kernel"
+        } else {
+            "user"
+        };
+        let image = cell(&frame.image);
+        let why = frame.nameless.map_or("", |why| why.words());
+        (
+            format!(
+                "<i class=\"flame-{side}\" title=\"{side}\"></i>{}",
+                cell(&frame.name)
+            ),
+            match why {
+                "" => image,
+                _ => format!("{image} <small>{why}</small>"),
+            },
+        )
+    };
+    let numbers = Holds::Numbers;
+    if !compares {
+        let columns = [
+            Column("Function", Holds::Code),
+            Column("Itself", numbers),
+            Column("With what it called", numbers),
+            Column("Samples", numbers),
+            Column("Image", Holds::Words),
+        ];
+        let rows = shown.iter().map(|sum| {
+            let (name, image) = first(sum);
+            let [own, total] = [sum.own, sum.total].map(|value| percent(shares(value)[1]));
+            vec![name, own, total, samples(sum.own[1]), image]
+        });
+        return Table::wide("", &columns).rows(rows, usize::MAX);
+    }
+    let columns = [
+        Column("Function", Holds::Code),
+        Column("Change, points", numbers),
+        Column("Itself, first", numbers),
+        Column("Itself, second", numbers),
+        Column("With callees, first", numbers),
+        Column("With callees, second", numbers),
+        Column("Image", Holds::Words),
+    ];
+    let titles: Vec<String> = columns
+        .iter()
+        .map(|Column(title, _)| title.replace("first", names[0]).replace("second", names[1]))
+        .collect();
+    let columns: Vec<Column<'_>> = columns
+        .iter()
+        .zip(&titles)
+        .map(|(Column(_, holds), title)| Column(title, *holds))
+        .collect();
+    let rows = shown.iter().map(|sum| {
+        let (name, image) = first(sum);
+        let [own, total] = [sum.own, sum.total].map(|value| shares(value).map(percent));
+        let [own, total] = [own, total].map(|sides| sides.to_vec());
+        let mut row = vec![name, points(change(sum.own))];
+        row.extend(own.into_iter().chain(total));
+        row.push(image);
+        row
+    });
+    Table::wide("", &columns).rows(rows, usize::MAX)
+}
+
+fn share(value: u64, half: &Half) -> f64 {
+    if half.samples == 0 {
+        0.0
+    } else {
+        value as f64 / half.samples as f64
+    }
+}
+
+/// Samples with their thousands apart.
+pub(super) fn samples(count: u64) -> String {
+    units::grouped(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    format!("{:.2}%", share * 100.0)
+}
+
+/// A change of a share in points of a percent.
+fn points(change: f64) -> String {
+    let sign = if change < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.2}", change.abs() * 100.0)
+}

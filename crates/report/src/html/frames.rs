@@ -1,0 +1,89 @@
+//! One stack, as a line and as a list.
+
+use model::{Frame, RunState, Side, StackBook, StackId};
+
+use super::table::cell;
+use crate::escape;
+
+/// Functions in the line that stands for a stack.
+const LINE_FRAMES_MAX: usize = 6;
+/// Frames listed of one stack.
+const LIST_FRAMES_MAX: usize = 80;
+/// Bytes of a function's name in a list, about.
+const NAME_BYTES_MAX: usize = 300;
+
+/// The innermost functions in one line, as markup. Of a thread that sleeps the kernel's are left
+/// out where it has others: what it waits in is said beside it.
+pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) -> String {
+    let user = |frame: &&Frame| frame.side == Side::User;
+    let skips = matches!(state, None | Some(RunState::Sleeping))
+        && book.frames_of(stack).any(|frame| user(&frame));
+    let frames: Vec<&Frame> = book
+        .frames_of(stack)
+        .filter(|frame| !skips || user(frame))
+        .collect();
+    let shown: Vec<&str> = frames
+        .iter()
+        .take(LINE_FRAMES_MAX)
+        .map(|frame| frame.name.as_str())
+        .collect();
+    match shown.is_empty() {
+        true => format!("(no frames: {})", book.stack(stack).end.words()),
+        false => {
+            let more = if frames.len() > shown.len() {
+                " ← …"
+            } else {
+                ""
+            };
+            cell(&shown.join(" ← ")) + more
+        }
+    }
+}
+
+/// All frames, innermost first, as a list. An image is named where it begins.
+pub(super) fn list(book: &StackBook, stack: StackId) -> String {
+    let mut items = String::new();
+    let mut image = "";
+    let mut left_out = 0;
+    for (index, frame) in book.frames_of(stack).enumerate() {
+        if index >= LIST_FRAMES_MAX {
+            left_out += 1;
+            continue;
+        }
+        let class = match frame.side {
+            Side::Kernel => " class=\"kernel\"",
+            Side::User => "",
+        };
+        let from = match frame.image == image {
+            true => String::new(),
+            false => format!(" <small>{}</small>", cell(&frame.image)),
+        };
+        image = &frame.image;
+        items.push_str(&format!(
+            "<li{class}>{}{from}</li>",
+            escape::html_cut(&frame.name, NAME_BYTES_MAX)
+        ));
+    }
+    if left_out > 0 {
+        items.push_str(&format!(
+            "<li class=\"end\">{left_out} more frames are not shown</li>"
+        ));
+    }
+    let end = book.stack(stack).end;
+    if !end.is_complete() {
+        items.push_str(&format!(
+            "<li class=\"end\">ends here: {}</li>",
+            end.words()
+        ));
+    }
+    format!("<ol class=\"frames\">{items}</ol>")
+}
+
+/// The line, which unfolds to the list.
+pub(super) fn folded(book: &StackBook, stack: StackId, state: Option<RunState>) -> String {
+    format!(
+        "<details class=\"stacked\"><summary>{}</summary>{}</details>",
+        line(book, stack, state),
+        list(book, stack)
+    )
+}

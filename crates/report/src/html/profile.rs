@@ -1,0 +1,183 @@
+//! Where the processors were: the profiles of an incident, and a profile on a page of its own.
+
+use model::{Incident, Profile, StackBook};
+
+use super::{
+    flame::{self, Graph, Limits},
+    head::{self, Script},
+};
+use crate::{
+    escape,
+    flame_tree::{FlameTree, Half},
+    units, when,
+};
+
+/// Functions shown in an incident.
+const CHANGES_MAX: usize = 12;
+/// Functions that can be unfolded in an incident.
+const CHANGES_FOLDED_MAX: usize = 60;
+/// Functions on a page of its own.
+const FUNCTIONS_MAX: usize = 60;
+
+/// The stall against the time before it.
+pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
+    let evidence = &incident.stacks;
+    let (onset, end) = (incident.stall.onset, incident.stall_window().to);
+    // A profile belongs to where most of it lies.
+    let middle = |profile: &Profile| profile.from / 2 + profile.to / 2;
+    let between = |from, to| {
+        let inside = move |profile: &&Profile| (from..to).contains(&middle(profile));
+        let profiles = evidence.profiles.iter().filter(inside);
+        profiles
+            .filter(|profile| !profile.counts.is_empty())
+            .collect::<Vec<_>>()
+    };
+    let before = between(0, onset);
+    let stall = between(onset, end.saturating_add(1));
+    let book = &evidence.book;
+    let (tree, names): (FlameTree, &[&str]) = match (before.is_empty(), stall.is_empty()) {
+        (true, true) => return None,
+        (false, false) => (
+            FlameTree::of((&before, book), (&stall, book)),
+            &["before", "in the stall"],
+        ),
+        (true, false) => (
+            FlameTree::of((&[], book), (&stall, book)),
+            &["in the stall"],
+        ),
+        (false, true) => (FlameTree::of((&[], book), (&before, book)), &["before"]),
+    };
+    let mut out = said(&tree, names);
+    if names.len() == 1 {
+        let missing = if stall.is_empty() {
+            "in the stall"
+        } else {
+            "before the onset"
+        };
+        out.push_str(&format!(
+            "<p class=\"none\">There is no profile {missing} to compare with.</p>"
+        ));
+    }
+    let graph = Graph {
+        tree: &tree,
+        names,
+        label: "Flame graph of where the processors were",
+        limits: Limits::SECTION,
+        script,
+    };
+    out.push_str(&graph.figure());
+    let title = match names.len() {
+        2 => "Functions whose share changed most",
+        _ => "Functions that took most",
+    };
+    out.push_str(&format!("<h3>{title}</h3>"));
+    out.push_str(&flame::functions(&tree, names, 0..CHANGES_MAX));
+    let more = flame::functions(&tree, names, CHANGES_MAX..CHANGES_FOLDED_MAX);
+    if !more.is_empty() {
+        out.push_str(&format!(
+            "<details><summary>More functions</summary>{more}</details>"
+        ));
+    }
+    Some(out)
+}
+
+/// How the samples were taken and how busy the processors were, a paragraph for each half.
+fn said(tree: &FlameTree, names: &[&str]) -> String {
+    let halves = match names.len() {
+        2 => &tree.halves[..],
+        _ => &tree.halves[1..],
+    };
+    let lines: String = names
+        .iter()
+        .zip(halves)
+        .map(|(name, half)| format!("<li>{}</li>", half_said(name, half)))
+        .collect();
+    format!("<ul>{lines}</ul>")
+}
+
+fn half_said(name: &str, half: &Half) -> String {
+    let mut letters = name.chars();
+    let name: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect();
+    let name = escape::html(&name);
+    let busy = half
+        .processors_per_sample()
+        .map_or_else(String::new, |one| {
+            let of = match half.processors {
+                0 | 1 => " on average".to_owned(),
+                count => format!(" of {count} on average"),
+            };
+            let busy = units::digits(one * half.samples as f64);
+            format!(": <b>{}</b> processors busy{of}", escape::html(&busy))
+        });
+    let mut out = format!(
+        "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
+        flame::samples(half.taken),
+        when::duration(half.length_ms),
+        half.hz,
+    );
+    if half.hz_least < half.hz {
+        out.push_str(&format!(
+            " (those taken at down to {} a second count accordingly more)",
+            half.hz_least
+        ));
+    }
+    if half.lost > 0 {
+        out.push_str(&format!("; {} more were lost", flame::samples(half.lost)));
+    }
+    out.push('.');
+    out
+}
+
+/// A profile as one self-contained page with a flame graph, searchable and with keys, and the
+/// functions in numbers. The title is text. Its size is bounded.
+pub fn profile_page(title: &str, profile: &Profile, book: &StackBook) -> String {
+    let tree = FlameTree::of((&[], book), (&[profile], book));
+    page(title, &tree, &["Profile"], "Functions that took most")
+}
+
+/// Two profiles as one self-contained page: widths from the second one, colours from the change
+/// against the first one, each with the book its stacks are of. The title is text. Its size is
+/// bounded.
+pub fn profile_diff_page(
+    title: &str,
+    first: (&Profile, &StackBook),
+    second: (&Profile, &StackBook),
+) -> String {
+    let tree = FlameTree::of((&[first.0], first.1), (&[second.0], second.1));
+    page(
+        title,
+        &tree,
+        &["in A", "in B"],
+        "Functions whose share changed most",
+    )
+}
+
+fn page(title: &str, tree: &FlameTree, names: &[&str], table_title: &str) -> String {
+    const SCRIPTS: [Script; 1] = [Script::FLAME];
+    let graph = Graph {
+        tree,
+        names,
+        label: "Flame graph",
+        limits: Limits::PAGE,
+        script: true,
+    };
+    format!(
+        "{document}<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>profile</span></p>\n\
+         <h1>{title}</h1>{said}</header>\n{figure}\
+         <section id=\"functions\"><h2>{table_title}</h2>{table}</section>\n</main>\n\
+         <footer><p>Written by freezeframe {version}. Idle processors give no samples.</p></footer>\n\
+         {scripts}</body>\n</html>\n",
+        document = head::document(title, &SCRIPTS),
+        title = escape::html(title),
+        said = said(tree, names),
+        figure = graph.figure(),
+        table = flame::functions(tree, names, 0..FUNCTIONS_MAX),
+        version = env!("CARGO_PKG_VERSION"),
+        scripts = head::scripts(&SCRIPTS),
+    )
+}

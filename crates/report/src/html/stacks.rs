@@ -1,0 +1,321 @@
+//! What the threads did: equal stacks in the stall against the minute before, and who held what
+//! the crowd waited for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::{
+    ChainLink, Incident, LockTable, Method, Millis, RunState, SnapshotNote, StackId, ThreadRun,
+    WaitChain, Window,
+};
+
+use super::{
+    frames,
+    table::{Column, Holds, Table, cell},
+};
+use crate::{
+    escape,
+    units::{Quantity, digits, grouped},
+    when,
+};
+
+/// The calm that the stall is compared with: so much before the onset.
+const CALM_MS: Millis = 60_000;
+/// Groups shown.
+const GROUPS_MAX: usize = 12;
+/// Groups that can be unfolded.
+const GROUPS_FOLDED_MAX: usize = 60;
+/// Chains told.
+const CHAINS_MAX: usize = 5;
+/// Thread names told of a group.
+const NAMES_MAX: usize = 4;
+
+pub(super) fn section(incident: &Incident) -> Option<String> {
+    let evidence = &incident.stacks;
+    let stall = incident.stall_window();
+    let calm = Window {
+        from: stall.from.saturating_sub(CALM_MS).max(incident.window.from),
+        to: stall.from.saturating_sub(1),
+    };
+    let moments: Vec<Millis> = evidence.snapshots.iter().map(|note| note.at).collect();
+    let seen = [calm, stall].map(|window| between(&moments, window.from, window.to));
+    if seen == [0, 0] {
+        return None;
+    }
+    let mut out = chains(incident);
+    out.push_str(&format!("<p>{}</p>", taken(&evidence.snapshots, seen)));
+    let groups = groups(&evidence.runs, &moments, [calm, stall]);
+    let rows: Vec<Vec<String>> = groups
+        .iter()
+        .take(GROUPS_MAX + GROUPS_FOLDED_MAX)
+        .map(|group| group.row(incident, seen))
+        .collect();
+    let table = |caption: &str, rows: &[Vec<String>]| {
+        let columns = [
+            Column("Stack, innermost first", Holds::Code),
+            Column("Threads before", Holds::Numbers),
+            Column("Threads in stall", Holds::Numbers),
+            Column("State", Holds::Words),
+            Column("In", Holds::Words),
+            Column("Thread name", Holds::Words),
+            Column("Longest in one wait", Holds::Numbers),
+        ];
+        Table::wide(caption, &columns).rows(rows.iter().cloned(), usize::MAX)
+    };
+    let (open, folded) = rows.split_at(rows.len().min(GROUPS_MAX));
+    out.push_str(&table("Equal stacks, those that grew most first", open));
+    if !folded.is_empty() {
+        let not_shown = groups.len() - rows.len();
+        let more = match not_shown {
+            0 => String::new(),
+            _ => format!(" ({} more are not shown)", grouped(not_shown as i64)),
+        };
+        out.push_str(&format!(
+            "<details><summary>{} more groups{more}</summary>{}</details>",
+            folded.len(),
+            table("", folded)
+        ));
+    }
+    Some(out)
+}
+
+/// Snapshots from one moment to another, both included.
+fn between(moments: &[Millis], from: Millis, to: Millis) -> usize {
+    let begin = moments.partition_point(|at| *at < from);
+    let end = moments.partition_point(|at| *at <= to);
+    end.saturating_sub(begin)
+}
+
+/// How the snapshots were taken.
+fn taken(notes: &[SnapshotNote], seen: [usize; 2]) -> String {
+    let mut out = format!(
+        "Stacks of all threads: <b>{}</b> snapshots in the minute before the onset, <b>{}</b> in the stall.",
+        grouped(seen[0] as i64),
+        grouped(seen[1] as i64)
+    );
+    for method in [Method::Bpf, Method::Proc, Method::Ptrace] {
+        let by: Vec<&SnapshotNote> = notes.iter().filter(|note| note.method == method).collect();
+        let mut walls: Vec<u64> = by.iter().map(|note| note.wall_us).collect();
+        walls.sort_unstable();
+        let Some(median) = walls.get(walls.len() / 2) else {
+            continue;
+        };
+        let sum = |value: fn(&SnapshotNote) -> u32| {
+            by.iter().map(|note| u64::from(value(note))).sum::<u64>()
+        };
+        let (threads, complete) = (sum(|note| note.threads), sum(|note| note.complete));
+        let time = |us: u64| escape::html(&Quantity::Seconds.say(us as f64 * 1e-6));
+        out.push_str(&format!(
+            " {}: {} each (median)",
+            method.words(),
+            time(*median)
+        ));
+        if threads > 0 {
+            let share = complete as f64 * 100.0 / threads as f64;
+            out.push_str(&format!(", {share:.1}% of the stacks complete"));
+        }
+        let stopped = by.iter().map(|note| note.stopped_us).max().unwrap_or(0);
+        if stopped > 0 {
+            out.push_str(&format!(
+                ", a thread stopped for {} at the most",
+                time(stopped)
+            ));
+        }
+        out.push('.');
+    }
+    out
+}
+
+/// Threads that did the same.
+struct Group {
+    stack: StackId,
+    state: RunState,
+    call: String,
+    /// Threads times snapshots, before and in the stall.
+    seen: [u64; 2],
+    names: BTreeMap<String, u64>,
+    /// The longest that one thread stood there without being switched in, in milliseconds.
+    longest_ms: Option<Millis>,
+}
+
+/// The groups: those that grew most as far as they are shown, then those that changed most.
+fn groups(runs: &[ThreadRun], moments: &[Millis], windows: [Window; 2]) -> Vec<Group> {
+    let snapshots = windows.map(|window| between(moments, window.from, window.to).max(1) as f64);
+    let mut groups: HashMap<(StackId, RunState, &str), Group> = HashMap::new();
+    for run in runs {
+        let seen = windows.map(|window| {
+            between(moments, run.from.max(window.from), run.to.min(window.to)) as u64
+        });
+        if seen == [0, 0] {
+            continue;
+        }
+        let call = run.syscall.as_ref().map_or("", |call| call.name.as_str());
+        let group = groups
+            .entry((run.stack, run.state, call))
+            .or_insert_with(|| Group {
+                stack: run.stack,
+                state: run.state,
+                call: call.to_owned(),
+                seen: [0; 2],
+                names: BTreeMap::new(),
+                longest_ms: None,
+            });
+        for side in [0, 1] {
+            group.seen[side] += seen[side];
+        }
+        *group.names.entry(run.name.clone()).or_default() += seen[0] + seen[1];
+        if run.unmoved && run.snapshots > 1 {
+            let length = run.to.saturating_sub(run.from);
+            group.longest_ms = group.longest_ms.max(Some(length));
+        }
+    }
+    let mean = |group: &Group, side: usize| group.seen[side] as f64 / snapshots[side];
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    let grown = |group: &Group| mean(group, 1) - mean(group, 0);
+    let order = |a: &Group, b: &Group, changed: fn(f64) -> f64| {
+        let by = changed(grown(b)).total_cmp(&changed(grown(a)));
+        by.then_with(|| mean(b, 1).total_cmp(&mean(a, 1)))
+            .then_with(|| (a.stack, a.state, &a.call).cmp(&(b.stack, b.state, &b.call)))
+    };
+    groups.sort_by(|a, b| order(a, b, |grown| grown));
+    // Behind those that grew: what changed most either way, before what stayed.
+    let shown = groups.len().min(GROUPS_MAX);
+    groups[shown..].sort_by(|a, b| order(a, b, f64::abs));
+    groups
+}
+
+/// A mean number of threads.
+fn threads(mean: f64) -> String {
+    match mean {
+        0.0 => "0".to_owned(),
+        _ if mean < 0.05 => "&lt;0.1".to_owned(),
+        _ => digits((mean * 10.0).round() / 10.0),
+    }
+}
+
+impl Group {
+    fn row(&self, incident: &Incident, snapshots: [usize; 2]) -> Vec<String> {
+        let mean = |side: usize| match snapshots[side] {
+            0 => "–".to_owned(),
+            count => threads(self.seen[side] as f64 / count as f64),
+        };
+        let mut names: Vec<(&String, &u64)> = self.names.iter().collect();
+        names.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        let mut shown: Vec<String> = names
+            .iter()
+            .take(NAMES_MAX)
+            .map(|(name, _)| cell(name))
+            .collect();
+        if names.len() > NAMES_MAX {
+            shown.push(format!("{} more", names.len() - NAMES_MAX));
+        }
+        vec![
+            frames::folded(&incident.stacks.book, self.stack, Some(self.state)),
+            mean(0),
+            format!("<b>{}</b>", mean(1)),
+            format!("<span class=\"whole\">{}</span>", self.state.words()),
+            cell(&self.call),
+            shown.join(", "),
+            self.longest_ms.map_or_else(String::new, when::duration),
+        ]
+    }
+}
+
+/// The chains of the stall, each once, the largest crowd first.
+fn chains(incident: &Incident) -> String {
+    let stall = incident.stall_window();
+    let inside = |table: &&LockTable| table.to >= stall.from && table.from <= stall.to;
+    let tables = || incident.stacks.locks.iter().filter(inside);
+    let crowd = |chain: &WaitChain| chain.links.first().map_or(0, |link| link.waiters);
+    let locks = |chain: &WaitChain| -> Vec<String> {
+        chain.links.iter().map(|link| link.lock.clone()).collect()
+    };
+    let mut found: BTreeMap<Vec<String>, (&WaitChain, usize)> = BTreeMap::new();
+    for chain in tables().flat_map(|table| &table.chains) {
+        let entry = found.entry(locks(chain)).or_insert((chain, 0));
+        entry.1 += 1;
+        if crowd(chain) > crowd(entry.0) {
+            entry.0 = chain;
+        }
+    }
+    let mut found: Vec<(&WaitChain, usize)> = found.into_values().collect();
+    found.retain(|(chain, _)| !chain.links.is_empty());
+    found.sort_by_key(|(chain, _)| std::cmp::Reverse(crowd(chain)));
+    if found.is_empty() {
+        return String::new();
+    }
+    let all = tables().count();
+    let items: String = found
+        .iter()
+        .take(CHAINS_MAX)
+        .map(|(chain, times)| {
+            let times = match (all, times) {
+                (0 | 1, _) => String::new(),
+                (_, times) => format!(" <small>in {times} of {all} lock tables</small>"),
+            };
+            format!(
+                "<li>{}{times}{}</li>",
+                cell(&sentence(chain)),
+                holders(incident, chain)
+            )
+        })
+        .collect();
+    format!("<ol class=\"chains\">{items}</ol>")
+}
+
+fn holders(incident: &Incident, chain: &WaitChain) -> String {
+    let holder = |link: &ChainLink| {
+        let holder = link.holder.as_ref()?;
+        Some(format!(
+            "<h4>Thread {} ({}), holder of {}</h4>{}",
+            holder.tid,
+            cell(&holder.name),
+            cell(&link.lock),
+            frames::list(&incident.stacks.book, holder.stack)
+        ))
+    };
+    let stacks: String = chain.links.iter().filter_map(holder).collect();
+    match stacks.is_empty() {
+        true => String::new(),
+        false => format!("<details><summary>What they stood in</summary>{stacks}</details>"),
+    }
+}
+
+/// A chain as a sentence.
+fn sentence(chain: &WaitChain) -> String {
+    let mut out = String::new();
+    for (index, link) in chain.links.iter().enumerate() {
+        if index == 0 {
+            out = match link.waiters {
+                1 => format!("1 thread waits for {}", link.lock),
+                count => format!(
+                    "{} threads wait for {}",
+                    grouped(i64::from(count)),
+                    link.lock
+                ),
+            };
+        } else {
+            out.push_str(&format!(", which waits for {}", link.lock));
+        }
+        match &link.holder {
+            Some(holder) => out.push_str(&format!(
+                ", held by thread {} ({})",
+                holder.tid, holder.name
+            )),
+            None => out.push_str(", whose holder is not known"),
+        }
+    }
+    let last = chain.links.last().and_then(|link| link.holder.as_ref());
+    if let Some(holder) = last.filter(|holder| !holder.doing.is_empty()) {
+        let is = if holder.doing.starts_with("in ") {
+            "is "
+        } else {
+            ""
+        };
+        out.push_str(&format!(", which {is}{}", holder.doing));
+    }
+    if chain.circular {
+        out.push_str("; that is a circle: a deadlock, or two moments seen as one");
+    }
+    out.push('.');
+    out
+}
