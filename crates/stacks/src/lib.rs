@@ -1,1 +1,4 @@
 //! From registers and bytes to meaning: unwinding, names, profiles, lock tables and holders.
+
+pub mod locks;
+pub mod syscalls;
