@@ -5,3 +5,5 @@ pub mod names;
 pub mod raw_book;
 pub mod shorten;
 pub mod unwind;
+pub mod locks;
+pub mod syscalls;

@@ -1,0 +1,194 @@
+//! Names of locks, and which waits are for the same one.
+
+use model::NamedBy;
+
+use super::LockSymbols;
+use super::classify::{Class, Doing};
+use super::known::{What, is_idle_symbol};
+use super::own::Kind;
+
+/// Size of a heap of glibc's allocator and its alignment (`HEAP_MAX_SIZE`, malloc/arena.c; with the
+/// default of `DEFAULT_MMAP_THRESHOLD_MAX`).
+const HEAP_BYTES: u64 = 64 << 20;
+/// An arena that lies in a heap of its own stands behind the heap's header, which is at least
+/// two words long.
+const ARENA_OFFSETS: std::ops::Range<u64> = 16..4096;
+/// `pthread_cond_t`; its futex words are the two groups' signals (`__g_signals`).
+const COND_BYTES: u64 = 48;
+/// The largest of pthread's locks with the pointer that the server's instrumentation puts behind it.
+const LOCK_BYTES_MAX: u64 = 64;
+
+/// One row of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct RowName {
+    /// It counts as contention.
+    pub(super) contended: bool,
+    pub(super) name: String,
+    pub(super) named_by: NamedBy,
+    /// Told apart from others of the same name by this address; 0 when they are put together.
+    pub(super) address: u64,
+}
+
+/// The address that stands for a lock: a condition variable and a read-write lock have two futex
+/// words in the same eight bytes (`__g_signals` at 40 and 44; `__wrphase_futex` and
+/// `__writers_futex` at 8 and 12 of glibc).
+pub(super) fn lock_address(class: &Class, futex: u64) -> u64 {
+    if class.on_condition || class.kind == Kind::RwLock {
+        futex & !7
+    } else {
+        futex
+    }
+}
+
+/// Whether a thread that waits here on something nameless idles after all: the data symbol says so.
+pub(super) fn idles_by_symbol(class: &Class, futex: u64, symbols: &LockSymbols) -> bool {
+    matches!(class.doing, Doing::Condition(None))
+        && symbols
+            .names
+            .get(&futex)
+            .is_some_and(|symbol| is_idle_symbol(&symbol.name))
+}
+
+/// The row of a wait; absent when it belongs to none. `futex` is 0 where the address is not known.
+pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option<RowName> {
+    let (contended, known) = match class.doing {
+        Doing::Lock(known) => (true, known),
+        Doing::Condition(known) => (false, known),
+        Doing::Works | Doing::Idle(_) => return None,
+    };
+    let address = lock_address(class, futex);
+    let row = |name: String, named_by, address| {
+        Some(RowName {
+            contended,
+            name,
+            named_by,
+            address,
+        })
+    };
+    if class.allocator && known.is_none() && futex != 0 {
+        let (name, named_by) = allocator_lock(futex, symbols);
+        return row(name, named_by, futex);
+    }
+    if let Some((name, whole)) = symbol_name(futex, symbols)
+        && (whole || known.is_none())
+    {
+        return row(name, NamedBy::Symbol, address);
+    }
+    match known.map(|known| known.what) {
+        Some(What::LockEach(name)) if address != 0 => row(
+            format!("{name} at {address:#x}"),
+            NamedBy::CallPath,
+            address,
+        ),
+        Some(
+            What::Lock(name)
+            | What::LockEach(name)
+            | What::Wait(name)
+            | What::Condition(name)
+            | What::Idle(name),
+        ) => row(name.to_owned(), NamedBy::CallPath, 0),
+        None if class.allocator => row(
+            "malloc arena (address not known)".to_owned(),
+            NamedBy::CallPath,
+            0,
+        ),
+        None if address != 0 => row(format!("{address:#x}"), NamedBy::Address, address),
+        None => row("address not known".to_owned(), NamedBy::Address, 0),
+    }
+}
+
+/// The lock that glibc's allocator waits for.
+fn allocator_lock(futex: u64, symbols: &LockSymbols) -> (String, NamedBy) {
+    if let Some(symbol) = symbols.names.get(&futex) {
+        return if symbol.name == "main_arena" {
+            ("malloc arena main_arena".to_owned(), NamedBy::Arena)
+        } else {
+            // `list_lock`, `free_list_lock`.
+            (format!("malloc {}", symbol.name), NamedBy::Symbol)
+        };
+    }
+    if symbols.in_libc_data(futex) {
+        return ("malloc arena main_arena".to_owned(), NamedBy::Arena);
+    }
+    if ARENA_OFFSETS.contains(&(futex % HEAP_BYTES)) {
+        return (format!("malloc arena at {futex:#x}"), NamedBy::Arena);
+    }
+    (format!("malloc lock at {futex:#x}"), NamedBy::CallPath)
+}
+
+/// The data symbol that covers the futex, and whether the symbol is the lock and not something
+/// larger around it.
+fn symbol_name(futex: u64, symbols: &LockSymbols) -> Option<(String, bool)> {
+    let symbol = symbols.names.get(&futex)?;
+    let inside_of_lock = (1..=LOCK_BYTES_MAX).contains(&symbol.size) && symbol.offset < COND_BYTES;
+    Some(if symbol.offset == 0 || inside_of_lock {
+        (symbol.name.clone(), true)
+    } else {
+        (format!("{}+{:#x}", symbol.name, symbol.offset), false)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::super::DataSymbol;
+    use super::*;
+
+    fn symbols() -> LockSymbols {
+        let symbol = |name: &str, offset, size| DataSymbol {
+            name: name.to_owned(),
+            offset,
+            size,
+        };
+        LockSymbols {
+            names: HashMap::from([
+                (0x1000, symbol("main_arena", 0, 2200)),
+                (0x2000, symbol("list_lock", 0, 4)),
+                (0x3028, symbol("COND_refresh", 40, 48)),
+                (0x4060, symbol("fil_system", 0x60, 4096)),
+                (0x5000, symbol("LOCK_open", 0, 48)),
+            ]),
+            libc_data: vec![0x7f00_0000_0000..0x7f00_0000_4000],
+        }
+    }
+
+    #[test]
+    fn locks_of_the_allocator() {
+        let symbols = symbols();
+        for (futex, name, by) in [
+            (0x1000, "malloc arena main_arena", NamedBy::Arena),
+            (0x2000, "malloc list_lock", NamedBy::Symbol),
+            (0x7f00_0000_3c60, "malloc arena main_arena", NamedBy::Arena),
+            (
+                0x7eff_f400_0030,
+                "malloc arena at 0x7efff4000030",
+                NamedBy::Arena,
+            ),
+            (
+                0x7eff_f4ab_0030,
+                "malloc lock at 0x7efff4ab0030",
+                NamedBy::CallPath,
+            ),
+        ] {
+            assert_eq!(allocator_lock(futex, &symbols), (name.to_owned(), by));
+        }
+    }
+
+    #[test]
+    fn a_symbol_is_the_lock_or_holds_it() {
+        let symbols = symbols();
+        for (futex, expected) in [
+            (0x3028, Some(("COND_refresh", true))),
+            (0x4060, Some(("fil_system+0x60", false))),
+            (0x5000, Some(("LOCK_open", true))),
+            (0x6000, None),
+        ] {
+            let found = symbol_name(futex, &symbols);
+            assert_eq!(
+                found.as_ref().map(|(name, whole)| (name.as_str(), *whole)),
+                expected
+            );
+        }
+    }
+}
