@@ -266,7 +266,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> String {
     let holder = |link: &ChainLink| {
         let holder = link.holder.as_ref()?;
         Some(format!(
-            "<h4>Thread {} ({}), holder of {}</h4>{}",
+            "<p>Thread <b>{}</b> ({}), holder of {}:</p>{}",
             holder.tid,
             cell(&holder.name),
             cell(&link.lock),
