@@ -239,7 +239,8 @@
       tip.hidden = false;
       const left = Math.min(x + 14, width - tip.offsetWidth - 4);
       tip.style.left = Math.max(0, left) + "px";
-      tip.style.top = (y + 18) + "px";
+      const under = y + 18, over = y - tip.offsetHeight - 8;
+      tip.style.top = (under + tip.offsetHeight > canvas.clientHeight && over > 0 ? over : under) + "px";
     };
     const hideTip = () => { tip.hidden = true; };
     const announce = () => {

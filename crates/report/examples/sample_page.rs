@@ -3,18 +3,20 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[path = "../tests/mysqld/mod.rs"]
+mod mysqld;
 
 use model::StackBook;
 use report::{HtmlOptions, TextOptions, html, json, profile_diff_page, profile_page, text};
 
 fn main() {
-    let (incident, verdict) = (common::mysqld::incident(), common::verdict());
+    let (incident, verdict) = (mysqld::incident(), common::verdict());
     let form = std::env::args().nth(1).unwrap_or_default();
     let out = match form.as_str() {
         "profile" | "diff" => {
             let (mut first, mut second) = (StackBook::default(), StackBook::default());
-            let before = common::mysqld::profile(&mut first, 0);
-            let stall = common::mysqld::profile(&mut second, 1);
+            let before = mysqld::profile(&mut first, 0);
+            let stall = mysqld::profile(&mut second, 1);
             match form.as_str() {
                 "profile" => profile_page("Profile of mysqld, 10 s", &stall, &second),
                 _ => profile_diff_page(

@@ -203,20 +203,41 @@ impl FlameTree {
         loop {
             // A node is never heavier than its caller, so what is above a limit is a tree.
             let limit = sorted.get(keep).copied().unwrap_or(-1.0);
-            let tree = self.heavier_than(limit, &weights);
-            if tree.nodes.len() <= nodes_max || keep == 1 {
-                return tree;
+            if self.count_above(limit, &weights) <= nodes_max || keep == 1 {
+                return self.above(limit, &weights);
             }
             keep = (keep * 4 / 5).max(1);
         }
     }
 
-    fn heavier_than(&self, limit: f64, weights: &[f64]) -> Self {
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
-        for (index, node) in self.nodes.iter().enumerate().skip(1) {
-            children[node.parent].push(index);
+    /// Nodes of the tree [`FlameTree::above`] a limit.
+    fn count_above(&self, limit: f64, weights: &[f64]) -> usize {
+        let mut folds = vec![false; self.nodes.len()];
+        let mut kept = 0;
+        for (index, (node, weight)) in self.nodes.iter().zip(weights).enumerate() {
+            if index == 0 || *weight > limit {
+                kept += 1;
+            } else if node.parent == 0 || weights[node.parent] > limit {
+                folds[node.parent] = true;
+            }
         }
-        for list in &mut children {
+        kept + folds.iter().filter(|folds| **folds).count()
+    }
+
+    /// What is heavier than a limit, the rest put together.
+    fn above(&self, limit: f64, weights: &[f64]) -> Self {
+        let mut kept: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        let mut light: HashMap<usize, (usize, [u64; 2])> = HashMap::new();
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            if weights[index] > limit {
+                kept[node.parent].push(index);
+            } else if node.parent == 0 || weights[node.parent] > limit {
+                let (count, sum) = light.entry(node.parent).or_default();
+                *count += 1;
+                *sum = [0, 1].map(|side| sum[side].saturating_add(node.value[side]));
+            }
+        }
+        for list in &mut kept {
             list.sort_by(|a, b| {
                 let [a, b] = [*a, *b].map(|index| &self.nodes[index]);
                 let name = |node: &Node| &self.frames[node.frame].name;
@@ -224,78 +245,58 @@ impl FlameTree {
                 by_value.then_with(|| name(a).cmp(name(b)))
             });
         }
-        let mut out = Pruning {
-            tree: Self {
-                halves: self.halves,
-                ..Self::default()
-            },
-            ids: HashMap::new(),
+        let mut out = Self {
+            halves: self.halves,
+            ..Self::default()
         };
-        let Some(root) = self.nodes.first() else {
-            return out.tree;
-        };
-        out.push(0, &self.frames[root.frame], root.value);
+        let mut frames: HashMap<usize, usize> = HashMap::new();
+        let mut folded: HashMap<usize, usize> = HashMap::new();
         let mut steps: Vec<Step> = Vec::new();
-        let mut descend = |steps: &mut Vec<Step>, node: usize, at: usize| {
-            let (kept, light): (Vec<usize>, Vec<usize>) = std::mem::take(&mut children[node])
-                .into_iter()
-                .partition(|child| weights[*child] > limit);
-            // The last step is taken first, and what is put together stands last.
-            if !light.is_empty() {
-                steps.push(Step::Fold(light, at));
-            }
-            steps.extend(kept.into_iter().rev().map(|child| Step::Node(child, at)));
-        };
-        descend(&mut steps, 0, 0);
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Node(index, parent) => {
-                    let node = &self.nodes[index];
-                    let at = out.push(parent, &self.frames[node.frame], node.value);
-                    descend(&mut steps, index, at);
-                }
-                Step::Fold(light, parent) => {
-                    let value = light.iter().fold([0u64; 2], |sum, index| {
-                        let value = self.nodes[*index].value;
-                        [0, 1].map(|side| sum[side].saturating_add(value[side]))
-                    });
-                    out.tree.folded += light.len();
-                    let name = format!("({} more)", light.len());
-                    out.push(parent, &pseudo(&name, String::new(), Kind::Folded), value);
-                }
-            }
+        if !self.nodes.is_empty() {
+            steps.push(Step::Node(0, 0));
         }
-        out.tree
+        while let Some(step) = steps.pop() {
+            let at = out.nodes.len();
+            let (parent, frame, value) = match step {
+                Step::Node(index, parent) => {
+                    // The last step is taken first, and what is put together stands last.
+                    if let Some((count, value)) = light.remove(&index) {
+                        steps.push(Step::Fold(count, value, at));
+                    }
+                    let called = kept[index].iter().rev();
+                    steps.extend(called.map(|child| Step::Node(*child, at)));
+                    let node = &self.nodes[index];
+                    let frame = *frames.entry(node.frame).or_insert_with(|| {
+                        out.frames.push(self.frames[node.frame].clone());
+                        out.frames.len() - 1
+                    });
+                    (parent, frame, node.value)
+                }
+                Step::Fold(count, value, parent) => {
+                    out.folded += count;
+                    let frame = *folded.entry(count).or_insert_with(|| {
+                        let name = format!("({count} more)");
+                        out.frames.push(pseudo(&name, String::new(), Kind::Folded));
+                        out.frames.len() - 1
+                    });
+                    (parent, frame, value)
+                }
+            };
+            out.nodes.push(Node {
+                parent,
+                frame,
+                value,
+            });
+        }
+        out
     }
 }
 
 enum Step {
     /// A node, and its caller's place.
     Node(usize, usize),
-    /// Nodes to put together, and their caller's place.
-    Fold(Vec<usize>, usize),
-}
-
-struct Pruning {
-    tree: FlameTree,
-    ids: HashMap<TreeFrame, usize>,
-}
-
-impl Pruning {
-    fn push(&mut self, parent: usize, frame: &TreeFrame, value: [u64; 2]) -> usize {
-        let known = self.ids.get(frame).copied();
-        let frame = known.unwrap_or_else(|| {
-            self.tree.frames.push(frame.clone());
-            self.ids.insert(frame.clone(), self.tree.frames.len() - 1);
-            self.tree.frames.len() - 1
-        });
-        self.tree.nodes.push(Node {
-            parent,
-            frame,
-            value,
-        });
-        self.tree.nodes.len() - 1
-    }
+    /// How many nodes to put together, their samples, and their caller's place.
+    Fold(usize, [u64; 2], usize),
 }
 
 struct Builder {

@@ -181,7 +181,12 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
     let compares = names.len() == 2;
     sums.sort_by(|a, b| {
         let by = match compares {
-            true => change(b.own).abs().total_cmp(&change(a.own).abs()),
+            true => {
+                let order = |value: fn(&FrameSums) -> [u64; 2]| {
+                    change(value(b)).abs().total_cmp(&change(value(a)).abs())
+                };
+                order(|sum| sum.own).then_with(|| order(|sum| sum.total))
+            }
             false => Reverse(a.own[1]).cmp(&Reverse(b.own[1])),
         };
         by.then_with(|| b.total[1].cmp(&a.total[1]))
@@ -279,6 +284,9 @@ fn percent(share: f64) -> String {
 
 /// A change of a share in points of a percent.
 fn points(change: f64) -> String {
+    if change == 0.0 {
+        return "0".to_owned();
+    }
     let sign = if change < 0.0 { "−" } else { "+" };
     format!("{sign}{:.2}", change.abs() * 100.0)
 }

@@ -25,7 +25,7 @@ impl Script {
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
         text: include_str!("../../assets/flame.js"),
-        sha256: "Hojh/4bmJwJPP2/0MGvZW1v4Cyg0CbfGwNAZJ0aS4jo=",
+        sha256: "qyZCy6xTyz49b627i/P+d+NQWVnIMDW5VcilaclMzL4=",
     };
 }
 

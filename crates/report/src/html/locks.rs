@@ -307,7 +307,7 @@ fn conditions(table: &LockTable) -> String {
         ]
     });
     format!(
-        "{idle}<details><summary>Waits on {} condition variables: for work or an answer, no contention</summary>{}</details>",
+        "{idle}<details><summary>Waits on condition variables ({}): for work or an answer, no contention</summary>{}</details>",
         table.conditions.len(),
         Table::wide("", &columns).rows(rows, LOCKS_MAX)
     )

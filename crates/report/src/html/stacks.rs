@@ -266,7 +266,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> String {
     let holder = |link: &ChainLink| {
         let holder = link.holder.as_ref()?;
         Some(format!(
-            "<h4>Thread {} ({}), holder of {}</h4>{}",
+            "<p>Thread <b>{}</b> ({}), holder of {}:</p>{}",
             holder.tid,
             cell(&holder.name),
             cell(&link.lock),
@@ -318,4 +318,118 @@ fn sentence(chain: &WaitChain) -> String {
     }
     out.push('.');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Holder, HolderBy, StackBook, StackEnd};
+
+    use super::*;
+
+    fn run(stack: u32, from: Millis, to: Millis, unmoved: bool) -> ThreadRun {
+        ThreadRun {
+            tid: stack,
+            name: "mysqld".to_owned(),
+            from,
+            to,
+            snapshots: 2,
+            unmoved,
+            state: RunState::Sleeping,
+            syscall: None,
+            stack: StackId(stack),
+        }
+    }
+
+    #[test]
+    fn threads_are_counted_in_the_snapshots_of_each_window() {
+        // Four snapshots before, and two a second then.
+        let moments = [
+            1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 6_000, 6_500, 9_000,
+        ];
+        let windows = [(0, 4_999), (5_000, 7_000)].map(|(from, to)| Window { from, to });
+        let runs = [
+            run(0, 1_000, 9_000, true),
+            run(1, 3_000, 4_000, false),
+            run(1, 1_000, 2_000, false),
+            run(2, 6_000, 6_500, false),
+            run(2, 5_000, 9_000, true),
+            run(3, 9_000, 9_000, true),
+        ];
+        let groups = groups(&runs, &moments, windows);
+        let seen: Vec<(u32, [u64; 2], Option<Millis>)> = groups
+            .iter()
+            .map(|group| (group.stack.0, group.seen, group.longest_ms))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (2, [0, 6], Some(4_000)),
+                (0, [4, 4], Some(8_000)),
+                (1, [4, 0], None),
+            ]
+        );
+    }
+
+    #[test]
+    fn means_read_well() {
+        for (mean, words) in [
+            (0.0, "0"),
+            (0.04, "&lt;0.1"),
+            (0.237, "0.2"),
+            (57.0, "57"),
+            (311.26, "311"),
+        ] {
+            assert_eq!(threads(mean), words);
+        }
+    }
+
+    #[test]
+    fn a_chain_is_told_to_its_end() {
+        let mut book = StackBook::default();
+        let stack = book.intern([], StackEnd::Complete);
+        let holder = |tid, doing: &str| {
+            Some(Holder {
+                tid,
+                name: "mysqld".to_owned(),
+                by: HolderBy::OwnerField,
+                snapshots: 1,
+                stack,
+                doing: doing.to_owned(),
+            })
+        };
+        let link = |lock: &str, waiters, holder| ChainLink {
+            lock: lock.to_owned(),
+            waiters,
+            holder,
+        };
+        let mut chain = WaitChain {
+            links: vec![
+                link(
+                    "kernel_mutex",
+                    57,
+                    holder(11, "waits for malloc arena main"),
+                ),
+                link("malloc arena main", 3, holder(12, "in munmap")),
+            ],
+            circular: false,
+        };
+        assert_eq!(
+            sentence(&chain),
+            "57 threads wait for kernel_mutex, held by thread 11 (mysqld), which waits for malloc \
+             arena main, held by thread 12 (mysqld), which is in munmap."
+        );
+        chain.links.truncate(1);
+        chain.links[0].waiters = 1;
+        assert_eq!(
+            sentence(&chain),
+            "1 thread waits for kernel_mutex, held by thread 11 (mysqld), which waits for malloc arena main."
+        );
+        chain.links[0].holder = None;
+        chain.circular = true;
+        assert_eq!(
+            sentence(&chain),
+            "1 thread waits for kernel_mutex, whose holder is not known; that is a circle: a \
+             deadlock, or two moments seen as one."
+        );
+    }
 }

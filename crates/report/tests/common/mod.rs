@@ -2,7 +2,6 @@
 //!
 //! Shared by the tests and by the example that prints a page.
 
-pub(crate) mod mysqld;
 pub(crate) mod verdict;
 
 use std::collections::BTreeMap;
@@ -14,9 +13,9 @@ use model::{
 
 pub(crate) use verdict::verdict;
 
-const ONSET_S: u64 = 240;
+pub(crate) const ONSET_S: u64 = 240;
 const TRIGGER_S: u64 = 246;
-const END_S: u64 = 307;
+pub(crate) const END_S: u64 = 307;
 const LAST_S: u64 = 360;
 
 /// The incident.
@@ -296,10 +295,10 @@ fn stalled(second: u64) -> f64 {
 }
 
 /// Numbers that look random and are the same every time.
-struct Noise(u64);
+pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
-    fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)

@@ -8,7 +8,7 @@ use model::{
     Syscall, ThreadRun, WaitChain,
 };
 
-use super::{END_S, Noise, ONSET_S};
+use crate::common::{END_S, Noise, ONSET_S};
 
 /// From a thread's first function to where statements part, outermost first.
 const TRUNK: &str = "clone3 start_thread handle_one_connection do_handle_one_connection do_command dispatch_command mysql_parse mysql_execute_command";
@@ -87,7 +87,7 @@ const LEAVES: [(&str, [u64; 2]); 16] = [
 pub(crate) fn incident() -> Incident {
     Incident {
         stacks: evidence(),
-        ..super::incident()
+        ..crate::common::incident()
     }
 }
 
@@ -186,7 +186,7 @@ fn middle(variant: u64) -> String {
 }
 
 /// A stack from names outermost first; `k:` marks the kernel's, `·` stands for a blank in a name.
-pub(crate) fn intern(book: &mut StackBook, names: &str, end: StackEnd) -> StackId {
+fn intern(book: &mut StackBook, names: &str, end: StackEnd) -> StackId {
     let frames: Vec<Frame> = names
         .split_whitespace()
         .rev()
@@ -409,7 +409,7 @@ fn run(tid: u32, span: (Millis, Millis), state: RunState, call: &str, stack: Sta
         from: span.0,
         to: span.1,
         snapshots: ((span.1 - span.0) / 1000 + 1) as u32,
-        unmoved: call != "" && tid.is_multiple_of(3),
+        unmoved: !call.is_empty() && tid.is_multiple_of(3),
         state,
         syscall,
         stack,
