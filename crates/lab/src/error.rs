@@ -19,6 +19,16 @@ pub enum Error {
         /// The packages that bring it, for Debian and Ubuntu and for the Red Hat family.
         package: &'static str,
     },
+    /// A server that `scripts/need` fetches is not on this machine.
+    #[error("{name} is not in {}: `scripts/need {need}` fetches it", servers.display())]
+    NotFetched {
+        /// The server.
+        name: &'static str,
+        /// The category of `scripts/need`.
+        need: &'static str,
+        /// The directory of the fetched servers.
+        servers: PathBuf,
+    },
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Io {

@@ -5,6 +5,8 @@
 mod client;
 mod error;
 mod files;
+mod idle;
+mod kind;
 mod latency;
 mod load;
 mod login;
@@ -12,8 +14,10 @@ mod mix;
 mod private_server;
 mod process;
 
-pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX};
+pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
 pub use error::Error;
+pub use idle::{IDLE_CONNECTIONS_MAX, IdleConnections};
+pub use kind::{Installed, ServerKind, installed};
 pub use latency::{Latency, RELATIVE_ERROR};
 pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
 pub use login::{Address, Login};
