@@ -79,6 +79,27 @@ pub enum Error {
     /// A load that cannot be run as described.
     #[error("load: {0}")]
     Load(String),
+    /// There is no victim of that name.
+    #[error("there is no victim '{0}'")]
+    NoSuchVictim(String),
+    /// A victim could not be compiled.
+    #[error("cc failed on {name} ({status}); the end of its output:\n{output}")]
+    Compile {
+        /// The victim.
+        name: String,
+        /// How the compiler ended.
+        status: ExitStatus,
+        /// The last lines that it wrote.
+        output: String,
+    },
+    /// A victim ended before it said what it is.
+    #[error("{} said nothing and ended ({status})", program.display())]
+    VictimEnded {
+        /// Its program.
+        program: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+    },
     /// The server or the connection to it refused a statement.
     #[error("{what}: {source}")]
     Client {

@@ -13,6 +13,7 @@ mod login;
 mod mix;
 mod private_server;
 mod process;
+mod victims;
 
 pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
 pub use error::Error;
@@ -23,3 +24,4 @@ pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
 pub use login::{Address, Login};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
+pub use victims::{Victim, build_victim, victim_names};
