@@ -16,6 +16,10 @@ use crate::{Load, ROWS};
 /// statements back to back; what is due for longer is left out.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
+/// What stands between the statements of one text: they are sent one after another, as a
+/// transaction is. When one fails the rest is left out and the transaction rolled back.
+pub const STATEMENT_SEPARATOR: &str = ";\n";
+
 /// A client waits this long before it connects again, doubled with each failure up to
 /// [`RECONNECT_BACKOFF_MAX`].
 const RECONNECT_BACKOFF_MIN: Duration = Duration::from_millis(10);
@@ -28,6 +32,7 @@ pub const RECONNECT_BACKOFF_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Done {
     pub(crate) latency: Histogram,
     pub(crate) statements: u64,
+    pub(crate) transactions: u64,
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) skipped: u64,
     /// Whether the client has come back: there is nothing to add any more.
@@ -38,6 +43,7 @@ impl Done {
     pub(crate) fn add(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.statements += other.statements;
+        self.transactions += other.transactions;
         self.skipped += other.skipped;
         for (kind, count) in &other.errors {
             *self.errors.entry(kind.clone()).or_default() += count;
@@ -78,14 +84,9 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
                         break;
                     }
                 }
-                let sql = statement(&load.statements, &mut random);
-                let sent = Instant::now();
-                match connection.query_drop(sql) {
+                let text = text(&load.statements, &mut random);
+                match send(connection, &text, end, done) {
                     Ok(()) => {
-                        let ns = u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                        let mut done = lock(done);
-                        done.latency.record(ns);
-                        done.statements += 1;
                         backoff = RECONNECT_BACKOFF_MIN;
                         continue;
                     }
@@ -101,6 +102,40 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
             backoff = (2 * backoff).min(RECONNECT_BACKOFF_MAX);
         }
     }
+}
+
+/// Sends the statements of a text. The end of the load is one between them, too.
+fn send(
+    connection: &mut Conn,
+    text: &str,
+    end: &End,
+    done: &Mutex<Done>,
+) -> Result<(), mysql::Error> {
+    let mut several = false;
+    for sql in text.split(STATEMENT_SEPARATOR) {
+        if several && is_over(end) {
+            return Ok(());
+        }
+        let sent = Instant::now();
+        match connection.query_drop(sql) {
+            Ok(()) => {
+                let ns = u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                let mut done = lock(done);
+                done.latency.record(ns);
+                done.statements += 1;
+            }
+            Err(error @ mysql::Error::MySqlError(_)) if several => {
+                connection.query_drop("ROLLBACK")?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
+        several = true;
+    }
+    if text.contains(STATEMENT_SEPARATOR) {
+        lock(done).transactions += 1;
+    }
+    Ok(())
 }
 
 fn is_over(end: &End) -> bool {
@@ -167,8 +202,8 @@ impl Schedule {
     }
 }
 
-/// A statement chosen by weight, its `{row}` filled in.
-fn statement<'a>(statements: &'a [(u32, String)], random: &mut Random) -> Cow<'a, str> {
+/// A text chosen by weight, its `{row}` filled in with one number.
+fn text<'a>(statements: &'a [(u32, String)], random: &mut Random) -> Cow<'a, str> {
     let total = statements
         .iter()
         .map(|(weight, _)| u64::from(*weight))
@@ -223,7 +258,7 @@ mod tests {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for _ in 0..40_000 {
             *counts
-                .entry(statement(&statements, &mut random).into_owned())
+                .entry(text(&statements, &mut random).into_owned())
                 .or_default() += 1;
         }
         assert!(!counts.contains_key("never"));
@@ -237,8 +272,8 @@ mod tests {
         let mut random = Random::new(7);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..200_000 {
-            let text = statement(&statements, &mut random);
-            let (one, two) = text.split_once(' ').unwrap();
+            let filled = text(&statements, &mut random);
+            let (one, two) = filled.split_once(' ').unwrap();
             assert_eq!(one, two);
             seen.insert(one.parse::<u32>().unwrap());
         }

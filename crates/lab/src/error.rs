@@ -19,6 +19,16 @@ pub enum Error {
         /// The packages that bring it, for Debian and Ubuntu and for the Red Hat family.
         package: &'static str,
     },
+    /// A server that `scripts/need` fetches is not on this machine.
+    #[error("{name} is not in {}: `scripts/need {need}` fetches it", servers.display())]
+    NotFetched {
+        /// The server.
+        name: &'static str,
+        /// The category of `scripts/need`.
+        need: &'static str,
+        /// The directory of the fetched servers.
+        servers: PathBuf,
+    },
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Io {
@@ -69,6 +79,27 @@ pub enum Error {
     /// A load that cannot be run as described.
     #[error("load: {0}")]
     Load(String),
+    /// There is no victim of that name.
+    #[error("there is no victim '{0}'")]
+    NoSuchVictim(String),
+    /// A victim could not be compiled.
+    #[error("cc failed on {name} ({status}); the end of its output:\n{output}")]
+    Compile {
+        /// The victim.
+        name: String,
+        /// How the compiler ended.
+        status: ExitStatus,
+        /// The last lines that it wrote.
+        output: String,
+    },
+    /// A victim ended before it said what it is.
+    #[error("{} said nothing and ended ({status})", program.display())]
+    VictimEnded {
+        /// Its program.
+        program: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+    },
     /// The server or the connection to it refused a statement.
     #[error("{what}: {source}")]
     Client {

@@ -59,6 +59,28 @@ pub(crate) fn private_directory(base: Option<&Path>) -> Result<TempDir, Error> {
     make().map_err(Error::io(format!("make a directory in {}", base.display())))
 }
 
+/// Copies a directory of files and directories; what is linked is copied as what it is linked to.
+pub(crate) fn copy_directory(from: &Path, to: &Path) -> Result<(), Error> {
+    fn copy(from: &Path, to: &Path) -> io::Result<()> {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                copy(&entry.path(), &target)?;
+            } else {
+                fs::copy(entry.path(), target)?;
+            }
+        }
+        Ok(())
+    }
+    copy(from, to).map_err(Error::io(format!(
+        "copy {} to {}",
+        from.display(),
+        to.display()
+    )))
+}
+
 /// A password that nobody guesses, of hexadecimal digits.
 pub(crate) fn random_password() -> Result<String, Error> {
     let mut bytes = [0; PASSWORD_BYTES];

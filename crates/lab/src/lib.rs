@@ -5,17 +5,23 @@
 mod client;
 mod error;
 mod files;
+mod idle;
+mod kind;
 mod latency;
 mod load;
 mod login;
 mod mix;
 mod private_server;
 mod process;
+mod victims;
 
-pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX};
+pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
 pub use error::Error;
+pub use idle::{IDLE_CONNECTIONS_MAX, IdleConnections};
+pub use kind::{Installed, ServerKind, installed};
 pub use latency::{Latency, RELATIVE_ERROR};
 pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
 pub use login::{Address, Login};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
+pub use victims::{Victim, build_victim, victim_names};

@@ -33,12 +33,13 @@ pub struct Load {
     pub login: Login,
     /// How many clients at the same time, each with a connection of its own.
     pub clients: usize,
-    /// Statements a second of all clients together; `None` sends as fast as answers come.
+    /// Texts of [`Self::statements`] a second of all clients together; `None` sends as fast as answers come.
     pub rate_per_second: Option<f64>,
     /// Whether the clients use the compressed protocol.
     pub compression: bool,
-    /// Weights and statements, chosen at random by weight; `{row}` becomes a random number from
-    /// 1 to [`crate::ROWS`].
+    /// Weights and texts, chosen at random by weight; `{row}` becomes a random number from 1 to
+    /// [`crate::ROWS`], the same in the whole text. A text is a statement, or several with
+    /// [`crate::STATEMENT_SEPARATOR`] between them.
     pub statements: Vec<(u32, String)>,
     /// For how long, at most [`LOAD_SECONDS_MAX`].
     pub duration: Duration,
@@ -52,10 +53,13 @@ pub struct Load {
 pub struct LoadResult {
     /// Statements that were answered without an error.
     pub statements: u64,
+    /// Texts of several statements that were answered to their end.
+    #[serde(default)]
+    pub transactions: u64,
     /// Failures by kind: `server error N` (the server's error number), `timeout`,
     /// `connection refused`, `connection lost`, `other`. Attempts to connect count as well.
     pub errors: BTreeMap<String, u64>,
-    /// Statements that a paced load left out because it was behind its schedule by more than
+    /// Texts that a paced load left out because it was behind its schedule by more than
     /// [`crate::CATCH_UP_MAX`].
     pub skipped: u64,
     /// Clients that had not come back when the result was made: a connect over a socket whose
@@ -113,6 +117,7 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
     }
     Ok(LoadResult {
         statements: total.statements,
+        transactions: total.transactions,
         skipped: total.skipped,
         stuck_clients,
         seconds,

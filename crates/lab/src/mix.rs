@@ -4,7 +4,8 @@ use mysql::prelude::Queryable;
 
 use crate::{Error, Login};
 
-/// Rows of the table `freezeframe_lab.t`. [`MIXES`] adds at most as many again.
+/// Rows of the table `freezeframe_lab.t`. [`MIXES`] adds at most as many again, and at most 64
+/// times as many to `freezeframe_lab.journal`.
 pub const ROWS: u32 = 10_000;
 
 /// Rows of one INSERT while the table is filled.
@@ -20,14 +21,15 @@ pub struct Mix {
     pub name: &'static str,
     /// What it does, in one line.
     pub what: &'static str,
-    /// Whether it needs the table that [`Mix::prepare`] makes.
+    /// Whether it needs the tables that [`Mix::prepare`] makes.
     pub needs_table: bool,
-    /// Weights and statements; `{row}` becomes a random number from 1 to [`ROWS`].
+    /// Weights and texts, as [`crate::Load::statements`] explains them.
     pub statements: &'static [(u32, &'static str)],
 }
 
-/// Every mixture there is.
-pub const MIXES: [Mix; 2] = [
+/// Every mixture there is. They use what MySQL 5.5 has already and MySQL 9 still has: it lost
+/// `MD5()`.
+pub const MIXES: [Mix; 4] = [
     Mix {
         name: "ordinary",
         what: "point selects, small ranges, inserts and updates of single rows",
@@ -45,7 +47,7 @@ pub const MIXES: [Mix; 2] = [
             (
                 5,
                 "INSERT INTO freezeframe_lab.t (id, k, c) \
-                 VALUES (10000 + {row}, 1, REPEAT(MD5({row}), 3)) \
+                 VALUES (10000 + {row}, 1, REPEAT(LPAD(HEX({row} * 2654435761), 16, '0'), 6)) \
                  ON DUPLICATE KEY UPDATE k = k + 1",
             ),
         ],
@@ -55,6 +57,28 @@ pub const MIXES: [Mix; 2] = [
         what: "SHOW WARNINGS after nothing, as a driver at log level \"warning\" sends it",
         needs_table: false,
         statements: &[(1, "SHOW WARNINGS")],
+    },
+    Mix {
+        name: "point-selects",
+        what: "selects by primary key",
+        needs_table: true,
+        statements: &[(1, "SELECT c FROM freezeframe_lab.t WHERE id = {row}")],
+    },
+    Mix {
+        name: "transactions",
+        what: "small transactions: BEGIN, select, update and insert of a row, COMMIT",
+        needs_table: true,
+        // The journal's ids keep connections apart and its size within bounds.
+        statements: &[(
+            1,
+            "BEGIN;\n\
+             SELECT c FROM freezeframe_lab.t WHERE id = {row};\n\
+             UPDATE freezeframe_lab.t SET k = k + 1 WHERE id = {row};\n\
+             INSERT INTO freezeframe_lab.journal (id, k, c) \
+             VALUES (CONNECTION_ID() % 64 * 10000 + {row}, {row}, REPEAT(LPAD(HEX({row} * 2654435761), 16, '0'), 6)) \
+             ON DUPLICATE KEY UPDATE k = k + 1;\n\
+             COMMIT",
+        )],
     },
 ];
 
@@ -72,8 +96,8 @@ impl Mix {
             .collect()
     }
 
-    /// Makes the schema `freezeframe_lab` and fills its table if the mixture needs it and it is
-    /// not there. The schema is the lab's: nothing else is touched.
+    /// Makes the schema `freezeframe_lab`, its tables `t`, filled, and `journal`, empty, if the
+    /// mixture needs them and they are not there. The schema is the lab's: nothing else is touched.
     pub fn prepare(&self, login: &Login) -> Result<(), Error> {
         if !self.needs_table {
             return Ok(());
@@ -85,16 +109,18 @@ impl Mix {
                 .map_err(Error::client("prepare freezeframe_lab.t"))
         };
         run("CREATE DATABASE IF NOT EXISTS freezeframe_lab".to_owned())?;
-        run(
-            "CREATE TABLE IF NOT EXISTS freezeframe_lab.t (id INT UNSIGNED NOT NULL PRIMARY KEY, \
-             k INT UNSIGNED NOT NULL, c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB"
-                .to_owned(),
-        )?;
+        for table in ["t", "journal"] {
+            run(format!(
+                "CREATE TABLE IF NOT EXISTS freezeframe_lab.{table} \
+                 (id INT UNSIGNED NOT NULL PRIMARY KEY, k INT UNSIGNED NOT NULL, \
+                 c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB"
+            ))?;
+        }
         for first in (1..=ROWS).step_by(ROWS_PER_INSERT as usize) {
             let rows: Vec<String> = (first..first + ROWS_PER_INSERT)
                 .map(|id| {
                     format!(
-                        "({id}, {}, REPEAT(MD5({id}), 3))",
+                        "({id}, {}, REPEAT(LPAD(HEX({id} * 2654435761), 16, '0'), 6))",
                         id.wrapping_mul(7919) % ROWS
                     )
                 })

@@ -10,9 +10,12 @@ use mysql::prelude::Queryable;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::files::{Log, find_program, private_directory, random_password, text_tail};
+use crate::files::{
+    Log, copy_directory, find_program, private_directory, random_password, text_tail,
+};
+use crate::kind::{LOG_FILE_SIZE, NewData};
 use crate::process::{Process, Program};
-use crate::{Address, Error, Login};
+use crate::{Address, Error, Installed, Login, ServerKind, installed};
 
 /// Longest path of a socket: `sun_path` has 108 bytes with the closing zero (unix(7)).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -24,20 +27,16 @@ const PORT_ATTEMPTS: usize = 5;
 const START_POLL: Duration = Duration::from_millis(20);
 const START_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One size for the installation and the server, so that the redo log is not written anew.
-const LOG_FILE_SIZE: &str = "--innodb-log-file-size=16M";
-
 /// The server refuses to run as root unless it is told to. Not `--user=root`: on that option
 /// mariadb-install-db also gives the installed PAM plugin's directory to root, which would break
 /// the logins of a server that is in service on this machine.
 const AS_ROOT: &str = "-uroot";
 
-const SERVER_PACKAGE: &str =
-    "mariadb-server-core and mariadb-client-core (Debian, Ubuntu), mariadb-server (Fedora, RHEL)";
-
 /// How a private server is started.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Which server.
+    pub kind: ServerKind,
     /// The directory in which the server's own directory is made; `None` takes the system's
     /// directory for temporary files.
     pub base: Option<PathBuf>,
@@ -55,6 +54,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            kind: ServerKind::default(),
             base: None,
             arguments: Vec::new(),
             environment: Vec::new(),
@@ -64,13 +64,13 @@ impl Default for Options {
     }
 }
 
-/// A MariaDB server of our own: its data, socket and log in a directory that only we may enter,
+/// A database server of our own: its data, socket and log in a directory that only we may enter,
 /// its port on the loopback address. Dropping it ends the server and removes the directory; when
 /// we are killed the server is killed too, and only the directory stays behind.
 pub struct PrivateServer {
     options: Options,
     setpriv: PathBuf,
-    mariadbd: PathBuf,
+    installed: Installed,
     directory: TempDir,
     port: u16,
     password: String,
@@ -78,16 +78,15 @@ pub struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// Makes the directory, installs the data directory, starts the server and waits until it
+    /// Makes the directory and the data directory in it, starts the server and waits until it
     /// answers.
     pub fn start(options: &Options) -> Result<Self, Error> {
-        let mariadbd = find_program("mariadbd", SERVER_PACKAGE)?;
-        let install = find_program("mariadb-install-db", SERVER_PACKAGE)?;
+        let installed = installed(options.kind)?;
         let setpriv = find_program("setpriv", "util-linux")?;
         let mut server = Self {
             options: options.clone(),
             setpriv,
-            mariadbd,
+            installed,
             directory: private_directory(options.base.as_deref())?,
             port: 0,
             password: random_password()?,
@@ -103,7 +102,7 @@ impl PrivateServer {
         fs::create_dir(server.temporary_directory())
             .map_err(Error::io("make the directory for temporary tables"))?;
         server.write_init_file()?;
-        server.install_datadir(&install)?;
+        server.make_datadir()?;
         let mut attempt = 1;
         loop {
             server.port = free_port()?;
@@ -114,6 +113,11 @@ impl PrivateServer {
                 result => return result.map(|()| server),
             }
         }
+    }
+
+    /// Its programs.
+    pub fn installed(&self) -> &Installed {
+        &self.installed
     }
 
     /// The path of its socket.
@@ -226,12 +230,15 @@ impl PrivateServer {
 
     /// The statements that the server runs at each start, before it accepts connections.
     fn write_init_file(&self) -> Result<(), Error> {
-        let sql = format!(
-            "CREATE OR REPLACE USER root@127.0.0.1 IDENTIFIED BY '{}';\n\
-             GRANT ALL ON *.* TO root@127.0.0.1 WITH GRANT OPTION;\n",
-            self.password
-        );
+        let sql = self.installed.kind.init_sql(&self.password);
         fs::write(self.init_file(), sql).map_err(Error::io("write the server's init file"))
+    }
+
+    fn make_datadir(&self) -> Result<(), Error> {
+        match &self.installed.data {
+            NewData::InstallDb(install) => self.install_datadir(install),
+            NewData::Copy(from) => copy_directory(from, &self.datadir()),
+        }
     }
 
     fn install_datadir(&self, install: &Path) -> Result<(), Error> {
@@ -272,17 +279,21 @@ impl PrivateServer {
             format!("--port={}", self.port).into(),
             "--bind-address=127.0.0.1".into(),
             "--skip-name-resolve".into(),
-            "--skip-log-bin".into(),
-            "--performance-schema=OFF".into(),
             "--innodb-buffer-pool-size=128M".into(),
-            LOG_FILE_SIZE.into(),
             "--innodb-flush-log-at-trx-commit=2".into(),
         ];
+        let own = self.installed.kind.arguments();
+        arguments.extend(own.iter().map(OsString::from));
+        if let Some((base, messages)) = &self.installed.base {
+            arguments.push(option("--basedir=", base));
+            arguments.push(option("--lc-messages-dir=", messages));
+        }
         arguments.extend(user_argument().map(OsString::from));
         arguments.extend(self.options.arguments.iter().map(OsString::from));
         let program = Program {
             setpriv: self.setpriv.clone(),
-            path: self.mariadbd.clone(),
+            loader: self.installed.loader.clone(),
+            path: self.installed.program.clone(),
             arguments,
             environment: self.options.environment.clone(),
         };

@@ -20,6 +20,8 @@ const POLL: Duration = Duration::from_millis(5);
 pub(crate) struct Program {
     /// `setpriv` of util-linux.
     pub(crate) setpriv: PathBuf,
+    /// The loader with its arguments, when it is to start the program; else empty.
+    pub(crate) loader: Vec<PathBuf>,
     /// The program itself, by its path.
     pub(crate) path: PathBuf,
     /// Its arguments.
@@ -141,6 +143,7 @@ fn command(program: &Program, log: &Path) -> io::Result<Command> {
     let mut command = Command::new(&program.setpriv);
     command
         .args(["--pdeathsig", "KILL", "--"])
+        .args(&program.loader)
         .arg(&program.path)
         .args(&program.arguments)
         .envs(

@@ -26,6 +26,9 @@ const DENIED: [u16; 10] = [1044, 1045, 1129, 1130, 1251, 1524, 1698, 1862, 3118,
 /// Errors that say that a privilege is missing, not the login.
 const PRIVILEGE: [u16; 4] = [1142, 1143, 1227, 3554];
 
+/// Errors that say that this version has no such schema, column or table.
+const NOT_THERE: [u16; 4] = [1049, 1054, 1109, 1146];
+
 impl ServerError {
     /// Whether the connection can be used no more.
     pub fn is_connection_lost(&self) -> bool {
@@ -36,6 +39,7 @@ impl ServerError {
     pub fn absent(&self, what: &str) -> Absent {
         let reason = match (self.outcome, self.code) {
             (_, Some(code)) if PRIVILEGE.contains(&code) => Reason::Permission,
+            (_, Some(code)) if NOT_THERE.contains(&code) => Reason::Unsupported,
             (ProbeOutcome::TimedOut, _) => Reason::Deadline,
             (ProbeOutcome::AccessDenied, _) => Reason::NoLogin,
             (ProbeOutcome::Refused | ProbeOutcome::Lost | ProbeOutcome::TooManyConnections, _) => {

@@ -1,5 +1,5 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables and the InnoDB status.
+//! variables, the InnoDB status and the threads of connections.
 
 mod address;
 mod connection;
@@ -7,6 +7,7 @@ mod error;
 pub mod innodb;
 mod login;
 mod option_file;
+mod os_threads;
 mod probe;
 mod processlist;
 mod queries;
@@ -15,5 +16,6 @@ pub use address::Address;
 pub use connection::{Deadlines, Session};
 pub use error::ServerError;
 pub use login::{Login, LoginError, LoginOptions, find_login};
+pub use os_threads::thread_sessions;
 pub use probe::{ProbeResult, probe_connect, probe_query};
 pub use queries::{compressed_sessions, innodb_status, processlist, status, variables, version};

@@ -87,7 +87,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
 
 /// Time in the state. The server counts from its own clock, which may have been set back, and
 /// some versions print that as a number near 2^32: such a time is taken as 0.
-fn seconds(row: &Row) -> f64 {
+pub(crate) fn seconds(row: &Row) -> f64 {
     let seconds: f64 = row.get("time").parse().unwrap_or(0.0);
     if (0.0..4e9).contains(&seconds) {
         seconds
