@@ -212,7 +212,9 @@ fn the_cure_cures() {
             .2
             .strip_prefix("setcap ")
         else {
-            eprintln!("skipped: in a container, whose flags cannot be changed from inside");
+            eprintln!(
+                "skipped: in a container or unit, whose capabilities cannot be changed from inside"
+            );
             return;
         };
         let (set, _) = set.split_once("=ep ").unwrap();
