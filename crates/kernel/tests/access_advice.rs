@@ -29,6 +29,7 @@ fn refused(errno: i32) -> Result<(), Refusal> {
 fn ordinary() -> Access {
     Access {
         capabilities: Capabilities::default(),
+        no_new_privs: false,
         uid: 1000,
         program: PathBuf::from("/opt/freezeframe"),
         perf_event_paranoid: Some(3),
@@ -200,6 +201,17 @@ fn in_a_container_flags_are_advised() {
             .why
             .contains("user namespace")
     );
+}
+
+#[test]
+fn where_file_capabilities_do_not_count_ambient_ones_are_advised() {
+    let access = Access {
+        no_new_privs: true,
+        ..ordinary()
+    };
+    let advice = advise(&access, None);
+    let cure = cure(&advice, "kernel names");
+    assert!(cure.starts_with("AmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE"));
 }
 
 #[test]

@@ -7,14 +7,14 @@
     reason = "a test fails by panicking"
 )]
 
-mod victims;
+mod processor_victim;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use kernel::perf::{Drained, PerfError, Sampler, SamplerOptions, Scope, ring_bytes_for};
 use kernel::roots::SysRoot;
-use victims::Victim;
+use processor_victim::Victim;
 
 /// Nothing here takes so long on a machine that works.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -41,6 +41,10 @@ fn options(scope: Scope) -> SamplerOptions {
         ring_bytes: ring_bytes_for(499, 4096, Duration::from_millis(200)),
     }
 }
+
+/// A sampler moves to the thread that drains it.
+const fn moves<T: Send>() {}
+const _: () = moves::<Sampler>();
 
 /// `None`, with a word on it, when the system refuses it.
 fn open(options: &SamplerOptions) -> Option<Sampler> {

@@ -7,10 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
-mod victims;
+mod processor_victim;
 
 use kernel::perf::{PerfError, Sampler, SamplerOptions, Scope};
-use victims::Victim;
+use processor_victim::Victim;
 
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()

@@ -515,6 +515,15 @@ fn grant(access: &Access, lacking: &[Capability]) -> String {
             .collect();
         return format!("start the container with {}", flags.join(" "));
     }
+    if access.no_new_privs {
+        let list: Vec<String> = set
+            .map(|capability| capability.name().to_uppercase())
+            .collect();
+        return format!(
+            "AmbientCapabilities={} in the service's unit (setcap does nothing here: no_new_privs is set)",
+            list.join(" ")
+        );
+    }
     let list: Vec<&str> = set.map(Capability::name).collect();
     format!("setcap {}=ep {}", list.join(","), access.program.display())
 }

@@ -34,6 +34,9 @@ const FIRST_CGROUP: u64 = 0xEFFF_FFFB;
 pub struct Access {
     /// Our effective capabilities.
     pub capabilities: Capabilities,
+    /// The capabilities of our executable's file do not count (prctl(2), PR_SET_NO_NEW_PRIVS), as under a unit with
+    /// `NoNewPrivileges=`.
+    pub no_new_privs: bool,
     /// Our effective user id.
     pub uid: u32,
     /// Our executable: what `setcap` has to name.
@@ -72,6 +75,7 @@ pub struct Access {
 pub fn access() -> Access {
     Access {
         capabilities: Capabilities::effective(),
+        no_new_privs: no_new_privs(),
         uid: rustix::process::geteuid().as_raw(),
         program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("freezeframe")),
         perf_event_paranoid: sysctl("kernel/perf_event_paranoid"),
@@ -119,6 +123,14 @@ pub(crate) fn in_first_pid_namespace() -> bool {
 fn text(path: &Path) -> Option<String> {
     let bytes = read::head(path, SMALL_BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+fn no_new_privs() -> bool {
+    let status = text(&ProcRoot::default().file("self/status")).unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("NoNewPrivs:"))
+        .is_some_and(|value| value.trim() == "1")
 }
 
 fn kernel_version() -> (u32, u32) {

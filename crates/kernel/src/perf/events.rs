@@ -129,3 +129,38 @@ fn check(result: libc::c_int) -> io::Result<()> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Task, disable, enable, open, time_enabled_ns};
+    use crate::perf::Clock;
+    use crate::perf::attributes::Recipe;
+    use rustix::fd::AsFd;
+
+    /// By this an event whose processor was taken away is told from one on an idle processor.
+    #[test]
+    fn the_clock_of_an_event_runs_while_it_is_enabled_and_stands_still_when_not() {
+        let recipe = Recipe {
+            clock: Clock::CpuClock,
+            hz: 1,
+            kernel: true,
+            stack_bytes: 8,
+            inherit: false,
+        };
+        let event = match open(recipe.sampling(), Task::Any, 0) {
+            Ok(event) => event,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                return;
+            }
+        };
+        let event = event.as_fd();
+        enable(event).unwrap();
+        let first = time_enabled_ns(event).unwrap();
+        let second = time_enabled_ns(event).unwrap();
+        assert!(second > first, "{first} {second}");
+        disable(event).unwrap();
+        let stopped = time_enabled_ns(event).unwrap();
+        assert_eq!(time_enabled_ns(event), Some(stopped));
+    }
+}

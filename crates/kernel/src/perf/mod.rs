@@ -30,7 +30,7 @@ pub use attributes::Clock;
 pub use error::PerfError;
 pub(crate) use opening::try_event;
 pub use options::{
-    EVENTS_MAX, HZ_MAX, RING_BYTES_MAX, STACK_BYTES_MAX, SamplerOptions, Scope, ring_bytes_for,
+    EVENTS_MAX, HZ_MAX, RINGS_BYTES_MAX, STACK_BYTES_MAX, SamplerOptions, Scope, ring_bytes_for,
 };
 pub use processors::parse_list;
 pub use record::{

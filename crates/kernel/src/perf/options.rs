@@ -4,13 +4,14 @@ use super::PerfError;
 use super::registers;
 use crate::clock;
 
-/// The kernel takes less than 64 KiB (`perf_reg_validate`'s neighbour for stacks in `perf_copy_attr`), and the sample's
+/// The kernel takes less than 64 KiB (`perf_copy_attr`, kernel/events/core.c), and the sample's
 /// other parts must fit in the same 16-bit size.
 pub const STACK_BYTES_MAX: u32 = 63 << 10;
 /// Above it a profile is no low-rate one any more, and the timer's own cost shows.
 pub const HZ_MAX: u32 = 10_000;
-/// A ring larger than this holds minutes of samples.
-pub const RING_BYTES_MAX: usize = 64 << 20;
+/// All rings together: it is memory that cannot be swapped, and it must not grow with the number of processors. Above
+/// it every ring is made smaller, down to two samples; [`super::Sampler::wait`] then wakes more often.
+pub const RINGS_BYTES_MAX: usize = 32 << 20;
 /// Events for the threads of a process: each takes one and a half KiB of the kernel's memory and a descriptor.
 pub const EVENTS_MAX: usize = 16_384;
 /// Longest header, ids and call chain (`perf_event_max_stack` is 127 frames) of a sample beside its stack.
@@ -42,7 +43,8 @@ pub struct SamplerOptions {
     /// Copy user stacks. Registers are there without it.
     pub user_stacks: bool,
     /// Room for samples on each processor, bytes; rounded up to a power of two that holds two samples, and made smaller
-    /// where the system does not allow so much. See [`ring_bytes_for`].
+    /// where the system does not allow so much or all rings would be more than [`RINGS_BYTES_MAX`]. See
+    /// [`ring_bytes_for`].
     pub ring_bytes: usize,
 }
 
@@ -52,8 +54,8 @@ pub fn ring_bytes_for(hz: u32, stack_bytes: u32, drained_every: Duration) -> usi
     let samples = (f64::from(hz) * drained_every.as_secs_f64()).ceil() as u64 + 1;
     let bytes = sample.saturating_mul(samples).saturating_mul(2);
     usize::try_from(bytes)
-        .unwrap_or(RING_BYTES_MAX)
-        .min(RING_BYTES_MAX)
+        .unwrap_or(RINGS_BYTES_MAX)
+        .min(RINGS_BYTES_MAX)
         .next_power_of_two()
 }
 
@@ -75,10 +77,42 @@ pub(super) fn check(options: &SamplerOptions) -> Result<(), PerfError> {
 
 pub(super) const HZ_WORDS: &str = "a rate is from 1 to 10000 samples a second";
 
+/// The largest ring of `wanted` bytes or less that the limit leaves to each of `processors`, but one that holds two samples.
+pub(super) fn ring_bytes_at_most(wanted: usize, least: usize, processors: usize) -> usize {
+    let share = RINGS_BYTES_MAX / processors.max(1);
+    let mut bytes = wanted.clamp(least, RINGS_BYTES_MAX).next_power_of_two();
+    while bytes > share && bytes / 2 >= least {
+        bytes /= 2;
+    }
+    bytes
+}
+
 /// The smallest ring: it holds two samples.
 pub(super) fn ring_bytes_least(stack_bytes: u32) -> usize {
     let two_samples = 2 * (stack_bytes as usize + SAMPLE_REST_BYTES);
     two_samples
         .next_power_of_two()
         .max(clock::page_size_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RINGS_BYTES_MAX, ring_bytes_at_most, ring_bytes_for, ring_bytes_least};
+    use std::time::Duration;
+
+    #[test]
+    fn rings_hold_what_comes_and_stay_under_the_limit() {
+        let wanted = ring_bytes_for(99, 32 << 10, Duration::from_millis(500));
+        assert_eq!(wanted, 4 << 20);
+        let least = ring_bytes_least(32 << 10);
+        assert_eq!(least, 128 << 10);
+        assert_eq!(ring_bytes_at_most(wanted, least, 2), 4 << 20);
+        assert_eq!(ring_bytes_at_most(wanted, least, 64), 512 << 10);
+        // Two samples each, even so.
+        assert_eq!(ring_bytes_at_most(wanted, least, 4096), least);
+        assert_eq!(ring_bytes_at_most(0, least, 1), least);
+        assert_eq!(ring_bytes_at_most(usize::MAX, least, 1), RINGS_BYTES_MAX);
+        let endless = Duration::from_secs(1 << 40);
+        assert_eq!(ring_bytes_for(10_000, 64 << 10, endless), RINGS_BYTES_MAX);
+    }
 }

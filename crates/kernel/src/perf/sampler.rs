@@ -7,7 +7,7 @@ use super::attributes::{Clock, Recipe};
 use super::error::PerfError;
 use super::events;
 use super::opening::{Opening, ProcessorRing, map_rings, open_ring_owner, open_threads_on, system};
-use super::options::{self, HZ_MAX, HZ_WORDS, RING_BYTES_MAX, SamplerOptions, Scope};
+use super::options::{self, HZ_MAX, HZ_WORDS, SamplerOptions, Scope};
 use super::processors;
 use super::record::{Record, Sample, SampleLayout, kernel_addresses, parse_record};
 use super::ring::Ring;
@@ -138,10 +138,7 @@ impl Sampler {
             }
         };
         let least = options::ring_bytes_least(recipe.stack_bytes);
-        let wanted = options
-            .ring_bytes
-            .clamp(least, RING_BYTES_MAX)
-            .next_power_of_two();
+        let wanted = options::ring_bytes_at_most(options.ring_bytes, least, events.len());
         let (rings, ring_bytes) = map_rings(events, wanted, least)?;
         let sampler = Self {
             scope: options.scope,

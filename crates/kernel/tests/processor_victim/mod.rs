@@ -76,7 +76,7 @@ impl Drop for Victim {
 
 fn build(source: &str, program: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/victims")
+        .join("tests/processor_victim")
         .join(source);
     let status = Command::new("cc")
         .args(["-O1", "-g", "-pthread", "-fno-toplevel-reorder", "-o"])
