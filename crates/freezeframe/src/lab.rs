@@ -16,7 +16,7 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
     match command {
         Lab::Demo { dir } => demo::run(dir),
-        Lab::Bench { stretch } => bench::run(*stretch),
+        Lab::Bench { stretch, parts } => bench::run(*stretch, parts),
         Lab::Load(args) => load(args),
     }
 }

@@ -9,9 +9,13 @@ mod demo;
 mod explain;
 mod incidents;
 mod lab;
+mod live;
+mod locks;
 mod output;
+mod profile;
 mod record;
 mod sources;
+mod stacks;
 mod targets;
 
 use std::io::ErrorKind;
@@ -35,6 +39,9 @@ fn main() -> ExitCode {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Incidents(options) => incidents::run(&options),
+        Command::Stacks(options) => stacks::run(&options),
+        Command::Profile(options) => profile::run(&options),
+        Command::Locks(options) => locks::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Lab(command) => lab::run(&command),

@@ -28,6 +28,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
+/// A remark beside the answer, on standard error.
+pub(crate) fn note(text: &str) {
+    eprintln!("freezeframe: {}", plain(text));
+}
+
 /// Text of the outside on one line of the terminal: nothing recorded may drive it.
 pub(crate) fn plain(text: &str) -> String {
     text.chars()

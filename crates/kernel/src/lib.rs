@@ -7,8 +7,8 @@
 pub mod accept_queue;
 pub mod access;
 pub mod clock;
-pub mod memory;
 pub mod lock_waits;
+pub mod memory;
 pub mod netlink;
 pub mod perf;
 pub mod procfs;

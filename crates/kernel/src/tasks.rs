@@ -150,6 +150,14 @@ fn file<'a>(
     Ok(buffer.get(..read).unwrap_or_default())
 }
 
+/// The name of a thread (`comm`), without control characters; nothing when it is gone.
+pub fn thread_name(proc: &ProcRoot, pid: u32, tid: u32) -> Option<String> {
+    let bytes =
+        crate::read::whole(&proc.of(pid, &format!("task/{tid}/comm")), FILE_BYTES_MAX).ok()?;
+    let name = String::from_utf8_lossy(&bytes);
+    Some(name.trim_end_matches('\n').to_owned())
+}
+
 fn thread_sample(tid: u32, stat: TaskStat, sched: Option<SchedStat>) -> ThreadSample {
     ThreadSample {
         tid,

@@ -110,7 +110,13 @@ fn unlimited(pid: u32, stacks: u32) -> WaitOptions {
 #[test]
 #[ignore = "a measurement, minutes long"]
 fn a_fight_for_a_mutex() {
-    for (threads, work) in [("8", "50"), ("8", "350"), ("8", "700"), ("8", "1400"), ("8", "3000")] {
+    for (threads, work) in [
+        ("8", "50"),
+        ("8", "350"),
+        ("8", "700"),
+        ("8", "1400"),
+        ("8", "3000"),
+    ] {
         let mut victim = Victim::start(&["hammer", threads, work]);
         for stacks in [0, 200, 2000] {
             let asked = unlimited(victim.pid(), stacks);
@@ -132,7 +138,9 @@ fn switches_of_others() {
 #[test]
 #[ignore = "a measurement"]
 fn the_rate_of_waits_by_work() {
-    for work in ["20", "50", "100", "200", "350", "500", "700", "1000", "1400", "2000", "3000", "5000"] {
+    for work in [
+        "20", "50", "100", "200", "350", "500", "700", "1000", "1400", "2000", "3000", "5000",
+    ] {
         let mut victim = Victim::start(&["hammer", "8", work]);
         let Some(counter) = open(&unlimited(victim.pid(), 0)) else {
             return;
@@ -140,6 +148,9 @@ fn the_rate_of_waits_by_work() {
         let before = victim.count();
         let (_, totals) = count_for(counter, Duration::from_secs(1));
         let done = victim.count() - before;
-        println!("work {work}: {} waits, {done} acquisitions, cost {:?}", totals.events, totals.cost);
+        println!(
+            "work {work}: {} waits, {done} acquisitions, cost {:?}",
+            totals.events, totals.cost
+        );
     }
 }

@@ -8,6 +8,7 @@ use model::{Absent, Reason, Sample};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
+use crate::stacks::StackWatch;
 use crate::table::SOURCES;
 use crate::target::{Shared, Target};
 use crate::worker::{self, Context};
@@ -42,6 +43,7 @@ pub fn check_sources(
     let context = Context {
         clock: RecorderClock::start(),
         shared,
+        stacks: Arc::new(StackWatch::new()),
         in_flight: Arc::new(InFlight::new()),
         samples: sender,
         lost: Arc::new(AtomicU64::new(0)),

@@ -10,6 +10,7 @@ use model::Incident;
 use store::write_frame;
 
 use crate::notice::{Notice, Notices};
+use crate::stacks::{RawEvidence, StackWatch};
 
 /// Incidents that may wait in memory for a disk that refuses them.
 const WAITING_MAX: usize = 3;
@@ -24,23 +25,43 @@ pub(crate) struct Incidents {
     dir: PathBuf,
     notices: Notices,
     stop: Arc<AtomicBool>,
+    stacks: Arc<StackWatch>,
     under_way: Arc<AtomicUsize>,
     written: (Sender<String>, Receiver<String>),
 }
 
 impl Incidents {
-    pub(crate) fn new(dir: &Path, notices: Notices, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(
+        dir: &Path,
+        notices: Notices,
+        stop: Arc<AtomicBool>,
+        stacks: Arc<StackWatch>,
+    ) -> Self {
         Self {
             dir: dir.to_owned(),
             notices,
             stop,
+            stacks,
             under_way: Arc::new(AtomicUsize::new(0)),
             written: channel(),
         }
     }
 
-    /// Writes an incident, as often as it takes while we run.
-    pub(crate) fn write(&self, incident: Incident) {
+    /// Tells of an incident whose stall lasts still. Naming its stacks takes time that the
+    /// recorder's own thread does not have.
+    pub(crate) fn tell_preliminary(&self, mut incident: Incident, raw: RawEvidence) {
+        let (stacks, notices) = (self.stacks.clone(), self.notices.clone());
+        let thread = std::thread::Builder::new().name("ff-preliminary".to_owned());
+        let spawned = thread.spawn(move || {
+            incident.stacks = stacks.name(raw);
+            notices.send(Notice::Preliminary(Box::new(incident)));
+        });
+        // Without it there is the incident's own notice later.
+        drop(spawned);
+    }
+
+    /// Names an incident's stacks and writes it, as often as it takes while we run.
+    pub(crate) fn write(&self, mut incident: Incident, raw: RawEvidence) {
         if self.under_way.load(Ordering::Relaxed) >= WAITING_MAX {
             let text = format!("{}: too many incidents wait for the disk", incident.id);
             self.notices.send(Notice::NotWritten(text));
@@ -55,7 +76,9 @@ impl Incidents {
         };
         let under_way = self.under_way.clone();
         let thread = std::thread::Builder::new().name("ff-incident".to_owned());
+        let stacks = self.stacks.clone();
         let spawned = thread.spawn(move || {
+            incident.stacks = stacks.name(raw);
             job.run(incident);
             under_way.fetch_sub(1, Ordering::Relaxed);
         });

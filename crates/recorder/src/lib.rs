@@ -11,6 +11,7 @@ mod notice;
 mod recorder;
 mod ring;
 mod sources;
+mod stacks;
 mod table;
 mod target;
 mod worker;

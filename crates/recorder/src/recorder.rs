@@ -16,6 +16,7 @@ use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
 use crate::notice::{Notice, Notices};
 use crate::ring::Ring;
+use crate::stacks::{RawEvidence, StackWatch};
 use crate::table::{SOURCES, index_of};
 use crate::target::{Shared, Target};
 use crate::worker::{self, Context};
@@ -49,6 +50,7 @@ pub struct Recorder {
     config: RecorderConfig,
     clock: RecorderClock,
     shared: Arc<Shared>,
+    stacks: Arc<StackWatch>,
     in_flight: Arc<InFlight>,
     samples: Receiver<Sample>,
     lost: Arc<AtomicU64>,
@@ -113,7 +115,9 @@ impl Recorder {
             None => None,
         };
         let (sender, samples) = sync_channel(SAMPLES_MAX);
+        let stacks = Arc::new(StackWatch::new());
         let context = Context {
+            stacks: stacks.clone(),
             clock: clock.clone(),
             shared: shared.clone(),
             in_flight: in_flight.clone(),
@@ -125,10 +129,11 @@ impl Recorder {
         notices.send(Notice::Started(server));
         Ok(Self {
             detector: Detector::new(config.detect.clone()),
-            incidents: Incidents::new(&config.dir, notices.clone(), stop.clone()),
+            incidents: Incidents::new(&config.dir, notices.clone(), stop.clone(), stacks.clone()),
             config,
             clock,
             shared,
+            stacks,
             in_flight,
             samples,
             lost,
@@ -214,8 +219,8 @@ impl Recorder {
                 && now >= capture.stall.trigger + self.config.preliminary_ms
             {
                 capture.preliminary_given = true;
-                if let Some(incident) = self.incident(now) {
-                    self.notices.send(Notice::Preliminary(Box::new(incident)));
+                if let Some((incident, raw)) = self.incident(now) {
+                    self.incidents.tell_preliminary(incident, raw);
                 }
             }
         }
@@ -226,6 +231,11 @@ impl Recorder {
             None => now.saturating_sub(self.config.before_ms + RING_SPARE_MS),
         };
         self.ring.forget_before(keep_from);
+        let stalling = self
+            .capture
+            .as_ref()
+            .is_some_and(|capture| capture.stall.end.is_none());
+        self.stacks.beat(now, stalling, keep_from);
         if now >= self.batch_since + 1000 {
             self.hand_over();
         }
@@ -356,6 +366,7 @@ impl Recorder {
                     return;
                 };
                 self.shared.burst.store(true, Ordering::Relaxed);
+                self.stacks.begin_burst(self.clock.now());
                 let id = capture.id.clone();
                 self.capture = Some(capture);
                 // On its way to the disk before anybody is told: we may be killed at any moment.
@@ -398,27 +409,30 @@ impl Recorder {
         }
     }
 
-    fn incident(&self, now: Millis) -> Option<Incident> {
+    /// The incident as it is now, and its stacks, which have no names yet.
+    fn incident(&self, now: Millis) -> Option<(Incident, RawEvidence)> {
         let capture = self.capture.as_ref()?;
         let server = self.shared.describe(&self.version);
-        Some(capture.incident(&self.config, &self.clock, &self.ring, server, now))
+        let incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        let raw = self.stacks.evidence(incident.window);
+        Some((incident, raw))
     }
 
     fn write_incident(&mut self, now: Millis) {
-        if let Some(incident) = self.incident(now) {
+        if let Some((incident, raw)) = self.incident(now) {
             self.capture = None;
-            self.incidents.write(incident);
+            self.incidents.write(incident, raw);
         }
     }
 
     fn finish(mut self) {
         let now = self.clock.now();
-        if let Some(mut incident) = self.incident(now) {
+        if let Some((mut incident, raw)) = self.incident(now) {
             if incident.stall.end.is_none() {
                 let detail = "the recorder was stopped while it lasted";
                 incident.absent.push(not_recorded(now, detail));
             }
-            self.incidents.write(incident);
+            self.incidents.write(incident, raw);
         }
         self.hand_over();
         self.incidents.wait(LAST_FLUSH);

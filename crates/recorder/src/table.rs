@@ -1,6 +1,8 @@
 use model::Millis;
 
-use crate::sources::{Outcome, database, disk, host, memory, network, own, probes, process};
+use crate::sources::{
+    Outcome, database, disk, host, memory, network, own, probes, process, profile, stacks,
+};
 
 /// The thread a source runs on. Sources that can block together share one, so that none of them
 /// holds up another kind.
@@ -18,6 +20,10 @@ pub enum Worker {
     QueryProbe,
     /// The connect probe.
     ConnectProbe,
+    /// All threads' stacks: copying them may wait for the server's mmap_lock.
+    Stacks,
+    /// Samples of what the processors run.
+    Profile,
 }
 
 /// What a source costs the machine or the server.
@@ -40,6 +46,8 @@ pub(crate) enum Take {
     Database(fn(&mut database::DatabaseState) -> Outcome),
     QueryProbe(fn(&mut probes::QueryProbe) -> Outcome),
     ConnectProbe(fn(&mut probes::ConnectProbe) -> Outcome),
+    Stacks(fn(&mut stacks::StackState) -> Outcome),
+    Profile(fn(&mut profile::ProfileState) -> Outcome),
 }
 
 /// A source: one line of the one table. The documentation and `freezeframe sources` are made of it.
@@ -69,6 +77,8 @@ impl SourceSpec {
             Take::Database(_) => Worker::Database,
             Take::QueryProbe(_) => Worker::QueryProbe,
             Take::ConnectProbe(_) => Worker::ConnectProbe,
+            Take::Stacks(_) => Worker::Stacks,
+            Take::Profile(_) => Worker::Profile,
         }
     }
 }
@@ -99,6 +109,8 @@ const fn source(
 
 const NOTHING: &str = "nothing";
 const PTRACE: &str = "the server's user, or CAP_SYS_PTRACE";
+const BPF: &str = "CAP_BPF and CAP_PERFMON, or as allocator";
+const PERF: &str = "CAP_PERFMON; its own user: user side only";
 const SOCKETS: &str = "as allocator, and CAP_DAC_READ_SEARCH";
 const LOGIN: &str = "a login";
 const PROCESS: &str = "a login with PROCESS";
@@ -129,6 +141,8 @@ pub static SOURCES: &[SourceSpec] = &[
     source("compression", "performance_schema: sessions with the compressed protocol, at a trigger only", 1000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::compression)),
     source("query-probe", "SELECT 1 on a kept connection", 200, Cost::Statement, LOGIN, Take::QueryProbe(probes::query)),
     source("connect-probe", "connect, greeting, authentication, quit", 1000, Cost::Connection, LOGIN, Take::ConnectProbe(probes::connect)),
+    source("stacks", "stacks of all threads of the server, without stopping any; ten times a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),
+    source("profile", "what the processors run, kernel and user: 49 samples a second, 99 at a trigger", 1000, Cost::Medium, PERF, Take::Profile(profile::profile)),
 ];
 
 /// The index of a source by its name.

@@ -47,6 +47,14 @@ pub enum TargetError {
     Unreadable(#[from] kernel::read::ReadError),
 }
 
+impl Target {
+    /// The first way to reach it: a unix socket before TCP.
+    pub fn first_address(&self) -> Option<Address> {
+        let of_process = || known_addresses(self.process.as_ref()?).into_iter().next();
+        self.addresses.first().cloned().or_else(of_process)
+    }
+}
+
 /// Finds the servers to record: the one that is wanted, or all on the host. A wanted socket or
 /// port need not be there yet.
 pub fn discover_targets(

@@ -17,19 +17,24 @@ use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
+use crate::sources::profile::ProfileState;
+use crate::sources::stacks::StackState;
+use crate::stacks::StackWatch;
 use crate::table::{SOURCES, SourceSpec, Take, Worker};
 use crate::target::Shared;
 
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
-const WORKERS: [Worker; 6] = [
+const WORKERS: [Worker; 8] = [
     Worker::Host,
     Worker::Process,
     Worker::Memory,
     Worker::Database,
     Worker::QueryProbe,
     Worker::ConnectProbe,
+    Worker::Stacks,
+    Worker::Profile,
 ];
 
 /// What all workers share.
@@ -37,6 +42,7 @@ const WORKERS: [Worker; 6] = [
 pub(crate) struct Context {
     pub(crate) clock: RecorderClock,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) stacks: Arc<StackWatch>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) samples: SyncSender<Sample>,
     pub(crate) lost: Arc<AtomicU64>,
@@ -50,6 +56,20 @@ enum State {
     Database(DatabaseState),
     QueryProbe(QueryProbe),
     ConnectProbe(ConnectProbe),
+    Stacks(StackState),
+    Profile(ProfileState),
+}
+
+impl State {
+    /// Whether a source is wanted before its time.
+    fn wants_now(&self, source: &str) -> bool {
+        match self {
+            Self::Database(state) => state.wants_now(source),
+            Self::Stacks(state) => state.wants_now(),
+            Self::Profile(state) => state.wants_now(),
+            _ => false,
+        }
+    }
 }
 
 /// Starts the workers. They end by themselves when `stop` is set; one that hangs in a reading is
@@ -57,14 +77,17 @@ enum State {
 pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Result<()> {
     for worker in WORKERS {
         let shared = context.shared.clone();
+        let (stacks, clock) = (context.stacks.clone(), context.clock.clone());
         let deadlines = config.deadlines;
         let state = match worker {
-            Worker::Host => State::Host(HostState::new(shared, context.clock.clone())),
+            Worker::Host => State::Host(HostState::new(shared, clock)),
             Worker::Process => State::Process(ProcessState::new(shared)),
             Worker::Memory => State::Memory(MemoryState::new(shared)),
             Worker::Database => State::Database(DatabaseState::new(shared, deadlines)),
             Worker::QueryProbe => State::QueryProbe(QueryProbe::new(shared, deadlines)),
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
+            Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
+            Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
         };
         let context = context.clone();
         std::thread::Builder::new()
@@ -94,8 +117,7 @@ fn run(worker: Worker, mut state: State, context: &Context) {
             let Some(source) = SOURCES.get(*index) else {
                 continue;
             };
-            let wanted = matches!(&state, State::Database(db) if db.wants_now(source.name));
-            if *due > now && !wanted {
+            if *due > now && !state.wants_now(source.name) {
                 next = next.min(*due);
                 continue;
             }
@@ -136,6 +158,8 @@ fn take(take: &Take, state: &mut State) -> Outcome {
         (Take::Database(take), State::Database(state)) => take(state),
         (Take::QueryProbe(take), State::QueryProbe(state)) => take(state),
         (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
+        (Take::Stacks(take), State::Stacks(state)) => take(state),
+        (Take::Profile(take), State::Profile(state)) => take(state),
         // The schedule of a worker holds only sources of that worker.
         _ => Ok(model::Taken::default()),
     }

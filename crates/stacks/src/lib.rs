@@ -1,9 +1,19 @@
 //! From registers and bytes to meaning: unwinding, names, profiles, lock tables and holders.
 
 pub mod images;
-pub mod names;
-pub mod raw_book;
-pub mod shorten;
-pub mod unwind;
 pub mod locks;
+pub mod names;
+mod naming;
+pub mod observer;
+pub mod profiler;
+pub mod raw_book;
+mod seen;
+pub mod shorten;
 pub mod syscalls;
+pub mod unwind;
+mod watch;
+
+pub use naming::{Numbers, RawStacks, lock_symbols};
+pub use raw_book::{RawBook, RawStackId};
+pub use seen::{Seen, SeenSyscall, SeenThread};
+pub use watch::{LockPlace, Sampled, Watch, kernel_part};

@@ -167,6 +167,19 @@ impl RawBook {
             .collect()
     }
 
+    /// A book of these stacks alone, to be named while this one goes on: the new number of each.
+    pub fn subset(&self, ids: &HashSet<RawStackId>) -> (Self, HashMap<RawStackId, RawStackId>) {
+        let mut subset = Self::new(ids.len());
+        let numbers = ids
+            .iter()
+            .filter_map(|id| {
+                let (kernel, user) = self.addresses(*id)?;
+                Some((*id, subset.intern(&kernel, &user, self.end(*id))))
+            })
+            .collect();
+        (subset, numbers)
+    }
+
     /// Every number in use.
     pub fn ids(&self) -> impl Iterator<Item = RawStackId> {
         let used = self

@@ -232,7 +232,10 @@ impl WaitCounter {
         Ok(rows::kernel_rows(&counted, &overflow, &open, end, stack_of))
     }
 
-    fn map<M: TryFrom<aya::maps::Map, Error = aya::maps::MapError>>(&mut self, name: &'static str) -> Result<M, WaitError> {
+    fn map<M: TryFrom<aya::maps::Map, Error = aya::maps::MapError>>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<M, WaitError> {
         load::take_map(&mut self.loaded.ebpf, name)
     }
 }

@@ -14,10 +14,8 @@ use super::wire::{SAMPLE_HEADER_BYTES, STACK_BYTES_MAX, STACK_STEP_BYTES, WINDOW
 use super::{WaitError, WaitOptions};
 
 #[cfg(target_arch = "x86_64")]
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/bpf/lock_waits.bpf.o"
-));
+static OBJECT: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/lock_waits.bpf.o"));
 
 /// The ring holds a quarter of a second of samples, within these.
 const RING_BYTES_MIN: u64 = 256 << 10;

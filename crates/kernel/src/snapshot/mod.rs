@@ -112,6 +112,11 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
+    /// Whether the process is not there any more.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone { .. })
+    }
+
     fn system(what: &'static str, source: impl Into<io::Error>) -> Self {
         Self::System {
             what,

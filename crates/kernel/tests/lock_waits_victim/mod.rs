@@ -123,10 +123,7 @@ pub fn open(options: &WaitOptions) -> Option<WaitCounter> {
 }
 
 /// Counts for so long; also the samples, of which there may be more in the totals.
-pub fn count_for(
-    mut counter: WaitCounter,
-    duration: Duration,
-) -> (Vec<WaitSample>, WaitTotals) {
+pub fn count_for(mut counter: WaitCounter, duration: Duration) -> (Vec<WaitSample>, WaitTotals) {
     let mut samples = Vec::new();
     let until = Instant::now() + duration;
     while Instant::now() < until {

@@ -9,6 +9,8 @@ pub(crate) mod network;
 pub(crate) mod own;
 pub(crate) mod probes;
 pub(crate) mod process;
+pub(crate) mod profile;
+pub(crate) mod stacks;
 
 use kernel::read::ReadError;
 use model::{Absent, Reading, Reason, Taken};

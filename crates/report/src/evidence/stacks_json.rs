@@ -50,8 +50,40 @@ pub struct StacksDocument<'a> {
     /// Threads that were there and are not in the document; only there when there are any.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
+    /// Each snapshot; only there when they are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<SnapshotOut>,
     /// Threads with equal stacks, the largest group first.
     pub groups: Vec<GroupOut<'a>>,
+}
+
+/// One of several snapshots.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SnapshotOut {
+    /// When it began, milliseconds since the first.
+    pub at_ms: u64,
+    /// Wall time of the capture, milliseconds.
+    pub wall_ms: f64,
+    /// The longest that any one thread was stopped, milliseconds.
+    pub stopped_ms: f64,
+    /// Threads.
+    pub threads: usize,
+    /// Threads whose stack is complete.
+    pub complete: usize,
+}
+
+impl SnapshotOut {
+    fn of(snapshot: &ThreadSnapshot, input: &StacksInput<'_>) -> Self {
+        let complete = |thread: &&model::ThreadAt| input.book.stack(thread.stack).end.is_complete();
+        let first = input.snapshots.first().map_or(0, |first| first.at);
+        Self {
+            at_ms: snapshot.at.saturating_sub(first),
+            wall_ms: snapshot.wall_us as f64 / 1000.0,
+            stopped_ms: snapshot.stopped_us as f64 / 1000.0,
+            threads: snapshot.threads.len(),
+            complete: snapshot.threads.iter().filter(complete).count(),
+        }
+    }
 }
 
 /// Threads with the same stack.
@@ -153,6 +185,11 @@ pub fn stacks_document<'a>(input: &StacksInput<'a>, groups: &'a StackGroups) -> 
             .iter()
             .map(|snapshot| u64::from(snapshot.left_out))
             .sum(),
+        snapshots: snapshots
+            .iter()
+            .filter(|_| several)
+            .map(|snapshot| SnapshotOut::of(snapshot, input))
+            .collect(),
         groups: groups
             .groups
             .iter()

@@ -92,6 +92,16 @@ impl Images {
         book.images.get(id.0 as usize).cloned()
     }
 
+    /// Build ids by file name, hexadecimal; of images with the same name the last one's.
+    pub fn build_ids(&self) -> HashMap<String, String> {
+        let book = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let named = book
+            .images
+            .iter()
+            .filter_map(|image| Some((image.name().to_owned(), image.build_id()?)));
+        named.collect()
+    }
+
     /// Number of images.
     pub fn len(&self) -> usize {
         let book = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -72,6 +72,8 @@ pub(crate) struct Symbol {
     /// As in the table.
     pub(crate) name: String,
     pub(crate) start: u64,
+    /// Bytes; 0 where the table does not tell.
+    pub(crate) size: u64,
 }
 
 impl Symbols {
@@ -171,6 +173,7 @@ impl Symbols {
         Some(Symbol {
             name,
             start: u64::from(found.start) + self.base,
+            size: u64::from(found.size),
         })
     }
 

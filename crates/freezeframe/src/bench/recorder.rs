@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use lab::{Load, PrivateServer};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::measure::{counter, cpu_seconds, heading, line, mean_and_error, rate};
 use crate::background::{Background, load, signal, start_recorder, terminate};
-use crate::output;
 
 /// How long an idle server is watched, alone and with the recorder.
 const IDLE: Duration = Duration::from_secs(30);
@@ -21,11 +21,6 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Pairs of windows with and without a watcher.
 const PAIRS: usize = 20;
 const WINDOW: Duration = Duration::from_secs(2);
-
-const DEADLINES: server::Deadlines = server::Deadlines {
-    connect: Duration::from_secs(5),
-    answer: Duration::from_secs(20),
-};
 
 /// What a watcher may do before it is measured: start, first readings.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -39,7 +34,7 @@ const FLOOD_CLIENTS: usize = 30;
 /// Nothing that we start outlives this, whatever becomes of us.
 const WATCHER_BOUND: &str = "900s";
 
-pub(crate) fn run(stretch: Duration) -> Result<ExitCode> {
+pub(super) fn run(stretch: Duration) -> Result<()> {
     let server = PrivateServer::start(&lab::Options::default())?;
     lab::mix("ordinary")
         .context("the mix 'ordinary' is gone")?
@@ -48,8 +43,7 @@ pub(crate) fn run(stretch: Duration) -> Result<ExitCode> {
     bench.bound()?;
     bench.cost()?;
     bench.throughput()?;
-    bench.detection()?;
-    Ok(ExitCode::SUCCESS)
+    bench.detection()
 }
 
 struct Bench {
@@ -168,7 +162,7 @@ impl Bench {
         let pt_stalk = Watcher::pt_stalk(&self.server, &dir)?;
         let watchers: Vec<&Watcher> = std::iter::once(&freezeframe).chain(&pt_stalk).collect();
         std::thread::sleep(SETTLE);
-        let mut counter = self.counter()?;
+        let mut counter = counter(&self.server)?;
         let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
         for pair in 0..PAIRS {
             // Once each: only freezeframe awake, only pt-stalk awake, nobody awake twice.
@@ -185,7 +179,7 @@ impl Bench {
                             if run { Signal::CONT } else { Signal::STOP },
                         );
                     }
-                    rate(&mut counter)
+                    rate(&mut counter, WINDOW)
                 };
                 // The order changes, so that a drift of the machine favours neither.
                 let (with, without) = if pair % 2 == 0 {
@@ -224,17 +218,6 @@ impl Bench {
             pt_stalk.stop()?;
         }
         freezeframe.stop()
-    }
-
-    /// A connection of our own to count the server's statements.
-    fn counter(&self) -> Result<server::Session> {
-        let login = server::Login {
-            user: "root".to_owned(),
-            password: None,
-            from: "the lab".to_owned(),
-        };
-        let address = server::Address::Socket(self.server.socket());
-        Ok(server::Session::connect(&address, &login, DEADLINES)?)
     }
 
     /// From the start of a flood to the trigger.
@@ -347,25 +330,6 @@ fn history_bytes(dir: &Path) -> Result<u64> {
     Ok(store::history_bytes(&history)?)
 }
 
-/// Statements a second over one window.
-fn rate(counter: &mut server::Session) -> Result<f64> {
-    let mut questions = || -> Result<(Instant, f64)> {
-        let (rows, _) = counter.rows("SHOW GLOBAL STATUS LIKE 'Questions'", 1)?;
-        let value = rows
-            .first()
-            .context("the server counts no statements")?
-            .at(1)
-            .parse()?;
-        Ok((Instant::now(), value))
-    };
-    // A watcher that just woke up or went to sleep is left to settle.
-    std::thread::sleep(Duration::from_millis(200));
-    let (begin, before) = questions()?;
-    std::thread::sleep(WINDOW);
-    let (end, after) = questions()?;
-    Ok((after - before) / (end - begin).as_secs_f64())
-}
-
 /// A program that watches the server. Ended when it is dropped.
 struct Watcher {
     child: Child,
@@ -439,43 +403,4 @@ impl Drop for Watcher {
             let _ = self.child.wait();
         }
     }
-}
-
-/// CPU time of a process and of its children that have ended (proc_pid_stat(5), fields 14 to 17).
-fn cpu_seconds(pid: u32) -> Result<f64> {
-    let path = format!("/proc/{pid}/stat");
-    let stat = std::fs::read_to_string(&path).with_context(|| path.clone())?;
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = fields
-        .split_whitespace()
-        .skip(11)
-        .take(4)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
-    Ok(ticks as f64 / kernel::clock::hertz() as f64)
-}
-
-/// Mean and standard error.
-fn mean_and_error(values: &[f64]) -> String {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / (count - 1.0);
-    format!("{mean:.3} ± {:.3}", (variance / count).sqrt())
-}
-
-fn heading(text: &str) -> Result<()> {
-    output::print(&format!("\n{text}"))
-}
-
-fn line(what: &str, value: &str, target: &str) -> Result<()> {
-    let target = if target.is_empty() {
-        String::new()
-    } else {
-        format!("  (target {target})")
-    };
-    output::print(&format!("  {what:<46} {value}{target}"))
 }

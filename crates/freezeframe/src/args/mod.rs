@@ -1,3 +1,7 @@
+mod live;
+
+pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,6 +27,12 @@ pub(crate) enum Command {
     Explain(Explain),
     /// List recorded incidents.
     Incidents(Incidents),
+    /// What every thread of the server does now, by equal stacks; nothing is stopped.
+    Stacks(Stacks),
+    /// Where the processors spend their time, kernel and user; compare two such profiles.
+    Profile(Profile),
+    /// Which locks threads wait for, how long, and who holds them.
+    Locks(Locks),
     /// Try every source once: what can be recorded here, and what cannot and why.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.
@@ -160,9 +170,23 @@ pub(crate) enum Lab {
         /// Length of each measured stretch
         #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
         stretch: Duration,
+        /// Only these parts
+        #[arg(long = "part", value_name = "PART")]
+        parts: Vec<BenchPart>,
     },
     /// Load for a server: N clients, a mix of statements, bounded in time.
     Load(Load),
+}
+
+/// A part of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BenchPart {
+    /// CPU, memory, history and speed of the recorder, beside pt-stalk
+    Recorder,
+    /// Snapshots of all threads, beside gdb, eu-stack and pt-pmp
+    Snapshots,
+    /// Profiles of the processors, beside perf record
+    Profile,
 }
 
 #[derive(Debug, Args)]

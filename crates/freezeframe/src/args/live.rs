@@ -1,0 +1,131 @@
+//! Arguments of the commands that look at a running server once.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{ServerArgs, duration};
+
+/// How stacks are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// BPF task iterator (CAP_BPF, CAP_PERFMON; Linux 5.18)
+    Bpf,
+    /// /proc and process_vm_readv (CAP_SYS_PTRACE, or the server's own user)
+    Proc,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe stacks                                the server on this host
+  freezeframe stacks --port 3306 --samples 20       twenty snapshots, 100 ms apart, put together
+  freezeframe stacks --pid 4711 --pt-pmp            pt-pmp's format
+  freezeframe stacks --json | jq '.groups[0]'
+  freezeframe stacks --folded --samples 50 > server.folded
+
+Nothing is stopped unless --force-stop is given.")]
+pub(crate) struct Stacks {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Snapshots to put together
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) samples: u32,
+    /// Time from one snapshot to the next
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "100ms")]
+    pub(crate) interval: Duration,
+    /// Groups to print [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Take them this way and no other
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) method: Option<MethodArg>,
+    /// Stop each thread for the time of one copy (ptrace), where nothing gentler is permitted
+    #[arg(long, conflicts_with = "method")]
+    pub(crate) force_stop: bool,
+    /// Leave the kernel's part of the stacks out
+    #[arg(long)]
+    pub(crate) no_kernel: bool,
+    /// Do not ask the server which connection a thread works for
+    #[arg(long)]
+    pub(crate) no_login: bool,
+    /// JSON, as docs/json.md describes it
+    #[arg(long, group = "format")]
+    pub(crate) json: bool,
+    /// Folded lines, as flame graph tools read them
+    #[arg(long, group = "format")]
+    pub(crate) folded: bool,
+    /// Lines as pt-pmp prints them
+    #[arg(long, group = "format")]
+    pub(crate) pt_pmp: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe profile                               the whole machine for ten seconds
+  freezeframe profile --port 3306 --seconds 30      only this server
+  freezeframe profile -o calm.profile.json          kept, to compare with later
+  freezeframe profile --diff calm.profile.json stall.profile.json
+  freezeframe profile --html flame.html --pprof profile.pb.gz")]
+pub(crate) struct Profile {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// How long
+    #[arg(long, short = 's', value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub(crate) seconds: Duration,
+    /// Samples a second and processor
+    #[arg(long, value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) hz: u32,
+    /// Functions to print
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) limit: usize,
+    /// Compare two profiles (.profile.json or folded): A is the baseline, B the stall
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["output", "pprof"])]
+    pub(crate) diff: Option<Vec<PathBuf>>,
+    /// Keep the profile, to compare with or to print again
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a flame graph as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write pprof's format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
+    /// JSON
+    #[arg(long, group = "format")]
+    pub(crate) json: bool,
+    /// Folded lines, as flame graph tools read them
+    #[arg(long, group = "format", conflicts_with = "diff")]
+    pub(crate) folded: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe locks                       five seconds of snapshots of the server on this host
+  freezeframe locks --exact               every wait counted and timed, by BPF
+  freezeframe locks --pid 4711 --json | jq '.locks[0].holders'
+
+Exit code 0, whether threads wait or not. --exact costs about a microsecond a wait and switches
+itself off above --max-rate.")]
+pub(crate) struct Locks {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// How long
+    #[arg(long, short = 's', value_name = "TIME", value_parser = duration, default_value = "5s")]
+    pub(crate) seconds: Duration,
+    /// Time from one snapshot to the next
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "50ms")]
+    pub(crate) interval: Duration,
+    /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON; Linux 5.18)
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Waits a second above which --exact switches itself off
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) max_rate: u64,
+    /// Locks to print
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

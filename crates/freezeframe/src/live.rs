@@ -1,0 +1,160 @@
+//! What the commands that look at a running server once have in common: which process, and which
+//! connection each of its threads works for.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use kernel::roots::ProcRoot;
+use kernel::snapshot::Way;
+use model::ThreadSession;
+use recorder::Target;
+use server::{Deadlines, Session};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::args::ServerArgs;
+use crate::config::Config;
+use crate::{output, targets};
+
+/// How long a server may take to tell its threads' connections; a stalled one is not waited for.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// A process to look at.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) pid: u32,
+    /// How to reach it, when it is a database server.
+    pub(crate) target: Option<Target>,
+}
+
+/// Finds the one process that is meant. With `--pid` it may be any program.
+pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
+    let config = Config::load(args.config.as_deref())?;
+    if let Some(pid) = args.pid {
+        if kernel::servers::server(&ProcRoot::default(), pid).is_none() {
+            if !ProcRoot::default().of(pid, "stat").exists() {
+                bail!("there is no process {pid}");
+            }
+            return Ok(Live { pid, target: None });
+        }
+    }
+    let mut targets = targets::find(args, &config)?;
+    if targets.len() > 1 {
+        let list: Vec<String> = targets
+            .iter()
+            .filter_map(|target| {
+                let pid = target.process.as_ref()?.pid;
+                Some(format!("{} (--pid {pid})", target.label))
+            })
+            .collect();
+        bail!("several servers run here: {}; name one", list.join(", "));
+    }
+    let target = targets.pop();
+    match target.as_ref().and_then(|target| target.process.as_ref()) {
+        Some(process) => Ok(Live {
+            pid: process.pid,
+            target,
+        }),
+        None => bail!("the server's process is not found on this host; name it with --pid"),
+    }
+}
+
+/// The connection that each thread works for, by thread id; what the server does not tell in time
+/// is said on standard error.
+pub(crate) fn sessions(live: &Live) -> HashMap<u32, ThreadSession> {
+    let Some(target) = &live.target else {
+        return HashMap::new();
+    };
+    let Some(address) = target.first_address() else {
+        return HashMap::new();
+    };
+    let login = target.login.clone();
+    let (sender, receiver) = channel();
+    // A server that hangs in the connect keeps this thread; nothing else needs it.
+    std::thread::spawn(move || {
+        let deadlines = Deadlines {
+            connect: PATIENCE,
+            answer: PATIENCE,
+        };
+        let asked = Session::connect_quiet(&address, &login, deadlines)
+            .map_err(|error| error.absent("connections of threads"))
+            .and_then(|mut session| server::thread_sessions(&mut session));
+        let _ = sender.send(asked);
+    });
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(Ok(sessions)) => sessions,
+        Ok(Err(error)) => {
+            let why = format!("{}: {}", error.reason.words(), error.detail);
+            output::note(&format!("threads without their connections: {why}"));
+            HashMap::new()
+        }
+        Err(_) => {
+            output::note("threads without their connections: the server does not answer");
+            HashMap::new()
+        }
+    }
+}
+
+/// Set by Ctrl-C and SIGTERM: what was taken until then is still printed.
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// From now on Ctrl-C ends the taking, not the program.
+pub(crate) fn stop_on_signals() -> Result<Stop> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second one ends the program as usual.
+        signal_hook::flag::register_conditional_default(signal, stop.clone())?;
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(Stop(stop))
+}
+
+/// A line on a terminal's standard error that tells how far it is.
+pub(crate) struct Progress {
+    what: &'static str,
+    of: usize,
+    shown: bool,
+}
+
+impl Progress {
+    /// `of` is 0 where nobody knows how many there will be.
+    pub(crate) fn new(what: &'static str, of: usize) -> Self {
+        let shown = std::io::stderr().is_terminal() && of != 1;
+        Self { what, of, shown }
+    }
+
+    pub(crate) fn tell(&mut self, done: usize) {
+        if self.shown {
+            let of = match self.of {
+                0 => String::new(),
+                of => format!(" of {of}"),
+            };
+            let _ = write!(std::io::stderr(), "\r{done}{of} {} ", self.what);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// A way to stacks in plain words.
+pub(crate) fn way_words(way: Way) -> &'static str {
+    match way {
+        Way::Bpf => "BPF",
+        Way::Proc => "/proc",
+        Way::Ptrace => "ptrace",
+    }
+}

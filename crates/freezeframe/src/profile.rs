@@ -1,0 +1,163 @@
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use ::stacks::profiler::{Profiled, Profiler, Subject};
+use anyhow::{Context, Result};
+use report::evidence::folded::folded_profile;
+use report::evidence::pprof::{PprofOptions, pprof};
+use report::evidence::profile_document::ProfileDocument;
+use report::evidence::profile_json::{diff_json, profile_json};
+use report::evidence::profile_table::{RankBy, profile_diff};
+use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text};
+
+use crate::args::Profile;
+use crate::live::{self, Progress};
+use crate::output;
+
+/// A profile file that is read at the most: far more than a day at 99 Hz.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+pub(crate) fn run(args: &Profile) -> Result<ExitCode> {
+    match args.diff.as_deref() {
+        Some([a, b]) => diff(args, a, b),
+        _ => take(args),
+    }
+}
+
+fn take(args: &Profile) -> Result<ExitCode> {
+    let chosen =
+        args.server.pid.is_some() || args.server.port.is_some() || args.server.socket.is_some();
+    let live = if chosen {
+        Some(live::find(&args.server)?)
+    } else {
+        // Whose samples are the server's, when there is just one.
+        live::find(&args.server).ok()
+    };
+    let pid = live.map(|live| live.pid);
+    let subject = match pid.filter(|_| chosen) {
+        Some(pid) => Subject::Process(pid),
+        None => Subject::Machine,
+    };
+    let wall_at_zero_ms = kernel::clock::wall_ms();
+    let mut profiler = Profiler::open(subject, pid, args.hz)?;
+    let stop = live::stop_on_signals()?;
+    let end = Instant::now() + args.seconds;
+    let mut progress = Progress::new("samples", 0);
+    profiler.run(|samples| {
+        progress.tell(samples as usize);
+        Instant::now() < end && !stop.is_set()
+    });
+    progress.clear();
+    if !profiler.sees_kernel() {
+        output::note("user side only: the kernel's side needs CAP_PERFMON (see freezeframe check)");
+    }
+    let Profiled {
+        profile,
+        book,
+        build_ids,
+    } = profiler.finish();
+    if let Some(path) = &args.html {
+        let title = format!("Profile of {}", subject_words(subject));
+        write(
+            path,
+            report::profile_page(&title, &profile, &book).as_bytes(),
+        )?;
+    }
+    if let Some(path) = &args.pprof {
+        let options = PprofOptions {
+            wall_at_zero_ms,
+            build_ids,
+            server_only: false,
+        };
+        write(path, &pprof(&profile, &book, &options))?;
+    }
+    let limit = args.limit;
+    let text = if args.json {
+        profile_json(&profile, &book, false, limit)
+    } else if args.folded {
+        folded_profile(&profile, &book, false)
+    } else {
+        let options = ProfileTextOptions {
+            text: output::text_options(),
+            limit,
+            server_only: false,
+        };
+        profile_text(&profile, &book, &options)
+    };
+    if let Some(path) = &args.output {
+        let document = ProfileDocument {
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid,
+            wall_at_zero_ms,
+            ..ProfileDocument::new(profile, book)
+        };
+        write(path, document.to_json().as_bytes())?;
+    }
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn subject_words(subject: Subject) -> String {
+    match subject {
+        Subject::Machine => "the whole machine".to_owned(),
+        Subject::Process(pid) => format!("process {pid}"),
+    }
+}
+
+fn diff(args: &Profile, a: &Path, b: &Path) -> Result<ExitCode> {
+    let (first, second) = (read(a)?, read(b)?);
+    let (first_side, second_side) = (
+        (&first.profile, &first.book),
+        (&second.profile, &second.book),
+    );
+    if let Some(path) = &args.html {
+        let title = format!("{} against {}", b.display(), a.display());
+        let page = report::profile_diff_page(&title, first_side, second_side);
+        write(path, page.as_bytes())?;
+    }
+    let rank_by = RankBy::default();
+    let compared = profile_diff(first_side, second_side, false, rank_by);
+    let text = if args.json {
+        diff_json(&compared, rank_by, args.limit)
+    } else {
+        let options = ProfileTextOptions {
+            text: output::text_options(),
+            limit: args.limit,
+            server_only: false,
+        };
+        let names = (a.display().to_string(), b.display().to_string());
+        diff_text(&compared, (&names.0, &names.1), rank_by, &options)
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<ProfileDocument> {
+    let length = std::fs::metadata(path)
+        .with_context(|| path.display().to_string())?
+        .len();
+    anyhow::ensure!(
+        length <= FILE_BYTES_MAX,
+        "{}: too large for a profile",
+        path.display()
+    );
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
+    ProfileDocument::read(&text).with_context(|| path.display().to_string())
+}
+
+/// Function names tell what a server does: nobody else reads them.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(bytes));
+    written.with_context(|| path.display().to_string())
+}

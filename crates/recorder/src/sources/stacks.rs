@@ -1,0 +1,188 @@
+//! All threads' stacks, once a second, and ten times a second for a while at a trigger.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::snapshot::{SnapshotOptions, Snapshotter, Way};
+use model::{Absent, Millis, Reading, Reason, Taken, Unit};
+
+use stacks::{LockPlace, Watch};
+
+use super::Outcome;
+use crate::clock::RecorderClock;
+use crate::stacks::StackWatch;
+use crate::target::Shared;
+
+/// Snapshots in calm may use this share of one core; a server with thousands of busy threads is
+/// looked at less often instead of at a higher price.
+const SHARE_MAX: f64 = 0.003;
+
+/// The longest pause that this makes.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Threads of a snapshot at the most.
+const THREADS_MAX: usize = 8192;
+
+/// How long a pass may take: a server in trouble with its memory map must not hold us for ever.
+const PASS_MAX: Duration = Duration::from_secs(1);
+
+/// Time between the snapshots of a burst, milliseconds.
+const BURST_EVERY_MS: Millis = 100;
+
+/// Pause after a snapshotter could not be opened.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// What the thread for stacks remembers.
+pub(crate) struct StackState {
+    shared: Arc<Shared>,
+    watch: Arc<StackWatch>,
+    clock: RecorderClock,
+    looking: Option<(Snapshotter, Watch)>,
+    refused: Option<(Absent, Instant)>,
+    next_in_calm: Instant,
+    next_in_burst: Millis,
+}
+
+impl StackState {
+    pub(crate) fn new(shared: Arc<Shared>, watch: Arc<StackWatch>, clock: RecorderClock) -> Self {
+        Self {
+            shared,
+            watch,
+            clock,
+            looking: None,
+            refused: None,
+            next_in_calm: Instant::now(),
+            next_in_burst: 0,
+        }
+    }
+
+    /// Whether a snapshot is due before its second: a burst is on.
+    pub(crate) fn wants_now(&self) -> bool {
+        let now = self.clock.now();
+        now >= self.next_in_burst && self.watch.in_burst(now)
+    }
+
+    /// Opens the way to the threads of a process, the gentlest that is permitted.
+    fn open(&mut self, pid: u32) -> Result<Vec<Absent>, Absent> {
+        if let Some((absent, until)) = &self.refused
+            && Instant::now() < *until
+        {
+            return Err(absent.clone());
+        }
+        let options = SnapshotOptions {
+            threads_max: THREADS_MAX,
+            deadline: PASS_MAX,
+            ..SnapshotOptions::default()
+        };
+        let opened = Snapshotter::open(pid, &options)
+            .map_err(|error| Absent::new("stacks", reason_of(&error), error.to_string()))
+            .and_then(|snapshotter| {
+                let watch = Watch::open(pid, &self.watch.images, self.watch.book.clone()).map_err(
+                    |error| Absent::new("stacks", Reason::Permission, error.to_string()),
+                )?;
+                Ok((snapshotter, watch))
+            });
+        match opened {
+            Ok((snapshotter, watch)) => {
+                let lesser = snapshotter
+                    .refused()
+                    .iter()
+                    .filter(|(way, _)| *way == Way::Bpf)
+                    .map(|(_, why)| Absent::new("stacks by BPF", Reason::Permission, why.clone()))
+                    .collect();
+                self.looking = Some((snapshotter, watch));
+                self.refused = None;
+                Ok(lesser)
+            }
+            Err(absent) => {
+                self.refused = Some((absent.clone(), Instant::now() + RETRY));
+                Err(absent)
+            }
+        }
+    }
+}
+
+fn reason_of(error: &kernel::snapshot::SnapshotError) -> Reason {
+    if error.is_gone() {
+        Reason::Gone
+    } else {
+        Reason::Permission
+    }
+}
+
+/// A snapshot of all threads.
+pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
+    let now = state.clock.now();
+    let in_burst = state.watch.in_burst(now);
+    if !in_burst && Instant::now() < state.next_in_calm {
+        return Ok(Taken::default());
+    }
+    let Some(server) = state.shared.process() else {
+        state.looking = None;
+        return Err(Absent::new(
+            "stacks",
+            Reason::Gone,
+            "the server's process is not there",
+        ));
+    };
+    let mut taken = Taken::default();
+    if state
+        .looking
+        .as_ref()
+        .is_none_or(|(_, watch)| watch.pid() != server.pid)
+    {
+        state.looking = None;
+        taken.absent = state.open(server.pid)?;
+    }
+    let Some((snapshotter, watch)) = &mut state.looking else {
+        return Ok(taken);
+    };
+    let begin = kernel::clock::thread_cpu();
+    // In calm threads that did not move are not read again: what they did they still do. In a burst
+    // they are, for the lock that they wait for may have another owner.
+    let raw = match snapshotter.take(!in_burst) {
+        Ok(raw) => raw,
+        Err(error) => {
+            state.looking = None;
+            return Err(Absent::new("stacks", reason_of(&error), error.to_string()));
+        }
+    };
+    let _adding = state
+        .watch
+        .sweeping
+        .read()
+        .unwrap_or_else(PoisonError::into_inner);
+    let seen = watch.see(now, &raw);
+    let futexes: HashSet<u64> = seen
+        .threads
+        .iter()
+        .filter_map(|thread| Some(thread.syscall?.futex?.address))
+        .collect();
+    let note = seen.note;
+    let waiting = seen
+        .threads
+        .iter()
+        .filter(|thread| thread.syscall.is_some_and(|call| call.futex.is_some()))
+        .count();
+    let places: Vec<(u64, LockPlace)> = if in_burst {
+        futexes
+            .into_iter()
+            .map(|address| (address, watch.place(address)))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    state.watch.add(seen, places);
+    let cost = kernel::clock::thread_cpu().saturating_sub(begin);
+    let pause = Duration::from_secs_f64(cost.as_secs_f64() / SHARE_MAX).min(PAUSE_MAX);
+    state.next_in_calm = Instant::now() + pause;
+    state.next_in_burst = now + BURST_EVERY_MS;
+    taken.readings = vec![
+        Reading::gauge("stacks.threads", Unit::Count, f64::from(note.threads)),
+        Reading::gauge("stacks.complete", Unit::Count, f64::from(note.complete)),
+        Reading::gauge("stacks.in_futex", Unit::Count, waiting as f64),
+        Reading::gauge("stacks.wall_us", Unit::Microseconds, note.wall_us as f64),
+    ];
+    Ok(taken)
+}

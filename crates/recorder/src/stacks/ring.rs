@@ -1,0 +1,303 @@
+//! What the threads did in the last minutes, in memory: runs of equal stacks, profiles by slices,
+//! and the bursts whole. Stacks are numbers here; names come when an incident is written.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use model::{Millis, RunState, SnapshotNote, Window};
+use stacks::{LockPlace, RawStackId, Seen, SeenSyscall, SeenThread};
+
+/// Ended runs kept at the most, about 100 bytes each: three minutes of 500 busy threads.
+const RUNS_MAX: usize = 150_000;
+
+/// Length of a slice of the profile.
+const SLICE_MS: Millis = 5000;
+
+/// Rows of a slice at the most; the rest is counted under the overflow stack.
+const SLICE_ROWS_MAX: usize = 20_000;
+
+/// Threads of all snapshots of a burst at the most, about 100 bytes each.
+const BURST_THREADS_MAX: usize = 60_000;
+
+/// Bursts kept: the one of the trigger and the latest.
+const BURSTS_MAX: usize = 3;
+
+/// A thread with the same stack in one snapshot after another.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    pub(crate) tid: u32,
+    pub(crate) name: Arc<str>,
+    pub(crate) from: Millis,
+    pub(crate) to: Millis,
+    pub(crate) snapshots: u32,
+    pub(crate) first_switches: u64,
+    pub(crate) last_switches: u64,
+    pub(crate) state: RunState,
+    pub(crate) syscall: Option<SeenSyscall>,
+    pub(crate) stack: RawStackId,
+}
+
+impl Run {
+    fn begin(at: Millis, thread: &SeenThread) -> Self {
+        Self {
+            tid: thread.tid,
+            name: thread.name.clone(),
+            from: at,
+            to: at,
+            snapshots: 1,
+            first_switches: thread.switches,
+            last_switches: thread.switches,
+            state: thread.state,
+            syscall: thread.syscall,
+            stack: thread.stack,
+        }
+    }
+
+    /// The same thread still does the same: its stack, state, and what it waits on.
+    fn goes_on(&self, thread: &SeenThread) -> bool {
+        let wait = |syscall: &Option<SeenSyscall>| {
+            syscall.map(|call| {
+                (
+                    call.number,
+                    call.futex.map(|futex| (futex.address, futex.operation)),
+                )
+            })
+        };
+        self.stack == thread.stack
+            && self.state == thread.state
+            && wait(&self.syscall) == wait(&thread.syscall)
+            && self.name == thread.name
+    }
+
+    fn extend(&mut self, at: Millis, thread: &SeenThread) {
+        self.to = at;
+        self.snapshots += 1;
+        self.last_switches = thread.switches;
+        self.syscall = thread.syscall;
+    }
+}
+
+/// What identifies a row of a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SliceKey {
+    pub(crate) stack: RawStackId,
+    pub(crate) thread: Arc<str>,
+    pub(crate) server: bool,
+}
+
+/// A stretch of the profile at one rate.
+#[derive(Debug, Clone)]
+pub(crate) struct Slice {
+    pub(crate) from: Millis,
+    pub(crate) to: Millis,
+    pub(crate) hz: u32,
+    pub(crate) processors: u32,
+    pub(crate) counts: HashMap<SliceKey, u64>,
+    pub(crate) lost: u64,
+}
+
+/// Snapshots in quick succession, whole: what a lock table is made of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Burst {
+    pub(crate) snapshots: Vec<Seen>,
+    /// Where the locks that were waited for lie, by address.
+    pub(crate) places: HashMap<u64, LockPlace>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct StackRing {
+    notes: VecDeque<SnapshotNote>,
+    open: HashMap<u32, Run>,
+    ended: VecDeque<Run>,
+    slices: VecDeque<Slice>,
+    bursts: VecDeque<Burst>,
+    bursting: bool,
+    /// Runs that were dropped for room.
+    pub(crate) dropped: u64,
+}
+
+impl StackRing {
+    /// Takes a snapshot in.
+    pub(crate) fn add(&mut self, seen: Seen, places: impl IntoIterator<Item = (u64, LockPlace)>) {
+        let at = seen.note.at;
+        self.notes.push_back(seen.note);
+        let mut present = HashSet::with_capacity(seen.threads.len());
+        for thread in &seen.threads {
+            present.insert(thread.tid);
+            match self.open.get_mut(&thread.tid) {
+                Some(run) if run.goes_on(thread) => run.extend(at, thread),
+                Some(run) => {
+                    let ended = std::mem::replace(run, Run::begin(at, thread));
+                    self.ended.push_back(ended);
+                }
+                None => {
+                    self.open.insert(thread.tid, Run::begin(at, thread));
+                }
+            }
+        }
+        let ended = &mut self.ended;
+        self.open.retain(|tid, run| {
+            let there = present.contains(tid);
+            if !there {
+                ended.push_back(run.clone());
+            }
+            there
+        });
+        while self.ended.len() > RUNS_MAX {
+            self.ended.pop_front();
+            self.dropped += 1;
+        }
+        if self.bursting
+            && let Some(burst) = self.bursts.back_mut()
+        {
+            let threads: usize = burst.snapshots.iter().map(|seen| seen.threads.len()).sum();
+            if threads + seen.threads.len() <= BURST_THREADS_MAX {
+                burst.snapshots.push(seen);
+                burst.places.extend(places);
+            }
+        }
+    }
+
+    /// From now on snapshots are kept whole.
+    pub(crate) fn begin_burst(&mut self) {
+        self.bursting = true;
+        self.bursts.push_back(Burst::default());
+        if self.bursts.len() > BURSTS_MAX {
+            // The first is the stall as it began; of the others the latest say most.
+            self.bursts.remove(1);
+        }
+    }
+
+    pub(crate) fn end_burst(&mut self) {
+        self.bursting = false;
+    }
+
+    /// Counts a sample of the profile.
+    pub(crate) fn count(&mut self, at: Millis, rate: (u32, u32), key: SliceKey) {
+        let slice = self.slice(at, rate);
+        slice.to = at;
+        if slice.counts.len() >= SLICE_ROWS_MAX && !slice.counts.contains_key(&key) {
+            let overflow = SliceKey {
+                stack: RawStackId::OVERFLOW,
+                ..key
+            };
+            *slice.counts.entry(overflow).or_default() += 1;
+            return;
+        }
+        *slice.counts.entry(key).or_default() += 1;
+    }
+
+    /// Notes that the profile goes on, whether anything ran or not.
+    pub(crate) fn profiled(&mut self, at: Millis, rate: (u32, u32), lost: u64) {
+        let slice = self.slice(at, rate);
+        slice.to = at;
+        slice.lost += lost;
+    }
+
+    fn slice(&mut self, at: Millis, (hz, processors): (u32, u32)) -> &mut Slice {
+        let fits = self.slices.back().is_some_and(|slice| {
+            at < slice.from + SLICE_MS && slice.hz == hz && slice.processors == processors
+        });
+        if !fits {
+            let from = self
+                .slices
+                .back()
+                .map_or(at, |slice| slice.to.max(at.saturating_sub(SLICE_MS)));
+            self.slices.push_back(Slice {
+                from,
+                to: at,
+                hz,
+                processors,
+                counts: HashMap::new(),
+                lost: 0,
+            });
+        }
+        let last = self.slices.len() - 1;
+        &mut self.slices[last]
+    }
+
+    /// Forgets what ended before `from`.
+    pub(crate) fn forget_before(&mut self, from: Millis) {
+        while self.notes.front().is_some_and(|note| note.at < from) {
+            self.notes.pop_front();
+        }
+        // In the order in which they ended.
+        while self.ended.front().is_some_and(|run| run.to < from) {
+            self.ended.pop_front();
+        }
+        while self.slices.front().is_some_and(|slice| slice.to < from) {
+            self.slices.pop_front();
+        }
+        let bursting = self.bursting;
+        let newest = self.bursts.len();
+        let mut place = 0;
+        self.bursts.retain(|burst| {
+            place += 1;
+            let last = burst.snapshots.last().map(|seen| seen.note.at);
+            (bursting && place == newest) || last.is_some_and(|at| at >= from)
+        });
+    }
+
+    /// A copy of what lies within a window.
+    pub(crate) fn between(&self, window: Window) -> Evidence {
+        let Window { from, to } = window;
+        let inside = |begin: Millis, end: Millis| end >= from && begin <= to;
+        let mut runs: Vec<Run> = self
+            .ended
+            .iter()
+            .chain(self.open.values())
+            .filter(|run| inside(run.from, run.to))
+            .cloned()
+            .collect();
+        runs.sort_by_key(|run| (run.from, run.tid));
+        Evidence {
+            notes: self
+                .notes
+                .iter()
+                .filter(|note| inside(note.at, note.at))
+                .copied()
+                .collect(),
+            runs,
+            slices: self
+                .slices
+                .iter()
+                .filter(|slice| inside(slice.from, slice.to))
+                .cloned()
+                .collect(),
+            bursts: self
+                .bursts
+                .iter()
+                .filter(|burst| {
+                    burst
+                        .snapshots
+                        .iter()
+                        .any(|seen| inside(seen.note.at, seen.note.at))
+                })
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// The stacks that are in use: the others may be forgotten.
+    pub(crate) fn stacks_in_use(&self) -> HashSet<RawStackId> {
+        let runs = self
+            .ended
+            .iter()
+            .chain(self.open.values())
+            .map(|run| run.stack);
+        let slices = self.slices.iter().flat_map(|slice| slice.counts.keys());
+        let bursts = self.bursts.iter().flat_map(|burst| &burst.snapshots);
+        runs.chain(slices.map(|key| key.stack))
+            .chain(bursts.flat_map(|seen| seen.threads.iter().map(|thread| thread.stack)))
+            .collect()
+    }
+}
+
+/// What an incident takes from the ring; its stacks are numbers still.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    pub(crate) notes: Vec<SnapshotNote>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) bursts: Vec<Burst>,
+}

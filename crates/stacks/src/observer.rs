@@ -1,0 +1,192 @@
+//! Looking at one process for a while: snapshots with names, as commands print them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use kernel::perf::{RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
+use kernel::snapshot::{SnapshotError, SnapshotOptions, Snapshotter, Way};
+use model::{Millis, StackBook, ThreadSnapshot};
+use thiserror::Error;
+
+use crate::images::{Images, ImagesError};
+use crate::locks::LockSymbols;
+use crate::names::Namer;
+use crate::naming::{Numbers, RawStacks, lock_symbols};
+use crate::raw_book::{RawBook, RawStackId};
+use crate::seen::Seen;
+use crate::watch::{LockPlace, Sampled, Watch, lock};
+
+/// Samples a second while a snapshot is taken: a thread that runs for a millisecond is seen.
+const GLANCE_HZ: u32 = 2000;
+
+/// User stack copied with each of them.
+const GLANCE_STACK_BYTES: u32 = 32 * 1024 - 8;
+
+/// A snapshot of thousands of threads takes no longer.
+const GLANCE_MAX: Duration = Duration::from_millis(50);
+
+/// Distinct stacks of one look at a process.
+const STACKS_MAX: usize = 200_000;
+
+/// Why a process cannot be looked at.
+#[derive(Debug, Error)]
+pub enum ObserveError {
+    /// No way to its threads.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// Its images cannot be read.
+    #[error(transparent)]
+    Images(#[from] ImagesError),
+}
+
+/// Takes snapshots of one process.
+pub struct Observer {
+    snapshotter: Snapshotter,
+    watch: Watch,
+    book: Arc<Mutex<RawBook>>,
+    /// For the threads that are on a processor when the snapshot comes to them.
+    glance: Option<Sampler>,
+    images: Images,
+    places: HashMap<u64, LockPlace>,
+    begin: Instant,
+}
+
+impl Observer {
+    /// Opens the gentlest way that is permitted.
+    pub fn open(pid: u32, options: &SnapshotOptions) -> Result<Self, ObserveError> {
+        let book = Arc::new(Mutex::new(RawBook::new(STACKS_MAX)));
+        let images = Images::new();
+        let glance = Sampler::open(&SamplerOptions {
+            scope: Scope::Machine,
+            hz: GLANCE_HZ,
+            stack_bytes: GLANCE_STACK_BYTES,
+            kernel: options.kernel_stacks,
+            user_stacks: true,
+            ring_bytes: ring_bytes_for(GLANCE_HZ, GLANCE_STACK_BYTES, GLANCE_MAX),
+        });
+        let observer = Self {
+            snapshotter: Snapshotter::open(pid, options)?,
+            watch: Watch::open(pid, &images, book.clone())?,
+            book,
+            glance: glance.ok(),
+            images,
+            places: HashMap::new(),
+            begin: Instant::now(),
+        };
+        Ok(observer)
+    }
+
+    /// How snapshots are taken.
+    pub fn way(&self) -> Way {
+        self.snapshotter.way()
+    }
+
+    /// Why gentler ways are not possible.
+    pub fn refused(&self) -> &[(Way, String)] {
+        self.snapshotter.refused()
+    }
+
+    /// The threads now. Stacks have no names yet, so that snapshots can follow each other.
+    pub fn snapshot(&mut self) -> Result<Seen, SnapshotError> {
+        let at = self.begin.elapsed().as_millis() as Millis;
+        if let Some(glance) = &mut self.glance {
+            let _ = glance.enable();
+        }
+        let raw = self.snapshotter.take(false);
+        let mut on_processor: HashMap<u32, Sampled> = HashMap::new();
+        if let Some(glance) = &mut self.glance {
+            let _ = glance.disable();
+            let watch = &mut self.watch;
+            let pid = watch.pid();
+            glance.drain(&mut |sample: &RawSample<'_>| {
+                if sample.pid == pid {
+                    on_processor.insert(sample.tid, watch.sample(sample));
+                }
+            });
+        }
+        let raw = raw?;
+        let mut seen = self.watch.see(at, &raw);
+        let running: Vec<u32> = raw
+            .threads
+            .iter()
+            .filter(|thread| thread.stack == Err(kernel::snapshot::NoStack::OnProcessor))
+            .map(|thread| thread.tid)
+            .collect();
+        for tid in running {
+            if let Some(sampled) = on_processor.get(&tid) {
+                self.watch.fill(&mut seen, tid, *sampled);
+            }
+        }
+        for thread in &seen.threads {
+            if let Some(futex) = thread.syscall.and_then(|call| call.futex) {
+                self.places
+                    .entry(futex.address)
+                    .or_insert_with(|| self.watch.place(futex.address));
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Snapshots at an interval, for as long as `goes_on` says; it is told how many there are.
+    pub fn snapshots(
+        &mut self,
+        interval: Duration,
+        mut goes_on: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<Seen>, SnapshotError> {
+        let mut taken = Vec::new();
+        let mut next = Instant::now();
+        while goes_on(taken.len()) {
+            taken.push(self.snapshot()?);
+            next += interval;
+            let now = Instant::now();
+            if next > now {
+                std::thread::sleep(next - now);
+            } else {
+                // Missed beats are not made up for.
+                next = now;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// The watch, for samples of other kinds of the same process.
+    pub fn watch(&mut self) -> &mut Watch {
+        &mut self.watch
+    }
+
+    /// Names for all stacks of these snapshots, and for more of the same watch, in one book.
+    pub fn name(&self, seen: &[Seen], more: &[RawStackId]) -> Named {
+        let ids: HashSet<RawStackId> = seen
+            .iter()
+            .flat_map(|seen| seen.threads.iter().map(|thread| thread.stack))
+            .chain(more.iter().copied())
+            .collect();
+        let mut book = StackBook::default();
+        let stacks = RawStacks::copy(&lock(&self.book), &ids);
+        let numbers = stacks.name(&mut Namer::new(&self.images), &mut book);
+        let places = self.places.iter().map(|(address, place)| (*address, place));
+        Named {
+            snapshots: seen
+                .iter()
+                .map(|seen| seen.named(|id| numbers.get(id)))
+                .collect(),
+            symbols: lock_symbols(places),
+            numbers,
+            book,
+        }
+    }
+}
+
+/// What was seen, with names.
+#[derive(Debug)]
+pub struct Named {
+    /// The snapshots.
+    pub snapshots: Vec<ThreadSnapshot>,
+    /// Their stacks.
+    pub book: StackBook,
+    /// The numbers of all stacks in the book.
+    pub numbers: Numbers,
+    /// What the symbols say of the locks waited for.
+    pub symbols: LockSymbols,
+}

@@ -1,0 +1,259 @@
+//! Following the threads of one process: what the kernel hands over becomes stacks with numbers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernel::perf::RawSample;
+use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Way};
+use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
+
+use crate::images::{Image, Images, ImagesError, Memory, Process};
+use crate::raw_book::{RawBook, RawStackId};
+use crate::seen::{Seen, SeenSyscall, SeenThread};
+use crate::unwind::Unwound;
+
+/// Futex addresses of which the place is remembered.
+const PLACES_MAX: usize = 16_384;
+
+/// Where a lock lies: enough to name it later, when the process may be gone.
+#[derive(Debug, Clone)]
+pub struct LockPlace {
+    /// What lies there.
+    pub memory: Memory,
+    /// The image whose variable it may be, and the address in it.
+    pub(crate) variable: Option<(Arc<Image>, u64)>,
+}
+
+/// A sample of a profile, unwound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampled {
+    /// Its stack.
+    pub stack: RawStackId,
+    /// Nothing is missing in it.
+    pub complete: bool,
+}
+
+/// The stacks of a process as numbers of a shared book. One for each thread that looks at the
+/// process: reading its memory map anew may block, and must not hold up another.
+#[derive(Debug)]
+pub struct Watch {
+    process: Process,
+    book: Arc<Mutex<RawBook>>,
+    known: HashMap<u32, Known>,
+    places: HashMap<u64, LockPlace>,
+}
+
+/// What is remembered of a thread until it moves.
+#[derive(Debug)]
+struct Known {
+    thread: SeenThread,
+    thread_pointer: Option<u64>,
+    complete: bool,
+}
+
+pub(crate) fn lock(book: &Mutex<RawBook>) -> MutexGuard<'_, RawBook> {
+    // A panic in the middle of adding a stack leaves that stack out and nothing else wrong.
+    book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    /// Reads the process's memory map: this waits for its mmap_lock.
+    pub fn open(pid: u32, images: &Images, book: Arc<Mutex<RawBook>>) -> Result<Self, ImagesError> {
+        Ok(Self {
+            process: Process::open(pid, images)?,
+            book,
+            known: HashMap::new(),
+            places: HashMap::new(),
+        })
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Where a lock lies.
+    pub fn place(&mut self, address: u64) -> LockPlace {
+        if let Some(place) = self.places.get(&address) {
+            return place.clone();
+        }
+        if self.places.len() >= PLACES_MAX {
+            self.places.clear();
+        }
+        let place = LockPlace {
+            memory: self.process.memory_at(address),
+            variable: self
+                .process
+                .locate(address)
+                .map(|(loaded, address)| (loaded.image.clone(), address.offset)),
+        };
+        self.places.insert(address, place.clone());
+        place
+    }
+
+    /// Unwinds a snapshot. Threads that did not move keep what they were last seen with.
+    pub fn see(&mut self, at: Millis, raw: &RawSnapshot) -> Seen {
+        let by_pointer: HashMap<u64, u32> = raw
+            .threads
+            .iter()
+            .filter_map(|thread| Some((self.thread_pointer(thread)?, thread.tid)))
+            .collect();
+        let mut known = HashMap::with_capacity(raw.threads.len());
+        let mut threads = Vec::with_capacity(raw.threads.len());
+        let mut complete = 0;
+        for raw_thread in &raw.threads {
+            let before = self.known.remove(&raw_thread.tid);
+            let now = match before {
+                Some(before) if raw_thread.stack == Err(NoStack::Unmoved) => {
+                    before.unmoved(raw_thread)
+                }
+                before => self.look(raw, raw_thread, &by_pointer, before.as_ref()),
+            };
+            complete += u32::from(now.complete);
+            threads.push(now.thread.clone());
+            known.insert(raw_thread.tid, now);
+        }
+        self.known = known;
+        Seen {
+            note: SnapshotNote {
+                at,
+                method: method(raw.way),
+                wall_us: raw.wall.as_micros() as u64,
+                stopped_us: raw.stopped.as_micros() as u64,
+                threads: threads.len() as u32,
+                complete,
+            },
+            threads,
+            left_out: raw.left_out,
+        }
+    }
+
+    fn thread_pointer(&self, thread: &RawThread) -> Option<u64> {
+        thread
+            .thread_pointer
+            .or_else(|| self.known.get(&thread.tid)?.thread_pointer)
+            .filter(|pointer| *pointer != 0)
+    }
+
+    fn look(
+        &mut self,
+        raw: &RawSnapshot,
+        thread: &RawThread,
+        by_pointer: &HashMap<u64, u32>,
+        before: Option<&Known>,
+    ) -> Known {
+        let unwound = match (&thread.stack, &thread.registers) {
+            (Ok(_), Some(registers)) => {
+                self.process
+                    .unwind(registers, raw.stack_bytes(thread), thread.stack_whole)
+            }
+            (Err(reason), _) => nothing(end_of(*reason)),
+            (Ok(_), None) => nothing(StackEnd::Unreadable),
+        };
+        let complete = unwound.end.is_complete();
+        let stack = lock(&self.book).intern(&thread.kernel_stack, &unwound.addresses, unwound.end);
+        // Names are shared between snapshots: they hardly ever change.
+        let name = before
+            .map(|before| before.thread.name.clone())
+            .filter(|name| **name == *thread.name)
+            .unwrap_or_else(|| thread.name.as_str().into());
+        Known {
+            thread: SeenThread {
+                tid: thread.tid,
+                name,
+                state: RunState::from_letter(thread.state),
+                switches: thread.switches,
+                syscall: thread.syscall.map(|call| SeenSyscall {
+                    number: call.number,
+                    futex: thread
+                        .futex
+                        .as_ref()
+                        .map(|futex| futex_wait(futex, by_pointer)),
+                }),
+                stack,
+            },
+            thread_pointer: thread.thread_pointer,
+            complete,
+        }
+    }
+
+    /// Unwinds a sample of this process.
+    pub fn sample(&mut self, sample: &RawSample<'_>) -> Sampled {
+        let unwound = match &sample.registers {
+            Some(registers) => self.process.unwind(registers, sample.stack, false),
+            None => nothing(StackEnd::KernelOnly),
+        };
+        Sampled {
+            stack: lock(&self.book).intern(sample.kernel_stack, &unwound.addresses, unwound.end),
+            complete: unwound.end.is_complete(),
+        }
+    }
+
+    /// The stack of a thread that was on a processor, from a sample taken in the same moments.
+    pub fn fill(&mut self, seen: &mut Seen, tid: u32, sampled: Sampled) {
+        let Some(thread) = seen.threads.iter_mut().find(|thread| thread.tid == tid) else {
+            return;
+        };
+        thread.stack = sampled.stack;
+        seen.note.complete += u32::from(sampled.complete);
+    }
+}
+
+/// The kernel's part of a sample of some other process.
+pub fn kernel_part(book: &Mutex<RawBook>, sample: &RawSample<'_>) -> RawStackId {
+    lock(book).intern(sample.kernel_stack, &[], StackEnd::KernelOnly)
+}
+
+impl Known {
+    fn unmoved(mut self, thread: &RawThread) -> Self {
+        self.thread.state = RunState::from_letter(thread.state);
+        self.thread.switches = thread.switches;
+        self
+    }
+}
+
+fn nothing(end: StackEnd) -> Unwound {
+    Unwound {
+        addresses: Vec::new(),
+        end,
+    }
+}
+
+fn end_of(reason: NoStack) -> StackEnd {
+    match reason {
+        NoStack::OnProcessor => StackEnd::OnProcessor,
+        NoStack::Refused => StackEnd::Refused,
+        NoStack::Gone => StackEnd::Gone,
+        // Unmoved since a snapshot that we did not see.
+        NoStack::Unreadable | NoStack::Deadline | NoStack::Unmoved => StackEnd::Unreadable,
+    }
+}
+
+fn method(way: Way) -> Method {
+    match way {
+        Way::Bpf => Method::Bpf,
+        Way::Proc => Method::Proc,
+        Way::Ptrace => Method::Ptrace,
+    }
+}
+
+fn futex_wait(futex: &RawFutex, by_pointer: &HashMap<u64, u32>) -> FutexWait {
+    let words = futex.words.as_ref();
+    // A pointer is aligned; `pthread_self()` of a live thread does not occur by chance.
+    let pointer_owner = words
+        .into_iter()
+        .flat_map(|words| words.chunks_exact(2))
+        .filter_map(|pair| match pair {
+            [low, high] => by_pointer.get(&(u64::from(*low) | u64::from(*high) << 32)),
+            _ => None,
+        })
+        .next()
+        .copied()
+        .unwrap_or(0);
+    FutexWait {
+        address: futex.address,
+        operation: futex.operation,
+        owner_word: words.map_or(0, |words| words[2]),
+        pointer_owner,
+    }
+}
