@@ -120,9 +120,12 @@ enum Moved {
     Known(bool),
 }
 
+/// The threads of a group by id, with what their last sighting told.
+type Threads = BTreeMap<u32, (GroupThread, Moved)>;
+
 struct Gathering<'a> {
     book: &'a StackBook,
-    groups: HashMap<&'a Stack, (StackId, BTreeMap<u32, (GroupThread, Moved)>)>,
+    groups: HashMap<&'a Stack, (StackId, Threads)>,
 }
 
 impl<'a> Gathering<'a> {

@@ -9,6 +9,8 @@ pub mod folded;
 mod frames_text;
 pub mod futex;
 pub mod groups;
+pub mod locks_json;
+pub mod locks_text;
 pub mod pprof;
 pub mod profile_document;
 pub mod profile_json;

@@ -113,25 +113,33 @@ struct DiffOut<'a> {
     row: &'a DiffRow,
     self_change: f64,
     total_change: f64,
+    self_time_change: Option<f64>,
+    total_time_change: Option<f64>,
 }
 
 /// The comparison: `freezeframe profile --diff A B --json`. `limit` cuts the rows; 0 for all.
-pub fn diff_json(diff: &ProfileDiff, rank_by: RankBy, limit: usize) -> String {
+pub fn diff_json(diff: &ProfileDiff, limit: usize) -> String {
     let (a, b) = (ProfileHead::of(&diff.a), ProfileHead::of(&diff.b));
     to_text(&DiffDocument {
-        ranked_by: rank_by,
+        ranked_by: diff.rank_by,
         a,
         b,
-        idle_change: a.idle.zip(b.idle).map(|(a, b)| b - a),
+        idle_change: change(a.idle, b.idle),
         rows: first(&diff.rows, limit)
             .iter()
             .map(|row| DiffOut {
                 row,
                 self_change: row.self_change(),
                 total_change: row.total_change(),
+                self_time_change: change(row.a.self_time, row.b.self_time),
+                total_time_change: change(row.a.total_time, row.b.total_time),
             })
             .collect(),
     })
+}
+
+fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map(|(a, b)| b - a)
 }
 
 fn first<T>(rows: &[T], limit: usize) -> &[T] {

@@ -226,12 +226,20 @@ pub struct DiffShare {
     pub self_cores: Option<f64>,
     /// The same for it and what it called.
     pub total_cores: Option<f64>,
+    /// `self_cores` as a share of the processors' time, idle included, 0 to 1. Where the number of
+    /// processors does not apply (only one program was sampled), of one processor, and may be
+    /// more than 1.
+    pub self_time: Option<f64>,
+    /// The same for it and what it called.
+    pub total_time: Option<f64>,
 }
 
 impl DiffShare {
     fn of(row: Option<&SymbolRow>, table: &ProfileTable) -> Self {
         let (own, total) = row.map_or((0, 0), |row| (row.self_samples, row.total_samples));
         let cores = |part| table.cores.map(|cores| cores * table.share(part));
+        let processors = f64::from(table.processors.unwrap_or(1));
+        let time = |part| cores(part).map(|cores| cores / processors);
         Self {
             self_samples: own,
             total_samples: total,
@@ -239,6 +247,18 @@ impl DiffShare {
             total_share: table.share(total),
             self_cores: cores(own),
             total_cores: cores(total),
+            self_time: time(own),
+            total_time: time(total),
+        }
+    }
+
+    /// The share that a comparison ranked so looks at; 0 where it is not known.
+    pub fn ranked(&self, rank_by: RankBy) -> f64 {
+        match rank_by {
+            RankBy::Own => self.self_share,
+            RankBy::Total => self.total_share,
+            RankBy::OwnTime => self.self_time.unwrap_or(0.0),
+            RankBy::TotalTime => self.total_time.unwrap_or(0.0),
         }
     }
 }
@@ -268,17 +288,72 @@ impl DiffRow {
     pub fn total_change(&self) -> f64 {
         self.b.total_share - self.a.total_share
     }
+
+    /// Change of the share that a comparison ranked so looks at.
+    pub fn change(&self, rank_by: RankBy) -> f64 {
+        self.b.ranked(rank_by) - self.a.ranked(rank_by)
+    }
 }
 
-/// What a comparison is ranked by.
+/// One profile with this many times the processor time of the other: shares of samples mislead.
+pub const BUSY_APART: f64 = 4.0;
+
+/// Which share a comparison ranks by the change of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankBy {
-    /// The function itself.
+    /// Of all samples, the function itself.
     #[default]
     Own,
-    /// The function and what it called.
+    /// Of all samples, the function and what it called.
     Total,
+    /// Of the processors' time, idle included, the function itself: as profilers show it that
+    /// sample the idle loop too.
+    OwnTime,
+    /// Of the processors' time, idle included, the function and what it called.
+    TotalTime,
+}
+
+impl RankBy {
+    /// [`RankBy::Own`], but [`RankBy::OwnTime`] where one profile is [`BUSY_APART`] times as busy
+    /// as the other: beside an idle machine, what still runs there has a great share of nearly
+    /// nothing, and its fall would be the largest change.
+    pub fn usual(a: &Profile, b: &Profile) -> Self {
+        let cores = |profile: &Profile| {
+            let samples = profile
+                .counts
+                .iter()
+                .fold(0, |sum: u64, row| sum.saturating_add(row.count));
+            let processors = profile.to.saturating_sub(profile.from) as f64 * f64::from(profile.hz);
+            Some(samples as f64 / processors).filter(|_| processors > 0.0)
+        };
+        match (cores(a), cores(b)) {
+            (Some(a), Some(b)) if a.max(b) >= BUSY_APART * a.min(b) && a.max(b) > 0.0 => {
+                Self::OwnTime
+            }
+            _ => Self::Own,
+        }
+    }
+
+    /// It looks at shares of the processors' time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::OwnTime | Self::TotalTime)
+    }
+
+    /// It counts what a function called.
+    pub fn is_total(self) -> bool {
+        matches!(self, Self::Total | Self::TotalTime)
+    }
+
+    /// The same with or without what a function called.
+    fn other(self) -> Self {
+        match self {
+            Self::Own => Self::Total,
+            Self::Total => Self::Own,
+            Self::OwnTime => Self::TotalTime,
+            Self::TotalTime => Self::OwnTime,
+        }
+    }
 }
 
 /// Two profiles compared: shares of all samples, so that a longer one does not count more.
@@ -288,6 +363,8 @@ pub struct ProfileDiff {
     pub a: ProfileTable,
     /// The second.
     pub b: ProfileTable,
+    /// What the rows are ranked by.
+    pub rank_by: RankBy,
     /// The functions of both, the largest change first.
     pub rows: Vec<DiffRow>,
 }
@@ -322,18 +399,20 @@ pub fn profile_diff(
         })
         .collect();
     let key = |row: &DiffRow| {
-        let (own, total) = (row.self_change().abs(), row.total_change().abs());
-        match rank_by {
-            RankBy::Own => (own, total),
-            RankBy::Total => (total, own),
-        }
+        let (first, second) = (row.change(rank_by), row.change(rank_by.other()));
+        (first.abs(), second.abs())
     };
     // The sort is stable: equal changes stay in the order of their names.
     rows.sort_by(|x, y| {
         let (x, y) = (key(x), key(y));
         y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
     });
-    ProfileDiff { a, b, rows }
+    ProfileDiff {
+        a,
+        b,
+        rank_by,
+        rows,
+    }
 }
 
 /// Counts of a file from elsewhere may be anything; their sum stays a number.
@@ -482,6 +561,38 @@ mod tests {
         assert_eq!(first(RankBy::Own)[0], "x");
         assert_eq!(first(RankBy::Total)[..2], ["x", "left"]);
         assert_eq!(first(RankBy::Total)[2], "right");
+    }
+
+    #[test]
+    fn an_idle_machine_beside_a_busy_one() {
+        let mut book = StackBook::default();
+        let poll = book.intern([user("poll")], StackEnd::Complete);
+        let bad = book.intern([kernel("bad")], StackEnd::Complete);
+        let idle = profile(100, vec![count(poll, "t", true, 20)]);
+        let busy = profile(
+            10,
+            vec![count(poll, "t", true, 10), count(bad, "t", true, 1490)],
+        );
+        assert_eq!(RankBy::usual(&idle, &busy), RankBy::OwnTime);
+        assert_eq!(RankBy::usual(&busy, &idle), RankBy::OwnTime);
+        assert_eq!(RankBy::usual(&busy, &busy), RankBy::Own);
+        let by_time = profile_diff((&idle, &book), (&busy, &book), false, RankBy::OwnTime);
+        let poll = by_time
+            .rows
+            .iter()
+            .find(|row| row.symbol.name == "poll")
+            .unwrap();
+        assert!(poll.self_change() < -0.9, "a great share of nearly nothing");
+        assert!((poll.change(RankBy::OwnTime) - 0.004).abs() < 1e-9);
+        assert_eq!(by_time.rows[0].symbol.name, "bad");
+        assert!((by_time.rows[0].change(RankBy::OwnTime) - 0.745).abs() < 1e-9);
+        let folded = Profile {
+            hz: 0,
+            to: 0,
+            from: 0,
+            ..busy.clone()
+        };
+        assert_eq!(RankBy::usual(&idle, &folded), RankBy::Own);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Nameless, Profile, StackBook};
 
 use super::profile_table::{
-    DiffRow, DiffShare, ProfileDiff, ProfileTable, RankBy, Symbol, profile_table,
+    BUSY_APART, DiffRow, DiffShare, ProfileDiff, ProfileTable, RankBy, profile_table,
 };
 use crate::{
     TextOptions, escape,
@@ -20,12 +20,14 @@ use crate::{
 const IMAGE_MAX: usize = 24;
 /// Columns of a page from which a comparison shows processor time too.
 const WIDTH_WITH_CPU: usize = 100;
+/// Columns of a page from which a comparison shows own and total shares.
+const WIDTH_WITH_BOTH: usize = 64;
 /// Samples below which a share is rough.
 const SAMPLES_FEW: u64 = 100;
-/// One profile with this many times the samples a second of the other: shares alone mislead.
-const RATE_APART: f64 = 4.0;
 /// Changes below this share (0.05 percentage points) are none.
 const CHANGE_MIN: f64 = 0.0005;
+/// Columns of a function's name for which its image's gives way.
+const FUNCTION_MIN: usize = 30;
 /// Columns of a share: `100.0%`.
 const SHARE_COLUMNS: usize = 6;
 
@@ -122,35 +124,44 @@ fn symbols(page: &mut Page, table: &ProfileTable, limit: usize) {
         .iter()
         .map(|row| wrap::cut(&escape::terminal(&row.symbol.image), IMAGE_MAX))
         .collect();
+    let counts: Vec<String> = rows
+        .iter()
+        .map(|row| grouped_count(row.self_samples))
+        .collect();
+    let count_columns = widest(counts.iter().map(String::as_str), "SAMPLES");
     let image_columns = widest(images.iter().map(String::as_str), "IMAGE");
-    let count_columns = widest(
-        rows.iter()
-            .map(|row| grouped_count(row.self_samples))
-            .collect::<Vec<_>>()
-            .iter()
-            .map(String::as_str),
-        "SAMPLES",
+    let numbers_columns = count_columns + 2 * (SHARE_COLUMNS + 2) + 2;
+    let room = page.width().saturating_sub(numbers_columns);
+    // On a narrow page the function's name is worth more than its image's.
+    let with_image = room >= image_columns + 2 + FUNCTION_MIN;
+    let mut head = format!(
+        "{:>count_columns$}  {:>SHARE_COLUMNS$}  {:>SHARE_COLUMNS$}  ",
+        "SAMPLES", "SELF", "TOTAL"
     );
-    let head = format!(
-        "{:>count_columns$}  {:>SHARE_COLUMNS$}  {:>SHARE_COLUMNS$}  {:image_columns$}  FUNCTION",
-        "SAMPLES", "SELF", "TOTAL", "IMAGE"
-    );
-    page.raw(&[(&wrap::cut(&head, page.width()), Style::Dim)]);
-    for (row, image) in rows.iter().zip(&images) {
+    if with_image {
+        head += &format!("{:image_columns$}  ", "IMAGE");
+    }
+    page.raw(&[(&wrap::cut(&(head + "FUNCTION"), page.width()), Style::Dim)]);
+    for ((row, image), count) in rows.iter().zip(&images).zip(&counts) {
         let numbers = format!(
-            "{:>count_columns$}  {}  {}  ",
-            grouped_count(row.self_samples),
+            "{count:>count_columns$}  {}  {}  ",
             percent(table.share(row.self_samples)),
             percent(table.share(row.total_samples)),
         );
-        let image = pad(image, image_columns) + "  ";
-        let room = page
-            .width()
-            .saturating_sub(wrap::columns(&numbers) + wrap::columns(&image));
+        let numbers = wrap::cut(&numbers, page.width());
+        let image = match with_image {
+            true => pad(image, image_columns) + "  ",
+            false => String::new(),
+        };
+        let taken = wrap::columns(&numbers) + wrap::columns(&image);
+        let room = page.width().saturating_sub(taken);
         page.raw(&[
             (&numbers, Style::Plain),
             (&image, Style::Dim),
-            (&function(&row.symbol, room), Style::Plain),
+            (
+                &wrap::cut_middle(&named(&row.symbol.name), room),
+                Style::Plain,
+            ),
         ]);
     }
     more(page, table.symbols.len() - shown, "function");
@@ -166,13 +177,14 @@ fn threads(page: &mut Page, table: &ProfileTable, limit: usize) {
         "{:>count_columns$}  {:>SHARE_COLUMNS$}  KERNEL  THREADS",
         "SAMPLES", "SHARE"
     );
-    page.raw(&[(&head, Style::Dim)]);
+    page.raw(&[(&wrap::cut(&head, page.width()), Style::Dim)]);
     for (row, count) in rows.iter().zip(&counts) {
         let numbers = format!(
             "{count:>count_columns$}  {}  {}  ",
             percent(table.share(row.samples)),
             percent(super::groups::share(row.kernel, row.samples)),
         );
+        let numbers = wrap::cut(&numbers, page.width());
         let whose = match (row.server, table.server < table.samples) {
             (true, true) => "  (server)",
             _ => "",
@@ -218,7 +230,6 @@ fn unnamed(page: &mut Page, table: &ProfileTable) {
 pub fn diff_text(
     diff: &ProfileDiff,
     (a_name, b_name): (&str, &str),
-    rank_by: RankBy,
     options: &ProfileTextOptions,
 ) -> String {
     let mut page = options.text.page();
@@ -232,18 +243,30 @@ pub fn diff_text(
         page.paragraph(0, &note, Style::Plain);
     }
     page.blank();
-    diff_rows(&mut page, diff, rank_by, options.limit);
+    diff_rows(&mut page, diff, options.limit);
     page.finish()
 }
 
 /// Idle time and the kernel's part, in both and their change.
 fn head_rows(page: &mut Page, diff: &ProfileDiff) {
+    let narrow = page.width() < WIDTH_WITH_BOTH;
     let line = |page: &mut Page, label: &str, a: String, b: String, change: String| {
-        let text = format!("{label:28}{a:>10}{b:>10}{change:>12}");
+        if narrow {
+            let (a, b) = (a.trim(), b.trim());
+            let change = match change.is_empty() {
+                true => change,
+                false => format!(" ({change})"),
+            };
+            page.paragraph(0, &format!("{label}: {a} to {b}{change}"), Style::Plain);
+            return;
+        }
+        let text = format!("{label:26}{a:>13}{b:>13}{change:>12}");
         page.raw(&[(&wrap::cut(&text, page.width()), Style::Plain)]);
     };
-    let head = format!("{:28}{:>10}{:>10}{:>12}", "", "A", "B", "CHANGE");
-    page.raw(&[(&wrap::cut(&head, page.width()), Style::Dim)]);
+    if !narrow {
+        let head = format!("{:26}{:>13}{:>13}{:>12}", "", "A", "B", "CHANGE");
+        page.raw(&[(&head, Style::Dim)]);
+    }
     let (a, b) = (&diff.a, &diff.b);
     if let (Some(x), Some(y)) = (a.rate(), b.rate()) {
         let say = |rate| Quantity::PerSecond.say(rate);
@@ -294,7 +317,7 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
             _ => {}
         }
     }
-    if let (Some(a), Some(b)) = (diff.a.rate(), diff.b.rate())
+    if let (Some(a), Some(b)) = (diff.a.cores, diff.b.cores)
         && a > 0.0
         && b > 0.0
     {
@@ -303,10 +326,13 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
         } else {
             ("A", "B", a / b)
         };
-        if ratio >= RATE_APART {
+        if ratio >= BUSY_APART {
+            let meaning = match diff.rank_by.is_time() {
+                true => "so the shares are of the processors' time, idle included",
+                false => "so that its shares are shares of little; compare by time",
+            };
             out.push(format!(
-                "{busy} was {} times as busy as {calm}: a share of {calm} is a share of little. \
-                 Processor time (CPU) compares them as they were.",
+                "{busy} was {} times as busy as {calm}, {meaning}.",
                 Quantity::Count.say(ratio)
             ));
         }
@@ -314,86 +340,99 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
     out
 }
 
-fn diff_rows(page: &mut Page, diff: &ProfileDiff, rank_by: RankBy, limit: usize) {
+fn diff_rows(page: &mut Page, diff: &ProfileDiff, limit: usize) {
+    let rank_by = diff.rank_by;
+    let (own, total) = match rank_by.is_time() {
+        true => (RankBy::OwnTime, RankBy::TotalTime),
+        false => (RankBy::Own, RankBy::Total),
+    };
     let changed = |row: &&DiffRow| {
-        row.self_change().abs() >= CHANGE_MIN || row.total_change().abs() >= CHANGE_MIN
+        row.change(own).abs() >= CHANGE_MIN || row.change(total).abs() >= CHANGE_MIN
     };
     let rows: Vec<&DiffRow> = diff.rows.iter().filter(changed).collect();
     let unchanged = diff.rows.len() - rows.len();
     let shown = shown(rows.len(), limit);
     let cpu = page.width() >= WIDTH_WITH_CPU && diff.a.cores.is_some() && diff.b.cores.is_some();
-    let mut head = format!(
-        "{:>9} {:>7} {:>7} {:>8} {:>8}",
-        "CHANGE", "SELF A", "SELF B", "TOTAL A", "TOTAL B"
-    );
+    // A narrow page has room for the two shares that are ranked.
+    let both = page.width() >= WIDTH_WITH_BOTH;
+    let with_own = both || !rank_by.is_total();
+    let with_total = both || rank_by.is_total();
+    let mut head = format!("{:>9}", "CHANGE");
+    if with_own {
+        head += &format!(" {:>7} {:>7}", "SELF A", "SELF B");
+    }
+    if with_total {
+        head += &format!(" {:>8} {:>8}", "TOTAL A", "TOTAL B");
+    }
     if cpu {
-        head += &format!(" {:>10} {:>10}", "CPU A", "CPU B");
+        head += &format!(" {:>12} {:>12}", "CPU A", "CPU B");
     }
     page.raw(&[(&wrap::cut(&(head + "  FUNCTION"), page.width()), Style::Dim)]);
     for row in rows.iter().take(shown) {
-        let change = match rank_by {
-            RankBy::Own => row.self_change(),
-            RankBy::Total => row.total_change(),
-        };
-        let mut numbers = format!(
-            "{:>9} {:>7} {:>7} {:>8} {:>8}",
-            points(change),
-            percent(row.a.self_share),
-            percent(row.b.self_share),
-            percent(row.a.total_share),
-            percent(row.b.total_share),
-        );
-        if cpu {
-            let time = |share: &DiffShare| {
-                let cores = match rank_by {
-                    RankBy::Own => share.self_cores,
-                    RankBy::Total => share.total_cores,
-                };
-                format!("{:.1} ms/s", cores.unwrap_or(0.0) * 1000.0)
-            };
-            numbers += &format!(" {:>10} {:>10}", time(&row.a), time(&row.b));
+        let mut numbers = format!("{:>9}", points(row.change(rank_by)));
+        if with_own {
+            let (a, b) = (row.a.ranked(own), row.b.ranked(own));
+            numbers += &format!(" {:>7} {:>7}", percent(a), percent(b));
         }
-        numbers += "  ";
+        if with_total {
+            let (a, b) = (row.a.ranked(total), row.b.ranked(total));
+            numbers += &format!(" {:>8} {:>8}", percent(a), percent(b));
+        }
+        if cpu {
+            for share in [&row.a, &row.b] {
+                numbers += &format!(" {:>12}", time(share, rank_by));
+            }
+        }
+        numbers = wrap::cut(&(numbers + "  "), page.width());
         let room = page.width().saturating_sub(wrap::columns(&numbers));
+        let name = named(&row.symbol.name);
         let image = wrap::cut(&escape::terminal(&row.symbol.image), IMAGE_MAX);
-        let aside = match image.is_empty() || wrap::columns(&image) * 3 > room {
-            true => String::new(),
-            false => format!("  {image}"),
+        let aside = match wrap::columns(&name) + wrap::columns(&image) + 2 <= room {
+            true => format!("  {image}"),
+            false => String::new(),
         };
-        let name = function(&row.symbol, room.saturating_sub(wrap::columns(&aside)));
         page.raw(&[
             (&numbers, Style::Plain),
-            (&name, Style::Plain),
+            (&wrap::cut_middle(&name, room), Style::Plain),
             (&aside, Style::Dim),
         ]);
     }
     more(page, rows.len() - shown, "function");
-    let what = match rank_by {
-        RankBy::Own => "the function itself",
-        RankBy::Total => "the function with what it called",
+    page.blank();
+    page.paragraph(0, &legend(rank_by, cpu, unchanged), Style::Dim);
+}
+
+/// What the columns mean.
+fn legend(rank_by: RankBy, cpu: bool, unchanged: usize) -> String {
+    let what = match rank_by.is_total() {
+        false => "the function itself",
+        true => "the function with what it called",
+    };
+    let shares = match rank_by.is_time() {
+        false => "shares are of each profile's own samples",
+        true => "shares are of the processors' time in each profile",
+    };
+    let cpu = match cpu {
+        true => "; CPU is its processor time in each second",
+        false => "",
     };
     let same = match unchanged {
         0 => String::new(),
         count => format!(" {} unchanged, not shown.", grouped_count(count as u64)),
     };
-    page.blank();
-    let cpu = if cpu {
-        "; CPU is processor time a second"
-    } else {
-        ""
-    };
-    page.paragraph(
-        0,
-        &format!(
-            "Change of {what} from A to B in percentage points (pp); shares are of each \
-             profile's own samples, so that a longer one does not count more{cpu}.{same}"
-        ),
-        Style::Dim,
-    );
+    format!(
+        "Change of {what} from A to B in percentage points (pp); {shares}, so that a longer one \
+         does not count more{cpu}.{same}"
+    )
 }
 
-fn function(symbol: &Symbol, room: usize) -> String {
-    wrap::cut_middle(&named(&symbol.name), room)
+/// Processor time in each second.
+fn time(share: &DiffShare, rank_by: RankBy) -> String {
+    let cores = match rank_by.is_total() {
+        false => share.self_cores,
+        true => share.total_cores,
+    };
+    format!("{:.1} ms/s", cores.unwrap_or(0.0) * 1000.0)
 }
 
 fn named(name: &str) -> String {

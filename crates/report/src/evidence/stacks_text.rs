@@ -321,9 +321,12 @@ fn session_lines(threads: &[GroupThread], sessions: &HashMap<u32, ThreadSession>
         .iter()
         .filter_map(|thread| sessions.get(&thread.tid))
         .collect();
+    // A session without a statement is idle, however long.
     found.sort_by(|a, b| {
-        b.seconds
-            .total_cmp(&a.seconds)
+        a.statement_class
+            .is_empty()
+            .cmp(&b.statement_class.is_empty())
+            .then(b.seconds.total_cmp(&a.seconds))
             .then(a.connection.cmp(&b.connection))
     });
     let mut out = Vec::new();
@@ -338,7 +341,7 @@ fn session_lines(threads: &[GroupThread], sessions: &HashMap<u32, ThreadSession>
             &session.state,
         ];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        out.push(format!("{}: {}", session.connection, parts.join(", ")));
+        out.push(format!("id {}: {}", session.connection, parts.join(", ")));
     }
     out
 }

@@ -9,10 +9,6 @@ pub(crate) fn user(name: &str) -> Frame {
     frame(name, "mysqld", Side::User)
 }
 
-pub(crate) fn lib(name: &str, image: &str) -> Frame {
-    frame(name, image, Side::User)
-}
-
 pub(crate) fn kernel(name: &str) -> Frame {
     frame(name, "[kernel]", Side::Kernel)
 }

@@ -41,10 +41,13 @@ pub(crate) fn wrap_command(command: &str, width: usize, shell: bool) -> Vec<Stri
     )
 }
 
-/// Cuts a text to `width` columns; a cut shows as "…" at the end.
+/// Cuts a text to `width` columns; a cut shows as "…" at the end where there is a column for it.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
+    }
+    if width == 0 {
+        return String::new();
     }
     let mut out = String::new();
     let mut taken = 1;
@@ -65,7 +68,9 @@ pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
-    let room = width.saturating_sub(1);
+    let Some(room) = width.checked_sub(1) else {
+        return String::new();
+    };
     let begin = fitting(text.chars(), room / 3);
     let taken: usize = begin.iter().copied().map(columns_of).sum();
     let mut end = fitting(text.chars().rev(), room.saturating_sub(taken));
@@ -162,9 +167,11 @@ mod tests {
     fn cuts_show() {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut("abcd", 0), "");
         assert_eq!(cut_middle("abcdefghij", 7), "ab…ghij");
         assert_eq!(cut_middle("abcdefg", 7), "abcdefg");
         assert_eq!(columns(&cut_middle("日本語日本語日本語", 8)), 7);
         assert_eq!(cut_middle("abc", 1), "…");
+        assert_eq!(cut_middle("abc", 0), "");
     }
 }
