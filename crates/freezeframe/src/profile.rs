@@ -122,7 +122,7 @@ fn diff(args: &Profile, a: &Path, b: &Path) -> Result<ExitCode> {
     let rank_by = RankBy::default();
     let compared = profile_diff(first_side, second_side, false, rank_by);
     let text = if args.json {
-        diff_json(&compared, rank_by, args.limit)
+        diff_json(&compared, args.limit)
     } else {
         let options = ProfileTextOptions {
             text: output::text_options(),
@@ -130,7 +130,7 @@ fn diff(args: &Profile, a: &Path, b: &Path) -> Result<ExitCode> {
             server_only: false,
         };
         let names = (a.display().to_string(), b.display().to_string());
-        diff_text(&compared, (&names.0, &names.1), rank_by, &options)
+        diff_text(&compared, (&names.0, &names.1), &options)
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)

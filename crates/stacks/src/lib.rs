@@ -1,6 +1,7 @@
 //! From registers and bytes to meaning: unwinding, names, profiles, lock tables and holders.
 
 pub mod images;
+mod kernel_locks;
 pub mod locks;
 pub mod names;
 mod naming;
@@ -13,6 +14,7 @@ pub mod syscalls;
 pub mod unwind;
 mod watch;
 
+pub use kernel_locks::kernel_lock_rows;
 pub use naming::{Numbers, RawStacks, lock_symbols};
 pub use raw_book::{RawBook, RawStackId};
 pub use seen::{Seen, SeenSyscall, SeenThread};

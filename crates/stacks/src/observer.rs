@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kernel::perf::{RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
-use kernel::snapshot::{SnapshotError, SnapshotOptions, Snapshotter, Way};
+use kernel::snapshot::{Registers, SnapshotError, SnapshotOptions, Snapshotter, Way};
 use model::{Millis, StackBook, ThreadSnapshot};
 use thiserror::Error;
 
@@ -89,7 +89,7 @@ impl Observer {
 
     /// The threads now. Stacks have no names yet, so that snapshots can follow each other.
     pub fn snapshot(&mut self) -> Result<Seen, SnapshotError> {
-        let at = self.begin.elapsed().as_millis() as Millis;
+        let at = self.now();
         if let Some(glance) = &mut self.glance {
             let _ = glance.enable();
         }
@@ -150,9 +150,22 @@ impl Observer {
         Ok(taken)
     }
 
-    /// The watch, for samples of other kinds of the same process.
-    pub fn watch(&mut self) -> &mut Watch {
-        &mut self.watch
+    /// The stack of a wait for a lock, from registers and bytes that were copied elsewhere.
+    pub fn unwind(&mut self, lock: u64, registers: &Registers, stack: &[u8]) -> RawStackId {
+        self.places
+            .entry(lock)
+            .or_insert_with(|| self.watch.place(lock));
+        self.watch.unwind(registers, stack)
+    }
+
+    /// The programs and libraries seen.
+    pub fn images(&self) -> &Images {
+        &self.images
+    }
+
+    /// Milliseconds since it was opened, the time of its snapshots.
+    pub fn now(&self) -> Millis {
+        self.begin.elapsed().as_millis() as Millis
     }
 
     /// Names for all stacks of these snapshots, and for more of the same watch, in one book.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::perf::RawSample;
-use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Way};
+use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Registers, Way};
 use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
 
 use crate::images::{Image, Images, ImagesError, Memory, Process};
@@ -187,6 +187,12 @@ impl Watch {
             stack: lock(&self.book).intern(sample.kernel_stack, &unwound.addresses, unwound.end),
             complete: unwound.end.is_complete(),
         }
+    }
+
+    /// Unwinds a stack of this process that was copied elsewhere.
+    pub fn unwind(&mut self, registers: &Registers, stack: &[u8]) -> RawStackId {
+        let unwound = self.process.unwind(registers, stack, false);
+        lock(&self.book).intern(&[], &unwound.addresses, unwound.end)
     }
 
     /// The stack of a thread that was on a processor, from a sample taken in the same moments.

@@ -49,8 +49,10 @@ impl WaitCounter {
             pending: Map::new(),
             lost_ends: 0,
         };
-        counter.attach(ON_SWITCH)?;
-        load::note_sleepers(&mut counter.loaded.ebpf)?;
+        if options.futexes {
+            counter.attach(ON_SWITCH)?;
+            load::note_sleepers(&mut counter.loaded.ebpf)?;
+        }
         if options.kernel_locks {
             // The end first: a begin without an end would look like a wait that goes on.
             counter.attach(ON_CONTENTION_END)?;

@@ -63,6 +63,8 @@ pub const KERNEL_LOCK_MUTEX: u32 = 32;
 pub struct WaitOptions {
     /// The process, by its id in the first pid namespace.
     pub pid: u32,
+    /// Waits of the process for its own locks.
+    pub futexes: bool,
     /// Also waits for locks of the kernel, of all processes.
     pub kernel_locks: bool,
     /// At most so many waits a second carry their stack; 0: none.
