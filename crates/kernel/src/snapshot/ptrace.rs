@@ -45,12 +45,14 @@ enum Look {
 
 impl PtraceThreads {
     pub(super) fn open(pid: u32, options: &SnapshotOptions) -> Result<Self, OpenError> {
-        let files = TaskFiles::open(pid).map_err(|e| match e {
+        let unlisted = |e| match e {
             e if is_gone(e) => OpenError::Gone,
             e => OpenError::Refused(refusal::proc(e, "/proc/PID/task", pid)),
-        })?;
+        };
+        let mut files = TaskFiles::open(pid).map_err(unlisted)?;
+        let tid = files.living().map_err(unlisted)?;
         // Seizing alone does not stop it, and the end of the thread that did it lets it go.
-        let tried = thread::spawn(move || calls::seize(pid)).join();
+        let tried = thread::spawn(move || calls::seize(tid)).join();
         match tried.unwrap_or(Err(Errno::INVAL)) {
             Ok(()) => Ok(Self {
                 files,
