@@ -4,10 +4,11 @@
 
 #![allow(clippy::panic, reason = "an example")]
 
+use kernel::clock;
 use kernel::snapshot::{NoStack, RawSnapshot, SnapshotOptions, Snapshotter, Way};
 use std::collections::BTreeMap;
 use std::env;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn main() {
     let mut arguments = env::args()
@@ -40,17 +41,19 @@ fn main() {
             start.elapsed().as_secs_f64() * 1e3
         );
         for reuse in [false, true] {
+            let before = clock::thread_cpu();
             let taken: Result<Vec<RawSnapshot>, _> =
                 (0..rounds).map(|_| snapshotter.take(reuse)).collect();
+            let cpu = (clock::thread_cpu() - before) / rounds;
             match taken {
-                Ok(taken) => tell(if reuse { "reuse" } else { "whole" }, &taken),
+                Ok(taken) => tell(if reuse { "reuse" } else { "whole" }, &taken, cpu),
                 Err(e) => println!("  {e}"),
             }
         }
     }
 }
 
-fn tell(kind: &str, taken: &[RawSnapshot]) {
+fn tell(kind: &str, taken: &[RawSnapshot], cpu: Duration) {
     let mut walls: Vec<f64> = taken.iter().map(|it| it.wall.as_secs_f64() * 1e3).collect();
     walls.sort_by(f64::total_cmp);
     let stopped = taken.iter().map(|it| it.stopped).max().unwrap_or_default();
@@ -66,11 +69,12 @@ fn tell(kind: &str, taken: &[RawSnapshot]) {
         *outcomes.entry(outcome).or_default() += 1;
     }
     println!(
-        "  {kind}: {} threads, wall ms min {:.2} median {:.2} max {:.2}, {} KiB, stopped at most {stopped:?}, left out {}, {outcomes:?}",
+        "  {kind}: {} threads, wall ms min {:.2} median {:.2} max {:.2}, cpu ms {:.2}, {} KiB, stopped at most {stopped:?}, left out {}, {outcomes:?}",
         last.threads.len(),
         walls.first().unwrap_or(&0.0),
         walls.get(walls.len() / 2).unwrap_or(&0.0),
         walls.last().unwrap_or(&0.0),
+        cpu.as_secs_f64() * 1e3,
         last.bytes.len() >> 10,
         last.left_out,
     );

@@ -80,7 +80,7 @@ impl ProcThreads {
     }
 
     pub(super) fn pass(&mut self, pass: &Pass<'_>) -> Result<Taken, SnapshotError> {
-        let mut taken = Taken::default();
+        let mut taken = pass.nothing_taken();
         let tids = listed(&mut self.files, pass, self.threads_max, &mut taken)?;
         let mut known = HashMap::with_capacity(tids.len());
         for &tid in &tids {
