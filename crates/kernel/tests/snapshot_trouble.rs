@@ -54,6 +54,23 @@ fn threads_that_come_and_go() {
     }
 }
 
+/// A thread that ends while the kernel's iterator is at it must not hide those behind it.
+#[test]
+fn no_end_of_a_thread_ends_the_pass() {
+    const RELAY: usize = 200;
+    let threads = Threads::start(1, 1, &["relay"]);
+    for way in [Way::Bpf, Way::Proc] {
+        let Some(mut snapshotter) = open(threads.pid(), way) else {
+            continue;
+        };
+        for _ in 0..10 * PASSES {
+            let snapshot = snapshotter.take(false).unwrap();
+            let seen = snapshot.threads.len() + snapshot.left_out as usize;
+            assert!(seen >= RELAY, "{way:?}: {seen}");
+        }
+    }
+}
+
 #[test]
 fn a_thread_that_holds_mmap_lock() {
     let threads = Threads::start(100, 10, &["map"]);

@@ -290,3 +290,14 @@ fn open_way(way: Way, pid: u32, options: &SnapshotOptions) -> Result<Taker, Open
 fn monotonic() -> Duration {
     Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshotter_may_be_given_to_another_thread() {
+        fn may<T: Send>() {}
+        may::<Snapshotter>();
+    }
+}
