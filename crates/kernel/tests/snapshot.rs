@@ -11,7 +11,8 @@ mod snapshot_support;
 
 use kernel::snapshot::{NoStack, SnapshotError, SnapshotOptions, Snapshotter, Way};
 use snapshot_support::{
-    Threads, WAYS, assert_own_stack, index, marks, named, open, open_with, options, waiting,
+    Threads, WAYS, assert_own_stack, index, marks, named, open, open_with, options, take_all,
+    waiting,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -46,7 +47,7 @@ fn five_hundred_waiting_threads() {
         let Some(mut snapshotter) = open(threads.pid(), way) else {
             continue;
         };
-        let snapshot = snapshotter.take(false).unwrap();
+        let snapshot = take_all(&mut snapshotter);
         eprintln!(
             "{way:?}: {:?}, {} bytes",
             snapshot.wall,

@@ -77,6 +77,7 @@ impl BpfThreads {
             wanted: Some(&[pid]),
             reuse: false,
             deadline: Duration::ZERO,
+            bytes_expected: 0,
         };
         let mut starts = Vec::new();
         match way.read_all(&trial, &mut starts) {
@@ -118,7 +119,7 @@ impl BpfThreads {
         if pass.reuse {
             control.flags |= REUSE;
         }
-        let mut taken = Taken::default();
+        let mut taken = pass.nothing_taken();
         if let Some(wanted) = pass.wanted {
             control.flags |= ONLY_WANTED;
             self.iterate(false, control, Some(wanted), &mut taken, starts)?;

@@ -54,10 +54,10 @@ impl ProcThreads {
             }
         };
         let mut files = TaskFiles::open(pid).map_err(|e| gone_or(e, "/proc/PID/task"))?;
-        files
-            .header(pid)
+        let tid = files
+            .living()
             .map_err(|e| gone_or(e, "/proc/PID/task/TID/stat"))?;
-        match files.syscall(pid) {
+        match files.syscall(tid) {
             // The thread is there, as its header was read, so what is not there is the file.
             Err(Errno::NOENT) => {
                 let reason =
@@ -67,7 +67,7 @@ impl ProcThreads {
             Err(e) => return Err(gone_or(e, "/proc/PID/task/TID/syscall")),
             Ok(_) => {}
         }
-        match read_memory(pid, NOWHERE, &mut [0]).map_err(|e| Errno::from_io_error(&e)) {
+        match read_memory(tid, NOWHERE, &mut [0]).map_err(|e| Errno::from_io_error(&e)) {
             Ok(_) | Err(Some(Errno::FAULT)) => {}
             Err(e) => return Err(gone_or(e.unwrap_or(Errno::INVAL), "process_vm_readv")),
         }
@@ -80,7 +80,7 @@ impl ProcThreads {
     }
 
     pub(super) fn pass(&mut self, pass: &Pass<'_>) -> Result<Taken, SnapshotError> {
-        let mut taken = Taken::default();
+        let mut taken = pass.nothing_taken();
         let tids = listed(&mut self.files, pass, self.threads_max, &mut taken)?;
         let mut known = HashMap::with_capacity(tids.len());
         for &tid in &tids {

@@ -45,12 +45,14 @@ enum Look {
 
 impl PtraceThreads {
     pub(super) fn open(pid: u32, options: &SnapshotOptions) -> Result<Self, OpenError> {
-        let files = TaskFiles::open(pid).map_err(|e| match e {
+        let unlisted = |e| match e {
             e if is_gone(e) => OpenError::Gone,
             e => OpenError::Refused(refusal::proc(e, "/proc/PID/task", pid)),
-        })?;
+        };
+        let mut files = TaskFiles::open(pid).map_err(unlisted)?;
+        let tid = files.living().map_err(unlisted)?;
         // Seizing alone does not stop it, and the end of the thread that did it lets it go.
-        let tried = thread::spawn(move || calls::seize(pid)).join();
+        let tried = thread::spawn(move || calls::seize(tid)).join();
         match tried.unwrap_or(Err(Errno::INVAL)) {
             Ok(()) => Ok(Self {
                 files,
@@ -63,7 +65,7 @@ impl PtraceThreads {
     }
 
     pub(super) fn pass(&mut self, pass: &Pass<'_>) -> Result<Taken, SnapshotError> {
-        let mut taken = Taken::default();
+        let mut taken = pass.nothing_taken();
         let tids = listed(&mut self.files, pass, self.threads_max, &mut taken)?;
         let mut rest = tids.as_slice();
         while !rest.is_empty() {
@@ -96,6 +98,7 @@ impl PtraceThreads {
         deadline: Duration,
         taken: &mut Taken,
     ) -> Result<usize, SnapshotError> {
+        calls::be_first();
         for (index, &tid) in tids.iter().enumerate() {
             if monotonic() >= deadline {
                 taken.threads.push(out_of_time(tid));
@@ -142,14 +145,17 @@ impl PtraceThreads {
             thread.stack = Err(NoStack::Gone);
             return Look::StillSeized(thread);
         }
+        // It stops after the last look that found it running.
+        let mut ran = begin;
         let signal = loop {
+            let look = Instant::now();
             match calls::stopped(tid) {
                 Ok(Stop::Stopped { signal }) => break signal,
+                Ok(Stop::NotYet) => ran = look,
                 Ok(Stop::Ended) | Err(_) => {
                     thread.stack = Err(NoStack::Gone);
                     return Look::StillSeized(thread);
                 }
-                Ok(Stop::NotYet) => {}
             }
             match begin.elapsed() {
                 elapsed if elapsed > STOP_BUDGET => {
@@ -162,7 +168,7 @@ impl PtraceThreads {
         };
         self.copy(&mut thread, &mut taken.bytes);
         let detached = calls::detach(tid, signal);
-        taken.stopped = taken.stopped.max(begin.elapsed());
+        taken.stopped = taken.stopped.max(ran.elapsed());
         match detached {
             Ok(()) => Look::Done(thread),
             // Killed meanwhile, or not stopped after all: the end of this tracer settles it.

@@ -91,6 +91,17 @@ impl TaskFiles {
         Ok(tids)
     }
 
+    /// A thread that has not ended, the first if it is one; `ESRCH` when there is none.
+    pub(super) fn living(&mut self) -> Result<u32, Errno> {
+        for tid in self.list()? {
+            let header = self.header(tid);
+            if header.is_ok_and(|header| !matches!(header.state, 'Z' | 'X')) {
+                return Ok(tid);
+            }
+        }
+        Err(Errno::SRCH)
+    }
+
     /// Name, state and switches; `ENOENT` or `ESRCH` when the thread is gone.
     pub(super) fn header(&mut self, tid: u32) -> Result<Header, Errno> {
         let stat = self.open_file(tid, "stat")?;

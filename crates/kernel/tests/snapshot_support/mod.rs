@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use kernel::snapshot::{RawSnapshot, RawThread, SnapshotError, SnapshotOptions, Snapshotter, Way};
+use kernel::snapshot::{
+    NoStack, RawSnapshot, RawThread, SnapshotError, SnapshotOptions, Snapshotter, Way,
+};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -48,6 +50,7 @@ impl Threads {
             _directory: directory,
         };
         assert_eq!(threads.line(), "ready");
+        threads.settle();
         threads
     }
 
@@ -59,6 +62,15 @@ impl Threads {
     pub fn wake(&mut self) {
         self.input.as_mut().unwrap().write_all(b"wake\n").unwrap();
         assert_eq!(self.line(), "woken");
+        self.settle();
+    }
+
+    /// Waits until the first thread, which says a line and then listens for one, does listen.
+    fn settle(&self) {
+        let stat = format!("/proc/{0}/task/{0}/stat", self.pid());
+        while std::fs::read_to_string(&stat).unwrap().contains(") R ") {
+            std::thread::yield_now();
+        }
     }
 
     /// Ends it now.
@@ -107,6 +119,19 @@ pub fn open_with(pid: u32, options: &SnapshotOptions) -> Option<Snapshotter> {
         }
         Err(e) => panic!("{e}"),
     }
+}
+
+/// All threads. ptrace gives up on a thread that does not stop in time, as on a busy machine it may not, so it is tried
+/// until all of them did.
+pub fn take_all(snapshotter: &mut Snapshotter) -> RawSnapshot {
+    for _ in 0..100 {
+        let snapshot = snapshotter.take(false).unwrap();
+        let late = |thread: &RawThread| thread.stack == Err(NoStack::Deadline);
+        if !snapshot.threads.iter().any(late) {
+            return snapshot;
+        }
+    }
+    panic!("some thread never stops in time");
 }
 
 /// The index of a waiting thread, by its name.

@@ -1,9 +1,10 @@
 /* A process with threads in known places.
  *
- *   threads COUNT DEPTH [churn|map|lock|spin|leave]...
+ *   threads COUNT DEPTH [churn|relay|map|lock|spin|leave]...
  *
  * COUNT threads named w-INDEX wait on a condition variable, DEPTH frames deep, each frame with a
- * mark of its own on the stack. Extras: `churn` makes and ends threads all the time, `map` holds
+ * mark of its own on the stack. Extras: `churn` makes and ends threads all the time, `relay` keeps
+ * 200 threads each of which soon starts another and ends, `map` holds
  * mmap_lock most of the time, `lock` adds a thread "owner" that holds a mutex and four threads
  * "blocked" that wait for it, `spin` adds a thread "spin" that never waits, `leave` ends the first
  * thread alone.
@@ -76,6 +77,19 @@ static void *churn(void *argument)
 	return argument;
 }
 
+static void start(void *(*body)(void *), intptr_t argument);
+
+static void *relay(void *argument)
+{
+	unsigned short state[3] = {(unsigned short)(intptr_t)argument, 1, 2};
+
+	pthread_setname_np(pthread_self(), "relay");
+	pthread_detach(pthread_self());
+	usleep(1000 + nrand48(state) % 8000);
+	start(relay, nrand48(state));
+	return NULL;
+}
+
 static void *map(void *argument)
 {
 	size_t bytes = 64 << 20;
@@ -140,15 +154,11 @@ static void *listen(void *argument)
 
 static void start(void *(*body)(void *), intptr_t argument)
 {
-	static pthread_attr_t attributes;
-	static int made;
+	pthread_attr_t attributes;
 	pthread_t thread;
 
-	if (!made) {
-		pthread_attr_init(&attributes);
-		pthread_attr_setstacksize(&attributes, 256 << 10);
-		made = 1;
-	}
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 256 << 10);
 	if (pthread_create(&thread, &attributes, body, (void *)argument) != 0) {
 		puts("too many threads");
 		exit(1);
@@ -169,6 +179,9 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++) {
 		if (strcmp(argv[i], "churn") == 0)
 			start(churn, 0);
+		if (strcmp(argv[i], "relay") == 0)
+			for (int k = 0; k < 200; k++)
+				start(relay, k);
 		if (strcmp(argv[i], "map") == 0)
 			start(map, 0);
 		if (strcmp(argv[i], "spin") == 0)
