@@ -59,7 +59,10 @@ fn a_convoy_waits_as_long_as_its_holders_hold() {
             .any(|w| (step..step + 64).contains(&w));
         assert!(on_the_way, "the return address of convoy_step");
         assert!(sample.registers.ip != 0 && sample.registers.sp != 0);
-        assert!(sample.thread_pointer > sample.registers.sp, "glibc keeps it above the stack");
+        assert!(
+            sample.thread_pointer > sample.registers.sp,
+            "glibc keeps it above the stack"
+        );
         assert_eq!(sample.one_in, 1);
     }
     let over = ours.iter().filter(|s| !s.still_waiting);
@@ -163,7 +166,12 @@ fn more_addresses_than_there_is_room_for_are_one_row() {
     let (_, totals) = count_for(counter, SECOND * 3);
     let rows = totals.waits.iter().filter(|r| r.address != 0).count();
     assert!(rows <= 4096, "{rows}");
-    assert_eq!(rows == 4096, totals.overflow > 0, "{rows} rows, {} over", totals.overflow);
+    assert_eq!(
+        rows == 4096,
+        totals.overflow > 0,
+        "{rows} rows, {} over",
+        totals.overflow
+    );
     assert!(totals.overflow > 0, "{rows} rows");
     let row = totals.waits.iter().find(|r| r.address == 0).unwrap();
     assert_eq!(row.waits, totals.overflow);
@@ -182,7 +190,11 @@ fn mappers_wait_for_the_mmap_lock() {
     for row in totals.kernel_locks.iter().take(8) {
         eprintln!("{row:x?}");
     }
-    let mmap: Vec<_> = totals.kernel_locks.iter().filter(|r| r.is_mmap_lock).collect();
+    let mmap: Vec<_> = totals
+        .kernel_locks
+        .iter()
+        .filter(|r| r.is_mmap_lock)
+        .collect();
     assert!(!mmap.is_empty(), "{} rows", totals.kernel_locks.len());
     let theirs: u64 = mmap.iter().map(|r| r.server_waits).sum();
     assert!(theirs > 0);
