@@ -7,6 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::error::classify;
 use super::load::{self, Loaded, ON_CONTENTION_BEGIN, ON_CONTENTION_END, ON_SWITCH};
+use super::meter::CostMeter;
 use super::rows::{self, OpenWait};
 use super::wire::{
     Begun, Event, KernelPathBytes, KernelRowWords, KernelWaitBytes, RowBytes, State, StateWords,
@@ -29,6 +30,7 @@ pub struct WaitCounter {
     /// Samples whose wait is not over, by thread.
     pending: Map<u32, Begun>,
     lost_ends: u64,
+    meter: CostMeter,
 }
 
 impl WaitCounter {
@@ -40,12 +42,14 @@ impl WaitCounter {
     pub fn open(options: &WaitOptions) -> Result<Self, WaitError> {
         let mut loaded = load::load(options)?;
         let state = load::take_map(&mut loaded.ebpf, ".bss")?;
+        let began = monotonic_ns();
         let mut counter = Self {
             loaded,
             kernel_locks: options.kernel_locks,
             links: Vec::new(),
             state,
-            began: monotonic_ns(),
+            began,
+            meter: CostMeter::start(began),
             pending: Map::new(),
             lost_ends: 0,
         };
@@ -64,19 +68,25 @@ impl WaitCounter {
     /// Hands over the samples whose waits are over, and detaches what has switched itself off.
     pub fn poll(&mut self, each: &mut dyn FnMut(WaitSample)) {
         let state = self.read_state();
-        if state.off_at != 0 {
+        if state.off_at == 0 {
+            self.meter.tick(&self.loaded.ebpf, monotonic_ns());
+        } else {
+            self.meter.stop(&self.loaded.ebpf, state.off_at);
             self.detach(&[ON_SWITCH]);
         }
         if state.kernel_off_at != 0 {
             self.detach(&[ON_CONTENTION_BEGIN, ON_CONTENTION_END]);
         }
+        self.drain(each);
+    }
+
+    fn drain(&mut self, each: &mut dyn FnMut(WaitSample)) {
         while let Some(record) = self.loaded.ring.next() {
             match event(&record) {
                 Some(Event::Begun(begun)) => {
+                    let former = self.pending.insert(begun.tid, begun);
                     // A thread waits once at a time: the former one's end got lost.
-                    if self.pending.insert(begun.tid, begun).is_some() {
-                        self.lost_ends += 1;
-                    }
+                    self.lost_ends += u64::from(former.is_some());
                 }
                 Some(Event::Ended { tid, since, waited }) => {
                     let known = self.pending.get(&tid).is_some_and(|b| b.since == since);
@@ -100,11 +110,12 @@ impl WaitCounter {
         self.detach(&[ON_CONTENTION_BEGIN, ON_CONTENTION_END]);
         self.detach(&[ON_SWITCH]);
         let now = monotonic_ns();
-        let mut samples = Vec::new();
-        self.poll(&mut |s| samples.push(s));
-
         let state = self.read_state();
         let end = if state.off_at == 0 { now } else { state.off_at };
+        self.meter.stop(&self.loaded.ebpf, end);
+        let mut samples = Vec::new();
+        self.drain(&mut |s| samples.push(s));
+
         let open = self.open_waits()?;
         for wait in &open {
             let known = self.pending.get(&wait.tid);
@@ -132,7 +143,7 @@ impl WaitCounter {
             samples,
             lost_samples: state.lost_samples + self.lost_ends + self.pending.len() as u64,
             untracked: state.untracked,
-            cost: self.cost(),
+            cost: self.meter.cost(end.saturating_sub(self.began)),
             switched_off_after: self.after(state.off_at),
             kernel_locks_switched_off_after: self.after(state.kernel_off_at),
         })
@@ -162,19 +173,6 @@ impl WaitCounter {
 
     fn after(&self, at: u64) -> Option<Duration> {
         (at != 0).then(|| Duration::from_nanos(at.saturating_sub(self.began)))
-    }
-
-    /// What the kernel measured of all programs; `None` where it was not allowed to measure.
-    fn cost(&self) -> Option<Duration> {
-        self.loaded.stats.as_ref()?;
-        let mut cost = Duration::ZERO;
-        for (_, program) in self.loaded.ebpf.programs() {
-            // Programs that were not asked for are not loaded and have no info.
-            if let Ok(info) = program.info() {
-                cost += info.run_time();
-            }
-        }
-        Some(cost)
     }
 
     fn open_waits(&mut self) -> Result<Vec<OpenWait>, WaitError> {

@@ -1,7 +1,6 @@
 //! Bringing the BPF object into the kernel.
 
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
 use aya::maps::{Map, MapData, MapError, RingBuf};
@@ -33,8 +32,6 @@ const BEFORE: &str = "before";
 pub(super) struct Loaded {
     pub ebpf: Ebpf,
     pub ring: RingBuf<MapData>,
-    /// While it is open the kernel measures the run time of BPF programs.
-    pub stats: Option<OwnedFd>,
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -77,9 +74,7 @@ pub(super) fn load(options: &WaitOptions) -> Result<Loaded, WaitError> {
         load_tracepoint(&mut ebpf, ON_CONTENTION_END, "contention_end", &btf)?;
     }
     let ring = take_map(&mut ebpf, "events")?;
-    // Needs CAP_SYS_ADMIN; without it the cost is unknown and all else works.
-    let stats = aya::sys::enable_stats(aya::sys::Stats::RunTime).ok();
-    Ok(Loaded { ebpf, ring, stats })
+    Ok(Loaded { ebpf, ring })
 }
 
 fn missing(what: &'static str) -> WaitError {

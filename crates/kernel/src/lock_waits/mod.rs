@@ -27,6 +27,7 @@
 mod counter;
 mod error;
 mod load;
+mod meter;
 mod rows;
 mod wire;
 
@@ -125,7 +126,8 @@ pub struct AddressWaits {
 /// The waits for locks of the kernel from one place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWaits {
-    /// Addresses of the kernel's stack, innermost first: at most 32. Empty when there was no room
+    /// Addresses of the kernel's stack, innermost first: at most 32. The first is the BPF program
+    /// and the second the trace's entry (`bpf_trace_run2`); the lock's own code follows. Empty when there was no room
     /// for it, and in the row of all places that found no room.
     pub stack: Vec<u64>,
     /// `KERNEL_LOCK_…`.
@@ -162,7 +164,9 @@ pub struct WaitTotals {
     pub overflow: u64,
     /// Waits that were not counted: more threads than are followed (16,384).
     pub untracked: u64,
-    /// Processor time of the programs, where the kernel was allowed to measure it (CAP_SYS_ADMIN).
+    /// Processor time of the programs, as the kernel measured it in a tenth of the window (the
+    /// first 100 ms of each second), extrapolated; without what entering them takes. Absent
+    /// without CAP_SYS_ADMIN.
     pub cost: Option<Duration>,
     /// The rate of waits was above the limit after so long, and nothing was counted from then on.
     pub switched_off_after: Option<Duration>,

@@ -2,47 +2,43 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use kernel::lock_waits::{WaitCounter, WaitError, WaitOptions, WaitSample, WaitTotals};
 
-/// Kept until the process ends: statics are not dropped, so the directory is the target's.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-fn program() -> &'static Path {
-    PROGRAM.get_or_init(|| {
-        let source = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/lock_waits_victim/victim.c"
-        );
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("lock_waits_victim.{}", std::process::id()));
-        let built = Command::new("cc")
-            .args(["-O1", "-g", "-pthread", "-o"])
-            .arg(&out)
-            .arg(source)
-            .status()
-            .expect("cc is there");
-        assert!(built.success(), "victim.c compiles");
-        out
-    })
+fn build(out: &Path) {
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/lock_waits_victim/victim.c"
+    );
+    let built = Command::new("cc")
+        .args(["-O1", "-g", "-pthread", "-o"])
+        .arg(out)
+        .arg(source)
+        .status()
+        .expect("cc is there");
+    assert!(built.success(), "victim.c compiles");
 }
 
-/// A running victim; killed with all its processes when it goes out of scope.
+/// A running victim; killed when it goes out of scope.
 pub struct Victim {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    #[allow(dead_code, reason = "the measurements do not ask")]
     /// What it printed before "ready": numbers by name.
     pub said: HashMap<String, Vec<u64>>,
+    _directory: tempfile::TempDir,
 }
 
 impl Victim {
     pub fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(program())
+        let directory = tempfile::tempdir().expect("a directory");
+        let program = directory.path().join("victim");
+        build(&program);
+        let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -67,6 +63,7 @@ impl Victim {
             input,
             output,
             said,
+            _directory: directory,
         }
     }
 
@@ -74,15 +71,21 @@ impl Victim {
         self.child.id()
     }
 
-    /// Its counter now.
+    /// Its counter now, and the processor time it used, nanoseconds.
     #[allow(dead_code, reason = "only the measurements ask")]
-    pub fn count(&mut self) -> u64 {
+    pub fn count(&mut self) -> (u64, u64) {
         let input = self.input.as_mut().expect("piped");
         input.write_all(b"?").expect("it reads");
         input.flush().expect("it reads");
         let mut line = String::new();
         self.output.read_line(&mut line).expect("it answers");
-        line.trim().parse().expect("a number")
+        let mut numbers = line
+            .split_whitespace()
+            .map(|w| w.parse().expect("a number"));
+        (
+            numbers.next().expect("a count"),
+            numbers.next().expect("a time"),
+        )
     }
 }
 
@@ -122,6 +125,7 @@ pub fn open(options: &WaitOptions) -> Option<WaitCounter> {
     }
 }
 
+#[allow(dead_code, reason = "the measurements do it their way")]
 /// Counts for so long; also the samples, of which there may be more in the totals.
 pub fn count_for(mut counter: WaitCounter, duration: Duration) -> (Vec<WaitSample>, WaitTotals) {
     let mut samples = Vec::new();

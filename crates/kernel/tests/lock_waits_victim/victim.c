@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,7 +65,15 @@ static void *idler(void *unused)
 	return unused;
 }
 
-// Two threads wake each other, as fast as they can.
+static long work;
+
+static void spend(long rounds)
+{
+	for (volatile long i = 0; i < rounds; i++)
+		;
+}
+
+// Two threads wake each other after so much work: a wait for every turn.
 static uint32_t turn;
 
 static void *pingpong(void *which)
@@ -74,6 +83,8 @@ static void *pingpong(void *which)
 	for (;;) {
 		while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != mine)
 			syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, !mine, NULL, NULL, 0);
+		spend(work);
+		atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed);
 		__atomic_store_n(&turn, !mine, __ATOMIC_RELEASE);
 		syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	}
@@ -123,16 +134,7 @@ static void *toucher(void *unused)
 	return unused;
 }
 
-// Threads fight for a mutex: `work` rounds inside it, as many outside; one line of acquisitions
-// each time the first byte of input arrives.
-static long work;
-
-static void spend(long rounds)
-{
-	for (volatile long i = 0; i < rounds; i++)
-		;
-}
-
+// Threads fight for a mutex: `work` rounds inside it, as many outside.
 static void *hammer(void *unused)
 {
 	for (;;) {
@@ -145,40 +147,51 @@ static void *hammer(void *unused)
 	return unused;
 }
 
-// Two processes wake each other through pipes: switches of a process that is not watched.
-static void pipes(void)
+// Two threads wake each other through pipes: switches that are no futex waits, of a process that is
+// not watched.
+static int there[2], back[2];
+
+static void *asks(void *unused)
 {
-	int there[2], back[2];
 	char byte = 0;
 
-	if (pipe(there) || pipe(back))
-		abort();
-	if (fork() == 0) {
-		close(there[1]);
-		while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
-			;
-		_exit(0);
-	}
-	close(there[0]);
 	for (;;) {
 		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
 			abort();
 		atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed);
 	}
-}
-
-static void *pipes_thread(void *unused)
-{
-	pipes();
 	return unused;
 }
 
+static void *answers(void *unused)
+{
+	char byte = 0;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	return unused;
+}
+
+// On one processor every turn is a switch, and nothing spins or migrates in between.
+static void on_one_processor(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+// For each byte of input a line with the counter and the processor time used, nanoseconds.
 static void answer_counts(void)
 {
 	int c;
 
 	while ((c = getchar()) != EOF) {
-		printf("%lu\n", atomic_load(&counter));
+		struct timespec t;
+
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		printf("%lu %lu\n", atomic_load(&counter), t.tv_sec * 1000000000UL + t.tv_nsec);
 		fflush(stdout);
 	}
 	exit(0);
@@ -202,7 +215,12 @@ int main(int argc, char **argv)
 			pthread_cond_signal(&cond);
 		}
 	} else if (!strcmp(what, "pingpong")) {
+		work = argc > 2 ? atol(argv[2]) : 0;
+		if (argc > 2)
+			on_one_processor();
 		start(2, pingpong);
+		ready();
+		answer_counts();
 	} else if (!strcmp(what, "stuck")) {
 		pthread_mutex_lock(&mutex);
 		start(1, stuck);
@@ -221,7 +239,11 @@ int main(int argc, char **argv)
 		ready();
 		answer_counts();
 	} else if (!strcmp(what, "pipes")) {
-		start(1, pipes_thread);
+		if (pipe(there) || pipe(back))
+			abort();
+		on_one_processor();
+		start(1, asks);
+		start(1, answers);
 		ready();
 		answer_counts();
 	} else {
