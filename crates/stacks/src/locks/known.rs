@@ -48,10 +48,16 @@ pub(super) struct Known {
     /// What it is.
     pub(super) what: What,
     /// Server generations it was seen in, or whose source has it. Read by people.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers, and the test that every row has it"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for readers, and the test that every row has it")
+    )]
     seen: &'static str,
     /// Where that is from: a source file, or a published stack. Read by people.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers, and the test that every row has it"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for readers, and the test that every row has it")
+    )]
     source: &'static str,
 }
 

@@ -54,7 +54,7 @@ static OWN: &[(&str, Kind)] = &[
         "futex_wait*|futex_abstimed_wait*|futex_reltimed_wait*|futex_lock_pi*|do_futex_wait*",
         Kind::Unknown,
     ),
-    ("syscall", Kind::OwnFutex),
+    ("syscall", Kind::Unknown),
     (
         "lll_lock_wait*|lll_mutex_lock_wait*|lll_timedlock_wait*|_L_lock_*|_L_mutex_lock_*|_L_cond_lock_*|_L_timedlock_*",
         Kind::LowLevel,
@@ -220,7 +220,7 @@ mod tests {
             ),
             ("pfs_rw_lock_sx_lock_func", Some(Kind::InnodbRwLock)),
             ("std::__condvar::wait", Some(Kind::Condition)),
-            ("syscall", Some(Kind::OwnFutex)),
+            ("syscall", Some(Kind::Unknown)),
             ("buf_page_get_gen", None),
             ("MDL_wait::timed_wait", None),
             ("lock_wait_suspend_thread", None),
