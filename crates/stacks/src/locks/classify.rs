@@ -184,7 +184,9 @@ impl<'a> Classifier<'a> {
         let (own, mut kind, on_condition) = own_part(&frames);
         let by_itself = calls_itself(&frames[..own]);
         if kind == Kind::Unknown && (own == 0 || by_itself) {
-            let outside_libc = frames.first().is_some_and(|(_, frame)| !is_libc(&frame.image));
+            let outside_libc = frames
+                .first()
+                .is_some_and(|(_, frame)| !is_libc(&frame.image));
             kind = match entry {
                 Entry::Futex if by_itself || outside_libc => Kind::OwnFutex,
                 Entry::Futex => Kind::Unknown,

@@ -56,7 +56,7 @@ static OWN: &[(&str, Kind)] = &[
     ),
     ("syscall", Kind::Unknown),
     (
-        "lll_lock_wait*|lll_mutex_lock_wait*|lll_timedlock_wait*|_L_lock_*|_L_mutex_lock_*|_L_cond_lock_*|_L_timedlock_*",
+        "lll_lock*|lll_mutex_*|lll_timedlock*|_L_lock_*|_L_mutex_lock_*|_L_cond_lock_*|_L_timedlock_*",
         Kind::LowLevel,
     ),
     (
@@ -201,6 +201,7 @@ mod tests {
         for (name, expected) in [
             ("__lll_lock_wait_private", Some(Kind::LowLevel)),
             ("_L_mutex_lock_1133", Some(Kind::LowLevel)),
+            ("lll_mutex_lock_optimized", Some(Kind::LowLevel)),
             ("___pthread_cond_timedwait64", Some(Kind::Condition)),
             ("__pthread_mutex_cond_lock", Some(Kind::Mutex)),
             (

@@ -15,7 +15,7 @@ const ALLOCATOR_BEHIND_KERNEL_MUTEX: &str = "
 #[test]
 fn the_chain_goes_to_its_end() {
     let symbols = LockSymbols {
-        libc_data: vec![0x7f43_7341_3000..0x7f43_7341_8000],
+        libc_data: Vec::from_iter(Some(0x7f43_7341_3000..0x7f43_7341_8000)),
         ..LockSymbols::default()
     };
     let table = Story::of(&[ALLOCATOR_BEHIND_KERNEL_MUTEX]).table_with(&symbols);

@@ -47,7 +47,7 @@ fn gdb_name(line: &str) -> String {
 }
 
 /// Threads of gdb's `thread apply all bt`. Innermost functions tell the state: one that waits sleeps.
-pub fn gdb(text: &str) -> Story {
+fn gdb(text: &str) -> Story {
     let mut threads: Vec<Vec<String>> = Vec::new();
     for line in text.lines() {
         let line = line.trim();

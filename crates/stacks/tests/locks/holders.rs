@@ -75,7 +75,7 @@ const MAIN: &str = "0x7f4373413c60";
 
 fn libc() -> LockSymbols {
     LockSymbols {
-        libc_data: vec![0x7f43_7341_3000..0x7f43_7341_8000],
+        libc_data: Vec::from_iter(Some(0x7f43_7341_3000..0x7f43_7341_8000)),
         ..LockSymbols::default()
     }
 }

@@ -13,5 +13,4 @@ mod holders;
 mod names;
 mod notation;
 mod properties;
-mod scratch;
 mod waits;

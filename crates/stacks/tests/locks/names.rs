@@ -52,6 +52,16 @@ fn waits_of_all_generations_are_locks_with_names() {
             "syscall < binary_semaphore::wait < group_commit_lock::acquire < log_write_up_to < trx_flush_log_if_needed_low",
             "redo log write and flush",
         ),
+        // Woken together, they wait for the event's own mutex.
+        (
+            "__lll_lock_wait < __pthread_mutex_cond_lock < os_cond_wait < os_event_wait_low < srv_suspend_mysql_thread < f",
+            "mutex of an InnoDB event at 0x1000",
+        ),
+        // A commit of MariaDB waits for the log's callback before it answers.
+        (
+            "___pthread_cond_wait < thd_async_state::wait_for_pending_ops < net_real_write < net_flush",
+            "redo log write and flush",
+        ),
         (
             "___pthread_cond_timedwait64 < MDL_wait::timed_wait < MDL_context::acquire_lock < open_table_get_mdl_lock",
             "metadata lock",
@@ -262,7 +272,7 @@ fn symbols_name_locks_and_idle_conditions() {
 fn arenas_are_named_by_place_and_told_with_their_callers() {
     let symbols = LockSymbols {
         names: HashMap::new(),
-        libc_data: vec![0x7f43_7341_3000..0x7f43_7341_8000],
+        libc_data: Vec::from_iter(Some(0x7f43_7341_3000..0x7f43_7341_8000)),
     };
     let table = Story::of(&["
         tid 1 S futex 0x7f4373413c60 owner 4 | __GI___lll_lock_wait_private < __GI___libc_malloc < get_block < run < start_thread < clone3

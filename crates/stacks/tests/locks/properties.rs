@@ -90,7 +90,7 @@ fn symbols() -> LockSymbols {
                 (address, symbol)
             })
             .collect(),
-        libc_data: vec![4..8],
+        libc_data: Vec::from_iter(Some(4..8)),
     }
 }
 
