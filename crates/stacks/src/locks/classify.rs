@@ -182,15 +182,13 @@ impl<'a> Classifier<'a> {
         }
         let frames = self.user_frames(stack);
         let (own, mut kind, on_condition) = own_part(&frames);
-        if kind == Kind::Unknown && own == 0 {
+        let by_itself = calls_itself(&frames[..own]);
+        if kind == Kind::Unknown && (own == 0 || by_itself) {
+            let outside_libc = frames
+                .first()
+                .is_some_and(|(_, frame)| !is_libc(&frame.image));
             kind = match entry {
-                Entry::Futex
-                    if frames
-                        .first()
-                        .is_some_and(|(_, frame)| !is_libc(&frame.image)) =>
-                {
-                    Kind::OwnFutex
-                }
+                Entry::Futex if by_itself || outside_libc => Kind::OwnFutex,
                 Entry::Futex => Kind::Unknown,
                 Entry::Sleep => Kind::Sleep,
                 Entry::Input => Kind::Input,
@@ -250,6 +248,12 @@ impl<'a> Classifier<'a> {
             .map(|(name, _)| (*name).to_owned())
             .collect()
     }
+}
+
+/// The program makes the system call through libc's bare `syscall`, and no function of a lock's own
+/// is around it.
+fn calls_itself(own: &[(&str, &Frame)]) -> bool {
+    own.iter().any(|(name, _)| *name == "syscall")
 }
 
 /// How many frames at the inner end are the lock's own, what they wait with, and whether there is a

@@ -19,11 +19,39 @@ use super::scene::{Moment, RowId, Scene, Waiter};
 /// The holders of each row's lock in one moment.
 pub(super) type Held = BTreeMap<RowId, Vec<(u32, HolderBy)>>;
 
+/// What stacks say of locks, each question asked once for all moments.
+struct Work<'s, 'a> {
+    scene: &'s Scene<'a>,
+    /// Rows for locks of glibc's arenas. With several of them a thread in the allocator may hold
+    /// any.
+    arenas: HashSet<RowId>,
+    runs_under: HashMap<(RowId, StackId), bool>,
+    in_arena: HashMap<StackId, Option<ArenaWork>>,
+}
+
+impl Work<'_, '_> {
+    fn runs_under(&mut self, row: RowId, stack: StackId) -> bool {
+        let scene = self.scene;
+        *self.runs_under.entry((row, stack)).or_insert_with(|| {
+            scene
+                .rows
+                .get(row)
+                .is_some_and(|row| runs_under(&row.name, &scene.names(stack)))
+        })
+    }
+
+    fn in_arena(&mut self, stack: StackId) -> Option<ArenaWork> {
+        let scene = self.scene;
+        *self
+            .in_arena
+            .entry(stack)
+            .or_insert_with(|| arena_work(&scene.names(stack)))
+    }
+}
+
 /// Who held what, by moment.
 pub(super) fn by_moment(scene: &Scene<'_>) -> Vec<Held> {
-    // Rows for locks of glibc's arenas. With several of them a thread in the allocator may hold
-    // any.
-    let arenas: HashSet<RowId> = scene
+    let arenas = scene
         .moments
         .iter()
         .flat_map(|moment| &moment.waiters)
@@ -36,42 +64,42 @@ pub(super) fn by_moment(scene: &Scene<'_>) -> Vec<Held> {
                 .is_some_and(|row| row.name.starts_with("malloc arena"))
         })
         .collect();
+    let mut work = Work {
+        scene,
+        arenas,
+        runs_under: HashMap::new(),
+        in_arena: HashMap::new(),
+    };
     scene
         .moments
         .iter()
-        .map(|moment| in_moment(scene, moment, &arenas))
+        .map(|moment| in_moment(&mut work, moment))
         .collect()
 }
 
-fn in_moment(scene: &Scene<'_>, moment: &Moment<'_>, arenas: &HashSet<RowId>) -> Held {
-    let threads: HashMap<u32, &ThreadAt> = moment
+fn in_moment(work: &mut Work<'_, '_>, moment: &Moment<'_>) -> Held {
+    let tids: HashSet<u32> = moment
         .snapshot
         .threads
         .iter()
-        .map(|thread| (thread.tid, thread))
+        .map(|thread| thread.tid)
         .collect();
     let mut waiters: BTreeMap<RowId, Vec<&Waiter<'_>>> = BTreeMap::new();
     for waiter in &moment.waiters {
-        if scene.rows.get(waiter.row).is_some_and(|row| row.contended) {
+        if work
+            .scene
+            .rows
+            .get(waiter.row)
+            .is_some_and(|row| row.contended)
+        {
             waiters.entry(waiter.row).or_default().push(waiter);
-        }
-    }
-    let mut names: HashMap<StackId, Vec<&str>> = HashMap::new();
-    if !waiters.is_empty() {
-        for thread in &moment.snapshot.threads {
-            names
-                .entry(thread.stack)
-                .or_insert_with(|| scene.names(thread.stack));
         }
     }
     let mut held = Held::new();
     for (row, waiters) in waiters {
-        let mut owners = by_owner_field(&waiters, &threads);
+        let mut owners = by_owner_field(&waiters, &tids);
         if owners.is_empty() {
-            owners.extend(
-                by_stack(scene, moment, row, &waiters, arenas, &names)
-                    .map(|tid| (tid, HolderBy::Stack)),
-            );
+            owners.extend(by_stack(work, moment, row).map(|tid| (tid, HolderBy::Stack)));
         }
         if !owners.is_empty() {
             held.insert(row, owners);
@@ -93,10 +121,7 @@ fn owner(waiter: &Waiter<'_>) -> Option<u32> {
     (tid != 0 && tid != waiter.thread.tid).then_some(tid)
 }
 
-fn by_owner_field(
-    waiters: &[&Waiter<'_>],
-    threads: &HashMap<u32, &ThreadAt>,
-) -> Vec<(u32, HolderBy)> {
+fn by_owner_field(waiters: &[&Waiter<'_>], tids: &HashSet<u32>) -> Vec<(u32, HolderBy)> {
     let waits_at: HashSet<(u32, u64)> = waiters
         .iter()
         .map(|waiter| (waiter.thread.tid, waiter.address))
@@ -104,7 +129,7 @@ fn by_owner_field(
     let mut owners: Vec<(u32, HolderBy)> = Vec::new();
     for waiter in waiters {
         if let Some(tid) = owner(waiter)
-            && threads.contains_key(&tid)
+            && tids.contains(&tid)
             && !waits_at.contains(&(tid, waiter.address))
             && !owners.contains(&(tid, HolderBy::OwnerField))
         {
@@ -115,41 +140,47 @@ fn by_owner_field(
 }
 
 /// The one thread that stands in code under the row's lock and does not wait for it.
-fn by_stack(
-    scene: &Scene<'_>,
-    moment: &Moment<'_>,
-    row: RowId,
-    waiters: &[&Waiter<'_>],
-    arenas: &HashSet<RowId>,
-    names: &HashMap<StackId, Vec<&str>>,
-) -> Option<u32> {
-    let lock = scene.rows.get(row)?;
-    let waiting: HashSet<u32> = waiters.iter().map(|waiter| waiter.thread.tid).collect();
-    let others = moment
+fn by_stack(work: &mut Work<'_, '_>, moment: &Moment<'_>, row: RowId) -> Option<u32> {
+    let awake: Vec<&ThreadAt> = moment
         .snapshot
         .threads
         .iter()
-        .filter(|thread| !waiting.contains(&thread.tid) && !moment.idle.contains_key(&thread.tid))
-        .filter_map(|thread| Some((thread.tid, names.get(&thread.stack)?)));
-    if !arenas.contains(&row) {
+        .filter(|thread| !moment.idle.contains_key(&thread.tid))
+        .collect();
+    if !work.arenas.contains(&row) {
         return only(
-            others
-                .filter(|(_, frames)| runs_under(&lock.name, frames))
-                .map(|(tid, _)| tid),
+            awake
+                .into_iter()
+                .filter(|thread| {
+                    moment
+                        .waiter(thread.tid)
+                        .is_none_or(|waiter| waiter.row != row)
+                })
+                .filter(|thread| work.runs_under(row, thread.stack))
+                .map(|thread| thread.tid),
         );
     }
-    let main_arena = lock.name.ends_with("main_arena");
-    let working: Vec<(u32, ArenaWork)> = others
+    let main_arena = work.scene.rows.get(row)?.name.ends_with("main_arena");
+    let several = work.arenas.len() > 1;
+    let mut working: Vec<(u32, ArenaWork)> = Vec::new();
+    for thread in awake {
         // One that waits for an arena has none: the allocator takes one at a time.
-        .filter(|(tid, _)| {
-            moment
-                .waiter(*tid)
-                .is_none_or(|waiter| !arenas.contains(&waiter.row))
-        })
-        .filter_map(|(tid, frames)| Some((tid, arena_work(frames)?)))
-        .filter(|(_, work)| main_arena || *work != ArenaWork::MainArena)
-        .filter(|(_, work)| arenas.len() == 1 || *work == ArenaWork::MainArena)
-        .collect();
+        if moment
+            .waiter(thread.tid)
+            .is_some_and(|waiter| work.arenas.contains(&waiter.row))
+        {
+            continue;
+        }
+        match work.in_arena(thread.stack) {
+            Some(ArenaWork::MainArena) if main_arena => {
+                working.push((thread.tid, ArenaWork::MainArena))
+            }
+            Some(sure @ (ArenaWork::Held | ArenaWork::Maybe)) if !several => {
+                working.push((thread.tid, sure))
+            }
+            _ => {}
+        }
+    }
     let surest = working.iter().map(|(_, work)| *work).max()?;
     only(
         working

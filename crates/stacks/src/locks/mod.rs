@@ -1,7 +1,7 @@
 //! Lock tables: from named thread snapshots to who waited for what, how long, and behind whom.
 //!
 //! Pure: no I/O and no clock. A wait is told by its innermost functions: first the lock's own
-//! ([`own`], a table), then the one that asked, which the known waits ([`known`], tables) are looked
+//! (`own`, a table), then the one that asked, which the known waits (`known`, tables) are looked
 //! up by. What neither knows is a lock when a lock's own functions wait there, and otherwise a
 //! condition, which is never counted as contention.
 

@@ -149,7 +149,7 @@ mod tests {
                 (0x4060, symbol("fil_system", 0x60, 4096)),
                 (0x5000, symbol("LOCK_open", 0, 48)),
             ]),
-            libc_data: vec![0x7f00_0000_0000..0x7f00_0000_4000],
+            libc_data: Vec::from_iter(Some(0x7f00_0000_0000..0x7f00_0000_4000)),
         }
     }
 

@@ -54,9 +54,9 @@ static OWN: &[(&str, Kind)] = &[
         "futex_wait*|futex_abstimed_wait*|futex_reltimed_wait*|futex_lock_pi*|do_futex_wait*",
         Kind::Unknown,
     ),
-    ("syscall", Kind::OwnFutex),
+    ("syscall", Kind::Unknown),
     (
-        "lll_lock_wait*|lll_mutex_lock_wait*|lll_timedlock_wait*|_L_lock_*|_L_mutex_lock_*|_L_cond_lock_*|_L_timedlock_*",
+        "lll_lock*|lll_mutex_*|lll_timedlock*|_L_lock_*|_L_mutex_lock_*|_L_cond_lock_*|_L_timedlock_*",
         Kind::LowLevel,
     ),
     (
@@ -201,6 +201,7 @@ mod tests {
         for (name, expected) in [
             ("__lll_lock_wait_private", Some(Kind::LowLevel)),
             ("_L_mutex_lock_1133", Some(Kind::LowLevel)),
+            ("lll_mutex_lock_optimized", Some(Kind::LowLevel)),
             ("___pthread_cond_timedwait64", Some(Kind::Condition)),
             ("__pthread_mutex_cond_lock", Some(Kind::Mutex)),
             (
@@ -220,7 +221,7 @@ mod tests {
             ),
             ("pfs_rw_lock_sx_lock_func", Some(Kind::InnodbRwLock)),
             ("std::__condvar::wait", Some(Kind::Condition)),
-            ("syscall", Some(Kind::OwnFutex)),
+            ("syscall", Some(Kind::Unknown)),
             ("buf_page_get_gen", None),
             ("MDL_wait::timed_wait", None),
             ("lock_wait_suspend_thread", None),

@@ -36,6 +36,8 @@ pub(super) struct Moment<'a> {
     /// The stretch of time that it stands for, microseconds; 1 for a single snapshot.
     pub(super) weight: f64,
     pub(super) waiters: Vec<Waiter<'a>>,
+    /// Where in `waiters` a thread is.
+    waiter_at: HashMap<u32, usize>,
     /// Threads that wait for work, with what they say of it.
     pub(super) idle: HashMap<u32, &'static str>,
     /// Threads that do not idle.
@@ -44,7 +46,7 @@ pub(super) struct Moment<'a> {
 
 impl Moment<'_> {
     pub(super) fn waiter(&self, tid: u32) -> Option<&Waiter<'_>> {
-        self.waiters.iter().find(|waiter| waiter.thread.tid == tid)
+        self.waiters.get(*self.waiter_at.get(&tid)?)
     }
 }
 
@@ -91,6 +93,7 @@ impl<'a> Scene<'a> {
             snapshot,
             weight,
             waiters: Vec::new(),
+            waiter_at: HashMap::new(),
             idle: HashMap::new(),
             busy: 0,
         };
@@ -121,6 +124,7 @@ impl<'a> Scene<'a> {
             }
             moment.busy = moment.busy.saturating_add(1);
             if let Some(row) = row_of(&class, address, symbols) {
+                moment.waiter_at.insert(thread.tid, moment.waiters.len());
                 moment.waiters.push(Waiter {
                     thread,
                     class,

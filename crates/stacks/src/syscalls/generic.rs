@@ -1,4 +1,4 @@
-//! System calls of the generic table, which aarch64 has (`scripts/syscall.tbl`, up to Linux 6.17).
+//! System calls of the generic table, which aarch64 has (`scripts/syscall.tbl`, up to Linux 6.19).
 
 /// Number and name, ascending.
 pub(super) static NAMES: &[(u16, &str)] = &[
@@ -327,4 +327,5 @@ pub(super) static NAMES: &[(u16, &str)] = &[
     (467, "open_tree_attr"),
     (468, "file_getattr"),
     (469, "file_setattr"),
+    (470, "listns"),
 ];

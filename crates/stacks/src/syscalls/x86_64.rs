@@ -1,4 +1,4 @@
-//! System calls of x86-64, by number (`arch/x86/entry/syscalls/syscall_64.tbl`, up to Linux 6.17).
+//! System calls of x86-64, by number (`arch/x86/entry/syscalls/syscall_64.tbl`, up to Linux 6.19).
 
 /// Number and name, ascending.
 pub(super) static NAMES: &[(u16, &str)] = &[
@@ -385,4 +385,5 @@ pub(super) static NAMES: &[(u16, &str)] = &[
     (467, "open_tree_attr"),
     (468, "file_getattr"),
     (469, "file_setattr"),
+    (470, "listns"),
 ];

@@ -35,6 +35,7 @@ pub(super) static ROWS: &[Known] = &[
     row(Wait("place inside InnoDB (innodb_thread_concurrency)"), EVENT, &["srv_conc_enter_innodb*|srv_conc_force_*|srv_enter_innodb_*"], "MySQL 5.0 to 5.7", "srv/srv0srv.c (5.5)"),
     // The redo log.
     row(Wait("redo log write and flush"), EVENT, &["log_write_up_to|log_wait_for_write|log_wait_for_flush|log_write_and_flush*|group_commit_lock::acquire|group_commit_wait|log_flush_up_to"], "MySQL 5.0 to 8.0, MariaDB 10.5 and later", "log/log0log.c (5.5), log/log0sync.cc (MariaDB)"),
+    row(Wait("redo log write and flush"), EVENT, &["thd_async_state::wait_for_pending_ops|THD::wait_for_pending_ops"], "MariaDB 10.6 and later, whose commit waits for the log's callback before it answers", "sql/sql_class.h; stack of MariaDB 11.4"),
     row(Wait("space in the redo log (checkpoint)"), EVENT, &["log_free_check_wait|log_wait_for_space*|log_checkpoint_margin|log_request_checkpoint*|log_make_checkpoint*|log_preflush_pool_modified_pages"], "MySQL 5.6 to 8.0, MariaDB", "log/log0chkp.cc"),
     row(Wait("dirty pages to be flushed (checkpoint)"), EVENT, &["buf_flush_wait_flushed|buf_flush_ahead|buf_flush_sync*|buf_flush_wait|buf_flush_request_force"], "MySQL 5.7 to 8.0, MariaDB", "buf/buf0flu.cc"),
     row(Wait("flush of a data file"), EVENT, &["fil_flush|fil_flush_file_spaces|Fil_shard::space_flush|fil_space_t::flush*"], "MySQL 5.5 to 8.0", PUBLISHED_57),
@@ -48,6 +49,7 @@ pub(super) static ROWS: &[Known] = &[
     row(Wait("InnoDB statistics or dictionary thread"), EVENT, &["dict_stats_wait_bg_to_stop_using_table|dict_table_stats_*|row_drop_table_for_mysql|row_drop_database_for_mysql"], "MySQL 5.6 to 8.0", "row/row0mysql.c (5.5)"),
     row(Wait("purge to keep up or stop"), EVENT, &["trx_purge_stop|trx_purge_wait_for_workers_to_complete|trx_purge|purge_sys_t::*|srv_purge_*"], "MySQL 5.6 to 8.0, MariaDB", "trx/trx0purge.cc"),
     // Mutexes.
+    row(LockEach("mutex of an InnoDB event"), &[Kind::Mutex], &["*"], "MySQL 5.0 to 8.0", "os/os0sync.c (5.5): os_event_wait_low takes event->os_mutex; stack of MySQL 5.5.9").via("os_event_wait*|os_event::*"),
     row(Lock("kernel_mutex"), LATCH, &[ENTERS_KERNEL_MUTEX], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que"),
     row(Lock("kernel_mutex"), LATCH, &[ENTERS_KERNEL_MUTEX_TOO], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que").only(KernelMutex),
     row(Lock("InnoDB sync array mutex"), ANY, &["sync_array_enter|sync_array_reserve_cell|sync_array_get_and_reserve_cell|sync_array_free_cell|sync_array_reserve_next_cell_*|sync_array_wait_*"], "MySQL 5.0 to 8.0", "sync/sync0arr.cc; published stack of 5.6"),

@@ -1,0 +1,16 @@
+//! Lock tables from hand-written snapshots, from published stacks, and from anything at all.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod chains;
+mod corpus;
+mod exact;
+mod holders;
+mod names;
+mod notation;
+mod properties;
+mod waits;
