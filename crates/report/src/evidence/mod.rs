@@ -1,5 +1,6 @@
 //! Stacks, profiles and lock tables for readers: grouped and compared ([`groups`],
-//! [`profile_table`]), as text for a terminal, as JSON, and in the formats of other tools.
+//! [`profile_table`], [`profile_diff`]), as text for a terminal, as JSON, and in the formats of
+//! other tools.
 //!
 //! No I/O: values in, text or bytes out. Names of threads and functions are outside text; every
 //! writer here makes them harmless for a terminal.
@@ -12,6 +13,7 @@ pub mod groups;
 pub mod locks_json;
 pub mod locks_text;
 pub mod pprof;
+pub mod profile_diff;
 pub mod profile_document;
 pub mod profile_json;
 pub mod profile_table;

@@ -5,9 +5,8 @@ use model::{Profile, StackBook};
 use serde::Serialize;
 
 use super::{
-    profile_table::{
-        DiffRow, ProfileDiff, ProfileTable, ProfileThread, RankBy, SymbolRow, profile_table,
-    },
+    profile_diff::{DiffRow, ProfileDiff, RankBy},
+    profile_table::{ProfileTable, ProfileThread, SymbolRow, profile_table},
     stacks_json::to_text,
 };
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Nameless, Profile, StackBook};
 
-use super::profile_table::{
-    BUSY_APART, DiffRow, DiffShare, ProfileDiff, ProfileTable, RankBy, profile_table,
+use super::{
+    profile_diff::{BUSY_APART, DiffRow, DiffShare, ProfileDiff, RankBy},
+    profile_table::{ProfileTable, profile_table},
 };
 use crate::{
     TextOptions, escape,

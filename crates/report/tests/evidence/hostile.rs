@@ -11,9 +11,9 @@ use report::evidence::{
     folded::{folded_profile, folded_stacks, parse_folded},
     groups::group_snapshots,
     locks_json::{LocksInput, locks_json},
+    profile_diff::{RankBy, profile_diff},
     profile_document::ProfileDocument,
     profile_json::{diff_json, profile_json},
-    profile_table::{RankBy, profile_diff},
     stacks_json::{StacksInput, stacks_json},
 };
 

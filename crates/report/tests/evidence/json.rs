@@ -2,9 +2,9 @@
 
 use report::evidence::{
     locks_json::{LocksInput, locks_json},
+    profile_diff::{RankBy, profile_diff},
     profile_document::ProfileDocument,
     profile_json::{diff_json, profile_json},
-    profile_table::{RankBy, profile_diff},
 };
 use serde_json::{Value, json};
 

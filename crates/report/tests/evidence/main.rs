@@ -20,7 +20,7 @@ use report::{
     evidence::{
         locks_json::LocksInput,
         locks_text::{LocksTextOptions, locks_text},
-        profile_table::{RankBy, profile_diff},
+        profile_diff::{RankBy, profile_diff},
         profile_text::{ProfileTextOptions, diff_text, profile_text},
         stacks_json::StacksInput,
         stacks_text::{StacksTextOptions, stacks_text},

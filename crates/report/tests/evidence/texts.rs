@@ -1,7 +1,7 @@
 //! What the texts say, and that they fit.
 
 use model::{Depth, StackBook, ThreadSnapshot};
-use report::evidence::{profile_table::RankBy, stacks_text::StacksTextOptions};
+use report::evidence::{profile_diff::RankBy, stacks_text::StacksTextOptions};
 
 use crate::{assert_fits, data, diff, locks, profile, stacks};
 
