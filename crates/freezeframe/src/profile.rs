@@ -9,9 +9,9 @@ use ::stacks::profiler::{Profiled, Profiler, Subject};
 use anyhow::{Context, Result};
 use report::evidence::folded::folded_profile;
 use report::evidence::pprof::{PprofOptions, pprof};
+use report::evidence::profile_diff::{RankBy, profile_diff};
 use report::evidence::profile_document::ProfileDocument;
 use report::evidence::profile_json::{diff_json, profile_json};
-use report::evidence::profile_table::{RankBy, profile_diff};
 use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text};
 
 use crate::args::Profile;
@@ -119,7 +119,7 @@ fn diff(args: &Profile, a: &Path, b: &Path) -> Result<ExitCode> {
         let page = report::profile_diff_page(&title, first_side, second_side);
         write(path, page.as_bytes())?;
     }
-    let rank_by = RankBy::default();
+    let rank_by = RankBy::usual(&first.profile, &second.profile);
     let compared = profile_diff(first_side, second_side, false, rank_by);
     let text = if args.json {
         diff_json(&compared, args.limit)

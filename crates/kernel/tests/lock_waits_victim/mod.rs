@@ -101,6 +101,7 @@ impl Drop for Victim {
 pub fn options(pid: u32) -> WaitOptions {
     WaitOptions {
         pid,
+        futexes: true,
         kernel_locks: false,
         stacks_per_second_max: 2000,
         events_per_second_max: 1_000_000,
