@@ -269,8 +269,10 @@ fn angle(text: &str, out: &mut String, nesting: usize) -> Option<usize> {
     let after_path = out.ends_with("::");
     let arguments = after_path
         || out.ends_with(|c: char| is_identifier(c) || matches!(c, '}' | ')' | '>' | ']' | '"'));
-    let after_operator = out.ends_with(|c: char| !c.is_whitespace()) && out.contains("operator");
-    if arguments || after_operator {
+    if ends_with_operator(out.trim_end()) {
+        // `operator<< <int>`: the sign is enough.
+        out.truncate(out.trim_end().len());
+    } else if arguments {
         if after_path {
             out.truncate(out.len() - 2);
         }
@@ -291,6 +293,13 @@ fn angle(text: &str, out: &mut String, nesting: usize) -> Option<usize> {
         return None;
     }
     Some(length)
+}
+
+/// The text ends with `operator` and a sign.
+fn ends_with_operator(text: &str) -> bool {
+    text.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '_')
+        .ends_with("operator")
+        && !text.ends_with("operator")
 }
 
 /// Parameters, and the qualifiers behind them.

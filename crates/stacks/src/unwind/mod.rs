@@ -6,19 +6,22 @@
 //! where a table says otherwise, and where there is no table the stack ends: a wrong frame is worse than none.
 //!
 //! Registers that functions keep for their callers are followed through the frames, so that a rule that needs one finds
-//! it, although the kernel told only the program counter and the stack pointer.
+//! it, although the kernel told only the program counter and the stack pointer. Where it needs a frame pointer that nobody
+//! saved, see `call_site.rs`.
 
 mod arch;
+mod call_site;
 pub(crate) mod cfi;
 mod frame;
 mod rule;
 
 use crate::images::{Address, CodeAddress, Image, Process};
+use call_site::{Call, Layout};
 use frame::{Frame, StackCopy};
 use gimli::UnwindContext;
 use kernel::snapshot::Registers;
 use model::StackEnd;
-use rule::Rule;
+use rule::{Offsets, Rule};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,6 +43,10 @@ pub struct Unwound {
 #[derive(Debug, Default)]
 pub(crate) struct Unwinder {
     steps: HashMap<u64, Step>,
+    /// By program counter.
+    layouts: HashMap<u64, Layout>,
+    /// By return address.
+    calls: HashMap<u64, Call>,
     context: UnwindContext<usize>,
 }
 
@@ -53,6 +60,8 @@ impl Unwinder {
     /// Forgets all rules: the addresses mean something else now.
     pub(crate) fn forget(&mut self) {
         self.steps.clear();
+        self.layouts.clear();
+        self.calls.clear();
     }
 }
 
@@ -98,7 +107,14 @@ impl Process {
             let caller = match step.rule {
                 Rule::Root => return StackEnd::Complete,
                 Rule::Missing => Err(StackEnd::NoUnwindRule),
-                Rule::Offsets(offsets) => frame.caller(&offsets, stack),
+                Rule::Offsets(offsets) => {
+                    if frame.lacks_frame_pointer()
+                        && let Some(found) = self.find_frame_pointer(&frame, &offsets, stack)
+                    {
+                        frame = found;
+                    }
+                    frame.caller(&offsets, stack)
+                }
                 Rule::Evaluate { signal } => self.evaluate(&frame, step.address, signal, stack),
             };
             match caller {
@@ -166,6 +182,64 @@ impl Process {
         }
         self.unwinder.steps.insert(key, step);
         Some(step)
+    }
+
+    /// The frame with its frame pointer, where the rule needs it and the code proves it.
+    fn find_frame_pointer(
+        &mut self,
+        frame: &Frame,
+        rule: &Offsets,
+        stack: &StackCopy<'_>,
+    ) -> Option<Frame> {
+        let pushed = rule.pushed_below_frame_pointer()?;
+        let at = frame.lookup_address()?;
+        let (image, place) = self.image_at(at)?;
+        let start = image.function_start(place.offset)?;
+        let bias = at.wrapping_sub(place.offset);
+        if self.unwinder.layouts.len() >= STEPS_MAX {
+            self.unwinder.layouts.clear();
+        }
+        if !self.unwinder.layouts.contains_key(&frame.pc) {
+            let layout = Layout::read(image.body()?, start, place.offset, pushed);
+            self.unwinder.layouts.insert(frame.pc, layout);
+        }
+        let layout = self.unwinder.layouts.get(&frame.pc)?.clone();
+        let mut indirect = None;
+        for distance in layout.distances {
+            let Some((found, return_address)) = frame.with_frame_pointer(distance, stack) else {
+                continue;
+            };
+            match self.call_before(return_address) {
+                Call::To(target) if target == start.wrapping_add(bias) => return Some(found),
+                Call::Indirect if !layout.dynamic => indirect = indirect.or(Some(found)),
+                _ => {}
+            }
+        }
+        indirect
+    }
+
+    /// The call before a return address, with its target as an address of the process.
+    fn call_before(&mut self, return_address: u64) -> Call {
+        if let Some(call) = self.unwinder.calls.get(&return_address) {
+            return *call;
+        }
+        let at = return_address.wrapping_sub(1);
+        let call = match self.image_at(at).filter(|_| self.is_code(at)) {
+            None => return Call::None,
+            Some((image, place)) => {
+                let bias = at.wrapping_sub(place.offset);
+                let before = |body| Call::before(body, place.offset.wrapping_add(1));
+                match image.body().map_or(Call::None, before) {
+                    Call::To(target) => Call::To(target.wrapping_add(bias)),
+                    other => other,
+                }
+            }
+        };
+        if self.unwinder.calls.len() >= STEPS_MAX {
+            self.unwinder.calls.clear();
+        }
+        self.unwinder.calls.insert(return_address, call);
+        call
     }
 
     fn image_at(&self, address: u64) -> Option<(Arc<Image>, Address)> {
