@@ -202,12 +202,21 @@ fn without_clone(name: &str) -> Option<&str> {
 /// Takes parameters, template arguments, tags and qualifiers out of a demangled name.
 fn collapse(name: &str) -> String {
     let mut name = name;
-    for thunk in [
+    const FOR_ANOTHER: [&str; 4] = [
         "non-virtual thunk to ",
         "virtual thunk to ",
         "covariant return thunk to ",
-    ] {
-        name = name.strip_prefix(thunk).unwrap_or(name);
+        "transaction clone for ",
+    ];
+    for words in FOR_ANOTHER {
+        name = name.strip_prefix(words).unwrap_or(name);
+    }
+    // As cpp_demangle writes them: `{virtual override thunk({offset(-16)}, Foo::bar)}`.
+    if let Some((head, target)) = name.rsplit_once("}, ")
+        && head.starts_with('{')
+        && head.contains(" thunk(")
+    {
+        name = target.strip_suffix(")}").unwrap_or(target);
     }
     let mut out = String::with_capacity(name.len());
     collapse_into(name, &mut out, 0);
@@ -303,7 +312,7 @@ fn ends_with_operator(text: &str) -> bool {
 }
 
 /// Parameters, and the qualifiers behind them.
-fn round(text: &str, out: &mut String) -> Option<usize> {
+fn round(text: &str, out: &str) -> Option<usize> {
     if text.starts_with("(anonymous namespace)") || out.trim().is_empty() {
         return None;
     }

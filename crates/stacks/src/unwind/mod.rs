@@ -150,7 +150,8 @@ impl Process {
         } else {
             frame.pc.checked_sub(1)?
         };
-        if !self.is_code(at) && !(self.rescan_if_due() && self.is_code(at)) {
+        let known = self.is_code(at) || (self.rescan_if_due() && self.is_code(at));
+        if !known {
             return None;
         }
         let step = match self.image_at(at) {
@@ -199,11 +200,13 @@ impl Process {
         if self.unwinder.layouts.len() >= STEPS_MAX {
             self.unwinder.layouts.clear();
         }
-        if !self.unwinder.layouts.contains_key(&frame.pc) {
-            let layout = Layout::read(image.body()?, start, place.offset, pushed);
-            self.unwinder.layouts.insert(frame.pc, layout);
-        }
-        let layout = self.unwinder.layouts.get(&frame.pc)?.clone();
+        let body = image.body()?;
+        let layout = self
+            .unwinder
+            .layouts
+            .entry(frame.pc)
+            .or_insert_with(|| Layout::read(body, start, place.offset, pushed))
+            .clone();
         let mut indirect = None;
         for distance in layout.distances {
             let Some((found, return_address)) = frame.with_frame_pointer(distance, stack) else {
