@@ -490,6 +490,48 @@ fn started_through_the_loader() {
 }
 
 #[test]
+fn arguments_on_the_stack_and_calls_that_became_jumps() {
+    let Some(shop) = workshop() else { return };
+    // As InnoDB waits for its locks: the seventh argument of syscall(2) is pushed.
+    let source = r#"
+#include <sys/syscall.h>
+static int word;
+CALLED int waits(int *at, int times) {
+    int result = 0;
+    for (int n = 0; n <= times; n++) result += syscall(SYS_futex, at, 128, 0, 0, 0, 0);
+    return result;
+}
+CALLED int once(int *at, int times) { int result = syscall(SYS_futex, at, 128, times - times, 0, 0); STAY; return result; }
+CALLED int jumps(int *at, int times) { return waits(at, times * 2); }
+CALLED int calls(int (*through)(int *, int)) { int result = through(&word, 1); STAY; return result; }
+CALLED int directly(int times) { int result = jumps(&word, times); STAY; return result; }
+int main(int argc, char **argv) {
+    puts("ready"); fflush(stdout);
+    int result = argc > 1 ? calls(once) : directly(argc); STAY;
+    return argv == 0 && result;
+}
+"#;
+    let path = build(
+        shop.path(),
+        "jumps",
+        &program(source),
+        &["-O2", "-fno-omit-frame-pointer"],
+    );
+    for (argument, chain) in [
+        (None, ["waits", "directly"]),
+        (Some("through"), ["once", "calls"]),
+    ] {
+        let mut running = Running::start(Command::new(&path).args(argument));
+        running.line();
+        let Some(stack) = stack_of(running.pid(), running.pid(), FUTEX) else {
+            return;
+        };
+        stack.assert_chain(&["syscall", chain[0], chain[1], "main"]);
+        assert_eq!(stack.end, StackEnd::Complete);
+    }
+}
+
+#[test]
 fn reading_from_a_pipe() {
     let Some(shop) = workshop() else { return };
     let source = r#"

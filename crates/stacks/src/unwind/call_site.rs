@@ -1,15 +1,5 @@
-//! A frame pointer that the kernel did not tell, found from the code and proved by it.
-//!
-//! `/proc/PID/task/TID/syscall` gives the program counter and the stack pointer only, and the C library's shortest system
-//! call wrappers save no register. In a program that is built with frame pointers the function above them has the rule
-//! "CFA is the frame pointer and 16", so without more every connection that waits in poll(2) would have a stack of two
-//! frames.
-//!
-//! Such a function has pushed its registers and then taken a fixed number of bytes from the stack pointer; both stand in
-//! its first instructions, so the frame pointer is the stack pointer and that distance. This is taken for true only when
-//! the word where the return address would then be follows a call instruction in mapped code, and that call leads to this
-//! very function. A call whose target is not in the instruction (through a pointer) counts only where the function takes
-//! no further stack, as with alloca(3). Otherwise the stack ends there.
+//! What instructions of x86-64 tell about frames: how much stack a function takes, what it calls, where a jump leads
+//! (Intel 64 Software Developer's Manual, volume 2). Only the forms that compilers write are known.
 
 use crate::images::ImageBody;
 
@@ -19,6 +9,12 @@ const PROLOGUE_BYTES: usize = 128;
 const FUNCTION_BYTES_MAX: u64 = 64 << 10;
 /// The longest call instruction that is recognised.
 const CALL_BYTES: usize = 7;
+/// Instructions that take arguments off the stack after a call.
+const CLEANUP_BYTES: usize = 32;
+/// A call of seven to twelve arguments pushes this much at most.
+const ARGUMENT_BYTES_MAX: u64 = 64;
+/// A function whose last act is a jump to another one is searched for it up to here.
+const JUMPING_BYTES_MAX: u64 = 16 << 10;
 /// No function has more in fixed places; glibc's own limit for a frame without a probe is a page.
 const FRAME_BYTES_MAX: u32 = 1 << 20;
 
@@ -27,6 +23,8 @@ const FRAME_BYTES_MAX: u32 = 1 << 20;
 pub(super) struct Layout {
     /// Candidates in bytes, the likeliest first.
     pub(super) distances: Vec<u64>,
+    /// Further candidates, to be taken only with the best proof: with arguments on the stack that are taken off later.
+    pub(super) doubtful: Vec<u64>,
     /// The function moves its stack pointer by amounts that are not in the code.
     pub(super) dynamic: bool,
 }
@@ -53,9 +51,11 @@ impl Layout {
         if length > FUNCTION_BYTES_MAX {
             return Self::default();
         }
-        body.code(start, length as usize)
-            .map(|code| Self::of(&code, pushed))
-            .unwrap_or_default()
+        let Some(code) = body.code(start, length as usize) else {
+            return Self::default();
+        };
+        let after = body.code(pc, CLEANUP_BYTES).unwrap_or_default();
+        Self::of(&code, pushed).with_arguments(arguments(&after))
     }
 
     fn of(code: &[u8], pushed: u64) -> Self {
@@ -82,12 +82,74 @@ impl Layout {
         distances.dedup();
         Self {
             distances,
+            doubtful: Vec::new(),
             // sub %reg,%rsp; lea or mov to it are how it is given back.
             dynamic: has(
                 |bytes| matches!(bytes, [0x48 | 0x4c, 0x29, modrm] if modrm & 0xc7 == 0xc4),
             ),
         }
     }
+}
+
+impl Layout {
+    fn with_arguments(mut self, bytes: u64) -> Self {
+        for distance in &mut self.distances {
+            *distance += bytes;
+        }
+        self.doubtful = (1..=ARGUMENT_BYTES_MAX / 8)
+            .flat_map(|words| {
+                self.distances
+                    .iter()
+                    .map(move |distance| distance + words * 8)
+            })
+            .collect();
+        self
+    }
+}
+
+/// Bytes that the instructions after a call take off the stack: `pop %reg`, `add $imm,%rsp`.
+fn arguments(mut code: &[u8]) -> u64 {
+    let mut bytes = 0;
+    loop {
+        (bytes, code) = match code {
+            [0x58..=0x5b | 0x5d..=0x5f, rest @ ..] | [0x41, 0x58..=0x5f, rest @ ..] => {
+                (bytes + 8, rest)
+            }
+            [0x48, 0x83, 0xc4, byte @ 0..0x80, rest @ ..] => (bytes + u64::from(*byte), rest),
+            _ => return bytes,
+        };
+    }
+}
+
+/// Whether a function jumps to another one, as at its end instead of a call and a return.
+pub(super) fn jumps_to(body: &ImageBody, start: u64, end: u64, target: u64) -> bool {
+    let length = end.saturating_sub(start).min(JUMPING_BYTES_MAX);
+    let Some(mut code) = body.code(start, length as usize) else {
+        return false;
+    };
+    // The last jump of five bytes has a window of its own.
+    code.push(0);
+    // jmp, and jcc behind 0x0f, with a distance of four bytes from the next instruction.
+    code.windows(6).enumerate().any(|(at, bytes)| {
+        let (distance, after) = match bytes {
+            [0xe9, a, b, c, d, _] => ([*a, *b, *c, *d], 5),
+            [0x0f, 0x80..=0x8f, a, b, c, d] => ([*a, *b, *c, *d], 6),
+            _ => return false,
+        };
+        let from = start + at as u64 + after;
+        from.wrapping_add_signed(i64::from(i32::from_le_bytes(distance))) == target
+    })
+}
+
+/// Whether the code at an address only jumps to where a word in memory says, as in a procedure linkage table.
+pub(super) fn is_linkage(body: &ImageBody, address: u64) -> bool {
+    let code = body.code(address, 8).unwrap_or_default();
+    // endbr64, then perhaps a prefix `bnd`, then jmp *disp(%rip).
+    let code = code
+        .strip_prefix(&[0xf3, 0x0f, 0x1e, 0xfa])
+        .unwrap_or(&code);
+    let code = code.strip_prefix(&[0xf2]).unwrap_or(code);
+    code.starts_with(&[0xff, 0x25])
 }
 
 impl Call {
@@ -144,6 +206,20 @@ mod tests {
         let mut realigned = code.to_vec();
         realigned.extend([0x48, 0x83, 0xe4, 0xe0]);
         assert_eq!(Layout::of(&realigned, 24).distances, []);
+    }
+
+    #[test]
+    fn arguments_on_the_stack() {
+        // pop %rdi; pop %r8; test %eax,%eax
+        assert_eq!(arguments(&[0x5f, 0x41, 0x58, 0x85, 0xc0]), 16);
+        // add $0x20,%rsp; mov %eax,%ebx
+        assert_eq!(arguments(&[0x48, 0x83, 0xc4, 0x20, 0x89, 0xc3]), 32);
+        assert_eq!(arguments(&[0x89, 0xc3]), 0);
+        // pop %rsp is no such thing.
+        assert_eq!(arguments(&[0x5c]), 0);
+        let layout = Layout::of(&[0x55, 0x48, 0x89, 0xe5], 0).with_arguments(16);
+        assert_eq!(layout.distances, [16]);
+        assert_eq!(layout.doubtful.first(), Some(&24));
     }
 
     #[test]

@@ -7,21 +7,22 @@
 //!
 //! Registers that functions keep for their callers are followed through the frames, so that a rule that needs one finds
 //! it, although the kernel told only the program counter and the stack pointer. Where it needs a frame pointer that nobody
-//! saved, see `call_site.rs`.
+//! saved, see `frame_pointer.rs`.
 
 mod arch;
 mod call_site;
 pub(crate) mod cfi;
 mod frame;
+mod frame_pointer;
 mod rule;
 
 use crate::images::{Address, CodeAddress, Image, Process};
-use call_site::{Call, Layout};
 use frame::{Frame, StackCopy};
+use frame_pointer::FramePointers;
 use gimli::UnwindContext;
 use kernel::snapshot::Registers;
 use model::StackEnd;
-use rule::{Offsets, Rule};
+use rule::Rule;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,10 +44,7 @@ pub struct Unwound {
 #[derive(Debug, Default)]
 pub(crate) struct Unwinder {
     steps: HashMap<u64, Step>,
-    /// By program counter.
-    layouts: HashMap<u64, Layout>,
-    /// By return address.
-    calls: HashMap<u64, Call>,
+    frame_pointers: FramePointers,
     context: UnwindContext<usize>,
 }
 
@@ -60,8 +58,7 @@ impl Unwinder {
     /// Forgets all rules: the addresses mean something else now.
     pub(crate) fn forget(&mut self) {
         self.steps.clear();
-        self.layouts.clear();
-        self.calls.clear();
+        self.frame_pointers.forget();
     }
 }
 
@@ -145,11 +142,7 @@ impl Process {
         if let Some(step) = self.unwinder.steps.get(&key) {
             return Some(*step);
         }
-        let at = if frame.exact {
-            frame.pc
-        } else {
-            frame.pc.checked_sub(1)?
-        };
+        let at = frame.lookup_address()?;
         let known = self.is_code(at) || (self.rescan_if_due() && self.is_code(at));
         if !known {
             return None;
@@ -183,66 +176,6 @@ impl Process {
         }
         self.unwinder.steps.insert(key, step);
         Some(step)
-    }
-
-    /// The frame with its frame pointer, where the rule needs it and the code proves it.
-    fn find_frame_pointer(
-        &mut self,
-        frame: &Frame,
-        rule: &Offsets,
-        stack: &StackCopy<'_>,
-    ) -> Option<Frame> {
-        let pushed = rule.pushed_below_frame_pointer()?;
-        let at = frame.lookup_address()?;
-        let (image, place) = self.image_at(at)?;
-        let start = image.function_start(place.offset)?;
-        let bias = at.wrapping_sub(place.offset);
-        if self.unwinder.layouts.len() >= STEPS_MAX {
-            self.unwinder.layouts.clear();
-        }
-        let body = image.body()?;
-        let layout = self
-            .unwinder
-            .layouts
-            .entry(frame.pc)
-            .or_insert_with(|| Layout::read(body, start, place.offset, pushed))
-            .clone();
-        let mut indirect = None;
-        for distance in layout.distances {
-            let Some((found, return_address)) = frame.with_frame_pointer(distance, stack) else {
-                continue;
-            };
-            match self.call_before(return_address) {
-                Call::To(target) if target == start.wrapping_add(bias) => return Some(found),
-                Call::Indirect if !layout.dynamic => indirect = indirect.or(Some(found)),
-                _ => {}
-            }
-        }
-        indirect
-    }
-
-    /// The call before a return address, with its target as an address of the process.
-    fn call_before(&mut self, return_address: u64) -> Call {
-        if let Some(call) = self.unwinder.calls.get(&return_address) {
-            return *call;
-        }
-        let at = return_address.wrapping_sub(1);
-        let call = match self.image_at(at).filter(|_| self.is_code(at)) {
-            None => return Call::None,
-            Some((image, place)) => {
-                let bias = at.wrapping_sub(place.offset);
-                let before = |body| Call::before(body, place.offset.wrapping_add(1));
-                match image.body().map_or(Call::None, before) {
-                    Call::To(target) => Call::To(target.wrapping_add(bias)),
-                    other => other,
-                }
-            }
-        };
-        if self.unwinder.calls.len() >= STEPS_MAX {
-            self.unwinder.calls.clear();
-        }
-        self.unwinder.calls.insert(return_address, call);
-        call
     }
 
     fn image_at(&self, address: u64) -> Option<(Arc<Image>, Address)> {
