@@ -93,8 +93,10 @@ impl Layout {
 
 impl Layout {
     fn with_arguments(mut self, bytes: u64) -> Self {
-        for distance in &mut self.distances {
-            *distance += bytes;
+        if bytes > 0 {
+            // At the function's end the same instruction gives its own bytes back.
+            let with = self.distances.iter().map(|distance| distance + bytes);
+            self.distances = with.chain(self.distances.iter().copied()).collect();
         }
         self.doubtful = (1..=ARGUMENT_BYTES_MAX / 8)
             .flat_map(|words| {
@@ -107,12 +109,13 @@ impl Layout {
     }
 }
 
-/// Bytes that the instructions after a call take off the stack: `pop %reg`, `add $imm,%rsp`.
+/// Bytes that the instructions after a call take off the stack: `pop` into a register that calls may change, or
+/// `add $imm,%rsp`.
 fn arguments(mut code: &[u8]) -> u64 {
     let mut bytes = 0;
     loop {
         (bytes, code) = match code {
-            [0x58..=0x5b | 0x5d..=0x5f, rest @ ..] | [0x41, 0x58..=0x5f, rest @ ..] => {
+            [0x58..=0x5a | 0x5e | 0x5f, rest @ ..] | [0x41, 0x58..=0x5b, rest @ ..] => {
                 (bytes + 8, rest)
             }
             [0x48, 0x83, 0xc4, byte @ 0..0x80, rest @ ..] => (bytes + u64::from(*byte), rest),
@@ -215,10 +218,10 @@ mod tests {
         // add $0x20,%rsp; mov %eax,%ebx
         assert_eq!(arguments(&[0x48, 0x83, 0xc4, 0x20, 0x89, 0xc3]), 32);
         assert_eq!(arguments(&[0x89, 0xc3]), 0);
-        // pop %rsp is no such thing.
-        assert_eq!(arguments(&[0x5c]), 0);
+        // pop %rbp; ret
+        assert_eq!(arguments(&[0x5d, 0xc3]), 0);
         let layout = Layout::of(&[0x55, 0x48, 0x89, 0xe5], 0).with_arguments(16);
-        assert_eq!(layout.distances, [16]);
+        assert_eq!(layout.distances, [16, 0]);
         assert_eq!(layout.doubtful.first(), Some(&24));
     }
 
