@@ -202,12 +202,21 @@ fn without_clone(name: &str) -> Option<&str> {
 /// Takes parameters, template arguments, tags and qualifiers out of a demangled name.
 fn collapse(name: &str) -> String {
     let mut name = name;
-    for thunk in [
+    const FOR_ANOTHER: [&str; 4] = [
         "non-virtual thunk to ",
         "virtual thunk to ",
         "covariant return thunk to ",
-    ] {
-        name = name.strip_prefix(thunk).unwrap_or(name);
+        "transaction clone for ",
+    ];
+    for words in FOR_ANOTHER {
+        name = name.strip_prefix(words).unwrap_or(name);
+    }
+    // As cpp_demangle writes them: `{virtual override thunk({offset(-16)}, Foo::bar)}`.
+    if let Some((head, target)) = name.rsplit_once("}, ")
+        && head.starts_with('{')
+        && head.contains(" thunk(")
+    {
+        name = target.strip_suffix(")}").unwrap_or(target);
     }
     let mut out = String::with_capacity(name.len());
     collapse_into(name, &mut out, 0);
@@ -269,8 +278,10 @@ fn angle(text: &str, out: &mut String, nesting: usize) -> Option<usize> {
     let after_path = out.ends_with("::");
     let arguments = after_path
         || out.ends_with(|c: char| is_identifier(c) || matches!(c, '}' | ')' | '>' | ']' | '"'));
-    let after_operator = out.ends_with(|c: char| !c.is_whitespace()) && out.contains("operator");
-    if arguments || after_operator {
+    if ends_with_operator(out.trim_end()) {
+        // `operator<< <int>`: the sign is enough.
+        out.truncate(out.trim_end().len());
+    } else if arguments {
         if after_path {
             out.truncate(out.len() - 2);
         }
@@ -293,8 +304,15 @@ fn angle(text: &str, out: &mut String, nesting: usize) -> Option<usize> {
     Some(length)
 }
 
+/// The text ends with `operator` and a sign.
+fn ends_with_operator(text: &str) -> bool {
+    text.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '_')
+        .ends_with("operator")
+        && !text.ends_with("operator")
+}
+
 /// Parameters, and the qualifiers behind them.
-fn round(text: &str, out: &mut String) -> Option<usize> {
+fn round(text: &str, out: &str) -> Option<usize> {
     if text.starts_with("(anonymous namespace)") || out.trim().is_empty() {
         return None;
     }

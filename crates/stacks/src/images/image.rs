@@ -1,6 +1,6 @@
 use super::ImageId;
 use super::content::Content;
-use super::elf::Elf;
+use super::elf::{Elf, SEGMENT_LOAD};
 use crate::names::symbols::{Kind, Symbols};
 use crate::unwind::cfi::Cfi;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,20 @@ pub(crate) struct Body {
     pub(crate) content: Content,
     /// Its separate debug file.
     pub(crate) debug: Option<Content>,
+}
+
+impl Body {
+    /// Instructions at an ELF virtual address.
+    pub(crate) fn code(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let segment = self.elf.segments.iter().find(|segment| {
+            let end = segment.address.saturating_add(segment.file_size);
+            segment.kind == SEGMENT_LOAD && (segment.address..end).contains(&address)
+        })?;
+        let offset = segment.offset.checked_add(address - segment.address)?;
+        let mut code = vec![0; length];
+        self.content.read_into(offset, &mut code).ok()?;
+        Some(code)
+    }
 }
 
 impl Image {

@@ -1,11 +1,12 @@
 //! Names of the kernel's functions and its modules', from `/proc/kallsyms` (kernel/kallsyms.c). Addresses there are those
 //! of the running kernel, moved by KASLR already; without CAP_SYSLOG, or with `kptr_restrict` 2, they are all zero.
 
-use kernel::read;
 use kernel::roots::ProcRoot;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 
 /// A distribution's kernel has 120,000 to 250,000 lines of 45 bytes.
-const BYTES_MAX: usize = 64 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 /// No function of the kernel is longer: an address farther behind a symbol belongs to something that has none.
 const FUNCTION_BYTES_MAX: u64 = 256 << 10;
 
@@ -22,30 +23,30 @@ pub(super) struct Kallsyms {
 
 impl Kallsyms {
     pub(super) fn read() -> Self {
-        read::whole(&ProcRoot::default().file("kallsyms"), BYTES_MAX).map_or_else(
-            |_| Self {
-                hidden: true,
-                ..Self::default()
-            },
-            |bytes| Self::parse(&bytes),
+        let file = File::open(ProcRoot::default().file("kallsyms"));
+        // Line by line: as a whole the file takes 5 to 15 MB.
+        file.map_or_else(
+            |_| Self::parse(&[][..]),
+            |file| Self::parse(BufReader::new(file).take(BYTES_MAX)),
         )
     }
 
-    pub(super) fn parse(bytes: &[u8]) -> Self {
+    fn parse(mut lines: impl BufRead) -> Self {
         let mut symbols = Self {
             hidden: true,
             ..Self::default()
         };
-        for line in bytes.split(|&byte| byte == b'\n') {
-            let Some((address, name)) = function(line) else {
-                continue;
-            };
-            if address == 0 {
-                continue;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if lines
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|read| read > 0)
+            {
+                symbols.add(line.trim_ascii_end());
+            } else {
+                break;
             }
-            symbols.hidden = false;
-            symbols.text.push_str(name);
-            symbols.rows.push((address, symbols.text.len() as u32));
         }
         symbols.order = (0..symbols.rows.len() as u32).collect();
         let rows = &symbols.rows;
@@ -55,6 +56,16 @@ impl Kallsyms {
         symbols.text.shrink_to_fit();
         symbols.rows.shrink_to_fit();
         symbols
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        if let Some((address, name)) = function(line)
+            && address != 0
+        {
+            self.hidden = false;
+            self.text.push_str(name);
+            self.rows.push((address, self.text.len() as u32));
+        }
     }
 
     /// The kernel does not tell addresses.
@@ -111,7 +122,8 @@ mod tests {
               ffffffff81000000 T _stext\n\
               ffffffff81000000 T _text\n\
               ffffffff81000100 D some_data\n\
-              ffffffff81000200 t do_sys_poll\n",
+              ffffffff81000200 t do_sys_poll\n"
+                .as_slice(),
         );
         assert!(!symbols.is_hidden());
         assert_eq!(symbols.find(0xffff_ffff_8100_0010), Some(("_stext", None)));
@@ -129,7 +141,8 @@ mod tests {
 
     #[test]
     fn hidden_addresses() {
-        let symbols = Kallsyms::parse(b"0000000000000000 T _stext\n0000000000000000 t x\t[m]\n");
+        let symbols =
+            Kallsyms::parse(b"0000000000000000 T _stext\n0000000000000000 t x\t[m]\n".as_slice());
         assert!(symbols.is_hidden());
         assert_eq!(symbols.find(0xffff_ffff_8100_0000), None);
     }
@@ -137,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), address in any::<u64>()) {
-            let _ = Kallsyms::parse(&bytes).find(address);
+            let _ = Kallsyms::parse(bytes.as_slice()).find(address);
         }
     }
 }

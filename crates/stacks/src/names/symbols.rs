@@ -182,11 +182,6 @@ impl Symbols {
         let name = strings.text(u64::from(row.name))?;
         (!name.is_empty()).then_some(name)
     }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
 }
 
 impl Strings {

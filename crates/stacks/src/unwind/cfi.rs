@@ -163,6 +163,12 @@ impl Cfi {
         self.fde(address).map(|fde| fde.initial_address())
     }
 
+    /// First address of the function around an address, and the one after its last.
+    pub(crate) fn function_range(&self, address: u64) -> Option<(u64, u64)> {
+        self.fde(address)
+            .map(|fde| (fde.initial_address(), fde.end_address()))
+    }
+
     /// The code to which a signal handler returns.
     pub(crate) fn is_signal_return(&self, address: u64) -> bool {
         self.fde(address)

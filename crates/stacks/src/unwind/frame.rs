@@ -90,6 +90,33 @@ impl Frame {
         }
     }
 
+    /// An address in the instruction that runs or calls: a return address may be that of the next function.
+    pub(super) fn lookup_address(&self) -> Option<u64> {
+        if self.exact {
+            Some(self.pc)
+        } else {
+            self.pc.checked_sub(1)
+        }
+    }
+
+    /// The kernel did not tell the frame pointer, and no frame so far saved it.
+    pub(super) fn lacks_frame_pointer(&self) -> bool {
+        self.tracked(arch::FRAME_POINTER).is_err()
+    }
+
+    /// This frame with a frame pointer at a distance above the stack pointer, and the return address that it implies.
+    pub(super) fn with_frame_pointer(
+        &self,
+        distance: u64,
+        stack: &StackCopy<'_>,
+    ) -> Option<(Self, u64)> {
+        let pointer = self.sp.checked_add(distance)?;
+        let return_address = stack.word(pointer.checked_add(8)?).ok()?;
+        let mut frame = *self;
+        *frame.tracked.get_mut(arch::FRAME_POINTER)? = Some(pointer);
+        Some((frame, return_address))
+    }
+
     /// The caller's frame, by fixed offsets.
     pub(super) fn caller(&self, rule: &Offsets, stack: &StackCopy<'_>) -> Result<Self, StackEnd> {
         let base = if rule.cfa_register == CFA_FROM_SP {

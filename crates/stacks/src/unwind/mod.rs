@@ -6,15 +6,19 @@
 //! where a table says otherwise, and where there is no table the stack ends: a wrong frame is worse than none.
 //!
 //! Registers that functions keep for their callers are followed through the frames, so that a rule that needs one finds
-//! it, although the kernel told only the program counter and the stack pointer.
+//! it, although the kernel told only the program counter and the stack pointer. Where it needs a frame pointer that nobody
+//! saved, see `frame_pointer.rs`.
 
 mod arch;
+mod call_site;
 pub(crate) mod cfi;
 mod frame;
+mod frame_pointer;
 mod rule;
 
 use crate::images::{Address, CodeAddress, Image, Process};
 use frame::{Frame, StackCopy};
+use frame_pointer::FramePointers;
 use gimli::UnwindContext;
 use kernel::snapshot::Registers;
 use model::StackEnd;
@@ -40,6 +44,7 @@ pub struct Unwound {
 #[derive(Debug, Default)]
 pub(crate) struct Unwinder {
     steps: HashMap<u64, Step>,
+    frame_pointers: FramePointers,
     context: UnwindContext<usize>,
 }
 
@@ -53,6 +58,7 @@ impl Unwinder {
     /// Forgets all rules: the addresses mean something else now.
     pub(crate) fn forget(&mut self) {
         self.steps.clear();
+        self.frame_pointers.forget();
     }
 }
 
@@ -98,7 +104,14 @@ impl Process {
             let caller = match step.rule {
                 Rule::Root => return StackEnd::Complete,
                 Rule::Missing => Err(StackEnd::NoUnwindRule),
-                Rule::Offsets(offsets) => frame.caller(&offsets, stack),
+                Rule::Offsets(offsets) => {
+                    if frame.lacks_frame_pointer()
+                        && let Some(found) = self.find_frame_pointer(&frame, &offsets, stack)
+                    {
+                        frame = found;
+                    }
+                    frame.caller(&offsets, stack)
+                }
                 Rule::Evaluate { signal } => self.evaluate(&frame, step.address, signal, stack),
             };
             match caller {
@@ -129,12 +142,9 @@ impl Process {
         if let Some(step) = self.unwinder.steps.get(&key) {
             return Some(*step);
         }
-        let at = if frame.exact {
-            frame.pc
-        } else {
-            frame.pc.checked_sub(1)?
-        };
-        if !self.is_code(at) && !(self.rescan_if_due() && self.is_code(at)) {
+        let at = frame.lookup_address()?;
+        let known = self.is_code(at) || (self.rescan_if_due() && self.is_code(at));
+        if !known {
             return None;
         }
         let step = match self.image_at(at) {

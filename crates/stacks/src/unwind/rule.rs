@@ -33,6 +33,20 @@ pub(crate) struct Offsets {
     pub(super) saved: [Saved; TRACKED],
 }
 
+impl Offsets {
+    /// The frame pointer points to its caller's, below the return address, and the rule starts from it. Tells the bytes
+    /// that other registers take below.
+    pub(super) fn pushed_below_frame_pointer(&self) -> Option<u64> {
+        let at = |saved: &Saved| saved.offset();
+        let usual = usize::from(self.cfa_register) == arch::FRAME_POINTER
+            && self.cfa_offset == 16
+            && at(&self.return_address) == Some(-8)
+            && self.saved.get(arch::FRAME_POINTER).and_then(at) == Some(-16);
+        let lowest = self.saved.iter().filter_map(at).min()?;
+        usual.then(|| (-16 - lowest).max(0) as u64)
+    }
+}
+
 /// Where a register of the caller is: in two bytes, since thousands of these are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Saved(i16);
