@@ -10,8 +10,8 @@ use super::load::{self, Loaded, ON_CONTENTION_BEGIN, ON_CONTENTION_END, ON_SWITC
 use super::meter::CostMeter;
 use super::rows::{self, OpenWait};
 use super::wire::{
-    Begun, Event, KernelPathBytes, KernelRowWords, KernelWaitBytes, RowBytes, State, StateWords,
-    WaitBytes, event,
+    Begun, Event, KERNEL_STACKS_MAX, KernelPathBytes, KernelRowWords, KernelWaitBytes, RowBytes,
+    State, StateWords, WaitBytes, event,
 };
 use super::{WaitError, WaitOptions, WaitSample, WaitTotals};
 
@@ -222,10 +222,14 @@ impl WaitCounter {
             .get(&0, 0)
             .map_err(|e| classify("reading BPF maps", &e))?;
         let stacks: StackTraceMap<MapData> = self.map("kernel_stacks")?;
+        let spins: StackTraceMap<MapData> = self.map("spin_stacks")?;
         let stack_of = |id: i32| {
             u32::try_from(id)
                 .ok()
-                .and_then(|id| stacks.get(&id, 0).ok())
+                .and_then(|id| match id.checked_sub(KERNEL_STACKS_MAX) {
+                    Some(id) => spins.get(&id, 0).ok(),
+                    None => stacks.get(&id, 0).ok(),
+                })
                 .map(|s| s.frames().iter().map(|f| f.ip).collect())
                 .unwrap_or_default()
         };

@@ -59,7 +59,12 @@ pub(super) fn load(options: &WaitOptions) -> Result<Loaded, WaitError> {
         .map_max_entries("events", ring_bytes(samples, stack_bytes));
     if !options.kernel_locks {
         // Megabytes that nothing would use.
-        for map in ["kernel_waits", "kernel_paths", "kernel_stacks"] {
+        for map in [
+            "kernel_waits",
+            "kernel_paths",
+            "kernel_stacks",
+            "spin_stacks",
+        ] {
             loader.map_max_entries(map, 1);
         }
     }

@@ -36,8 +36,8 @@ pub(super) fn bucket_of(ns: u64) -> usize {
     log.min(HISTOGRAM_BUCKETS - 1)
 }
 
-/// `struct state` without its windows, in 64-bit words.
-pub(super) type StateWords = [u64; 36];
+/// `struct state`, in 64-bit words.
+pub(super) type StateWords = [u64; 44];
 
 /// The fields of `struct state` that are read here.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +69,9 @@ pub(super) type KernelPathBytes = [u8; 8];
 pub(super) type KernelRowWords = [u64; 4];
 /// `struct kernel_wait`.
 pub(super) type KernelWaitBytes = [u8; 32];
+
+/// `KERNEL_STACKS_MAX`: stacks of waits that spin are numbered from here on.
+pub(super) const KERNEL_STACKS_MAX: u32 = 8192;
 
 /// `MMAP_LOCK` in a kernel path's flags.
 pub(super) const MMAP_LOCK: u32 = 1 << 31;
