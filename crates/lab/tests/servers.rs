@@ -190,7 +190,9 @@ fn a_transaction_that_fails_is_rolled_back() {
     let result = run(&failing, &AtomicBool::new(false)).unwrap();
     assert_eq!(result.transactions, 0);
     let failures = result.errors["server error 1054"];
-    assert_eq!(result.statements, 2 * failures, "{result:?}");
+    // The end may come within one.
+    let begun = result.statements / 2;
+    assert!((failures..=failures + 1).contains(&begun), "{result:?}");
     assert_eq!(status(&login, "Com_rollback"), failures);
     assert_eq!(status(&login, "Com_commit"), 0);
     let changed = "SELECT COUNT(*) FROM freezeframe_lab.t WHERE k = 4000000000";
