@@ -105,14 +105,12 @@ fn serves(kind: ServerKind, version: &str) {
         assert!(guess.connect(false, TIMEOUT).is_err(), "'{user}' got in");
     }
 
-    let connected = status(&server.login(), "Threads_connected");
     let idle = IdleConnections::open(&server.login(), 500, TIMEOUT).unwrap();
     let ids: std::collections::BTreeSet<u32> = idle.ids().collect();
     assert_eq!(ids.len(), 500);
-    assert_eq!(
-        status(&server.login(), "Threads_connected"),
-        connected + 500
-    );
+    // Ours, the asking one, and perhaps one that the server has not closed yet.
+    let connected = status(&server.login(), "Threads_connected");
+    assert!((501..510).contains(&connected), "{connected}");
 
     let selects = load(server.login(), "point-selects");
     assert_eq!(selects.transactions, 0);
