@@ -21,11 +21,10 @@ const FROM_PERFORMANCE_SCHEMA: &str = "SELECT THREAD_OS_ID AS tid, PROCESSLIST_I
     WHERE THREAD_OS_ID IS NOT NULL AND PROCESSLIST_ID IS NOT NULL";
 
 /// `TID` and `TIME_MS` are MariaDB's and Percona Server's. The server copies every statement for
-/// this table, so it is for one question and not for one each second. MariaDB's threads of a pool
-/// leave `TID` at 0.
+/// this table, so it is for one question and not for one each second.
 const FROM_PROCESSLIST: &str = "SELECT TID AS tid, ID AS id, COMMAND AS command, \
     TIME_MS / 1000 AS time, STATE AS state, LEFT(INFO, 200) AS info \
-    FROM information_schema.PROCESSLIST WHERE TID > 0";
+    FROM information_schema.PROCESSLIST WHERE TID IS NOT NULL";
 
 /// The way of working in which every connection has a thread of its own.
 const OWN_THREADS: &str = "one-thread-per-connection";
@@ -33,30 +32,31 @@ const OWN_THREADS: &str = "one-thread-per-connection";
 /// The session of each thread that works for one, by the thread's id in the server's pid
 /// namespace; our own session is among them. Of the statements their class alone is kept.
 ///
-/// Where connections share a pool of threads, a sleeping one has no thread, and the server still
-/// names the last it had: it is left out.
+/// Absent where connections share a pool of threads: there MariaDB 10.11's performance_schema names
+/// the thread that logged a connection in, whichever works for it now, and its processlist none.
 pub fn thread_sessions(session: &mut Session) -> Result<HashMap<u32, ThreadSession>, Absent> {
-    let own_threads = match session.rows("SELECT @@thread_handling", 1) {
-        Ok((rows, _)) => rows.first().is_none_or(|row| row.at(0) == OWN_THREADS),
+    match session.rows("SELECT @@thread_handling", 1) {
+        Ok((rows, _)) if rows.iter().any(|row| row.at(0) != OWN_THREADS) => {
+            return Err(Absent::new(
+                WHAT,
+                Reason::Unsupported,
+                "connections share a pool of threads, and the server does not tell which thread \
+                 works for which connection now",
+            ));
+        }
         Err(error) if error.is_connection_lost() => return Err(error.absent(WHAT)),
         // A server that does not know the variable knows no other way.
-        Err(_) => true,
-    };
+        _ => {}
+    }
     let first = match session.rows(FROM_PERFORMANCE_SCHEMA, SESSIONS_MAX) {
         // Our own session at least is in it, unless performance_schema is off.
-        Ok((rows, left_out)) if !rows.is_empty() => return by_thread(&rows, left_out, own_threads),
+        Ok((rows, left_out)) if !rows.is_empty() => return by_thread(&rows, left_out),
         Ok(_) => None,
         Err(error) if error.is_connection_lost() => return Err(error.absent(WHAT)),
         Err(error) => Some(error),
     };
     match session.rows(FROM_PROCESSLIST, SESSIONS_MAX) {
-        Ok((rows, _)) if rows.is_empty() => Err(Absent::new(
-            WHAT,
-            Reason::Unsupported,
-            "connections share a pool of threads, and the processlist then has no thread ids; \
-             performance_schema has them and is off",
-        )),
-        Ok((rows, left_out)) => by_thread(&rows, left_out, own_threads),
+        Ok((rows, left_out)) => by_thread(&rows, left_out),
         Err(error) if error.is_connection_lost() => Err(error.absent(WHAT)),
         Err(_) => Err(neither(first)),
     }
@@ -88,11 +88,7 @@ fn neither(first: Option<ServerError>) -> Absent {
     }
 }
 
-fn by_thread(
-    rows: &[Row],
-    left_out: usize,
-    own_threads: bool,
-) -> Result<HashMap<u32, ThreadSession>, Absent> {
+fn by_thread(rows: &[Row], left_out: usize) -> Result<HashMap<u32, ThreadSession>, Absent> {
     if left_out > 0 {
         return Err(Absent::new(
             WHAT,
@@ -106,9 +102,6 @@ fn by_thread(
             continue;
         };
         let command = row.get("command");
-        if !own_threads && sleeps(command) {
-            continue;
-        }
         let session = ThreadSession {
             connection,
             command: command.to_owned(),
@@ -125,13 +118,9 @@ fn by_thread(
 /// later truth.
 fn claim(sessions: &mut HashMap<u32, ThreadSession>, tid: u32, session: ThreadSession) {
     let kept = sessions.entry(tid).or_insert_with(|| session.clone());
-    if sleeps(&kept.command) {
+    if kept.command == "Sleep" {
         *kept = session;
     }
-}
-
-fn sleeps(command: &str) -> bool {
-    command == "Sleep"
 }
 
 /// The class of a statement that may have been cut.
