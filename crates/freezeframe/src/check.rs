@@ -2,12 +2,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use kernel::access::{EvidenceAdvice, access, advise, process_access};
 use recorder::{Checked, check_sources};
 use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
-use crate::{output, targets};
+use crate::{output, symbols, targets};
 
 /// How long the sources have to answer once.
 const PATIENCE: Duration = Duration::from_millis(3500);
@@ -18,11 +19,14 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let mut answers = Vec::new();
     for target in targets::find(&args.server, &config)? {
         let label = target.label.clone();
+        let pid = target.process.as_ref().map(|process| process.pid);
         let checked = check_sources(target, &recording, PATIENCE)?;
+        let evidence = evidence(pid);
         if args.json {
-            answers.push(as_json(&label, &checked));
+            answers.push(as_json(&label, &checked, &evidence));
         } else {
             output::print(&as_text(&label, &checked))?;
+            output::print(&evidence_text(&evidence))?;
         }
     }
     if args.json {
@@ -30,6 +34,52 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     }
     // Absent evidence is no error: a recording without it is worth having.
     Ok(ExitCode::SUCCESS)
+}
+
+/// What this machine allows to be taken of a server's threads, tried and not assumed.
+fn evidence(pid: Option<u32>) -> Vec<EvidenceAdvice> {
+    let process = pid.and_then(|pid| process_access(pid).ok());
+    let mut evidence = advise(&access(), process.as_ref());
+    evidence.extend(pid.and_then(symbols::advice));
+    evidence
+}
+
+fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
+    let width = match output::text_options().width {
+        0 => usize::MAX,
+        width => width,
+    };
+    let mut text = "  stacks, profiles and locks\n".to_owned();
+    for advice in evidence {
+        let state = if advice.available { "ok" } else { "no" };
+        text += &wrapped(
+            &format!("    {state}  {:<36} ", advice.evidence),
+            &advice.why,
+            width,
+        );
+        if let Some(cure) = &advice.cure {
+            text += &wrapped("          to have it: ", cure, width);
+        }
+    }
+    text
+}
+
+/// Text behind a head, its further lines below its first.
+fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let room = width.saturating_sub(head.len()).max(30);
+    let mut lines = vec![String::new()];
+    for word in output::plain(text).split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let indent = format!("\n{:1$}", "", head.len());
+    format!("{head}{}\n", lines.join(&indent))
 }
 
 fn as_text(label: &str, checked: &[Checked]) -> String {
@@ -57,7 +107,7 @@ fn as_text(label: &str, checked: &[Checked]) -> String {
     text
 }
 
-fn as_json(label: &str, checked: &[Checked]) -> serde_json::Value {
+fn as_json(label: &str, checked: &[Checked], evidence: &[EvidenceAdvice]) -> serde_json::Value {
     json!({
         "server": label,
         "sources": checked.iter().map(|checked| json!({
@@ -66,6 +116,12 @@ fn as_json(label: &str, checked: &[Checked]) -> serde_json::Value {
             "signals": checked.signals,
             "took_ms": checked.took_ms,
             "absent": checked.absent,
+        })).collect::<Vec<_>>(),
+        "evidence": evidence.iter().map(|advice| json!({
+            "evidence": advice.evidence,
+            "available": advice.available,
+            "why": advice.why,
+            "cure": advice.cure,
         })).collect::<Vec<_>>(),
     })
 }

@@ -16,6 +16,7 @@ mod profile;
 mod record;
 mod sources;
 mod stacks;
+mod symbols;
 mod targets;
 
 use std::io::ErrorKind;
@@ -34,6 +35,8 @@ fn main() -> ExitCode {
             .unwrap_or_default();
         eprintln!("freezeframe: internal error at {place}; please report it");
     }));
+    // Stacks take an open file for each image, and sampling without CAP_PERFMON one for each thread.
+    raise_open_files();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
@@ -61,6 +64,17 @@ fn main() -> ExitCode {
             ExitCode::from(1)
         }
     }
+}
+
+/// The soft limit on open files is for programs that use select(2); ours may be the hard one.
+fn raise_open_files() {
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit {
+        current: limits.maximum,
+        ..limits
+    };
+    // Where that is refused the usual thousand do for most servers.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
 /// The error with its causes in one line; a cause that the text before it holds already is left

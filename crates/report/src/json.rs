@@ -4,6 +4,7 @@ use diagnosis::Verdict;
 use model::{Incident, Millis, Trigger};
 use serde::Serialize;
 
+use crate::evidence::summary::{StacksSummary, stacks_summary};
 use crate::{escape, when};
 
 /// Name and version of the document; fields are added within a version, never changed.
@@ -15,6 +16,8 @@ struct Document<'a> {
     incident: Head<'a>,
     #[serde(flatten)]
     verdict: &'a Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stacks: Option<StacksSummary>,
 }
 
 #[derive(Serialize)]
@@ -74,6 +77,7 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
             },
         },
         verdict,
+        stacks: stacks_summary(incident),
     };
     // Only maps with keys that are no strings fail, and there are none.
     let text = serde_json::to_string_pretty(&document)

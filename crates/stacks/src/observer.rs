@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kernel::perf::{RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
-use kernel::snapshot::{Registers, SnapshotError, SnapshotOptions, Snapshotter, Way};
+use kernel::snapshot::{
+    NoStack, RawThread, Registers, SnapshotError, SnapshotOptions, Snapshotter, Way,
+};
 use model::{Millis, StackBook, ThreadSnapshot};
 use thiserror::Error;
 
@@ -22,6 +24,10 @@ const GLANCE_HZ: u32 = 2000;
 
 /// User stack copied with each of them.
 const GLANCE_STACK_BYTES: u32 = 32 * 1024 - 8;
+
+/// Second tries for threads that were on a processor, and the pause before each.
+const SECOND_TRIES: usize = 3;
+const SECOND_TRY_AFTER: Duration = Duration::from_micros(500);
 
 /// A snapshot of thousands of threads takes no longer.
 const GLANCE_MAX: Duration = Duration::from_millis(50);
@@ -107,16 +113,36 @@ impl Observer {
         }
         let raw = raw?;
         let mut seen = self.watch.see(at, &raw);
-        let running: Vec<u32> = raw
+        let mut running: Vec<u32> = raw
             .threads
             .iter()
-            .filter(|thread| thread.stack == Err(kernel::snapshot::NoStack::OnProcessor))
+            .filter(|thread| thread.stack == Err(NoStack::OnProcessor))
             .map(|thread| thread.tid)
             .collect();
-        for tid in running {
-            if let Some(sampled) = on_processor.get(&tid) {
-                self.watch.fill(&mut seen, tid, *sampled);
+        running.retain(|tid| match on_processor.get(tid) {
+            Some(sampled) => {
+                self.watch.fill(&mut seen, *tid, *sampled);
+                false
             }
+            None => true,
+        });
+        // Some of the rest wait now, or for a processor where the way can read those.
+        for _ in 0..SECOND_TRIES {
+            if running.is_empty() {
+                break;
+            }
+            std::thread::sleep(SECOND_TRY_AFTER);
+            let again = self.snapshotter.take_threads(&running)?;
+            self.watch.see_again(&mut seen, &again);
+            let read = |tid: &u32| {
+                let of = |thread: &&RawThread| thread.tid == *tid;
+                again
+                    .threads
+                    .iter()
+                    .find(of)
+                    .is_some_and(|thread| thread.stack.is_ok())
+            };
+            running.retain(|tid| !read(tid));
         }
         for thread in &seen.threads {
             if let Some(futex) = thread.syscall.and_then(|call| call.futex) {

@@ -177,6 +177,22 @@ impl Watch {
         }
     }
 
+    /// Takes threads of a second pass in whose first stacks could not be read.
+    pub fn see_again(&mut self, seen: &mut Seen, raw: &RawSnapshot) {
+        seen.note.wall_us += raw.wall.as_micros() as u64;
+        for raw_thread in raw.threads.iter().filter(|thread| thread.stack.is_ok()) {
+            let known = self.look(raw, raw_thread, &HashMap::new(), None);
+            if let Some(thread) = seen
+                .threads
+                .iter_mut()
+                .find(|thread| thread.tid == raw_thread.tid)
+            {
+                seen.note.complete += u32::from(known.complete);
+                *thread = known.thread;
+            }
+        }
+    }
+
     /// Unwinds a sample of this process.
     pub fn sample(&mut self, sample: &RawSample<'_>) -> Sampled {
         let unwound = match &sample.registers {

@@ -21,6 +21,7 @@
 
 mod bpf;
 mod bpf_link;
+mod deep;
 mod futex;
 mod proc;
 mod ptrace;
@@ -246,6 +247,13 @@ impl Snapshotter {
             Taker::Proc(way) => way.pass(&pass),
             Taker::Ptrace(way) => way.pass(&pass),
         }?;
+        deep::extend(
+            self.pid,
+            &mut taken.threads,
+            &mut taken.bytes,
+            pass.deadline,
+            monotonic,
+        );
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }

@@ -36,6 +36,10 @@ const NAMES_MAX: usize = 8192;
 /// Pause after the sampler could not be opened, milliseconds.
 const RETRY_MS: Millis = 30_000;
 
+/// Pause between attempts to read a server's memory map, milliseconds: a refused one is not asked
+/// at every drain, and a new server is there soon enough.
+const LOOK_AGAIN_MS: Millis = 5000;
+
 /// How often readings are given, milliseconds.
 const TELL_EVERY_MS: Millis = 1000;
 
@@ -49,6 +53,7 @@ pub(crate) struct ProfileState {
     hz: u32,
     names: HashMap<u32, Arc<str>>,
     refused: Option<(Absent, Millis)>,
+    look_again: Millis,
     drained: Millis,
     told: Millis,
     samples: u64,
@@ -67,6 +72,7 @@ impl ProfileState {
             hz: 0,
             names: HashMap::new(),
             refused: None,
+            look_again: 0,
             drained: 0,
             told: 0,
             samples: 0,
@@ -92,6 +98,7 @@ impl ProfileState {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         match started(Scope::Machine, processors) {
             Ok(sampler) => {
+                self.hz = sampler.hz();
                 self.sampler = Some((sampler, None));
                 Ok(Vec::new())
             }
@@ -104,6 +111,7 @@ impl ProfileState {
                         .map(|sampler| (sampler, pid))
                 });
                 if let Some((sampler, pid)) = own {
+                    self.hz = sampler.hz();
                     self.sampler = Some((sampler, Some(pid)));
                     let what = "profile of the machine, kernel side";
                     return Ok(vec![Absent::new(what, absent.reason, absent.detail)]);
@@ -116,8 +124,10 @@ impl ProfileState {
 
     /// Turns to a server's process; without its images there are the kernel's parts only.
     fn look_at(&mut self, pid: Option<u32>) {
-        if self.server.as_ref().map(Watch::pid) != pid {
+        let now = self.clock.now();
+        if self.server.as_ref().map(Watch::pid) != pid && now >= self.look_again {
             self.names.clear();
+            self.look_again = now + LOOK_AGAIN_MS;
             self.server = pid
                 .and_then(|pid| Watch::open(pid, &self.watch.images, self.watch.book.clone()).ok());
         }
@@ -131,8 +141,7 @@ impl ProfileState {
             self.names.clear();
         }
         let name = kernel::tasks::thread_name(&ProcRoot::default(), pid, tid)
-            .map_or_else(|| "(gone)".into(), Arc::from);
-        let name: Arc<str> = name;
+            .map_or_else(|| "gone".into(), Arc::<str>::from);
         self.names.insert(tid, name.clone());
         name
     }
@@ -175,7 +184,6 @@ pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
     }
     if state.sampler.is_none() {
         absent = state.open(pid)?;
-        state.hz = 0;
     }
     let Some((mut sampler, of)) = state.sampler.take() else {
         return Ok(Taken::default());
@@ -185,7 +193,7 @@ pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
     } else {
         rate(CALM_HZ, CALM_SAMPLES_MAX, sampler.processors())
     };
-    let before = (state.hz.max(1), sampler.processors());
+    let before = (state.hz, sampler.processors());
     let mut samples: Vec<ProfileSample> = Vec::new();
     state.look_at(pid);
     let watch = state.watch.clone();

@@ -301,3 +301,168 @@ pub(crate) struct Evidence {
     pub(crate) slices: Vec<Slice>,
     pub(crate) bursts: Vec<Burst>,
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{FutexWait, Method, SnapshotNote};
+
+    use super::*;
+
+    fn thread(tid: u32, stack: u32, switches: u64) -> SeenThread {
+        SeenThread {
+            tid,
+            name: "worker".into(),
+            state: RunState::Sleeping,
+            switches,
+            syscall: None,
+            stack: RawStackId(stack),
+        }
+    }
+
+    fn seen(at: Millis, threads: Vec<SeenThread>) -> Seen {
+        Seen {
+            note: SnapshotNote {
+                at,
+                method: Method::Proc,
+                wall_us: 1,
+                stopped_us: 0,
+                threads: threads.len() as u32,
+                complete: threads.len() as u32,
+            },
+            threads,
+            left_out: 0,
+        }
+    }
+
+    fn all(ring: &StackRing) -> Vec<(u32, u32, Millis, Millis, u32)> {
+        let window = Window {
+            from: 0,
+            to: u64::MAX,
+        };
+        let run = |run: Run| (run.tid, run.stack.0, run.from, run.to, run.snapshots);
+        ring.between(window).runs.into_iter().map(run).collect()
+    }
+
+    #[test]
+    fn a_thread_with_the_same_stack_is_one_run_and_another_stack_begins_another() {
+        let mut ring = StackRing::default();
+        ring.add(seen(1000, vec![thread(1, 7, 5), thread(2, 8, 1)]), []);
+        ring.add(seen(2000, vec![thread(1, 7, 5), thread(2, 9, 2)]), []);
+        // Thread 2 has ended, a thread with its number comes back.
+        ring.add(seen(3000, vec![thread(1, 7, 6)]), []);
+        ring.add(seen(4000, vec![thread(2, 9, 1)]), []);
+        assert_eq!(
+            all(&ring),
+            [
+                (1, 7, 1000, 3000, 3),
+                (2, 8, 1000, 1000, 1),
+                (2, 9, 2000, 2000, 1),
+                (2, 9, 4000, 4000, 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn another_owner_of_the_lock_does_not_end_a_wait_and_another_lock_does() {
+        let waits = |address, owner_word| SeenThread {
+            syscall: Some(SeenSyscall {
+                number: 202,
+                futex: Some(FutexWait {
+                    address,
+                    operation: 0x80,
+                    owner_word,
+                    pointer_owner: 0,
+                }),
+            }),
+            ..thread(1, 7, 5)
+        };
+        let mut ring = StackRing::default();
+        ring.add(seen(1000, vec![waits(0x10, 41)]), []);
+        ring.add(seen(2000, vec![waits(0x10, 42)]), []);
+        ring.add(seen(3000, vec![waits(0x20, 42)]), []);
+        assert_eq!(all(&ring), [(1, 7, 1000, 2000, 2), (1, 7, 3000, 3000, 1)]);
+    }
+
+    #[test]
+    fn a_burst_keeps_snapshots_whole_until_it_ends_and_the_first_burst_longest() {
+        let mut ring = StackRing::default();
+        ring.add(seen(500, vec![thread(1, 1, 1)]), []);
+        for burst in 1..=5 {
+            ring.begin_burst();
+            ring.add(seen(burst * 1000, vec![thread(1, 1, 1)]), []);
+            ring.add(seen(burst * 1000 + 100, vec![thread(1, 1, 1)]), []);
+            ring.end_burst();
+            ring.add(seen(burst * 1000 + 500, vec![thread(1, 1, 1)]), []);
+        }
+        let window = Window {
+            from: 0,
+            to: 10_000,
+        };
+        let kept: Vec<(Millis, usize)> = ring
+            .between(window)
+            .bursts
+            .iter()
+            .map(|burst| (burst.snapshots[0].note.at, burst.snapshots.len()))
+            .collect();
+        assert_eq!(kept, [(1000, 2), (4000, 2), (5000, 2)]);
+    }
+
+    #[test]
+    fn a_burst_of_a_server_with_very_many_threads_is_bounded() {
+        let mut ring = StackRing::default();
+        ring.begin_burst();
+        let threads = |switches| (0..20_000).map(|tid| thread(tid, 1, switches)).collect();
+        for at in 0..10 {
+            ring.add(seen(at * 100, threads(at)), []);
+        }
+        let burst = &ring.bursts[0];
+        let kept: usize = burst.snapshots.iter().map(|seen| seen.threads.len()).sum();
+        assert_eq!(kept, BURST_THREADS_MAX);
+        assert_eq!(all(&ring).len(), 20_000, "the runs go on");
+    }
+
+    #[test]
+    fn samples_are_counted_by_slices_of_one_rate() {
+        let key = |stack| SliceKey {
+            stack: RawStackId(stack),
+            thread: "worker".into(),
+            server: true,
+        };
+        let mut ring = StackRing::default();
+        ring.count(1000, (49, 2), key(1));
+        ring.count(1500, (49, 2), key(1));
+        ring.count(2000, (49, 2), key(2));
+        ring.profiled(5900, (49, 2), 3);
+        ring.count(6100, (49, 2), key(1));
+        ring.count(6200, (99, 2), key(1));
+        let slices: Vec<(Millis, Millis, u32, u64, u64)> = ring
+            .slices
+            .iter()
+            .map(|slice| {
+                let samples = slice.counts.values().sum();
+                (slice.from, slice.to, slice.hz, samples, slice.lost)
+            })
+            .collect();
+        assert_eq!(
+            slices,
+            [
+                (1000, 5900, 49, 3, 3),
+                (5900, 6100, 49, 1, 0),
+                (6100, 6200, 99, 1, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten_and_its_stacks_are_free() {
+        let mut ring = StackRing::default();
+        ring.add(seen(1000, vec![thread(1, 1, 1), thread(2, 2, 1)]), []);
+        ring.add(seen(2000, vec![thread(1, 3, 2), thread(2, 2, 1)]), []);
+        ring.profiled(2000, (49, 2), 0);
+        ring.forget_before(1500);
+        assert_eq!(all(&ring), [(1, 3, 2000, 2000, 1), (2, 2, 1000, 2000, 2)]);
+        let mut in_use: Vec<u32> = ring.stacks_in_use().iter().map(|id| id.0).collect();
+        in_use.sort_unstable();
+        assert_eq!(in_use, [2, 3]);
+    }
+}

@@ -21,5 +21,6 @@ pub mod profile_text;
 pub mod pt_pmp;
 pub mod stacks_json;
 pub mod stacks_text;
+pub mod summary;
 #[cfg(test)]
 mod testing;

@@ -2,6 +2,7 @@
 
 pub(crate) mod page;
 mod spark;
+mod threads;
 pub(crate) mod wrap;
 
 use diagnosis::{Finding, Verdict, Witness};
@@ -62,6 +63,7 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         let number = format!("{} of {count}", index + 1);
         self::finding(&mut page, &number, finding);
     }
+    threads::threads(&mut page, incident);
     folded(&mut page, verdict);
     rejected(&mut page, verdict);
     absent(&mut page, incident, verdict);

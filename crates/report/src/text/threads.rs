@@ -1,0 +1,63 @@
+//! What the threads and the processors did, in a few lines.
+
+use model::Incident;
+
+use super::page::{Page, Style};
+use crate::evidence::summary::{GrownGroup, stacks_summary};
+use crate::units::digits;
+
+/// Functions of a stack that are written.
+const FRAMES_MAX: usize = 7;
+
+pub(super) fn threads(page: &mut Page, incident: &Incident) {
+    let Some(summary) = stacks_summary(incident) else {
+        return;
+    };
+    if !summary.chains.is_empty() || !summary.grown.is_empty() {
+        page.heading("WHAT THE THREADS DID");
+        for chain in &summary.chains {
+            page.item(2, "- ", &format!("{chain}."), Style::Plain);
+        }
+        for group in &summary.grown {
+            page.item(2, "- ", &group_words(group), Style::Plain);
+        }
+    }
+    if !summary.risen.is_empty() {
+        page.heading("WHERE THE PROCESSORS WERE");
+        for function in &summary.risen {
+            let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            let text = format!(
+                "{} before, {} in the stall: {} ({})",
+                percent(function.before),
+                percent(function.in_stall),
+                function.name,
+                function.image
+            );
+            page.item(2, "- ", &text, Style::Plain);
+        }
+    }
+}
+
+fn group_words(group: &GrownGroup) -> String {
+    let shown: Vec<&str> = group
+        .frames
+        .iter()
+        .take(FRAMES_MAX)
+        .map(String::as_str)
+        .collect();
+    let more = if group.frames.len() > FRAMES_MAX {
+        " < …"
+    } else {
+        ""
+    };
+    let syscall = match group.syscall.as_str() {
+        "" => String::new(),
+        name => format!(" in {name}"),
+    };
+    format!(
+        "{} threads on average, {} before{syscall}: {}{more}",
+        digits(group.in_stall),
+        digits(group.before),
+        shown.join(" < ")
+    )
+}
