@@ -278,6 +278,11 @@ fn with_its_death(mut found: Recovered) -> model::Incident {
         detail += &format!(", {} parts of which are damaged", found.damaged_chunks);
     }
     found.incident.absent.push(not_recorded(at, &detail));
+    let in_memory = "they were in the memory of the recorder that was killed";
+    found.incident.absent.push(TimedAbsent {
+        absent: Absent::new("stacks, profiles and locks", Reason::NotRecorded, in_memory),
+        ..not_recorded(at, "")
+    });
     found.incident
 }
 

@@ -460,7 +460,7 @@ mod tests {
         ring.add(seen(2000, vec![thread(1, 3, 2), thread(2, 2, 1)]), []);
         ring.profiled(2000, (49, 2), 0);
         ring.forget_before(1500);
-        assert_eq!(all(&ring), [(1, 3, 2000, 2000, 1), (2, 2, 1000, 2000, 2)]);
+        assert_eq!(all(&ring), [(2, 2, 1000, 2000, 2), (1, 3, 2000, 2000, 1)]);
         let mut in_use: Vec<u32> = ring.stacks_in_use().iter().map(|id| id.0).collect();
         in_use.sort_unstable();
         assert_eq!(in_use, [2, 3]);
