@@ -155,6 +155,10 @@ pub struct ThreadAt {
     pub stack: StackId,
     /// How often it was switched out so far: an unchanged number means that it did not move.
     pub switches: u64,
+    /// It was on a processor, where the snapshot's method cannot read it: its stack is from a
+    /// perf event in the same moments.
+    #[serde(default)]
+    pub sampled: bool,
 }
 
 /// All threads of a process at one moment.

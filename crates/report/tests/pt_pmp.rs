@@ -184,6 +184,7 @@ fn both() -> (ThreadSnapshot, StackBook, String) {
                 syscall: None,
                 stack,
                 switches: 0,
+                sampled: false,
             });
             writeln!(
                 text,
@@ -287,6 +288,7 @@ fn hostile_names_break_no_line() {
             syscall: None,
             stack,
             switches: 0,
+            sampled: false,
         }],
         ..both().0
     };

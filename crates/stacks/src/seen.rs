@@ -28,6 +28,8 @@ pub struct SeenThread {
     pub syscall: Option<SeenSyscall>,
     /// Its stack, in the [`crate::RawBook`] of the watch that saw it.
     pub stack: RawStackId,
+    /// Its stack is from a perf event: it was on a processor.
+    pub sampled: bool,
 }
 
 /// A snapshot whose stacks have no names yet: what a recorder keeps by the thousand.
@@ -70,6 +72,7 @@ impl Seen {
                     syscall: thread.syscall.as_ref().map(SeenSyscall::named),
                     stack: stack_of(thread.stack),
                     switches: thread.switches,
+                    sampled: thread.sampled,
                 })
                 .collect(),
             left_out: self.left_out,

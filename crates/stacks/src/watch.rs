@@ -171,6 +171,7 @@ impl Watch {
                         .map(|futex| futex_wait(futex, by_pointer)),
                 }),
                 stack,
+                sampled: false,
             },
             thread_pointer: thread.thread_pointer,
             complete,
@@ -217,6 +218,7 @@ impl Watch {
             return;
         };
         thread.stack = sampled.stack;
+        thread.sampled = true;
         seen.note.complete += u32::from(sampled.complete);
     }
 }

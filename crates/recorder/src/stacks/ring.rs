@@ -316,6 +316,7 @@ mod tests {
             switches,
             syscall: None,
             stack: RawStackId(stack),
+            sampled: false,
         }
     }
 

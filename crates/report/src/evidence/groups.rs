@@ -22,6 +22,8 @@ pub struct GroupThread {
     /// It was not switched in from the first to the last of them, and they are several: one single
     /// wait.
     pub unmoved: bool,
+    /// In one of them at least its stack is from a perf event, for it was on a processor.
+    pub sampled: bool,
 }
 
 /// Threads with the same stack.
@@ -105,6 +107,7 @@ pub fn group_runs(evidence: &StackEvidence, window: Window) -> StackGroups {
             syscall: run.syscall.clone(),
             stack: run.stack,
             switches: 0,
+            sampled: false,
         };
         gathering.add(&thread, snapshots, Moved::Known(!run.unmoved));
     }
@@ -149,6 +152,7 @@ impl<'a> Gathering<'a> {
                 syscall: thread.syscall.clone(),
                 snapshots,
                 unmoved: moved == Moved::Known(false),
+                sampled: thread.sampled,
             };
             threads.insert(thread.tid, (first, moved));
             return;
@@ -158,6 +162,7 @@ impl<'a> Gathering<'a> {
             && moved == *before
             && (known.unmoved || known.snapshots == 1);
         known.snapshots = known.snapshots.saturating_add(snapshots);
+        known.sampled |= thread.sampled;
         known.state = thread.state;
         known.name.clone_from(&thread.name);
         known.syscall.clone_from(&thread.syscall);

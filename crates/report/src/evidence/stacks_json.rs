@@ -143,6 +143,9 @@ pub struct ThreadOut<'a> {
     /// several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmoved: Option<bool>,
+    /// Its stack is from a perf event, because it was on a processor; only there when it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sampled: bool,
 }
 
 /// A system call.
@@ -268,6 +271,7 @@ fn thread_out<'a>(
         session,
         samples: several.then_some(thread.snapshots),
         unmoved: several.then_some(thread.unmoved),
+        sampled: thread.sampled,
     }
 }
 

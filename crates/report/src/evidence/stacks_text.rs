@@ -72,6 +72,7 @@ fn write_groups(
         field(page, "state", &places(&group.threads));
         field(page, "threads", &[names(&group.threads)]);
         field(page, "moved", &unmoved(groups, group));
+        field(page, "taken", &sampled(&group.threads));
         field(page, "sessions", &session_lines(&group.threads, sessions));
         frames.write(page, 2, book, group.stack);
     }
@@ -187,6 +188,15 @@ fn average_words(groups: &StackGroups, count: u64) -> String {
 }
 
 /// What the threads do, the most frequent first: `57 sleeping in futex 0x7f… (FUTEX_WAIT)`.
+/// Which stacks were taken in another way than the snapshot's.
+fn sampled(threads: &[GroupThread]) -> Vec<String> {
+    match threads.iter().filter(|thread| thread.sampled).count() {
+        0 => Vec::new(),
+        _ if threads.len() == 1 => vec!["on a processor, by a perf event".to_owned()],
+        count => vec![format!("{count} on a processor, by a perf event")],
+    }
+}
+
 fn places(threads: &[GroupThread]) -> Vec<String> {
     let mut places: BTreeMap<(RunState, String, Option<u32>), BTreeMap<u64, u64>> = BTreeMap::new();
     for thread in threads {

@@ -37,6 +37,7 @@ pub(crate) fn thread(tid: u32, stack: StackId) -> ThreadAt {
         syscall: None,
         stack,
         switches: 7,
+        sampled: false,
     }
 }
 

@@ -109,6 +109,7 @@ impl Server {
                 syscall,
                 stack,
                 switches: u64::from(tid),
+                sampled: false,
             });
         }
     }

@@ -87,6 +87,7 @@ fn snapshot(stacks: &[StackId]) -> ThreadSnapshot {
                 }),
                 stack: *stack,
                 switches: 0,
+                sampled: false,
             });
         }
     }

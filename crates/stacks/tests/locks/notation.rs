@@ -70,6 +70,7 @@ impl Story {
             syscall: None,
             stack: self.stack(frames),
             switches: 0,
+            sampled: false,
         };
         let mut futex: Option<FutexWait> = None;
         let mut name = None;
