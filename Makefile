@@ -38,7 +38,7 @@ bench: ## measure what freezeframe costs and how fast it is, beside pt-stalk
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))
 BPF_CLANG ?= clang-14
 BPF_STRIP ?= llvm-strip-14
-BPF_CFLAGS = -g -O2 -Wall -Wextra -Werror -target bpf -mcpu=v3 -fdebug-compilation-dir=. \
+BPF_CFLAGS = -g -O2 -Wall -Wextra -Wno-unused-parameter -Werror -target bpf -mcpu=v3 -fdebug-compilation-dir=. \
 	-idirafter /usr/include/$(shell cc -print-multiarch 2>/dev/null)
 
 bpf: $(BPF_OBJECTS) ## build the BPF programs (needs clang, llvm and libbpf-dev; the results are committed)

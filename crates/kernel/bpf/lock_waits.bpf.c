@@ -386,7 +386,7 @@ static __always_inline __u64 copy_stack(__u8 *to, __u64 sp)
 		return stack_bytes;
 #pragma unroll
 	for (int i = 0; i < STACK_STEPS_MAX; i++) {
-		if ((i + 1) * STACK_STEP > stack_bytes)
+		if ((__u32)(i + 1) * STACK_STEP > stack_bytes)
 			break;
 		if (bpf_probe_read_user(to + i * STACK_STEP, STACK_STEP,
 					(void *)(sp + i * STACK_STEP)))
@@ -562,9 +562,9 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	if (state.off_at)
 		return 0;
 	// The one that comes first: it had left the lock's queue when it was woken.
-	if (next->tgid == target)
+	if ((__u32)next->tgid == target)
 		switched_in(next);
-	if (prev->tgid == target)
+	if ((__u32)prev->tgid == target)
 		switched_out(prev, preempted);
 	return 0;
 }
@@ -582,7 +582,7 @@ int before(struct bpf_iter__task *ctx)
 	struct row *row;
 	__u32 tid;
 
-	if (!task || task->tgid != target)
+	if (!task || (__u32)task->tgid != target)
 		return 0;
 	state.target_mm = (__u64)task->mm;
 	if (!(task->__state & TASK_INTERRUPTIBLE) || task->on_cpu)
