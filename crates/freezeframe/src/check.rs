@@ -10,6 +10,9 @@ use crate::args::Check;
 use crate::config::Config;
 use crate::{output, symbols, targets};
 
+/// Columns of a line where standard output is no terminal.
+const WIDTH_UNKNOWN: usize = 100;
+
 /// How long the sources have to answer once.
 const PATIENCE: Duration = Duration::from_millis(3500);
 
@@ -46,10 +49,11 @@ fn evidence(pid: Option<u32>) -> Vec<EvidenceAdvice> {
 
 fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
     let width = match output::text_options().width {
-        0 => usize::MAX,
+        0 => WIDTH_UNKNOWN,
         width => width,
     };
     let mut text = "  stacks, profiles and locks\n".to_owned();
+    let mut told: Vec<&String> = Vec::new();
     for advice in evidence {
         let state = if advice.available { "ok" } else { "no" };
         text += &wrapped(
@@ -57,9 +61,14 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
             &advice.why,
             width,
         );
-        if let Some(cure) = &advice.cure {
-            text += &wrapped("          to have it: ", cure, width);
-        }
+        let Some(cure) = &advice.cure else { continue };
+        let known = told.contains(&cure);
+        text += &wrapped(
+            "        to have it: ",
+            if known { "the same" } else { cure },
+            width,
+        );
+        told.push(cure);
     }
     text
 }

@@ -19,11 +19,14 @@ pub(crate) fn advice(pid: u32) -> Option<EvidenceAdvice> {
         .iter()
         .find(|image| is_server(image.name()))
         .or(images.first())?;
-    let missing: Vec<&&Arc<Image>> = images
+    let mut missing: Vec<&&Arc<Image>> = images
         .iter()
         .filter(|image| image.name() == program.name() || is_libc(image.name()))
         .filter(|image| !image.has_full_symbols())
         .collect();
+    // An image may be mapped in several places.
+    missing.sort_by_key(|image| image.id());
+    missing.dedup_by_key(|image| image.id());
     if missing.is_empty() {
         return Some(EvidenceAdvice {
             evidence: EVIDENCE,
@@ -54,7 +57,7 @@ pub(crate) fn advice(pid: u32) -> Option<EvidenceAdvice> {
         evidence: EVIDENCE,
         available: false,
         why: format!(
-            "{} has only the names that it exports; the others are shown as image+address",
+            "{} without a symbol table: functions that are not exported are shown as image+address",
             names.join(" and ")
         ),
         cure: Some(cure),
