@@ -9,7 +9,7 @@ use ::stacks::observer::Observer;
 use ::stacks::{RawStackId, Seen, kernel_lock_rows};
 use anyhow::Result;
 use kernel::lock_waits::{WaitCounter, WaitError, WaitOptions, WaitSample, WaitTotals};
-use kernel::snapshot::SnapshotOptions;
+use kernel::snapshot::{SnapshotError, SnapshotOptions};
 use model::{Absent, LockTable, Millis, Reason};
 use report::evidence::locks_json::{LocksInput, locks_json};
 use report::evidence::locks_text::{LocksTextOptions, locks_text};
@@ -97,7 +97,11 @@ fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result
         counter.poll(&mut |sample| take(sample, observer, &mut samples));
         if Instant::now() >= next_snapshot {
             next_snapshot = Instant::now() + HOLDERS_EVERY;
-            seen.push(observer.snapshot()?);
+            match observer.snapshot() {
+                Ok(snapshot) => seen.push(snapshot),
+                Err(SnapshotError::Gone { .. }) if !seen.is_empty() => break,
+                Err(error) => return Err(error.into()),
+            }
         }
         progress.tell(samples.len());
         std::thread::sleep(POLL_EVERY);

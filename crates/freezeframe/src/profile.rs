@@ -1,6 +1,6 @@
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -150,14 +150,20 @@ fn read(path: &Path) -> Result<ProfileDocument> {
     ProfileDocument::read(&text).with_context(|| path.display().to_string())
 }
 
-/// Function names tell what a server does: nobody else reads them.
+/// Function names tell what a server does: nobody else reads them, also where a file that others
+/// could read was there before. The path may be a device, such as /dev/stdout.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(bytes));
-    written.with_context(|| path.display().to_string())
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)?;
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        file.write_all(bytes)
+    };
+    write().with_context(|| path.display().to_string())
 }

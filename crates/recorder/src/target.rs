@@ -165,6 +165,12 @@ fn owner_of(found: Vec<ServerProcess>, addresses: &[Address]) -> Option<ServerPr
     })
 }
 
+/// Whether a server that was taken for the wanted one, because it was the only one whose sockets
+/// were not seen, may still be it. Without addresses the process itself was wanted.
+fn may_be_meant(server: &ServerProcess, addresses: &[Address]) -> bool {
+    addresses.is_empty() || is_unseen(server) || listens_on(server, addresses)
+}
+
 /// Whether a server listens on one of these.
 fn listens_on(server: &ServerProcess, addresses: &[Address]) -> bool {
     addresses.iter().any(|address| match address {
@@ -295,11 +301,15 @@ impl Shared {
         if let Some(known) = self.process()
             && servers::is_alive(proc, known.pid, known.start_time_ticks)
         {
-            if is_unseen(&known) && self.looks_again() {
-                // It may have begun to listen since it was first seen.
-                *self.lock() = servers::server(proc, known.pid).or(Some(known));
+            if !is_unseen(&known) || !self.looks_again() {
+                return true;
             }
-            return true;
+            // It may have begun to listen since it was first seen, and then perhaps elsewhere.
+            let now = servers::server(proc, known.pid).unwrap_or(known);
+            if may_be_meant(&now, &self.target.addresses) {
+                *self.lock() = Some(now);
+                return true;
+            }
         }
         let found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
         let successor = match (&self.target.process, &self.target.addresses[..]) {
@@ -506,6 +516,16 @@ mod tests {
             owner_of(vec![elsewhere], &port).is_none(),
             "another network's port"
         );
+    }
+
+    #[test]
+    fn a_server_that_begins_to_listen_elsewhere_was_not_meant() {
+        let wanted = [Address::Socket("/wanted".into())];
+        assert!(may_be_meant(&hidden(2), &wanted));
+        assert!(may_be_meant(&process(2, "/wanted", "/wanted", 1), &wanted));
+        let elsewhere = process(2, "/other", "/other", 1);
+        assert!(!may_be_meant(&elsewhere, &wanted));
+        assert!(may_be_meant(&elsewhere, &[]));
     }
 
     #[test]

@@ -154,7 +154,8 @@ impl Observer {
         Ok(seen)
     }
 
-    /// Snapshots at an interval, for as long as `goes_on` says; it is told how many there are.
+    /// Snapshots at an interval, for as long as `goes_on` says; it is told how many there are. When
+    /// the process ends meanwhile, these are those taken until then.
     pub fn snapshots(
         &mut self,
         interval: Duration,
@@ -163,7 +164,11 @@ impl Observer {
         let mut taken = Vec::new();
         let mut next = Instant::now();
         while goes_on(taken.len()) {
-            taken.push(self.snapshot()?);
+            match self.snapshot() {
+                Ok(seen) => taken.push(seen),
+                Err(SnapshotError::Gone { .. }) if !taken.is_empty() => break,
+                Err(error) => return Err(error),
+            }
             next += interval;
             let now = Instant::now();
             if next > now {

@@ -39,7 +39,8 @@ pub(crate) struct StackState {
     watch: Arc<StackWatch>,
     clock: RecorderClock,
     looking: Option<(Snapshotter, Watch)>,
-    refused: Option<(Absent, Instant)>,
+    /// The process that could not be opened, why, and until when it is not tried again.
+    refused: Option<(u32, Absent, Instant)>,
     next_in_calm: Instant,
     next_in_burst: Millis,
 }
@@ -65,7 +66,8 @@ impl StackState {
 
     /// Opens the way to the threads of a process, the gentlest that is permitted.
     fn open(&mut self, pid: u32) -> Result<Vec<Absent>, Absent> {
-        if let Some((absent, until)) = &self.refused
+        if let Some((of, absent, until)) = &self.refused
+            && *of == pid
             && Instant::now() < *until
         {
             return Err(absent.clone());
@@ -96,7 +98,7 @@ impl StackState {
                 Ok(lesser)
             }
             Err(absent) => {
-                self.refused = Some((absent.clone(), Instant::now() + RETRY));
+                self.refused = Some((pid, absent.clone(), Instant::now() + RETRY));
                 Err(absent)
             }
         }

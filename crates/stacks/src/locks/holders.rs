@@ -13,7 +13,7 @@ use model::{Holder, HolderBy, StackId, ThreadAt};
 
 use super::HOLDERS_MAX;
 use super::holding::{ArenaWork, arena_work, runs_under};
-use super::own::Kind;
+use super::own::{Kind, own_kind};
 use super::scene::{Moment, RowId, Scene, Waiter};
 
 /// The holders of each row's lock in one moment.
@@ -42,10 +42,15 @@ impl Work<'_, '_> {
 
     fn in_arena(&mut self, stack: StackId) -> Option<ArenaWork> {
         let scene = self.scene;
-        *self
-            .in_arena
-            .entry(stack)
-            .or_insert_with(|| arena_work(&scene.names(stack)))
+        *self.in_arena.entry(stack).or_insert_with(|| {
+            let names = scene.names(stack);
+            // Woken, and not on a processor yet: it runs, and still stands in its wait.
+            let waits = names
+                .first()
+                .and_then(|name| own_kind(name))
+                .is_some_and(Kind::is_lock);
+            if waits { None } else { arena_work(&names) }
+        })
     }
 }
 

@@ -106,6 +106,15 @@ fn who_works_in_the_arena_has_it() {
             None,
         ),
         ("tid 9 R | malloc < g", None),
+        // Woken from its wait, but it has not run since.
+        (
+            "tid 9 R | __lll_lock_wait_private < _int_free < free < g",
+            None,
+        ),
+        (
+            "tid 9 R | __lll_lock_wait_private < _int_free < free < g\n tid 8 R | _int_malloc < malloc < g",
+            Some(8),
+        ),
         (
             "tid 9 S futex 0x7f4373413c60 | __lll_lock_wait_private < _int_free < free < g",
             None,
