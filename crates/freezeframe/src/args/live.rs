@@ -10,9 +10,9 @@ use super::{ServerArgs, duration};
 /// How stacks are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodArg {
-    /// BPF task iterator (CAP_BPF, CAP_PERFMON; Linux 5.18)
+    /// BPF task iterator (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; Linux 5.18)
     Bpf,
-    /// /proc and process_vm_readv (CAP_SYS_PTRACE, or the server's own user)
+    /// /proc and process_vm_readv (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH; or the server's own user)
     Proc,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct Locks {
     /// Time from one snapshot to the next (--exact: 100ms, for holders)
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "50ms")]
     pub(crate) interval: Duration,
-    /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON; Linux 5.18)
+    /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; Linux 5.19, x86-64)
     #[arg(long)]
     pub(crate) exact: bool,
     /// Waits a second above which --exact switches itself off
