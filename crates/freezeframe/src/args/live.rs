@@ -10,9 +10,9 @@ use super::{ServerArgs, duration};
 /// How stacks are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodArg {
-    /// BPF task iterator (CAP_BPF, CAP_PERFMON; Linux 5.18)
+    /// BPF task iterator (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; Linux 5.18)
     Bpf,
-    /// /proc and process_vm_readv (CAP_SYS_PTRACE, or the server's own user)
+    /// /proc and process_vm_readv (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH; or the server's own user)
     Proc,
 }
 
@@ -20,11 +20,14 @@ pub(crate) enum MethodArg {
 #[command(after_help = "Examples:
   freezeframe stacks                                the server on this host
   freezeframe stacks --port 3306 --samples 20       twenty snapshots, 100 ms apart, put together
+  freezeframe stacks --pid 4711 --limit 5           the five largest groups; any program
   freezeframe stacks --pid 4711 --pt-pmp            pt-pmp's format
   freezeframe stacks --json | jq '.groups[0]'
   freezeframe stacks --folded --samples 50 > server.folded
 
-Nothing is stopped unless --force-stop is given.")]
+Groups of threads with equal stacks, the largest first, frames innermost first; [k] is the kernel.
+Nothing is stopped unless --force-stop is given. What is needed, and when a stack is complete:
+docs/stacks.md.")]
 pub(crate) struct Stacks {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -34,13 +37,14 @@ pub(crate) struct Stacks {
     /// Time from one snapshot to the next
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "100ms")]
     pub(crate) interval: Duration,
-    /// Groups to print [default: all]
+    /// Groups to print, in text [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Take them this way and no other
     #[arg(long, value_name = "METHOD")]
     pub(crate) method: Option<MethodArg>,
-    /// Stop each thread for the time of one copy (ptrace), where nothing gentler is permitted
+    /// Where nothing gentler is permitted, stop each thread in turn for the time of one copy
+    /// (ptrace)
     #[arg(long, conflicts_with = "method")]
     pub(crate) force_stop: bool,
     /// Leave the kernel's part of the stacks out
@@ -66,7 +70,11 @@ pub(crate) struct Stacks {
   freezeframe profile --port 3306 --seconds 30      only this server
   freezeframe profile -o calm.profile.json          kept, to compare with later
   freezeframe profile --diff calm.profile.json stall.profile.json
-  freezeframe profile --html flame.html --pprof profile.pb.gz")]
+  freezeframe profile --diff A B --html diff.html   as a flame graph, changes in colour
+  freezeframe profile --html flame.html --pprof profile.pb.gz
+
+SELF is the function alone, TOTAL with what it called, as shares of the samples. Threads that wait
+are in `freezeframe stacks` and `locks`. What is needed, and what a share is worth: docs/stacks.md.")]
 pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -76,22 +84,22 @@ pub(crate) struct Profile {
     /// Samples a second and processor
     #[arg(long, value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) hz: u32,
-    /// Functions to print
+    /// Functions to print; 0 for all
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) limit: usize,
-    /// Compare two profiles (.profile.json or folded): A is the baseline, B the stall
+    /// Compare two profiles (.profile.json or folded) and take none: A is the baseline, B the stall
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["output", "pprof"])]
     pub(crate) diff: Option<Vec<PathBuf>>,
     /// Keep the profile, to compare with or to print again
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a flame graph as one self-contained page
+    /// Write a flame graph as one self-contained page; of --diff a differential one
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write pprof's format
+    /// Write pprof's format (profile.proto, gzip)
     #[arg(long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
-    /// JSON
+    /// JSON, as docs/json.md describes it
     #[arg(long, group = "format")]
     pub(crate) json: bool,
     /// Folded lines, as flame graph tools read them
@@ -102,30 +110,35 @@ pub(crate) struct Profile {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe locks                       five seconds of snapshots of the server on this host
-  freezeframe locks --exact               every wait counted and timed, by BPF
+  freezeframe locks --interval 10ms       more snapshots: shorter waits are seen
+  freezeframe locks --exact -s 2s         every wait counted and timed, by BPF
   freezeframe locks --pid 4711 --json | jq '.locks[0].holders'
 
-Exit code 0, whether threads wait or not. --exact costs about a microsecond a wait and switches
-itself off above --max-rate.")]
+~ marks estimates, >= what was seen so far: a wait shorter than the interval is seen with the
+probability of its length. --exact counts, prints what that cost, and switches itself off above
+--max-rate. Threads that wait for work are no contention and are counted apart. What is needed,
+and how names and holders are known: docs/stacks.md.
+
+Exit code 0, whether threads wait or not.")]
 pub(crate) struct Locks {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// How long
     #[arg(long, short = 's', value_name = "TIME", value_parser = duration, default_value = "5s")]
     pub(crate) seconds: Duration,
-    /// Time from one snapshot to the next
+    /// Time from one snapshot to the next (--exact: 100ms, for holders)
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "50ms")]
     pub(crate) interval: Duration,
-    /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON; Linux 5.18)
+    /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; Linux 5.19, x86-64)
     #[arg(long)]
     pub(crate) exact: bool,
     /// Waits a second above which --exact switches itself off
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) max_rate: u64,
-    /// Locks to print
+    /// Locks to print, in text; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// JSON
+    /// JSON, as docs/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }
