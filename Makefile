@@ -29,7 +29,7 @@ lint: ## formatting, clippy, licences and sources of dependencies, scripts
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/lint-extra
 
-bench: ## measure what freezeframe costs and how fast it is, beside pt-stalk
+bench: ## measure what freezeframe costs and how fast it is, beside the tools people have
 	scripts/need server peers
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench

@@ -16,7 +16,11 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
     match command {
         Lab::Demo { dir } => demo::run(dir),
-        Lab::Bench { stretch, parts } => bench::run(*stretch, parts),
+        Lab::Bench {
+            stretch,
+            parts,
+            servers,
+        } => bench::run(*stretch, parts, servers),
         Lab::Load(args) => load(args),
     }
 }

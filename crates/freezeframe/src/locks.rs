@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 use ::stacks::locks::{
     AddressTotals, ExactWaits, Observed, WaitSample as NamedSample, exact_table, sampled_table,
 };
-use ::stacks::names::Namer;
 use ::stacks::observer::Observer;
 use ::stacks::{RawStackId, Seen, kernel_lock_rows};
 use anyhow::Result;
@@ -190,9 +189,8 @@ fn stack_every(totals: &WaitTotals, samples: usize) -> u32 {
     u32::try_from(every).unwrap_or(u32::MAX).max(1)
 }
 
-fn add_kernel_side(table: &mut LockTable, totals: &WaitTotals, observer: &Observer) {
-    let mut namer = Namer::new(observer.images());
-    table.kernel_locks = kernel_lock_rows(&totals.kernel_locks, &mut namer);
+fn add_kernel_side(table: &mut LockTable, totals: &WaitTotals, observer: &mut Observer) {
+    table.kernel_locks = kernel_lock_rows(&totals.kernel_locks, observer.namer());
     if let Some(after) = totals.kernel_locks_switched_off_after {
         let detail = format!(
             "counting switched itself off after {:.1} s: more waits a second than --max-rate",

@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use ::stacks::observer::Observer;
 use anyhow::{Context, Result};
@@ -7,7 +8,7 @@ use kernel::snapshot::{SnapshotOptions, Way};
 use report::evidence::folded::folded_stacks;
 use report::evidence::groups::group_snapshots;
 use report::evidence::pt_pmp::pt_pmp;
-use report::evidence::stacks_json::{StacksInput, stacks_json};
+use report::evidence::stacks_json::{StacksInput, Took, stacks_json};
 use report::evidence::stacks_text::{StacksTextOptions, stacks_text};
 
 use crate::args::{MethodArg, Stacks};
@@ -40,12 +41,18 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         taken < wanted && !(stop.is_set() && taken > 0)
     })?;
     progress.clear();
+    let begin = Instant::now();
     let named = observer.name(&seen, &[]);
+    let naming = begin.elapsed();
     let input = StacksInput {
         pid: live.pid,
         snapshots: &named.snapshots,
         book: &named.book,
         sessions: &sessions,
+        took: Some(Took {
+            unwinding: observer.unwinding(),
+            naming,
+        }),
     };
     if args.json {
         output::print(&stacks_json(&input))?;

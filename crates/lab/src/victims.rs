@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
@@ -29,7 +29,7 @@ struct Source {
 }
 
 /// What each does and takes as arguments stands at the head of its source.
-const SOURCES: [Source; 5] = [
+const SOURCES: [Source; 6] = [
     Source {
         name: "convoy",
         text: include_str!("victims/convoy.c"),
@@ -55,6 +55,11 @@ const SOURCES: [Source; 5] = [
         text: include_str!("victims/frames.c"),
         // Not everywhere the usual.
         options: &["-fomit-frame-pointer"],
+    },
+    Source {
+        name: "hammer",
+        text: include_str!("victims/hammer.c"),
+        options: &[],
     },
 ];
 
@@ -148,6 +153,16 @@ impl Victim {
     /// functions innermost first, addresses of locks.
     pub fn line(&self) -> &str {
         &self.line
+    }
+
+    /// The line of JSON by which it answers a byte of input; one that does not listen never answers.
+    pub fn ask(&mut self) -> Result<String, Error> {
+        let input = self.input.as_mut().ok_or(Error::NotRunning)?;
+        input
+            .write_all(b"?")
+            .and_then(|()| input.flush())
+            .map_err(Error::io("ask a victim"))?;
+        self.read_line()
     }
 
     /// Ends it in order, and gives its line of JSON with totals; empty for one that has none.

@@ -157,6 +157,25 @@ fn frames_sleep_while_threads_come_and_go() {
 }
 
 #[test]
+fn a_hammer_takes_turns_and_counts() {
+    let mut victim = start("hammer", &["20000"], &[]);
+    let line = victim.line().to_owned();
+    assert_eq!(numbers(&line, "workers").len(), 2);
+    assert!(number(&line, "futex") > 0);
+    let before = victim.ask().unwrap();
+    let begin = Instant::now();
+    let mut after = victim.ask().unwrap();
+    while number(&after, "turns") < number(&before, "turns") + 1000 {
+        assert!(begin.elapsed() < DEADLINE, "{before} {after}");
+        thread::sleep(Duration::from_millis(10));
+        after = victim.ask().unwrap();
+    }
+    assert!(number(&after, "cpu_ns") > number(&before, "cpu_ns"));
+    let totals = victim.end().unwrap();
+    assert!(number(&totals, "turns") >= number(&after, "turns"));
+}
+
+#[test]
 fn nothing_is_left_of_a_victim() {
     let dir = tempfile::tempdir().unwrap();
     let program = build_victim("idlers", dir.path()).unwrap();
@@ -186,7 +205,7 @@ fn what_cannot_be_built_or_run_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let error = build_victim("nobody", dir.path()).unwrap_err();
     assert!(matches!(error, Error::NoSuchVictim(_)), "{error}");
-    assert_eq!(victim_names().count(), 5);
+    assert_eq!(victim_names().count(), 6);
     let program = build_victim("convoy", dir.path()).unwrap();
     let Err(error) = Victim::start(&program, &["-1"], &[]) else {
         unreachable!("a convoy of -1 threads");

@@ -55,6 +55,11 @@ pub struct Observer {
     glance: Option<Sampler>,
     images: Images,
     places: HashMap<u64, LockPlace>,
+    /// Kept, because the kernel's and the images' symbol tables take far longer to read than to
+    /// use.
+    namer: Namer,
+    /// What unwinding took, of each snapshot so far.
+    unwinding: Vec<Duration>,
     begin: Instant,
 }
 
@@ -76,8 +81,10 @@ impl Observer {
             watch: Watch::open(pid, &images, book.clone())?,
             book,
             glance: glance.ok(),
+            namer: Namer::new(&images),
             images,
             places: HashMap::new(),
+            unwinding: Vec::new(),
             begin: Instant::now(),
         };
         Ok(observer)
@@ -100,6 +107,7 @@ impl Observer {
             let _ = glance.enable();
         }
         let raw = self.snapshotter.take(false);
+        let captured = Instant::now();
         let mut on_processor: HashMap<u32, Sampled> = HashMap::new();
         if let Some(glance) = &mut self.glance {
             let _ = glance.disable();
@@ -151,6 +159,7 @@ impl Observer {
                     .or_insert_with(|| self.watch.place(futex.address));
             }
         }
+        self.unwinding.push(captured.elapsed());
         Ok(seen)
     }
 
@@ -194,13 +203,25 @@ impl Observer {
         &self.images
     }
 
+    /// Names for addresses; it knows those that it was asked for before.
+    pub fn namer(&mut self) -> &mut Namer {
+        &mut self.namer
+    }
+
+    /// What unwinding took of each snapshot so far, in their order; the first one of an image reads
+    /// its tables.
+    pub fn unwinding(&self) -> &[Duration] {
+        &self.unwinding
+    }
+
     /// Milliseconds since it was opened, the time of its snapshots.
     pub fn now(&self) -> Millis {
         self.begin.elapsed().as_millis() as Millis
     }
 
-    /// Names for all stacks of these snapshots, and for more of the same watch, in one book.
-    pub fn name(&self, seen: &[Seen], more: &[RawStackId]) -> Named {
+    /// Names for all stacks of these snapshots, and for more of the same watch, in one book. The
+    /// first time this reads symbol tables, up to a second.
+    pub fn name(&mut self, seen: &[Seen], more: &[RawStackId]) -> Named {
         let ids: HashSet<RawStackId> = seen
             .iter()
             .flat_map(|seen| seen.threads.iter().map(|thread| thread.stack))
@@ -208,7 +229,7 @@ impl Observer {
             .collect();
         let mut book = StackBook::default();
         let stacks = RawStacks::copy(&lock(&self.book), &ids);
-        let numbers = stacks.name(&mut Namer::new(&self.images), &mut book);
+        let numbers = stacks.name(&mut self.namer, &mut book);
         let places = self.places.iter().map(|(address, place)| (*address, place));
         Named {
             snapshots: seen

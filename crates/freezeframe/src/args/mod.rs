@@ -165,7 +165,7 @@ pub(crate) enum Lab {
         #[arg(long, value_name = "DIR", default_value = "demo")]
         dir: PathBuf,
     },
-    /// What the recorder costs, measured beside a busy private server.
+    /// What freezeframe costs, measured on private servers beside the tools that people have.
     Bench {
         /// Length of each measured stretch
         #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
@@ -173,6 +173,10 @@ pub(crate) enum Lab {
         /// Only these parts
         #[arg(long = "part", value_name = "PART")]
         parts: Vec<BenchPart>,
+        /// Snapshots of these servers; else of the installed MariaDB, and of the others that are
+        /// there how complete they are
+        #[arg(long = "server", value_name = "SERVER")]
+        servers: Vec<ServerArg>,
     },
     /// Load for a server: N clients, a mix of statements, bounded in time.
     Load(Load),
@@ -187,6 +191,26 @@ pub(crate) enum BenchPart {
     Snapshots,
     /// Profiles of the processors, beside perf record
     Profile,
+    /// Waits for locks at several rates, beside strace and perf trace
+    Locks,
+    /// Memory of the recorder through an incident, and the time that names take
+    Memory,
+}
+
+/// A kind of private server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ServerArg {
+    /// The installed MariaDB
+    Mariadb,
+    /// MySQL 5.5.9, from scripts/servers like the following
+    #[value(name = "mysql-5.5")]
+    MySql55,
+    /// MySQL 9
+    #[value(name = "mysql-9")]
+    MySql9,
+    /// MariaDB 11.4.5
+    #[value(name = "mariadb-11")]
+    MariaDb11,
 }
 
 #[derive(Debug, Args)]

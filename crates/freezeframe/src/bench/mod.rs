@@ -1,7 +1,11 @@
 //! What freezeframe costs and how fast it is, beside the tools that people have today. All of one
 //! part in one run on one machine; the ratios are what counts.
 
+mod locks;
 mod measure;
+mod memory;
+mod peers;
+mod probe;
 mod profile;
 mod recorder;
 mod snapshots;
@@ -10,20 +14,51 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use lab::ServerKind;
+use rustix::process::{Resource, getrlimit, setrlimit};
 
-use crate::args::BenchPart;
+use crate::args::{BenchPart, ServerArg};
 
 /// Runs the parts that are asked for, all of them when none is named.
-pub(crate) fn run(stretch: Duration, parts: &[BenchPart]) -> Result<ExitCode> {
+pub(crate) fn run(
+    stretch: Duration,
+    parts: &[BenchPart],
+    servers: &[ServerArg],
+) -> Result<ExitCode> {
+    raise_open_files();
+    let servers: Vec<ServerKind> = servers.iter().map(|server| kind(*server)).collect();
     let wanted = |part| parts.is_empty() || parts.contains(&part);
     if wanted(BenchPart::Recorder) {
         recorder::run(stretch)?;
     }
     if wanted(BenchPart::Snapshots) {
-        snapshots::run()?;
+        snapshots::run(&servers)?;
     }
     if wanted(BenchPart::Profile) {
         profile::run()?;
     }
+    if wanted(BenchPart::Locks) {
+        locks::run()?;
+    }
+    if wanted(BenchPart::Memory) {
+        memory::run()?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn kind(server: ServerArg) -> ServerKind {
+    match server {
+        ServerArg::Mariadb => ServerKind::MariaDb,
+        ServerArg::MySql55 => ServerKind::MySql55,
+        ServerArg::MySql9 => ServerKind::MySql9,
+        ServerArg::MariaDb11 => ServerKind::MariaDb11,
+    }
+}
+
+/// Two thousand connections are as many open files, here and in the server, which inherits the
+/// limit. Where it cannot be raised, opening the connections says so.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
 }

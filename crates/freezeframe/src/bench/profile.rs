@@ -5,69 +5,79 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use lab::{Load, PrivateServer};
-use serde_json::Value;
 
-use super::measure::{cpu_seconds, heading, line, mean_and_error};
-use crate::background::{Background, load, terminate};
+use super::measure::{
+    Rate, answer, by_both, cpu_seconds, freezeframe, heading, line, mean_and_error, median, rates,
+};
+use super::peers::{end, start, tool};
+use crate::background::{Background, load};
 
-/// Rounds, and the length of a window of each.
-const ROUNDS: usize = 8;
-const WINDOW: Duration = Duration::from_secs(4);
+/// Rounds, and the length of a window of each. Between two windows with a profiler there is one
+/// without.
+const ROUNDS: usize = 6;
+const WINDOW: Duration = Duration::from_secs(2);
 
 /// What a profiler may do before it is measured.
-const SETTLE: Duration = Duration::from_millis(1200);
+const SETTLE: Duration = Duration::from_millis(800);
+
+/// Samples a second at which the cost is large enough to be seen, to tell that of fewer.
+const FAST_HZ: &str = "999";
 
 /// One arm of the comparison.
-struct Arm {
-    name: &'static str,
-    target: &'static str,
-    tool: Option<Tool>,
-}
-
-#[derive(Clone, Copy)]
-enum Tool {
-    Freezeframe(&'static str),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arm {
+    Nothing,
+    Ours(&'static str),
     PerfDwarf,
 }
 
 const ARMS: [Arm; 5] = [
-    Arm {
-        name: "nothing (the noise)",
-        target: "1",
-        tool: None,
-    },
-    Arm {
-        name: "freezeframe, 49 Hz",
-        target: ">= 0.99",
-        tool: Some(Tool::Freezeframe("49")),
-    },
-    Arm {
-        name: "freezeframe, 99 Hz",
-        target: ">= 0.99",
-        tool: Some(Tool::Freezeframe("99")),
-    },
-    Arm {
-        name: "freezeframe, 999 Hz",
-        target: "",
-        tool: Some(Tool::Freezeframe("999")),
-    },
-    Arm {
-        name: "perf record, dwarf, 99 Hz",
-        target: "",
-        tool: Some(Tool::PerfDwarf),
-    },
+    Arm::Nothing,
+    Arm::Ours("49"),
+    Arm::Ours("99"),
+    Arm::Ours(FAST_HZ),
+    Arm::PerfDwarf,
 ];
 
+impl Arm {
+    fn name(self) -> String {
+        match self {
+            Self::Nothing => "nothing (the noise)".to_owned(),
+            Self::Ours(hz) => format!("freezeframe, {hz} Hz"),
+            Self::PerfDwarf => "perf record, dwarf, 99 Hz".to_owned(),
+        }
+    }
+
+    fn target(self) -> &'static str {
+        match self {
+            Self::Nothing => "1",
+            Self::Ours("49" | "99") => ">= 0.99",
+            _ => "",
+        }
+    }
+}
+
+/// What the windows of an arm brought.
+#[derive(Default)]
+struct Row {
+    ratios: Vec<Rate>,
+    /// Of the profiler, share of one core.
+    cpu: Vec<f64>,
+    missing: bool,
+}
+
 pub(super) fn run() -> Result<()> {
-    heading(&format!(
-        "profile under a server that uses every processor, {ROUNDS} rounds of {} s",
-        WINDOW.as_secs()
-    ))?;
     let server = PrivateServer::start(&lab::Options::default())?;
     let mix = lab::mix("ordinary").context("the mix 'ordinary' is gone")?;
     mix.prepare(&server.login())?;
+    let pid = server.pid().context("the server has ended")?.to_string();
+    heading(&format!(
+        "profile of a server that uses every processor, {ROUNDS} windows of {} s each",
+        WINDOW.as_secs()
+    ))?;
+    // Scans of some milliseconds: how fast short statements go hangs on who runs where.
     let statement = "SELECT COUNT(*) FROM freezeframe_lab.t WHERE c LIKE '%abcdef%'";
     let busy = Background::start(Load {
         duration: Duration::from_secs(900),
@@ -75,128 +85,160 @@ pub(super) fn run() -> Result<()> {
         statements: vec![(1, statement.to_owned())],
         ..load(server.login(), mix, 1, None, false)
     })?;
-    let mut ratios: Vec<Vec<f64>> = ARMS.iter().map(|_| Vec::new()).collect();
-    let mut cpu: Vec<f64> = vec![0.0; ARMS.len()];
-    let mut counter = super::measure::counter(&server)?;
     let dir = server.directory().join("profiles");
     std::fs::create_dir_all(&dir)?;
-    for round in 0..ROUNDS {
-        for step in 0..ARMS.len() {
-            // The order changes, so that a drift of the machine favours none.
-            let index = (step + round) % ARMS.len();
-            let arm = &ARMS[index];
-            let without = super::measure::rate(&mut counter, WINDOW)?;
-            let Some(child) = start(arm, &server, &dir)? else {
-                if arm.tool.is_none() {
-                    ratios[index].push(super::measure::rate(&mut counter, WINDOW)? / without);
-                }
-                continue;
-            };
-            std::thread::sleep(SETTLE);
-            let before = cpu_seconds(child.id())?;
-            let begin = Instant::now();
-            let with = super::measure::rate(&mut counter, WINDOW)?;
-            cpu[index] +=
-                (cpu_seconds(child.id())? - before) / begin.elapsed().as_secs_f64() / ROUNDS as f64;
-            end(child)?;
-            ratios[index].push(with / without);
-        }
-    }
-    for (index, arm) in ARMS.iter().enumerate() {
-        if ratios[index].is_empty() {
-            line(arm.name, "not installed", "")?;
+    let rows = throughput(&server, &pid, &dir)?;
+    for (arm, row) in ARMS.iter().zip(&rows) {
+        if row.missing {
+            line(&arm.name(), "not installed", "")?;
             continue;
         }
-        let own = match arm.tool {
-            Some(_) => format!(", own CPU {:.2} % of a core", cpu[index] * 100.0),
-            None => String::new(),
+        let (wall, by_cpu) = by_both(&row.ratios);
+        let own = match row.cpu.as_slice() {
+            [] => String::new(),
+            cpu => format!(", own CPU {:.2} % of a core", median(cpu) * 100.0),
         };
         line(
-            &format!("throughput ratio with {}", arm.name),
-            &format!("{}{own}", mean_and_error(&ratios[index])),
-            arm.target,
+            &format!("throughput with {}", arm.name()),
+            &format!(
+                "{:.3} (mean {}), by its CPU time {:.3}{own}",
+                median(&wall),
+                mean_and_error(&wall),
+                median(&by_cpu)
+            ),
+            arm.target(),
         )?;
     }
-    completeness(&server)?;
-    reports(&server, &dir)?;
+    extrapolate(&rows)?;
+    completeness(&pid)?;
+    reports(&pid, &dir)?;
     busy.end()?;
     Ok(())
 }
 
-fn start(arm: &Arm, server: &PrivateServer, dir: &Path) -> Result<Option<Child>> {
-    let pid = server.pid().context("the server has ended")?.to_string();
-    let mut command = match arm.tool {
-        None => return Ok(None),
-        Some(Tool::Freezeframe(hz)) => {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.args([
-                "profile",
-                "--pid",
-                &pid,
-                "--seconds",
-                "60",
-                "--json",
-                "--hz",
-                hz,
-            ]);
-            command
+/// Windows with each arm in turn, each against those without before and after it.
+fn throughput(server: &PrivateServer, pid: &str, dir: &Path) -> Result<Vec<Row>> {
+    let mut rows: Vec<Row> = ARMS.iter().map(|_| Row::default()).collect();
+    let mut counter = super::measure::counter(server)?;
+    let number: u32 = pid.parse()?;
+    let mut before = rates(&mut counter, number, WINDOW)?;
+    for round in 0..ROUNDS {
+        for step in 0..ARMS.len() {
+            // The order changes, so that a drift of the machine favours none.
+            let index = (step + round) % ARMS.len();
+            let (Some(arm), Some(row)) = (ARMS.get(index), rows.get_mut(index)) else {
+                continue;
+            };
+            let child = match start_arm(*arm, pid, dir)? {
+                Started::Running(child) => Some(child),
+                Started::Nothing => None,
+                Started::Missing => {
+                    row.missing = true;
+                    continue;
+                }
+            };
+            std::thread::sleep(SETTLE);
+            let cpu = child.as_ref().map(|child| cpu_seconds(child.id()));
+            let begin = Instant::now();
+            let with = rates(&mut counter, number, WINDOW)?;
+            if let (Some(child), Some(cpu)) = (child, cpu) {
+                let used = cpu_seconds(child.id())? - cpu?;
+                row.cpu.push(used / begin.elapsed().as_secs_f64());
+                end(child)?;
+            }
+            let after = rates(&mut counter, number, WINDOW)?;
+            row.ratios.push(with.against(before, after));
+            before = after;
         }
-        Some(Tool::PerfDwarf) => {
-            let mut command = Command::new("perf");
-            command
-                .args([
-                    "record",
-                    "-q",
-                    "-e",
-                    "cpu-clock",
-                    "-F",
-                    "99",
-                    "--call-graph",
-                    "dwarf",
-                    "-p",
-                    &pid,
-                    "-o",
-                ])
-                .arg(dir.join("perf.data"));
-            command
-        }
-    };
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    match child {
-        Ok(child) => Ok(Some(child)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
     }
+    Ok(rows)
 }
 
-fn end(mut child: Child) -> Result<()> {
-    terminate(&child);
-    child.wait()?;
+enum Started {
+    Running(Child),
+    Nothing,
+    Missing,
+}
+
+fn start_arm(arm: Arm, pid: &str, dir: &Path) -> Result<Started> {
+    let mut command = match arm {
+        Arm::Nothing => return Ok(Started::Nothing),
+        Arm::Ours(hz) => freezeframe([
+            "profile",
+            "--pid",
+            pid,
+            "--seconds",
+            "60",
+            "--json",
+            "--hz",
+            hz,
+        ])?,
+        Arm::PerfDwarf => perf_record(pid, &dir.join("perf.data")),
+    };
+    let child = start(&mut command)?;
+    Ok(child.map_or(Started::Missing, Started::Running))
+}
+
+fn perf_record(pid: &str, to: &Path) -> Command {
+    let mut command = tool(
+        "perf",
+        &[
+            "record",
+            "-q",
+            "-e",
+            "cpu-clock",
+            "-F",
+            "99",
+            "--call-graph",
+            "dwarf",
+            "-p",
+            pid,
+            "-o",
+        ],
+    );
+    command.arg(to);
+    command
+}
+
+/// What a hundred samples a second cost, from what a thousand do.
+fn extrapolate(rows: &[Row]) -> Result<()> {
+    let fast = ARMS.iter().zip(rows);
+    let fast = fast.filter(|(arm, _)| **arm == Arm::Ours(FAST_HZ));
+    for (_, row) in fast {
+        let (_, by_cpu) = by_both(&row.ratios);
+        let loss = 1.0 - median(&by_cpu);
+        let hz: f64 = FAST_HZ.parse()?;
+        line(
+            &format!("by the CPU time at {FAST_HZ} Hz"),
+            &format!(
+                "{:.0} us a sample; the ratio at 99 Hz would be {:.4}, at 49 Hz {:.4}",
+                loss / hz * 1e6,
+                1.0 - loss / hz * 99.0,
+                1.0 - loss / hz * 49.0
+            ),
+            "",
+        )?;
+    }
     Ok(())
 }
 
 /// How many stacks of a profile are complete.
-fn completeness(server: &PrivateServer) -> Result<()> {
-    let pid = server.pid().context("the server has ended")?.to_string();
-    let output = Command::new(std::env::current_exe()?)
-        .args([
-            "profile",
-            "--pid",
-            &pid,
-            "--seconds",
-            "10",
-            "--hz",
-            "99",
-            "--json",
-        ])
-        .stdin(Stdio::null())
-        .output()?;
-    let answer: Value = serde_json::from_slice(&output.stdout).context("the profile")?;
-    let number = |key: &str| answer[key].as_f64().unwrap_or(f64::NAN);
+fn completeness(pid: &str) -> Result<()> {
+    let asked = freezeframe([
+        "profile",
+        "--pid",
+        pid,
+        "--seconds",
+        "10",
+        "--hz",
+        "99",
+        "--json",
+    ])?;
+    let document = match answer(asked)? {
+        Ok(document) => document,
+        Err(problem) => return line("stacks complete", &problem, ""),
+    };
+    let number = |key: &str| document[key].as_f64().unwrap_or(f64::NAN);
     line(
         "stacks complete",
         &format!(
@@ -210,70 +252,72 @@ fn completeness(server: &PrivateServer) -> Result<()> {
 }
 
 /// From the end of ten seconds at 99 Hz to the table: time, and the file it takes.
-fn reports(server: &PrivateServer, dir: &Path) -> Result<()> {
-    let pid = server.pid().context("the server has ended")?.to_string();
+fn reports(pid: &str, dir: &Path) -> Result<()> {
     let file = dir.join("ours.profile.json");
     let begin = Instant::now();
-    let ours = Command::new(std::env::current_exe()?)
-        .args([
-            "profile",
-            "--pid",
-            &pid,
-            "--seconds",
-            "10",
-            "--hz",
-            "99",
-            "-o",
-        ])
-        .arg(&file)
-        .stdout(Stdio::null())
-        .status()?;
-    if ours.success() {
-        let seconds = begin.elapsed().as_secs_f64() - 10.0;
-        let bytes = std::fs::metadata(&file)?.len();
-        line(
-            "freezeframe: 10 s, table after",
-            &format!("{seconds:.2} s, file {} KiB", bytes / 1024),
-            "",
-        )?;
-    }
+    let mut command = freezeframe([
+        "profile",
+        "--pid",
+        pid,
+        "--seconds",
+        "10",
+        "--hz",
+        "99",
+        "-o",
+    ])?;
+    let ours = command.arg(&file).stdout(Stdio::null()).status()?;
+    ensure!(ours.success(), "freezeframe profile failed");
+    let seconds = begin.elapsed().as_secs_f64() - 10.0;
+    let bytes = std::fs::metadata(&file)?.len();
+    line(
+        "freezeframe: table after 10 s, file",
+        &format!(
+            "{seconds:.2} s (start and end of the process included), {} KiB",
+            bytes / 1024
+        ),
+        "",
+    )?;
     let data = dir.join("perf.data");
-    let recorded = Command::new("perf")
-        .args([
-            "record",
-            "-q",
-            "-e",
-            "cpu-clock",
-            "-F",
-            "99",
-            "--call-graph",
-            "dwarf",
-            "-p",
-            &pid,
-            "-o",
-        ])
-        .arg(&data)
-        .args(["--", "sleep", "10"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if recorded.is_ok_and(|status| status.success()) {
-        let bytes = std::fs::metadata(&data)?.len();
-        let begin = Instant::now();
-        let report = Command::new("perf")
-            .args(["report", "--stdio", "--no-children", "-i"])
-            .arg(&data)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()?;
-        if report.success() {
-            let seconds = begin.elapsed().as_secs_f64();
-            line(
-                "perf: 10 s, table after",
-                &format!("{seconds:.2} s, file {} KiB", bytes / 1024),
-                "",
-            )?;
-        }
+    let mut command = perf_record(pid, &data);
+    command.args(["--", "sleep", "10"]);
+    let Some(mut child) = start(&mut command)? else {
+        return Ok(());
+    };
+    if !child.wait()?.success() {
+        return line("perf record", "failed", "");
     }
-    Ok(())
+    let bytes = std::fs::metadata(&data)?.len();
+    let begin = Instant::now();
+    let mut report = tool("perf", &["report", "--stdio", "--no-children", "-i"]);
+    let report = start(report.arg(&data))?.context("perf is gone")?;
+    let Some(seconds) = ended_within(report, REPORT_MAX, begin)? else {
+        return line(
+            "perf: table after 10 s, file",
+            &format!(
+                "not within {} s, {} KiB",
+                REPORT_MAX.as_secs(),
+                bytes / 1024
+            ),
+            "",
+        );
+    };
+    line(
+        "perf: table after 10 s, file",
+        &format!("{seconds:.2} s, {} KiB", bytes / 1024),
+        "",
+    )
+}
+
+/// Longer is not waited for perf's report.
+const REPORT_MAX: Duration = Duration::from_secs(60);
+
+fn ended_within(mut child: Child, most: Duration, begin: Instant) -> Result<Option<f64>> {
+    while child.try_wait()?.is_none() {
+        if begin.elapsed() > most {
+            end(child)?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(Some(begin.elapsed().as_secs_f64()))
 }

@@ -1,341 +1,466 @@
 //! Snapshots of all threads of a busy server: what they take, and what the server's clients notice
 //! of them, beside gdb, eu-stack and pt-pmp.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lab::{IdleConnections, Load, PrivateServer};
+use lab::{IdleConnections, Load, PrivateServer, ServerKind};
 use serde_json::Value;
 
-use super::measure::{counter, cpu_seconds, heading, line, percentile, questions};
+use super::measure::{
+    answer, children_cpu_seconds, counter, freezeframe, heading, line, median, percentile,
+    questions, table_line,
+};
+use super::peers::{run_to_end, tool};
+use super::probe::Probe;
 use crate::background::{Background, load};
 
 /// Threads of the server.
 const THREADS: [usize; 3] = [100, 500, 2000];
 
+/// Threads where it is only asked how complete snapshots are.
+const COMPLETE_THREADS: usize = 500;
+
 /// Clients that keep the server busy; the other threads serve connections that wait.
 const CLIENTS: usize = 8;
 
-/// Length of a measured window, for whatever is shorter.
-const WINDOW: Duration = Duration::from_secs(4);
+/// Windows of each way of ours, with as many of nothing between them.
+const ROUNDS: usize = 3;
+
+/// Length of a window in which nothing is done.
+const WINDOW: Duration = Duration::from_millis(1500);
 
 /// Snapshots of a window, and the time between them.
-const SNAPSHOTS: usize = 30;
+const SNAPSHOTS: usize = 20;
 const INTERVAL: &str = "100ms";
 
-/// Time between the probes, as an impatient client's statements.
-const PROBE_EVERY: Duration = Duration::from_millis(10);
+/// Our ways to the stacks.
+const METHODS: [&str; 2] = ["bpf", "proc"];
 
-/// A tool that is not back by then is ended.
-const TOOL_MAX: Duration = Duration::from_secs(120);
+/// Runs of the whole command.
+const COMMANDS: usize = 3;
 
-pub(super) fn run() -> Result<()> {
+pub(super) fn run(servers: &[ServerKind]) -> Result<()> {
+    let main = servers.first().copied().unwrap_or_default();
     for threads in THREADS {
         heading(&format!(
-            "snapshots of {threads} threads, {CLIENTS} of them busy; probe: SELECT 1 each 10 ms"
+            "snapshots of {threads} threads of {}, {CLIENTS} of them busy; probe: SELECT 1 each 10 ms",
+            main.name()
         ))?;
-        one_size(threads)?;
+        one_size(main, threads)?;
+    }
+    heading(&format!(
+        "how complete the stacks of {COMPLETE_THREADS} threads are, {CLIENTS} of them busy, \
+         {SNAPSHOTS} snapshots; the target is >= 99 %"
+    ))?;
+    let all = ServerKind::ALL.to_vec();
+    for kind in if servers.is_empty() { &all } else { servers } {
+        match lab::installed(*kind) {
+            Ok(_) => completeness(*kind)?,
+            Err(error) => line(kind.name(), &format!("skipped: {error}"), "")?,
+        }
     }
     Ok(())
 }
 
-fn one_size(threads: usize) -> Result<()> {
-    let server = PrivateServer::start(&lab::Options {
-        arguments: vec![
-            format!("--max-connections={}", threads + 100),
-            "--thread-cache-size=0".to_owned(),
-        ],
-        ..lab::Options::default()
-    })?;
-    let pid = server.pid().context("the server has ended")?;
-    let mix = lab::mix("ordinary").context("the mix 'ordinary' is gone")?;
-    mix.prepare(&server.login())?;
-    let busy = Background::start(Load {
-        duration: Duration::from_secs(600),
-        ..load(server.login(), mix, CLIENTS, None, false)
-    })?;
-    let present =
-        || -> Result<usize> { Ok(std::fs::read_dir(format!("/proc/{pid}/task"))?.count()) };
-    let missing = threads.saturating_sub(present()?);
-    let idle = IdleConnections::open(&server.login(), missing, Duration::from_secs(10))?;
-    let bench = Bench {
-        server: &server,
-        pid,
-    };
+/// A server with so many threads under load.
+struct Busy {
+    server: PrivateServer,
+    pid: u32,
+    load: Background,
+    idle: IdleConnections,
+}
+
+impl Busy {
+    fn start(kind: ServerKind, threads: usize) -> Result<Self> {
+        let server = PrivateServer::start(&lab::Options {
+            kind,
+            arguments: vec![
+                format!("--max-connections={}", threads + 100),
+                "--thread-cache-size=0".to_owned(),
+            ],
+            ..lab::Options::default()
+        })?;
+        let pid = server.pid().context("the server has ended")?;
+        let mix = lab::mix("ordinary").context("the mix 'ordinary' is gone")?;
+        mix.prepare(&server.login())?;
+        // Those that wait first: they come faster to an idle server.
+        let present = std::fs::read_dir(format!("/proc/{pid}/task"))?.count();
+        let missing = threads.saturating_sub(present + CLIENTS);
+        let idle = IdleConnections::open(&server.login(), missing, Duration::from_secs(10))?;
+        let load = Background::start(Load {
+            duration: Duration::from_secs(600),
+            ..load(server.login(), mix, CLIENTS, None, false)
+        })?;
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(Self {
+            server,
+            pid,
+            load,
+            idle,
+        })
+    }
+
+    fn end(self) -> Result<()> {
+        self.load.end()?;
+        drop(self.idle);
+        Ok(())
+    }
+}
+
+/// What is done in a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arm {
+    Nothing,
+    Ours(&'static str),
+    Tool(&'static str),
+}
+
+impl Arm {
+    fn name(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Ours(method) => format!("freezeframe, {method}"),
+            Self::Tool(name) => name.to_owned(),
+        }
+    }
+}
+
+/// All windows of one arm put together.
+#[derive(Default)]
+struct Row {
+    /// Each snapshot, milliseconds.
+    walls: Vec<f64>,
+    /// Processor time of all of them, milliseconds.
+    cpu_ms: f64,
+    complete: u64,
+    threads: u64,
+    /// Of the probe, microseconds.
+    latencies: Vec<f64>,
+    /// Statements a second, as shares of those in the windows of nothing before and after.
+    ratios: Vec<f64>,
+    trouble: Option<String>,
+}
+
+fn one_size(kind: ServerKind, threads: usize) -> Result<()> {
+    let busy = Busy::start(kind, threads)?;
+    let commands: Vec<Result<Once, String>> = METHODS
+        .iter()
+        .map(|method| whole_command(busy.pid, method))
+        .collect::<Result<_>>()?;
+    let mut arms: Vec<Arm> = METHODS.map(Arm::Ours).repeat(ROUNDS);
+    arms.extend(["gdb", "eu-stack", "pt-pmp"].map(Arm::Tool));
+    // Nothing, something, nothing, ..., nothing.
+    let windows: Vec<Arm> = std::iter::once(Arm::Nothing)
+        .chain(arms.into_iter().flat_map(|arm| [arm, Arm::Nothing]))
+        .collect();
+    let mut rows: Vec<(Arm, Row)> = Vec::new();
+    let mut rates = Vec::new();
+    for arm in &windows {
+        let at = match rows.iter().position(|(known, _)| known == arm) {
+            Some(at) => at,
+            None => {
+                rows.push((*arm, Row::default()));
+                rows.len() - 1
+            }
+        };
+        if let Some((_, row)) = rows.get_mut(at) {
+            rates.push(window(&busy, *arm, row)?);
+        }
+    }
+    ratios(&windows, &rates, &mut rows);
+
     table_line(
         "",
         &[
-            "wall ms",
+            "wall ms p50 (max)",
             "own CPU ms",
             "complete",
-            "probe p99",
-            "probe max",
+            "probe p99 ms",
+            "probe max ms",
             "throughput",
         ],
     )?;
-
-    let (base, ()) = bench.window(|| {
-        std::thread::sleep(WINDOW);
-        Ok(())
-    })?;
-    bench.row("nothing", &base, &base, None)?;
-    let mut gdb_ms = None;
-    let mut ours_ms = None;
-    for method in ["bpf", "proc"] {
-        let (seen, taken) = bench.window(|| bench.freezeframe(method))?;
-        match taken {
-            Ok(taken) => {
-                ours_ms = ours_ms.or(Some(taken.wall_ms));
-                bench.row(
-                    &format!("freezeframe, {method}"),
-                    &seen,
-                    &base,
-                    Some(&taken),
-                )?;
-            }
-            Err(problem) => line(&format!("freezeframe, {method}"), &problem, "")?,
+    for (arm, row) in &rows {
+        let once = METHODS.iter().zip(&commands).find_map(|(method, once)| {
+            let same = *arm == Arm::Ours(method);
+            once.as_ref().ok().filter(|_| same)
+        });
+        print_row(*arm, row, once)?;
+    }
+    for (method, once) in METHODS.iter().zip(&commands) {
+        if let Ok(once) = once {
+            line(
+                &format!("whole command, {method}: wall, CPU"),
+                &format!("{:.0} ms, {:.0} ms", once.wall_ms, once.cpu_ms),
+                "",
+            )?;
         }
     }
-    let pid = pid.to_string();
-    let tools: [(&str, Vec<&str>); 3] = [
-        (
-            "gdb",
-            vec![
+    compare(&rows, &commands)?;
+    targets(threads, &rows)?;
+    busy.end()
+}
+
+/// Runs an arm while a probe asks and the server's statements are counted; statements a second.
+fn window(busy: &Busy, arm: Arm, row: &mut Row) -> Result<f64> {
+    let probe = Probe::start(counter(&busy.server)?)?;
+    let mut counter = counter(&busy.server)?;
+    std::thread::sleep(Duration::from_millis(200));
+    let (begin, before) = (Instant::now(), questions(&mut counter)?);
+    match arm {
+        Arm::Nothing => std::thread::sleep(WINDOW),
+        Arm::Ours(method) => ours(busy.pid, method, row)?,
+        Arm::Tool(name) => {
+            let pid = busy.pid.to_string();
+            match run_to_end(peer(name, &pid))? {
+                Some(run) => {
+                    row.walls.push(run.wall_ms);
+                    row.cpu_ms += run.cpu_ms;
+                    row.trouble = run.ended_by_us.then(|| "did not end".to_owned());
+                }
+                None => row.trouble = Some("not installed".to_owned()),
+            }
+        }
+    }
+    let after = questions(&mut counter)?;
+    let rate = (after - before) / begin.elapsed().as_secs_f64();
+    row.latencies.extend(probe.end()?);
+    Ok(rate)
+}
+
+fn peer(name: &'static str, pid: &str) -> std::process::Command {
+    match name {
+        "gdb" => tool(
+            name,
+            &[
                 "-batch",
+                "-iex",
+                "set debuginfod enabled off",
                 "-ex",
                 "set pagination 0",
                 "-ex",
                 "thread apply all bt",
                 "-p",
-                &pid,
+                pid,
             ],
         ),
-        ("eu-stack", vec!["-p", &pid]),
-        ("pt-pmp", vec!["--pid", &pid]),
-    ];
-    for (tool, arguments) in tools {
-        let (seen, taken) = bench.window(|| run_tool(tool, &arguments))?;
-        match taken {
-            Some(taken) => {
-                if tool == "gdb" {
-                    gdb_ms = Some(taken.wall_ms);
-                }
-                bench.row(tool, &seen, &base, Some(&taken))?;
-            }
-            None => line(tool, "not installed", "")?,
+        "pt-pmp" => tool(name, &["--pid", pid]),
+        _ => tool(name, &["-p", pid]),
+    }
+}
+
+/// Arguments of `freezeframe stacks`.
+fn stacks_of(pid: u32, method: &str, samples: usize) -> Result<std::process::Command> {
+    let (pid, samples) = (pid.to_string(), samples.to_string());
+    freezeframe([
+        "stacks",
+        "--json",
+        "--no-login",
+        "--pid",
+        &pid,
+        "--method",
+        method,
+        "--samples",
+        &samples,
+        "--interval",
+        INTERVAL,
+    ])
+}
+
+/// A window's worth of snapshots by one process of ours, as a user starts it.
+fn ours(pid: u32, method: &str, row: &mut Row) -> Result<()> {
+    let cpu = children_cpu_seconds()?;
+    let document = match answer(stacks_of(pid, method, SNAPSHOTS)?)? {
+        Ok(document) => document,
+        Err(problem) => {
+            row.trouble = Some(problem);
+            return Ok(());
         }
+    };
+    row.cpu_ms += (children_cpu_seconds()? - cpu) * 1000.0;
+    let walls = walls(&document);
+    if walls.len() < SNAPSHOTS {
+        bail!("{} of {SNAPSHOTS} snapshots were taken", walls.len());
     }
-    let (again, ()) = bench.window(|| {
-        std::thread::sleep(WINDOW);
-        Ok(())
-    })?;
-    bench.row("nothing, again", &again, &base, None)?;
-    if let (Some(ours), Some(gdb)) = (ours_ms, gdb_ms) {
-        line(
-            "gdb / freezeframe, wall time of a snapshot",
-            &format!("{:.0}", gdb / ours),
-            ">= 100",
-        )?;
-    }
-    drop(idle);
-    busy.end()?;
+    row.walls.extend(walls);
+    row.complete += document["complete"].as_u64().unwrap_or(0);
+    row.threads += document["threads"].as_u64().unwrap_or(0);
     Ok(())
 }
 
-struct Bench<'a> {
-    server: &'a PrivateServer,
-    pid: u32,
+fn walls(document: &Value) -> Vec<f64> {
+    let snapshots = document["snapshots"].as_array().into_iter().flatten();
+    snapshots
+        .filter_map(|snapshot| snapshot["wall_ms"].as_f64())
+        .collect()
 }
 
-/// What clients noticed in a window.
-struct Seen {
-    p99_us: f64,
-    max_us: f64,
-    per_second: f64,
-}
-
-/// What taking snapshots took.
-struct Taken {
+/// One snapshot from the start of the process to its end, names and output included.
+struct Once {
     wall_ms: f64,
-    wall_max_ms: f64,
     cpu_ms: f64,
-    /// Threads with a complete stack, of all.
-    complete: Option<(u64, u64)>,
 }
 
-impl Bench<'_> {
-    /// Runs something while a probe asks and the server's statements are counted.
-    fn window<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(Seen, T)> {
-        let probe = Probe::start(counter(self.server)?)?;
-        let mut counter = counter(self.server)?;
-        std::thread::sleep(Duration::from_millis(300));
-        let (begin, before) = (Instant::now(), questions(&mut counter)?);
-        let result = work()?;
-        let after = questions(&mut counter)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let mut latencies = probe.end()?;
-        latencies.sort_by(f64::total_cmp);
-        let seen = Seen {
-            p99_us: percentile(&latencies, 0.99),
-            max_us: latencies.last().copied().unwrap_or(f64::NAN),
-            per_second: (after - before) / seconds,
-        };
-        Ok((seen, result))
-    }
-
-    /// A window's worth of snapshots by one process of ours, as a user starts it.
-    fn freezeframe(&self, method: &str) -> Result<Result<Taken, String>> {
-        let cpu = cpu_seconds(std::process::id())?;
-        let output = Command::new(std::env::current_exe()?)
-            .args([
-                "stacks",
-                "--json",
-                "--no-login",
-                "--pid",
-                &self.pid.to_string(),
-            ])
-            .args([
-                "--method",
-                method,
-                "--samples",
-                &SNAPSHOTS.to_string(),
-                "--interval",
-                INTERVAL,
-            ])
-            .stdin(Stdio::null())
-            .output()?;
-        if !output.status.success() {
-            return Ok(Err(String::from_utf8_lossy(&output.stderr)
-                .trim()
-                .to_owned()));
+fn whole_command(pid: u32, method: &str) -> Result<Result<Once, String>> {
+    let (mut walls, cpu) = (Vec::new(), children_cpu_seconds()?);
+    for _ in 0..COMMANDS {
+        let begin = Instant::now();
+        if let Err(problem) = answer(stacks_of(pid, method, 1)?)? {
+            return Ok(Err(problem));
         }
-        let cpu = cpu_seconds(std::process::id())? - cpu;
-        let answer: Value = serde_json::from_slice(&output.stdout)?;
-        let mut walls: Vec<f64> = answer["snapshots"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|snapshot| snapshot["wall_ms"].as_f64())
-            .collect();
-        if walls.len() < SNAPSHOTS {
-            bail!("{} of {SNAPSHOTS} snapshots were taken", walls.len());
-        }
-        walls.sort_by(f64::total_cmp);
-        let sum = |key: &str| -> u64 {
-            let snapshots = answer["snapshots"].as_array().into_iter().flatten();
-            snapshots
-                .filter_map(|snapshot| snapshot[key].as_u64())
-                .sum()
-        };
-        Ok(Ok(Taken {
-            wall_ms: percentile(&walls, 0.5),
-            wall_max_ms: walls.last().copied().unwrap_or(f64::NAN),
-            cpu_ms: cpu * 1000.0 / SNAPSHOTS as f64,
-            complete: Some((sum("complete"), sum("threads"))),
-        }))
+        walls.push(begin.elapsed().as_secs_f64() * 1000.0);
     }
+    Ok(Ok(Once {
+        wall_ms: median(&walls),
+        cpu_ms: (children_cpu_seconds()? - cpu) * 1000.0 / COMMANDS as f64,
+    }))
+}
 
-    fn row(&self, what: &str, seen: &Seen, base: &Seen, taken: Option<&Taken>) -> Result<()> {
-        let ms = |us: f64| format!("{:.1} ms", us / 1000.0);
-        let complete = taken.and_then(|taken| taken.complete).map_or_else(
-            || "-".to_owned(),
-            |(complete, of)| format!("{:.2} %", complete as f64 * 100.0 / of.max(1) as f64),
+/// Each window's rate against those of the windows of nothing beside it; a window of nothing
+/// against its neighbours of the same kind, which shows the noise.
+fn ratios(windows: &[Arm], rates: &[f64], rows: &mut [(Arm, Row)]) {
+    for (at, arm) in windows.iter().enumerate() {
+        let step = if *arm == Arm::Nothing { 2 } else { 1 };
+        let neighbours = (
+            at.checked_sub(step).and_then(|at| rates.get(at)),
+            rates.get(at),
+            rates.get(at + step),
         );
-        table_line(
-            what,
-            &[
-                &taken.map_or_else(
-                    || "-".to_owned(),
-                    |taken| format!("{:.1} ({:.1})", taken.wall_ms, taken.wall_max_ms),
-                ),
-                &taken.map_or_else(|| "-".to_owned(), |taken| format!("{:.1}", taken.cpu_ms)),
-                &complete,
-                &ms(seen.p99_us),
-                &ms(seen.max_us),
-                &format!("{:.2}", seen.per_second / base.per_second),
-            ],
-        )
-    }
-}
-
-fn table_line(what: &str, cells: &[&str]) -> Result<()> {
-    let mut text = format!("  {what:<20}");
-    for cell in cells {
-        text += &format!(" {cell:>16}");
-    }
-    crate::output::print(&text)
-}
-
-/// A client that asks every ten milliseconds and notes how long each answer took, microseconds.
-struct Probe {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Vec<f64>, server::ServerError>>,
-}
-
-impl Probe {
-    fn start(mut session: server::Session) -> Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = std::thread::Builder::new()
-            .name("lab-probe".to_owned())
-            .spawn(move || {
-                let mut latencies = Vec::new();
-                while !stopped.load(Ordering::Relaxed) {
-                    latencies.push(session.ping()?.as_secs_f64() * 1e6);
-                    std::thread::sleep(PROBE_EVERY);
-                }
-                Ok(latencies)
-            })?;
-        Ok(Self { stop, thread })
-    }
-
-    fn end(self) -> Result<Vec<f64>> {
-        self.stop.store(true, Ordering::Relaxed);
-        match self.thread.join() {
-            Ok(result) => Ok(result?),
-            Err(_) => bail!("the probe failed"),
+        let (Some(before), Some(rate), Some(after)) = neighbours else {
+            continue;
+        };
+        if let Some((_, row)) = rows.iter_mut().find(|(known, _)| known == arm) {
+            row.ratios.push(rate * 2.0 / (before + after));
         }
     }
 }
 
-/// One run of a tool that people have; `None` when it is not installed.
-fn run_tool(tool: &str, arguments: &[&str]) -> Result<Option<Taken>> {
-    let cpu = cpu_seconds(std::process::id())?;
-    let begin = Instant::now();
-    let child = Command::new(tool)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
+fn print_row(arm: Arm, row: &Row, once: Option<&Once>) -> Result<()> {
+    if let Some(trouble) = &row.trouble {
+        return line(&arm.name(), trouble, "");
+    }
+    let mut latencies = row.latencies.clone();
+    latencies.sort_by(f64::total_cmp);
+    let ms = |share: f64| format!("{:.1}", percentile(&latencies, share) / 1000.0);
+    let dash = || "-".to_owned();
+    let wall = match row.walls.as_slice() {
+        [] => dash(),
+        [one] => format!("{one:.0}"),
+        many => format!("{:.1} ({:.1})", median(many), percentile_of(many, 1.0)),
     };
-    while child.try_wait()?.is_none() {
-        if begin.elapsed() > TOOL_MAX {
-            // Not SIGKILL: gdb must let the server go.
-            crate::background::terminate(&child);
-            child.wait()?;
-            writeln!(
-                std::io::stderr(),
-                "{tool} was ended after {} s",
-                TOOL_MAX.as_secs()
+    let cpu = match once {
+        // What is once a process is in the line of the whole command.
+        Some(once) => {
+            let whole = row.cpu_ms - once.cpu_ms * ROUNDS as f64;
+            let further = row.walls.len().saturating_sub(ROUNDS);
+            format!("{:.1}", whole / further as f64)
+        }
+        None if row.cpu_ms > 0.0 => format!("{:.0}", row.cpu_ms),
+        None => dash(),
+    };
+    let complete = match row.threads {
+        0 => dash(),
+        threads => format!("{:.2} %", row.complete as f64 * 100.0 / threads as f64),
+    };
+    let cells = [
+        wall,
+        cpu,
+        complete,
+        ms(0.99),
+        ms(1.0),
+        format!("{:.2}", median(&row.ratios)),
+    ];
+    table_line(&arm.name(), &cells.each_ref().map(String::as_str))
+}
+
+fn percentile_of(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    percentile(&sorted, share)
+}
+
+fn of<'a>(rows: &'a [(Arm, Row)], wanted: Arm) -> Option<&'a Row> {
+    rows.iter()
+        .find(|(arm, row)| *arm == wanted && row.trouble.is_none() && !row.walls.is_empty())
+        .map(|(_, row)| row)
+}
+
+fn compare(rows: &[(Arm, Row)], commands: &[Result<Once, String>]) -> Result<()> {
+    let Some(gdb) = of(rows, Arm::Tool("gdb")) else {
+        return Ok(());
+    };
+    let gdb = median(&gdb.walls);
+    for (method, once) in METHODS.iter().zip(commands) {
+        let (Some(row), Ok(once)) = (of(rows, Arm::Ours(method)), once) else {
+            continue;
+        };
+        line(
+            &format!("gdb / freezeframe, {method}"),
+            &format!(
+                "a snapshot {:.0}, the whole command {:.0}; stopped for: gdb all of it, freezeframe 0",
+                gdb / median(&row.walls),
+                gdb / once.wall_ms
+            ),
+            ">= 100",
+        )?;
+    }
+    Ok(())
+}
+
+fn targets(threads: usize, rows: &[(Arm, Row)]) -> Result<()> {
+    for (method, target) in [("bpf", 10.0), ("proc", 25.0)] {
+        let Some(row) = of(rows, Arm::Ours(method)) else {
+            continue;
+        };
+        if threads == 500 {
+            let p50 = median(&row.walls);
+            line(
+                &format!("500 threads, {method}, median of the capture"),
+                &format!("{p50:.1} ms"),
+                &format!("<= {target:.0} ms"),
             )?;
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
-    let wall_ms = begin.elapsed().as_secs_f64() * 1000.0;
-    Ok(Some(Taken {
-        wall_ms,
-        wall_max_ms: wall_ms,
-        cpu_ms: (cpu_seconds(std::process::id())? - cpu) * 1000.0,
-        complete: None,
-    }))
+    Ok(())
+}
+
+/// The share of complete stacks of one server, and why the others end.
+fn completeness(kind: ServerKind) -> Result<()> {
+    let busy = Busy::start(kind, COMPLETE_THREADS)?;
+    for method in METHODS {
+        let what = format!("{}, {method}", kind.name());
+        let document = match answer(stacks_of(busy.pid, method, SNAPSHOTS)?)? {
+            Ok(document) => document,
+            Err(problem) => {
+                line(&what, &problem, "")?;
+                continue;
+            }
+        };
+        let number = |key: &str| document[key].as_f64().unwrap_or(f64::NAN);
+        let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+        for group in document["groups"].as_array().into_iter().flatten() {
+            if let Some(end) = group["end"].as_str() {
+                *ends.entry(end).or_default() += group["count"].as_u64().unwrap_or(0);
+            }
+        }
+        let ends: Vec<String> = ends
+            .iter()
+            .map(|(end, count)| format!("{end} {count}"))
+            .collect();
+        line(
+            &what,
+            &format!(
+                "{:.2} % of {} in {:.1} ms{}{}",
+                number("complete") * 100.0 / number("threads"),
+                number("threads"),
+                median(&walls(&document)),
+                if ends.is_empty() { "" } else { "; not: " },
+                ends.join(", ")
+            ),
+            "",
+        )?;
+    }
+    busy.end()
 }

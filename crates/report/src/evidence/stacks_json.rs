@@ -2,6 +2,7 @@
 //! removed or given another meaning.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use model::{
     FutexWait, Nameless, Side, StackBook, StackId, Syscall, ThreadSession, ThreadSnapshot,
@@ -25,6 +26,17 @@ pub struct StacksInput<'a> {
     pub book: &'a StackBook,
     /// The connections that threads work for, by thread id.
     pub sessions: &'a HashMap<u32, ThreadSession>,
+    /// What unwinding and naming took, where somebody measured it.
+    pub took: Option<Took<'a>>,
+}
+
+/// What came after the capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Took<'a> {
+    /// Time to unwind each snapshot, in their order.
+    pub unwinding: &'a [Duration],
+    /// Time to name the stacks of all.
+    pub naming: Duration,
 }
 
 /// The document of `freezeframe stacks --json`.
@@ -44,6 +56,14 @@ pub struct StacksDocument<'a> {
     pub wall_ms: f64,
     /// The longest that any one thread was stopped, milliseconds. Several snapshots: the longest.
     pub stopped_ms: f64,
+    /// Time to unwind the stacks after the capture, milliseconds, the reading of unwind tables at
+    /// their first use included. Several snapshots: the longest. Only there when it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unwind_ms: Option<f64>,
+    /// Time to give the stacks of all snapshots their names, milliseconds, the reading of symbol
+    /// tables included. Only there when it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub naming_ms: Option<f64>,
     /// Number of snapshots; only there when they are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
@@ -66,6 +86,9 @@ pub struct SnapshotOut {
     pub wall_ms: f64,
     /// The longest that any one thread was stopped, milliseconds.
     pub stopped_ms: f64,
+    /// Time to unwind its stacks, milliseconds; only there when it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unwind_ms: Option<f64>,
     /// Threads.
     pub threads: usize,
     /// Threads whose stack is complete.
@@ -73,13 +96,14 @@ pub struct SnapshotOut {
 }
 
 impl SnapshotOut {
-    fn of(snapshot: &ThreadSnapshot, input: &StacksInput<'_>) -> Self {
+    fn of(snapshot: &ThreadSnapshot, unwinding: Option<Duration>, input: &StacksInput<'_>) -> Self {
         let complete = |thread: &&model::ThreadAt| input.book.stack(thread.stack).end.is_complete();
         let first = input.snapshots.first().map_or(0, |first| first.at);
         Self {
             at_ms: snapshot.at.saturating_sub(first),
             wall_ms: snapshot.wall_us as f64 / 1000.0,
             stopped_ms: snapshot.stopped_us as f64 / 1000.0,
+            unwind_ms: unwinding.map(milliseconds),
             threads: snapshot.threads.len(),
             complete: snapshot.threads.iter().filter(complete).count(),
         }
@@ -176,6 +200,7 @@ pub fn stacks_document<'a>(input: &StacksInput<'a>, groups: &'a StackGroups) -> 
         us as f64 / 1000.0
     };
     let several = groups.snapshots > 1;
+    let unwinding = input.took.map_or(&[] as &[Duration], |took| took.unwinding);
     StacksDocument {
         pid: input.pid,
         method: snapshots.first().map(|snapshot| snapshot.method.name()),
@@ -183,6 +208,8 @@ pub fn stacks_document<'a>(input: &StacksInput<'a>, groups: &'a StackGroups) -> 
         complete: groups.complete,
         wall_ms: longest(|snapshot| snapshot.wall_us),
         stopped_ms: longest(|snapshot| snapshot.stopped_us),
+        unwind_ms: unwinding.iter().max().copied().map(milliseconds),
+        naming_ms: input.took.map(|took| milliseconds(took.naming)),
         samples: several.then_some(groups.snapshots),
         left_out: snapshots
             .iter()
@@ -190,8 +217,9 @@ pub fn stacks_document<'a>(input: &StacksInput<'a>, groups: &'a StackGroups) -> 
             .sum(),
         snapshots: snapshots
             .iter()
+            .enumerate()
             .filter(|_| several)
-            .map(|snapshot| SnapshotOut::of(snapshot, input))
+            .map(|(n, snapshot)| SnapshotOut::of(snapshot, unwinding.get(n).copied(), input))
             .collect(),
         groups: groups
             .groups
@@ -288,6 +316,11 @@ fn futex_out(call: &Syscall) -> Option<FutexOut> {
     })
 }
 
+/// To the microsecond.
+fn milliseconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1000.0
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -322,6 +355,7 @@ mod tests {
             snapshots: &snapshots,
             book: &book,
             sessions: &HashMap::from([(4711, session(12, "SELECT", 4.5))]),
+            took: None,
         };
         let expected = r#"{
   "pid": 4242,
@@ -398,6 +432,10 @@ mod tests {
             snapshots: &snapshots,
             book: &book,
             sessions: &HashMap::new(),
+            took: Some(Took {
+                unwinding: &[Duration::from_micros(9500), Duration::from_micros(1250)],
+                naming: Duration::from_micros(48_001),
+            }),
         };
         let value: serde_json::Value = serde_json::from_str(&stacks_json(&input)).unwrap();
         for (pointer, expected) in [
@@ -407,6 +445,9 @@ mod tests {
             ("/wall_ms", 7.0),
             ("/stopped_ms", 0.04),
             ("/left_out", 3.0),
+            ("/unwind_ms", 9.5),
+            ("/naming_ms", 48.001),
+            ("/snapshots/1/unwind_ms", 1.25),
             ("/groups/0/count", 3.0),
             ("/groups/0/average", 1.5),
             ("/groups/0/threads/0/samples", 2.0),
@@ -431,6 +472,7 @@ mod tests {
             snapshots: &snapshots,
             book: &book,
             sessions: &HashMap::from([(1, session(1, NASTY, f64::NAN))]),
+            took: None,
         };
         let text = stacks_json(&input);
         assert!(!text.replace('\n', "").chars().any(char::is_control));

@@ -234,6 +234,7 @@ fn documents_stay_json() {
         snapshots: &snapshots,
         book: &book,
         sessions: &sessions,
+        took: None,
     };
     let (one, _) = a_profile(&book, &ids, u64::MAX);
     let (calm, calm_book) = data::profile(false);

@@ -38,6 +38,7 @@ fn stacks(
         snapshots,
         book,
         sessions,
+        took: None,
     };
     let options = StacksTextOptions {
         text: TextOptions {

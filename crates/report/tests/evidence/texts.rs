@@ -109,6 +109,7 @@ fn several_snapshots_and_limits() {
             snapshots: &snapshots,
             book: &server.book,
             sessions: &server.sessions,
+            took: None,
         },
         &StacksTextOptions {
             groups_max: 1,
