@@ -14,9 +14,7 @@ use anyhow::{Context, Result};
 use lab::Victim;
 use serde_json::Value;
 
-use super::measure::{
-    Rate, by_both, cpu_seconds, freezeframe, heading, line, median, table_line,
-};
+use super::measure::{Rate, by_both, cpu_seconds, freezeframe, heading, line, median, table_line};
 use super::peers::{end, start, tool};
 use crate::output;
 
@@ -70,11 +68,11 @@ impl Arm {
             Self::Nothing => None,
             Self::Sampled => Some(freezeframe(locks)?),
             Self::Exact => Some(freezeframe(locks.into_iter().chain(["--exact"]))?),
-            Self::ExactWithoutLimit => Some(freezeframe(
-                locks
-                    .into_iter()
-                    .chain(["--exact", "--max-rate", NO_LIMIT]),
-            )?),
+            Self::ExactWithoutLimit => Some(freezeframe(locks.into_iter().chain([
+                "--exact",
+                "--max-rate",
+                NO_LIMIT,
+            ]))?),
             Self::Strace => Some(tool(
                 "strace",
                 &["-f", "-e", "trace=futex", "-o", "/dev/null", "-p", pid],

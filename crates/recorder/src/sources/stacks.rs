@@ -18,6 +18,9 @@ use crate::target::Shared;
 /// looked at less often instead of at a higher price.
 const SHARE_MAX: f64 = 0.003;
 
+/// Snapshots of a burst may use this share of one core: thousands of busy threads make it slower.
+const BURST_SHARE_MAX: f64 = 0.2;
+
 /// The longest pause that this makes.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
@@ -179,7 +182,8 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
     let cost = kernel::clock::thread_cpu().saturating_sub(begin);
     let pause = Duration::from_secs_f64(cost.as_secs_f64() / SHARE_MAX).min(PAUSE_MAX);
     state.next_in_calm = Instant::now() + pause;
-    state.next_in_burst = now + BURST_EVERY_MS;
+    let rest = Duration::from_secs_f64(cost.as_secs_f64() / BURST_SHARE_MAX);
+    state.next_in_burst = now + BURST_EVERY_MS.max(rest.as_millis() as Millis);
     taken.readings = vec![
         Reading::gauge("stacks.threads", Unit::Count, f64::from(note.threads)),
         Reading::gauge("stacks.complete", Unit::Count, f64::from(note.complete)),

@@ -16,6 +16,7 @@ const BUILD_ID_BYTES_MAX: usize = 64;
 
 pub(crate) const SEGMENT_LOAD: u32 = 1;
 const SEGMENT_NOTE: u32 = 4;
+const SEGMENT_EXECUTABLE: u32 = 1;
 /// A section without bytes in the file, as all are in the image of a debug file.
 const SECTION_NO_BITS: u32 = 8;
 const SECTION_COMPRESSED: u64 = 0x800;
@@ -38,6 +39,8 @@ pub(crate) struct Segment {
     pub(crate) address: u64,
     pub(crate) file_size: u64,
     pub(crate) memory_size: u64,
+    /// `PF_X`.
+    pub(crate) executable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,22 +100,34 @@ impl Elf {
             .find(|section| section.name == name && section.plain)
     }
 
-    /// The ELF virtual address of a byte of the file, by the segment that loads it.
-    pub(crate) fn address_of(&self, file_offset: u64) -> Option<u64> {
-        self.segments
-            .iter()
-            .filter(|segment| segment.kind == SEGMENT_LOAD)
-            .find(|segment| {
-                // The loader maps whole pages, so a mapping begins up to a page before the segment does.
-                let first = segment.offset & !0xfff;
-                (first..segment.offset.saturating_add(segment.file_size)).contains(&file_offset)
-            })
-            .map(|segment| {
-                segment
-                    .address
-                    .wrapping_add(file_offset)
-                    .wrapping_sub(segment.offset)
-            })
+    /// The ELF virtual address of the byte of the file that a mapping begins with, by the segment that it is of.
+    ///
+    /// The loader maps whole pages, so a mapping begins up to a page before its segment does, and that page of the file
+    /// holds the end of the segment before it as well. With lld the two have different distances between file and
+    /// memory: the segment must begin on the mapping's page, or at least have its permission to execute.
+    pub(crate) fn address_of(&self, file_offset: u64, executable: bool) -> Option<u64> {
+        let first = |segment: &&Segment| segment.offset & !0xfff;
+        let holds = |segment: &&Segment| {
+            (first(segment)..segment.offset.saturating_add(segment.file_size))
+                .contains(&file_offset)
+        };
+        let loads = || {
+            self.segments
+                .iter()
+                .filter(|segment| segment.kind == SEGMENT_LOAD)
+                .filter(holds)
+        };
+        let segment = loads()
+            .filter(|segment| segment.executable == executable)
+            .find(|segment| first(segment) == file_offset)
+            .or_else(|| loads().find(|segment| segment.executable == executable))
+            .or_else(|| loads().next())?;
+        Some(
+            segment
+                .address
+                .wrapping_add(file_offset)
+                .wrapping_sub(segment.offset),
+        )
     }
 
     /// First address and the one after the last that the loaded image takes.
@@ -149,6 +164,7 @@ fn segments(content: &Content, header: &[u8]) -> Result<Vec<Segment>, ElfError> 
             address: u64_at(row, 16),
             file_size: u64_at(row, 32),
             memory_size: u64_at(row, 40),
+            executable: u32_at(row, 4) & SEGMENT_EXECUTABLE != 0,
         })
         .collect())
 }
@@ -238,10 +254,38 @@ mod tests {
         let (file, _) = Content::open(&std::env::current_exe().unwrap()).unwrap();
         let elf = Elf::parse(&Content::Open(file)).unwrap();
         let text = elf.section(".text").unwrap();
-        assert_eq!(elf.address_of(text.offset), Some(text.address));
+        assert_eq!(elf.address_of(text.offset, true), Some(text.address));
         let (start, end) = elf.extent().unwrap();
         assert!((start..end).contains(&elf.entry));
-        assert_eq!(elf.address_of(u64::MAX), None);
+        assert_eq!(elf.address_of(u64::MAX, true), None);
+    }
+
+    /// The segments of a program that lld linked: code and constants share a page of the file.
+    #[test]
+    fn a_page_of_the_file_may_be_of_two_segments() {
+        let load = |offset, address, file_size, executable| Segment {
+            kind: SEGMENT_LOAD,
+            offset,
+            address,
+            file_size,
+            memory_size: file_size,
+            executable,
+        };
+        let elf = Elf {
+            entry: 0,
+            segments: vec![
+                load(0, 0, 0x2d_9fbc, false),
+                load(0x2d_9fc0, 0x2d_afc0, 0x95_be40, true),
+                load(0xc3_5e00, 0xc3_7e00, 0x6_28c0, false),
+            ],
+            sections: Vec::new(),
+            build_id: None,
+        };
+        assert_eq!(elf.address_of(0, false), Some(0));
+        assert_eq!(elf.address_of(0x2d_9000, true), Some(0x2d_a000));
+        assert_eq!(elf.address_of(0xc3_5000, false), Some(0xc3_7000));
+        // The part of the data that was made read-only begins further on.
+        assert_eq!(elf.address_of(0xc9_0000, false), Some(0xc9_2000));
     }
 
     proptest! {

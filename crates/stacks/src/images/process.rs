@@ -233,7 +233,11 @@ impl Process {
     /// The place of an image by one of its mappings; the same for mappings of the same loading.
     fn loaded_at(&mut self, image: Arc<Image>, mapping: &Mapping<'_>) -> Option<usize> {
         let (address, extent) = match image.body() {
-            Some(body) => (body.elf.address_of(mapping.offset)?, body.elf.extent()?),
+            Some(body) => (
+                body.elf
+                    .address_of(mapping.offset, mapping.is_executable())?,
+                body.elf.extent()?,
+            ),
             None => (mapping.offset, (mapping.offset, mapping.offset)),
         };
         let bias = mapping.start.wrapping_sub(address);
