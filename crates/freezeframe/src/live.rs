@@ -35,13 +35,13 @@ pub(crate) struct Live {
 /// Finds the one process that is meant. With `--pid` it may be any program.
 pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
     let config = Config::load(args.config.as_deref())?;
-    if let Some(pid) = args.pid {
-        if kernel::servers::server(&ProcRoot::default(), pid).is_none() {
-            if !ProcRoot::default().of(pid, "stat").exists() {
-                bail!("there is no process {pid}");
-            }
-            return Ok(Live { pid, target: None });
+    if let Some(pid) = args.pid
+        && kernel::servers::server(&ProcRoot::default(), pid).is_none()
+    {
+        if !ProcRoot::default().of(pid, "stat").exists() {
+            bail!("there is no process {pid}");
         }
+        return Ok(Live { pid, target: None });
     }
     let mut targets = targets::find(args, &config)?;
     if targets.len() > 1 {
