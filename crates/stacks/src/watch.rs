@@ -147,6 +147,9 @@ impl Watch {
                 self.process
                     .unwind(registers, raw.stack_bytes(thread), thread.stack_whole)
             }
+            (Err(_), Some(registers)) if never_in_user_mode(registers) => {
+                nothing(StackEnd::KernelOnly)
+            }
             (Err(reason), _) => nothing(end_of(*reason)),
             (Ok(_), None) => nothing(StackEnd::Unreadable),
         };
@@ -234,6 +237,12 @@ impl Known {
         self.thread.switches = thread.switches;
         self
     }
+}
+
+/// A worker of io_uring: a thread of the process that never leaves the kernel, so that all its
+/// registers of user mode are 0 (kernel/fork.c, `create_io_thread`). MariaDB has some under load.
+fn never_in_user_mode(registers: &Registers) -> bool {
+    registers.ip == 0 && registers.sp == 0
 }
 
 fn nothing(end: StackEnd) -> Unwound {

@@ -1,6 +1,7 @@
 //! `freezeframe record --json` beside a private server.
 
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -42,6 +43,7 @@ pub(crate) fn server(arguments: &[&str]) -> PrivateServer {
 pub(crate) struct Recorder {
     child: Child,
     events: Receiver<Value>,
+    stderr: File,
 }
 
 impl Recorder {
@@ -51,6 +53,7 @@ impl Recorder {
     }
 
     pub(crate) fn start_at(socket: &Path, dir: &Path, more: &[&str]) -> Self {
+        let stderr = tempfile::tempfile().unwrap();
         let mut child = freezeframe()
             .args([
                 "record", "--json", "--after", "2s", "--for", "170s", "--socket",
@@ -60,6 +63,7 @@ impl Recorder {
             .arg(dir)
             .args(more)
             .stdout(Stdio::piped())
+            .stderr(stderr.try_clone().unwrap())
             .spawn()
             .unwrap();
         let stdout = child.stdout.take().unwrap();
@@ -72,7 +76,11 @@ impl Recorder {
                 }
             }
         });
-        Self { child, events }
+        Self {
+            child,
+            events,
+            stderr,
+        }
     }
 
     /// The next event of this name.
@@ -106,12 +114,22 @@ impl Recorder {
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, and all events up to the end.
+    /// What it said on standard error so far: nothing, but in trouble.
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        self.stderr.rewind().unwrap();
+        self.stderr.read_to_string(&mut said).unwrap();
+        said
+    }
+
+    /// SIGTERM, and all events up to the end. None of its threads may have panicked meanwhile.
     pub(crate) fn stop(mut self) -> Vec<Value> {
         let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         let status = self.child.wait().unwrap();
         assert!(status.success(), "{status}");
+        let said = self.said();
+        assert!(!said.contains("internal error"), "{said}");
         self.events.iter().collect()
     }
 
@@ -126,6 +144,9 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("the recorder said: {}", self.said());
+        }
     }
 }
 

@@ -1,0 +1,25 @@
+//! `stacks`, `profile`, `locks` and the recorder's stacks as a user meets them: against programs
+//! whose threads and locks are known, and against real servers under load.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../cli/harness.rs"]
+#[allow(
+    dead_code,
+    reason = "the tests of the recorder's incidents use the rest of it"
+)]
+mod harness;
+
+mod interrupted;
+mod locks;
+mod profile;
+mod recorder;
+mod servers;
+mod tool;
+mod trouble;
+mod victims;
