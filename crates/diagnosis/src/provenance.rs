@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 21] = [
+const ORIGINS: [Origin; 23] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -57,6 +57,12 @@ const ORIGINS: [Origin; 21] = [
     origin("cgroup", "cgroup", "the control group's files"),
     origin("process", "threads", "/proc/PID/stat of the server"),
     origin("threads", "threads", "/proc/PID/task of the server"),
+    origin(
+        "stacks",
+        "stacks",
+        "snapshots of all threads, by BPF or /proc (freezeframe check says what they need)",
+    ),
+    origin("profile", "profile", "perf events, need CAP_PERFMON"),
     origin("clock", "clock", "the recorder's clock"),
     origin("recorder", "recorder", "the recorder itself"),
     origin(

@@ -84,7 +84,20 @@ fn sampled(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Resu
 
 fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result<Table> {
     let from = observer.now();
-    let mut counter = WaitCounter::open(&wait_options(args, pid))?;
+    let (mut counter, kernel_side) = match WaitCounter::open(&wait_options(args, pid)) {
+        // Locks of the kernel need a newer one; the server's own are the answer all the same.
+        Err(error @ WaitError::KernelLacks { .. }) => {
+            let without = WaitOptions {
+                kernel_locks: false,
+                ..wait_options(args, pid)
+            };
+            (
+                WaitCounter::open(&without)?,
+                Some(kernel_side_absent(&error)),
+            )
+        }
+        opened => (opened?, None),
+    };
     let begin = Instant::now();
     let mut samples: Vec<(WaitSample, RawStackId)> = Vec::new();
     let mut seen: Vec<Seen> = Vec::new();
@@ -152,6 +165,7 @@ fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result
     };
     let mut table = exact_table(&waits, &observed, &named.symbols);
     add_kernel_side(&mut table, &totals, observer);
+    table.absent.extend(kernel_side);
     if totals.lost_samples + totals.untracked > 0 {
         let detail = format!(
             "{} stacks found no room; {} waits were of more threads than are followed",

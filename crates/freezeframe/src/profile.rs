@@ -91,6 +91,7 @@ fn take(args: &Profile) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         let document = ProfileDocument {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: recorder::host_name(),
             pid,
             wall_at_zero_ms,
             ..ProfileDocument::new(profile, book)

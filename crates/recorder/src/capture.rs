@@ -75,7 +75,7 @@ impl Capture {
 }
 
 /// The host's name, as the kernel knows it.
-pub(crate) fn host_name() -> String {
+pub fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map(|name| name.trim().to_owned())
         .unwrap_or_default()

@@ -17,6 +17,7 @@ mod target;
 mod worker;
 mod writer;
 
+pub use capture::host_name;
 pub use check::{Checked, check_sources};
 pub use config::RecorderConfig;
 pub use notice::Notice;

@@ -109,8 +109,8 @@ const fn source(
 
 const NOTHING: &str = "nothing";
 const PTRACE: &str = "the server's user, or CAP_SYS_PTRACE";
-const BPF: &str = "CAP_BPF and CAP_PERFMON, or as allocator";
-const PERF: &str = "CAP_PERFMON; its own user: user side only";
+const BPF: &str = "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE";
+const PERF: &str = "CAP_PERFMON; user stacks as allocator";
 const SOCKETS: &str = "as allocator, and CAP_DAC_READ_SEARCH";
 const LOGIN: &str = "a login";
 const PROCESS: &str = "a login with PROCESS";
@@ -141,7 +141,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("compression", "performance_schema: sessions with the compressed protocol, at a trigger only", 1000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::compression)),
     source("query-probe", "SELECT 1 on a kept connection", 200, Cost::Statement, LOGIN, Take::QueryProbe(probes::query)),
     source("connect-probe", "connect, greeting, authentication, quit", 1000, Cost::Connection, LOGIN, Take::ConnectProbe(probes::connect)),
-    source("stacks", "stacks of all threads of the server, without stopping any; ten times a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),
+    source("stacks", "stacks of all threads of the server, none is stopped, by BPF or else by /proc; ten a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),
     source("profile", "what the processors run, kernel and user: 49 samples a second, 99 at a trigger", 1000, Cost::Medium, PERF, Take::Profile(profile::profile)),
 ];
 

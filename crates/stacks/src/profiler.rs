@@ -177,7 +177,11 @@ impl Profiler {
                 from: 0,
                 to,
                 hz: self.hz,
-                processors: self.sampler.processors(),
+                // How busy the machine was is not known from one process.
+                processors: match self.subject {
+                    Subject::Machine => self.sampler.processors(),
+                    Subject::Process(_) => 1,
+                },
                 counts,
                 lost: self.lost,
             },

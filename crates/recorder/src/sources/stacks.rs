@@ -164,7 +164,7 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
         .iter()
         .filter_map(|thread| Some(thread.syscall?.futex?.address))
         .collect();
-    let note = seen.note;
+    let (note, left_out) = (seen.note, seen.left_out);
     let waiting = seen
         .threads
         .iter()
@@ -189,6 +189,12 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
         Reading::gauge("stacks.complete", Unit::Count, f64::from(note.complete)),
         Reading::gauge("stacks.in_futex", Unit::Count, waiting as f64),
         Reading::gauge("stacks.wall_us", Unit::Microseconds, note.wall_us as f64),
+        Reading::gauge("stacks.left_out", Unit::Count, f64::from(left_out)),
+        Reading::counter(
+            "stacks.dropped_runs",
+            Unit::Count,
+            state.watch.dropped() as f64,
+        ),
     ];
     Ok(taken)
 }

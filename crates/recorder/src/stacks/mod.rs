@@ -81,6 +81,11 @@ impl StackWatch {
         lock(&self.ring).add(seen, places);
     }
 
+    /// Runs that were dropped for room since the recording began.
+    pub(crate) fn dropped(&self) -> u64 {
+        lock(&self.ring).dropped
+    }
+
     pub(crate) fn count(
         &self,
         at: Millis,
