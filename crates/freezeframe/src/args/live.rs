@@ -105,7 +105,7 @@ pub(crate) struct Profile {
   freezeframe locks --exact               every wait counted and timed, by BPF
   freezeframe locks --pid 4711 --json | jq '.locks[0].holders'
 
-Exit code 0, whether threads wait or not. --exact costs about a microsecond a wait and switches
+Exit code 0, whether threads wait or not. --exact costs up to a microsecond a wait and switches
 itself off above --max-rate.")]
 pub(crate) struct Locks {
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub(crate) struct Locks {
     #[arg(long)]
     pub(crate) exact: bool,
     /// Waits a second above which --exact switches itself off
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) max_rate: u64,
     /// Locks to print
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -184,11 +184,7 @@ pub(super) fn by_both(ratios: &[Rate]) -> (Vec<f64>, Vec<f64>) {
 /// [`rate`] by both clocks.
 pub(super) fn rates(counter: &mut server::Session, pid: u32, window: Duration) -> Result<Rate> {
     std::thread::sleep(Duration::from_millis(200));
-    let (begin, before, cpu) = (
-        Instant::now(),
-        questions(counter)?,
-        scheduled_seconds(pid)?,
-    );
+    let (begin, before, cpu) = (Instant::now(), questions(counter)?, scheduled_seconds(pid)?);
     std::thread::sleep(window);
     let after = questions(counter)?;
     let cpu = scheduled_seconds(pid)? - cpu;
