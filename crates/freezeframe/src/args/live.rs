@@ -133,7 +133,7 @@ pub(crate) struct Locks {
     #[arg(long)]
     pub(crate) exact: bool,
     /// Waits a second above which --exact switches itself off
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) max_rate: u64,
     /// Locks to print, in text; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -14,7 +14,9 @@ use anyhow::{Context, Result};
 use lab::Victim;
 use serde_json::Value;
 
-use super::measure::{Rate, by_both, cpu_seconds, freezeframe, heading, line, median, table_line};
+use super::measure::{
+    freezeframe, heading, line, median, percentile, scheduled_seconds, table_line,
+};
 use super::peers::{end, start, tool};
 use crate::output;
 
@@ -22,11 +24,15 @@ use crate::output;
 const WAITS_PER_SECOND: [Option<u32>; 4] = [Some(5_000), Some(50_000), Some(100_000), None];
 
 /// Rounds, and the length of a window of each.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 4;
 const WINDOW: Duration = Duration::from_millis(700);
 
+/// Pieces of a window whose processor time is looked at one by one: what disturbs the machine for a
+/// moment is then in few of them.
+const PIECES: u32 = 10;
+
 /// What a tool may do before it is measured: start, load its programs, attach.
-const SETTLE: Duration = Duration::from_millis(700);
+const SETTLE: Duration = Duration::from_millis(600);
 
 /// No limit that a rate reaches.
 const NO_LIMIT: &str = "1000000000";
@@ -92,9 +98,10 @@ impl Arm {
 /// What the windows of an arm brought.
 #[derive(Default)]
 struct Row {
-    ratios: Vec<Rate>,
-    /// Processor time that a turn took more, nanoseconds.
-    more_ns: Vec<f64>,
+    /// Turns, as shares of those in the windows without anything before and after.
+    ratios: Vec<f64>,
+    /// Processor time of a turn in each piece of a window, nanoseconds.
+    turn_ns: Vec<f64>,
     /// Of the tool, share of one core.
     cpu: Vec<f64>,
     /// Milliseconds after which counting switched itself off.
@@ -114,9 +121,8 @@ fn rates_of(dir: &Path) -> Result<()> {
     };
     // What a turn takes without work tells how much work makes the wanted rates.
     let mut victim = Victim::start(&program, &["0"], &[])?;
-    let alone = turns(&mut victim, WINDOW)?;
+    let turn_ns = usual(&turns(&mut victim)?.turn_ns);
     drop(victim);
-    let turn_ns = 1e9 / alone.per_cpu_second;
     for wanted in WAITS_PER_SECOND {
         let work = wanted.map_or(0.0, |wanted| (1e9 / f64::from(wanted) - turn_ns).max(0.0));
         let work = format!("{work:.0}");
@@ -129,8 +135,8 @@ fn rates_of(dir: &Path) -> Result<()> {
 
 fn one_rate(victim: &mut Victim, dir: &Path) -> Result<()> {
     let mut rows: Vec<Row> = ARMS.iter().map(|_| Row::default()).collect();
-    let mut alone = Vec::new();
-    let mut before = turns(victim, WINDOW)?;
+    let (mut alone, mut alone_ns) = (Vec::new(), Vec::new());
+    let mut before = turns(victim)?;
     for round in 0..ROUNDS {
         for step in 0..ARMS.len() {
             let index = (step + round) % ARMS.len();
@@ -141,11 +147,12 @@ fn one_rate(victim: &mut Victim, dir: &Path) -> Result<()> {
                 Some(with) => with,
                 None => continue,
             };
-            let after = turns(victim, WINDOW)?;
-            row.ratios.push(with.against(before, after));
-            let ns = |rate: Rate| 1e9 / rate.per_cpu_second;
-            row.more_ns.push(ns(with) - (ns(before) + ns(after)) / 2.0);
+            let after = turns(victim)?;
+            let without = (before.per_second + after.per_second) / 2.0;
+            row.ratios.push(with.per_second / without);
+            row.turn_ns.extend(with.turn_ns);
             alone.push(after.per_second);
+            alone_ns.extend(after.turn_ns.iter().copied());
             before = after;
         }
     }
@@ -165,16 +172,23 @@ fn one_rate(victim: &mut Victim, dir: &Path) -> Result<()> {
         ],
     )?;
     for (arm, row) in ARMS.iter().zip(&rows) {
-        print_row(*arm, row)?;
+        print_row(*arm, row, usual(&alone_ns))?;
     }
     Ok(())
 }
 
-fn print_row(arm: Arm, row: &Row) -> Result<()> {
+/// The lower quartile: a turn of a machine that does little else.
+fn usual(turn_ns: &[f64]) -> f64 {
+    let mut sorted = turn_ns.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    percentile(&sorted, 0.25)
+}
+
+fn print_row(arm: Arm, row: &Row, alone_ns: f64) -> Result<()> {
     if row.missing {
         return line(arm.name(), "not installed", "");
     }
-    let (wall, by_cpu) = by_both(&row.ratios);
+    let turn_ns = usual(&row.turn_ns);
     let own = match row.cpu.as_slice() {
         [] => "-".to_owned(),
         cpu => format!("{:.1} %", median(cpu) * 100.0),
@@ -187,9 +201,9 @@ fn print_row(arm: Arm, row: &Row) -> Result<()> {
     table_line(
         arm.name(),
         &[
-            &format!("{:.3}", median(&wall)),
-            &format!("{:.3}", median(&by_cpu)),
-            &format!("{:.0}", median(&row.more_ns)),
+            &format!("{:.3}", median(&row.ratios)),
+            &format!("{:.3}", alone_ns / turn_ns),
+            &format!("{:.0}", turn_ns - alone_ns),
             &own,
             &off,
         ],
@@ -197,10 +211,10 @@ fn print_row(arm: Arm, row: &Row) -> Result<()> {
 }
 
 /// The victim's rate while a tool runs; `None` when it is not installed.
-fn with_arm(arm: Arm, victim: &mut Victim, dir: &Path, row: &mut Row) -> Result<Option<Rate>> {
+fn with_arm(arm: Arm, victim: &mut Victim, dir: &Path, row: &mut Row) -> Result<Option<Turns>> {
     let pid = victim.pid().to_string();
     let Some(mut command) = arm.command(&pid)? else {
-        return turns(victim, WINDOW).map(Some);
+        return turns(victim).map(Some);
     };
     let answer = dir.join("answer.json");
     let child = if matches!(arm, Arm::Strace | Arm::PerfTrace) {
@@ -225,25 +239,37 @@ fn with_arm(arm: Arm, victim: &mut Victim, dir: &Path, row: &mut Row) -> Result<
     Ok(Some(with))
 }
 
-fn measured(child: &Child, victim: &mut Victim, row: &mut Row) -> Result<Rate> {
-    let (begin, cpu) = (Instant::now(), cpu_seconds(child.id())?);
-    let with = turns(victim, WINDOW)?;
-    let used = cpu_seconds(child.id())? - cpu;
+fn measured(child: &Child, victim: &mut Victim, row: &mut Row) -> Result<Turns> {
+    let (begin, cpu) = (Instant::now(), scheduled_seconds(child.id())?);
+    let with = turns(victim)?;
+    let used = scheduled_seconds(child.id())? - cpu;
     row.cpu.push(used / begin.elapsed().as_secs_f64());
     Ok(with)
 }
 
 /// The victim's turns in a window.
-fn turns(victim: &mut Victim, window: Duration) -> Result<Rate> {
+struct Turns {
+    per_second: f64,
+    /// Processor time of a turn in each piece, nanoseconds.
+    turn_ns: Vec<f64>,
+}
+
+fn turns(victim: &mut Victim) -> Result<Turns> {
     std::thread::sleep(Duration::from_millis(50));
-    let (begin, before) = (Instant::now(), counts(victim)?);
-    std::thread::sleep(window);
-    let after = counts(victim)?;
-    Ok(Rate::of(
-        after.0 - before.0,
-        begin.elapsed(),
-        (after.1 - before.1) / 1e9,
-    ))
+    let (begin, first) = (Instant::now(), counts(victim)?);
+    let (mut last, mut turn_ns) = (first, Vec::new());
+    for _ in 0..PIECES {
+        std::thread::sleep(WINDOW / PIECES);
+        let now = counts(victim)?;
+        if now.0 > last.0 {
+            turn_ns.push((now.1 - last.1) / (now.0 - last.0));
+        }
+        last = now;
+    }
+    Ok(Turns {
+        per_second: (last.0 - first.0) / begin.elapsed().as_secs_f64(),
+        turn_ns,
+    })
 }
 
 /// Turns, and processor time in nanoseconds.

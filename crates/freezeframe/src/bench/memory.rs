@@ -32,6 +32,7 @@ const WRITTEN_MAX: Duration = Duration::from_secs(60);
 const STALLED_CLIENTS: usize = 40;
 const STALL_STATEMENT: &str = "SELECT SLEEP(0.4)";
 const TRIGGER: &str = "Threads_running > 35 for 1s";
+const TRIGGER_RULE: &str = "user";
 
 /// The recorder ends by itself after this, whatever becomes of us.
 const RECORDER_BOUND: &str = "180s";
@@ -162,9 +163,9 @@ impl Recorder {
             let event: Value = serde_json::from_str(&text).unwrap_or_default();
             let rule = event["rule"].as_str().unwrap_or_default();
             match event["event"].as_str() {
-                Some("triggered") => ours = Some((event["id"].clone(), rule == TRIGGER)),
+                Some("triggered") => ours = Some((event["id"].clone(), rule == TRIGGER_RULE)),
                 // It came to a stall that something else had begun.
-                Some("joined") if rule == TRIGGER => {
+                Some("joined") if rule == TRIGGER_RULE => {
                     ours = ours.map(|(id, _)| (id, true));
                 }
                 Some("not-written") => bail!("the incident was not written"),

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use lab::{Load, PrivateServer};
 
 use super::measure::{
-    Rate, answer, by_both, cpu_seconds, freezeframe, heading, line, mean_and_error, median, rates,
+    Rate, answer, by_both, freezeframe, heading, line, mean_and_error, median, rates,
+    scheduled_seconds,
 };
 use super::peers::{end, start, tool};
 use crate::background::{Background, load};
@@ -138,11 +139,11 @@ fn throughput(server: &PrivateServer, pid: &str, dir: &Path) -> Result<Vec<Row>>
                 }
             };
             std::thread::sleep(SETTLE);
-            let cpu = child.as_ref().map(|child| cpu_seconds(child.id()));
+            let cpu = child.as_ref().map(|child| scheduled_seconds(child.id()));
             let begin = Instant::now();
             let with = rates(&mut counter, number, WINDOW)?;
             if let (Some(child), Some(cpu)) = (child, cpu) {
-                let used = cpu_seconds(child.id())? - cpu?;
+                let used = scheduled_seconds(child.id())? - cpu?;
                 row.cpu.push(used / begin.elapsed().as_secs_f64());
                 end(child)?;
             }

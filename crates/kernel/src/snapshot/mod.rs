@@ -23,6 +23,7 @@ mod bpf;
 mod bpf_link;
 mod deep;
 mod futex;
+mod hurry;
 mod proc;
 mod ptrace;
 mod raw;
@@ -242,6 +243,7 @@ impl Snapshotter {
                 self.bytes_last
             },
         };
+        let hurry = hurry::Hurry::begin();
         let mut taken = match &mut self.taker {
             Taker::Bpf(way) => way.pass(&pass),
             Taker::Proc(way) => way.pass(&pass),
@@ -254,6 +256,7 @@ impl Snapshotter {
             pass.deadline,
             monotonic,
         );
+        drop(hurry);
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }
