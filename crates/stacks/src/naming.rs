@@ -54,15 +54,18 @@ impl RawStacks {
 pub fn lock_symbols<'a>(places: impl IntoIterator<Item = (u64, &'a LockPlace)>) -> LockSymbols {
     let mut symbols = LockSymbols::default();
     for (address, place) in places {
-        if let Some((image, offset)) = &place.variable
-            && let Some(symbol) = image.objects().find(*offset)
-        {
-            let found = DataSymbol {
-                name: shorten(&symbol.name),
-                offset: offset - symbol.start,
-                size: symbol.size,
-            };
-            symbols.names.insert(address, found);
+        if let Some((image, offset)) = &place.variable {
+            if let Some(symbol) = image.objects().find(*offset) {
+                let found = DataSymbol {
+                    name: shorten(&symbol.name),
+                    offset: offset - symbol.start,
+                    size: symbol.size,
+                };
+                symbols.names.insert(address, found);
+            } else {
+                let place = format!("{}+{offset:#x}", image.name());
+                symbols.in_image.insert(address, place);
+            }
         }
         // A C library without its table of variables still tells that the address is its own.
         if let Memory::Image(place) = &place.memory

@@ -17,8 +17,13 @@ struct Best {
     moment: usize,
 }
 
+/// A chain that names no holder and has less than one in so many of the largest crowd says nothing
+/// beside the others.
+const CROWD_PART: u32 = 10;
+
 /// Chains from the largest crowd on. A lock that an earlier chain goes through begins no chain of
-/// its own.
+/// its own; nor do a single thread and a small crowd whose lock has no known holder, where there is
+/// anything better.
 pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
     let mut best: BTreeMap<RowId, Best> = BTreeMap::new();
     for index in 0..scene.moments.len() {
@@ -35,6 +40,12 @@ pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
     }
     let mut order: Vec<(RowId, Best)> = best.into_iter().collect();
     order.sort_by(|(a_row, a), (b_row, b)| b.waiters.cmp(&a.waiters).then(a_row.cmp(b_row)));
+    // The largest crowd, if there is anything that tells more than that one thread waits.
+    let most = order
+        .iter()
+        .filter(|(_, best)| best.held || best.waiters > 1)
+        .map(|(_, best)| best.waiters)
+        .max();
     let mut told: HashSet<RowId> = HashSet::new();
     let mut chains = Vec::new();
     for (row, best) in order {
@@ -42,6 +53,9 @@ pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
             break;
         }
         if told.contains(&row) {
+            continue;
+        }
+        if !best.held && most.is_some_and(|most| best.waiters < 2.max(most / CROWD_PART)) {
             continue;
         }
         chains.extend(follow(scene, held, row, best.moment, &mut told));
@@ -81,7 +95,8 @@ fn follow(
     let mut next = Some(first);
     while let Some(row) = next.take() {
         if !on_chain.insert(row) {
-            chain.circular = true;
+            // A row of several locks may be met twice without a circle.
+            chain.circular = scene.rows.get(row).is_some_and(|row| !row.is_several());
             break;
         }
         told.insert(row);
@@ -96,15 +111,17 @@ fn follow(
         chain.links.push(ChainLink {
             lock: scene.rows.get(row)?.name.clone(),
             waiters: crowds.get(&row).copied().unwrap_or(0),
-            holder: owner.and_then(|(tid, by)| at_moment(scene, moment, *tid, *by, 1)),
+            holder: owner.and_then(|(tid, by)| at_moment(scene, moment, row, *tid, *by, 1)),
         });
         if chain.links.len() == LINKS_MAX {
             break;
         }
+        // Within one row: a writer that waits for the readers, or another of several locks.
         next = owner
             .and_then(|(tid, _)| moment.waiter(*tid))
             .map(|waiter| waiter.row)
-            .filter(|row| scene.rows.get(*row).is_some_and(|row| row.contended));
+            .filter(|next| *next != row)
+            .filter(|next| scene.rows.get(*next).is_some_and(|next| next.contended));
     }
     Some(chain)
 }

@@ -6,7 +6,8 @@ use model::{Frame, RunState, Side, StackBook, StackId, Syscall, ThreadAt};
 
 use super::PATH_FRAMES;
 use super::known::{Era, Known, What, era_of, find};
-use super::own::{Kind, is_allocator, is_root, own_kind};
+use super::matching::matches_any;
+use super::own::{Kind, is_allocator, is_root, own_kind, reserves_event};
 use super::plain::plain;
 use crate::syscalls;
 
@@ -36,6 +37,10 @@ pub(super) struct Class {
     pub(super) allocator: bool,
     /// No frame but nameless ones says what this waits for.
     pub(super) nameless: bool,
+    /// It was woken and has no processor yet.
+    pub(super) woken: bool,
+    /// It waits on a condition variable as a background thread at rest does.
+    pub(super) at_rest: bool,
 }
 
 impl Class {
@@ -46,6 +51,8 @@ impl Class {
         own: 0,
         allocator: false,
         nameless: false,
+        woken: false,
+        at_rest: false,
     };
 
     /// The same wait, known by its owner field to be one for a pthread mutex.
@@ -57,6 +64,22 @@ impl Class {
         }
     }
 }
+
+/// Where the kernel switches a thread out that waits for a futex. The kernel leaves the scheduler's
+/// own functions out of the stack of a thread that does not run (arch/x86/kernel/stacktrace.c,
+/// kernel/sched: `__sched`).
+const WAITS_FOR_FUTEX: &str = "futex_do_wait|futex_wait_queue|futex_wait_queue_me";
+
+/// Where it switches out one that could go on running.
+const SWITCHES_OUT: &str = "irqentry_exit*|exit_to_user_mode_*|syscall_exit_to_user_mode*|prepare_exit_to_usermode|\
+    preempt_schedule*|cond_resched*|do_sched_yield|do_sys_sched_yield|x64_sys_sched_yield|retint_user";
+
+/// Frames without a name that may lie between two of a lock's own.
+const BRIDGE_MAX: usize = 3;
+
+/// A thread of the server's own that waits for work has so few functions of its own around the
+/// wait; one that serves a client has more than ten.
+const SHALLOW_MAX: usize = 2;
 
 /// What the system call lets a thread wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,11 +154,56 @@ impl<'a> Classifier<'a> {
     }
 
     /// What a thread of a snapshot does.
+    ///
+    /// One that was woken from its wait for a lock and has no processor yet still waits: it must try
+    /// again when it runs, and counting every wait counts it so. One that was woken otherwise got
+    /// what it waited for.
     pub(super) fn thread(&mut self, thread: &ThreadAt) -> Class {
-        if thread.state != RunState::Sleeping && thread.state != RunState::Other {
-            return Class::WORKS;
+        match thread.state {
+            RunState::Sleeping | RunState::Other => {
+                self.class(thread.stack, Entry::of(thread.syscall.as_ref()))
+            }
+            RunState::Running if self.is_in(thread.stack, WAITS_FOR_FUTEX) => {
+                let class = self.class(thread.stack, Entry::Futex);
+                if class.kind.is_lock() || class.allocator {
+                    Class {
+                        woken: true,
+                        ..class
+                    }
+                } else {
+                    Class::WORKS
+                }
+            }
+            _ => Class::WORKS,
         }
-        self.class(thread.stack, Entry::of(thread.syscall.as_ref()))
+    }
+
+    /// What a thread that does not sleep is about to wait for: InnoDB spins and yields in its own
+    /// functions before it does.
+    pub(super) fn spinning(&self, stack: StackId) -> Option<Class> {
+        let class = self.classify(stack, Entry::Unread);
+        matches!(class.kind, Kind::InnodbMutex | Kind::InnodbRwLock).then_some(class)
+    }
+
+    /// A thread that is ready to run and was switched out: it has no processor.
+    pub(super) fn has_no_processor(&self, thread: &ThreadAt) -> bool {
+        thread.state == RunState::Running
+            && (self.is_in(thread.stack, WAITS_FOR_FUTEX) || self.is_in(thread.stack, SWITCHES_OUT))
+    }
+
+    /// Whether the innermost function of the kernel's part is one of these.
+    fn is_in(&self, stack: StackId, functions: &str) -> bool {
+        self.book
+            .stack(stack)
+            .frames
+            .first()
+            .filter(|id| {
+                self.book
+                    .frame(**id)
+                    .is_some_and(|frame| frame.side == Side::Kernel)
+            })
+            .and_then(|id| self.plain.get(id.0 as usize))
+            .is_some_and(|name| matches_any(functions, name))
     }
 
     /// What a thread does that waits on a futex with this stack.
@@ -226,7 +294,19 @@ impl<'a> Classifier<'a> {
                     .iter()
                     .zip(frames.iter().skip(own))
                     .all(|(name, (_, frame))| frame.nameless.is_some() || is_root(name)),
+            woken: false,
+            at_rest: on_condition && known.is_none() && self.is_shallow(stack, &frames[own..]),
         }
+    }
+
+    /// A thread's own first function, without a name, waits on a condition variable, or what it
+    /// calls does: a background thread at rest.
+    fn is_shallow(&self, stack: StackId, above: &[(&str, &Frame)]) -> bool {
+        let inside = without_start(above);
+        !inside.is_empty()
+            && inside.len() <= SHALLOW_MAX
+            && inside.iter().all(|(_, frame)| frame.nameless.is_some())
+            && self.book.stack(stack).end.is_complete()
     }
 
     /// The functions that asked, innermost first: from the allocator's entry, or else from the first
@@ -241,13 +321,43 @@ impl<'a> Classifier<'a> {
                 .count();
             from += inside.saturating_sub(1);
         }
-        frames[from..]
-            .iter()
-            .take_while(|(name, _)| !is_root(name))
-            .take(PATH_FRAMES)
-            .map(|(name, _)| (*name).to_owned())
-            .collect()
+        let mut path = Vec::new();
+        let mut frames = without_start(&frames[from..]);
+        while let Some(((name, frame), rest)) = frames.split_first() {
+            if path.len() == PATH_FRAMES {
+                break;
+            }
+            let nameless = frames
+                .iter()
+                .take_while(|(_, frame)| frame.nameless.is_some())
+                .count();
+            // Who asked stands there in any case; of others without a name in a row only how many.
+            if !path.is_empty() && nameless > 1 && nameless < frames.len() {
+                path.push(format!("({nameless} nameless)"));
+                frames = &frames[nameless..];
+                continue;
+            }
+            debug_assert!(nameless == 0 || frame.nameless.is_some());
+            path.push((*name).to_owned());
+            frames = rest;
+        }
+        path
     }
+}
+
+/// Without the functions that only start a thread, and what is further out.
+fn without_start<'s, 'f>(frames: &'s [(&'f str, &'f Frame)]) -> &'s [(&'f str, &'f Frame)] {
+    let end = frames
+        .iter()
+        .position(|(name, frame)| {
+            is_root(name) || frame.nameless.is_some() && starts_threads(&frame.image)
+        })
+        .unwrap_or(frames.len());
+    &frames[..end]
+}
+
+fn starts_threads(image: &str) -> bool {
+    is_libc(image) || image.starts_with("libstdc++")
 }
 
 /// The program makes the system call through libc's bare `syscall`, and no function of a lock's own
@@ -262,25 +372,56 @@ fn own_part(frames: &[(&str, &Frame)]) -> (usize, Kind, bool) {
     let mut own = 0;
     let mut kind = Kind::Unknown;
     let mut on_condition = false;
-    for (at, (name, frame)) in frames.iter().enumerate() {
+    let mut at = 0;
+    while let Some((name, frame)) = frames.get(at) {
         if frame.nameless.is_some() {
             // Inner functions of libc, whose names only its debug symbols have.
             if is_libc(&frame.image) && at == own {
-                own = at + 1;
+                at += 1;
+                own = at;
                 continue;
             }
-            break;
+            match bridge(&frames[at..]) {
+                Some(further) if own > 0 => at += further,
+                _ => break,
+            }
+            continue;
         }
         match own_kind(name) {
             Some(this) => {
                 kind = kind.max(this);
                 on_condition |= this == Kind::Condition;
-                own = at + 1;
             }
+            // It has left the mutex of the sync array when it resets the event of the lock that it
+            // is going to wait for (sync0arr.c, 5.5).
+            None if reserves_event(name) && at > 0 && frames[at - 1].0 == "os_event_reset" => {}
             None => break,
         }
+        at += 1;
+        own = at;
+    }
+    // What calls futex by itself is a lock's own function, with a name or without.
+    let calls_by_itself = own > 0 && frames[own - 1].0 == "syscall";
+    let asked = frames.get(own + 1);
+    if calls_by_itself
+        && frames
+            .get(own)
+            .is_some_and(|(_, frame)| frame.nameless.is_some() && !is_libc(&frame.image))
+        && asked.is_some_and(|(name, frame)| !is_root(name) && !starts_threads(&frame.image))
+    {
+        own += 1;
     }
     (own, kind, on_condition)
+}
+
+/// How many frames without a name there are before the next of a lock's own.
+fn bridge(frames: &[(&str, &Frame)]) -> Option<usize> {
+    let between = frames
+        .iter()
+        .take(BRIDGE_MAX + 1)
+        .position(|(_, frame)| frame.nameless.is_none())?;
+    let (name, _) = frames.get(between)?;
+    own_kind(name).is_some_and(Kind::is_lock).then_some(between)
 }
 
 fn is_libc(image: &str) -> bool {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use model::{Absent, Depth, LockTable, Reason, StackId};
 
 use super::classify::Doing;
-use super::naming::{RowName, idles_by_symbol, lock_address, row_of};
+use super::fold::Tallies;
+use super::naming::{RowName, idles_after_all, lock_address, row_of};
 use super::rows::{CallerSums, RowSums};
 use super::sampled::{absences, shown};
 use super::scene::{RowId, Scene};
-use super::{AddressTotals, ExactWaits, LockSymbols, Observed, WaitSample, chains, holders};
+use super::{AddressTotals, ExactWaits, LockSymbols, Observed, WaitSample, chains, fold, holders};
 
 /// Where a share of an address's waits goes; absent for idling, which goes nowhere.
 type Goal = Option<(RowId, Vec<String>, u64)>;
@@ -42,6 +43,8 @@ pub fn exact_table(
         samples.entry(sample.address).or_default().push(sample);
     }
     let seen = seen_in_snapshots(&scene);
+    let mut tallies = fold::tallies_of(&scene);
+    tallies.values_mut().for_each(|tally| tally.weight = 0.0);
     let mut sums: Vec<RowSums> = Vec::new();
     let (mut without_stack, mut without_stack_us) = (0_u64, 0.0);
     for totals in merged(waits.totals) {
@@ -49,6 +52,7 @@ pub fn exact_table(
             &mut scene,
             samples.get(&totals.address).map_or(&[][..], Vec::as_slice),
             symbols,
+            &mut tallies,
         );
         if parts.is_empty()
             && let Some(goals) = seen.get(&totals.address)
@@ -63,6 +67,7 @@ pub fn exact_table(
                 name: format!("{:#x}", totals.address),
                 named_by: model::NamedBy::Address,
                 address: totals.address,
+                family: String::new(),
             });
             let none = Part {
                 samples: 1,
@@ -76,6 +81,11 @@ pub fn exact_table(
         divide(&totals, parts, &mut sums);
     }
     sums.resize_with(scene.rows.len(), RowSums::default);
+    for (row, sums) in sums.iter().enumerate() {
+        tallies.entry(row).or_default().weight = sums.total_us();
+    }
+    let sums = folded(&mut scene, &tallies, sums);
+    let mut sums = with_crowds(&scene, sums);
 
     let window_us = waits.to.saturating_sub(waits.from) as f64 * 1000.0;
     let observed_weight: f64 = scene.moments.iter().map(|moment| moment.weight).sum();
@@ -130,6 +140,38 @@ pub fn exact_table(
     }
 }
 
+/// The sums of rows that are put together.
+fn folded(scene: &mut Scene<'_>, tallies: &Tallies, sums: Vec<RowSums>) -> Vec<RowSums> {
+    let into = fold::fold(scene, tallies);
+    let mut all: Vec<RowSums> = Vec::new();
+    all.resize_with(scene.rows.len(), RowSums::default);
+    for (sums, row) in sums.into_iter().zip(into) {
+        if let Some(all) = all.get_mut(row) {
+            all.merge(sums);
+        }
+    }
+    all
+}
+
+/// Waiters at once are counted by address; where the threads that wait for one thing have an address
+/// each, the snapshots show how many they are.
+fn with_crowds(scene: &Scene<'_>, mut sums: Vec<RowSums>) -> Vec<RowSums> {
+    for moment in &scene.moments {
+        let mut crowds: HashMap<RowId, u32> = HashMap::new();
+        for waiter in &moment.waiters {
+            *crowds.entry(waiter.row).or_insert(0) += 1;
+        }
+        for (row, crowd) in crowds {
+            if let Some(sums) = sums.get_mut(row)
+                && sums.addresses.len() > 1
+            {
+                sums.waiters_max = sums.waiters_max.max(crowd);
+            }
+        }
+    }
+    sums
+}
+
 /// Totals of one address with several operations, put together.
 fn merged(totals: &[AddressTotals]) -> Vec<AddressTotals> {
     let mut by_address: BTreeMap<u64, AddressTotals> = BTreeMap::new();
@@ -151,22 +193,28 @@ fn parts_of(
     scene: &mut Scene<'_>,
     samples: &[&WaitSample],
     symbols: &LockSymbols,
+    tallies: &mut Tallies,
 ) -> BTreeMap<Goal, Part> {
     let mut parts = BTreeMap::new();
     for sample in samples {
         let class = scene.classifier.futex_wait(sample.stack);
         let goal = if matches!(class.doing, Doing::Idle(_))
-            || idles_by_symbol(&class, sample.address, symbols)
+            || idles_after_all(&class, sample.address, symbols)
         {
             None
         } else {
             row_of(&class, sample.address, symbols).map(|row| {
                 let path = scene.classifier.path(sample.stack, &class);
-                (
-                    scene.row_id(row),
-                    path,
-                    lock_address(&class, sample.address),
-                )
+                let row = scene.row_id(row);
+                let seen = fold::Seen {
+                    row,
+                    tid: sample.tid,
+                    kind: class.kind,
+                    asked_by: path.first().map(String::as_str),
+                    stack: &scene.names(sample.stack),
+                };
+                fold::add(tallies, &seen, 0.0);
+                (row, path, lock_address(&class, sample.address))
             })
         };
         add_part(&mut parts, goal, sample.waited_us, sample.stack);

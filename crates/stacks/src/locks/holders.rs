@@ -127,15 +127,17 @@ fn owner(waiter: &Waiter<'_>) -> Option<u32> {
 }
 
 fn by_owner_field(waiters: &[&Waiter<'_>], tids: &HashSet<u32>) -> Vec<(u32, HolderBy)> {
+    // The word itself: a writer that has a latch waits on the latch's other word for its readers.
+    let word = |waiter: &Waiter<'_>| waiter.futex().map_or(waiter.address, |futex| futex.address);
     let waits_at: HashSet<(u32, u64)> = waiters
         .iter()
-        .map(|waiter| (waiter.thread.tid, waiter.address))
+        .map(|waiter| (waiter.thread.tid, word(waiter)))
         .collect();
     let mut owners: Vec<(u32, HolderBy)> = Vec::new();
     for waiter in waiters {
         if let Some(tid) = owner(waiter)
             && tids.contains(&tid)
-            && !waits_at.contains(&(tid, waiter.address))
+            && !waits_at.contains(&(tid, word(waiter)))
             && !owners.contains(&(tid, HolderBy::OwnerField))
         {
             owners.push((tid, HolderBy::OwnerField));
@@ -204,6 +206,7 @@ fn only(mut tids: impl Iterator<Item = u32>) -> Option<u32> {
 pub(super) fn at_moment(
     scene: &Scene<'_>,
     moment: &Moment<'_>,
+    row: RowId,
     tid: u32,
     by: HolderBy,
     snapshots: u32,
@@ -219,7 +222,16 @@ pub(super) fn at_moment(
         by,
         snapshots,
         stack: thread.stack,
-        doing: scene.words(moment, thread),
+        doing: match moment.waiter(tid) {
+            Some(waiter) if waiter.row == row => {
+                if scene.rows.get(row).is_some_and(|row| row.address != 0) {
+                    "waits for those that have it to read".to_owned()
+                } else {
+                    "waits for another of them".to_owned()
+                }
+            }
+            _ => scene.words(moment, thread),
+        },
     })
 }
 
@@ -241,7 +253,7 @@ pub(super) fn over_all(scene: &Scene<'_>, held: &[Held]) -> HashMap<RowId, Vec<H
         let holder = scene
             .moments
             .get(last)
-            .and_then(|moment| at_moment(scene, moment, tid, by, snapshots));
+            .and_then(|moment| at_moment(scene, moment, row, tid, by, snapshots));
         holders.entry(row).or_default().extend(holder);
     }
     for holders in holders.values_mut() {

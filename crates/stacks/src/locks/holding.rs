@@ -11,6 +11,8 @@ struct Held {
     functions: &'static str,
     /// Functions of which one must be there besides; empty when there need not.
     within: &'static str,
+    /// Functions of which none may be there.
+    outside: &'static str,
     /// Where that is from. Read by people, and by the test that there is no row without it.
     #[cfg_attr(
         not(test),
@@ -38,6 +40,7 @@ static HELD: &[Held] = &[
             srv_table_reserve_slot|srv_table_reserve_slot_for_mysql|fetch_data_into_cache|fill_trx_row|\
             add_trx_relevant_locks_to_cache",
         within: "",
+        outside: "",
         source: "MySQL 5.5: ut_ad(mutex_own(&kernel_mutex)) in lock0lock.c, trx0trx.c, read0read.c, srv0srv.c, que0que.c",
     },
     Held {
@@ -45,6 +48,7 @@ static HELD: &[Held] = &[
         functions: "free_cache_entry|intern_close_table|release_table_share|table_def_free_entry|\
             kill_delayed_threads_for_table|assign_new_table_id|get_cached_table_share",
         within: "",
+        outside: "",
         source: "MySQL 5.1, 5.5: safe_mutex_assert_owner(&LOCK_open) in sql_base.cc",
     },
     // One thread writes and flushes for all: it runs or is in the system call, the others wait.
@@ -53,25 +57,44 @@ static HELD: &[Held] = &[
         functions: "log_write_flush_to_disk_low|log_group_write_buf|log_flush_low|log_files_write_buffer|log_writer_write_buffer|\
             log_t::write_buf|log_t::flush|log_write_buf",
         within: "",
+        outside: "",
         source: "log0log.cc (5.7, MariaDB), log0write.cc (8.0): called between the checks of the waiters",
     },
     Held {
         lock: "redo log write and flush",
         functions: "fil_flush|fil_io|log_group_write_buf",
         within: "log_write_up_to",
+        outside: "",
         source: "log0log.c (5.5): n_pending_writes is raised around them",
+    },
+    Held {
+        lock: "redo log write and flush",
+        functions: "fsync|fdatasync|pwrite|pwrite64",
+        within: "log_write_up_to|log_writer|log_flusher|log_t::*|log_self_write_up_to",
+        outside: "",
+        source: "log0log.cc, log0write.cc (8.0 and later), where the functions between have no names",
+    },
+    // Where the engine has no names at all: what a commit writes and is not the binary log.
+    Held {
+        lock: "redo log write and flush",
+        functions: "fsync|fdatasync|pwrite|pwrite64",
+        within: "ha_commit_trans|ha_commit_one_phase",
+        outside: "MYSQL_BIN_LOG::*|MYSQL_LOG::*|TC_LOG_MMAP::*",
+        source: "sql/handler.cc; stacks of MariaDB 10.11",
     },
     Held {
         lock: "binlog group commit",
         functions: "MYSQL_BIN_LOG::sync_binlog_file|MYSQL_BIN_LOG::process_flush_stage_queue|\
             MYSQL_BIN_LOG::process_commit_stage_queue|MYSQL_BIN_LOG::flush_cache_to_file|MYSQL_BIN_LOG::flush_and_sync",
         within: "",
+        outside: "",
         source: "sql/binlog.cc (5.6 to 8.0), sql/log.cc (MariaDB): the leader's work for its group",
     },
     Held {
         lock: "flush of a data file",
         functions: "os_file_flush_func|pfs_os_file_flush_func|os_file_flush",
         within: "fil_flush|Fil_shard::*|fil_space_t::*",
+        outside: "",
         source: "fil0fil.c: n_pending_flushes is raised around os_file_flush",
     },
 ];
@@ -97,6 +120,8 @@ pub(super) fn runs_under(lock: &str, frames: &[&str]) -> bool {
                 .any(|frame| matches_any(held.functions, frame))
                 && (held.within.is_empty()
                     || frames.iter().any(|frame| matches_any(held.within, frame)))
+                && (held.outside.is_empty()
+                    || !frames.iter().any(|frame| matches_any(held.outside, frame)))
         })
 }
 
@@ -141,6 +166,23 @@ mod tests {
             &["fil_flush", "trx_commit_off_kernel"]
         ));
         assert!(!runs_under("LOCK_grant", &["lock_rec_create"]));
+        let redo = "redo log write and flush";
+        assert!(runs_under(
+            redo,
+            &["fdatasync", "mariadbd+0x1", "ha_commit_trans"]
+        ));
+        assert!(!runs_under(
+            redo,
+            &[
+                "fdatasync",
+                "MYSQL_BIN_LOG::flush_and_sync",
+                "ha_commit_trans"
+            ]
+        ));
+        assert!(!runs_under(
+            redo,
+            &["fdatasync", "mariadbd+0x1", "open_table"]
+        ));
         assert!(HELD.iter().all(|held| !held.source.is_empty()));
     }
 

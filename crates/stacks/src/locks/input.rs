@@ -30,6 +30,9 @@ pub struct LockSymbols {
     pub names: HashMap<u64, DataSymbol>,
     /// Writable data of libc.so (`.data` and `.bss`), where `main_arena` is.
     pub libc_data: Vec<Range<u64>>,
+    /// Futex addresses in the data of a program or library that no symbol covers, by their place in
+    /// it (`mariadbd+0x216b108`): the same at each start, and what a debugger takes.
+    pub in_image: HashMap<u64, String>,
 }
 
 impl LockSymbols {

@@ -31,6 +31,8 @@ pub(super) enum Era {
     KernelMutex,
     /// From MySQL 5.6: `lock_sys`, `trx_sys` and others in its place.
     AfterKernelMutex,
+    /// The same in MariaDB from 10.1 on, whose SQL layer has other locks too.
+    MariaDb,
 }
 
 /// A known wait.
@@ -81,6 +83,7 @@ const EVENT: &[Kind] = &[
     Kind::Sleep,
     Kind::OwnFutex,
 ];
+const CONDITION: &[Kind] = &[Kind::Condition];
 const ANY: &[Kind] = &[];
 
 const fn row(
@@ -114,7 +117,9 @@ impl Known {
 
     fn applies(&self, own: &[&str], above: &[&str], kind: Kind, era: Option<Era>) -> bool {
         (self.on.is_empty() || self.on.contains(&kind))
-            && (self.era.is_none() || self.era == era)
+            && (self.era.is_none()
+                || self.era == era
+                || (self.era, era) == (Some(Era::AfterKernelMutex), Some(Era::MariaDb)))
             && (self.via.is_empty() || own.iter().any(|name| matches_any(self.via, name)))
             && goes_through(self.path, above)
     }
@@ -143,13 +148,16 @@ pub(super) fn era_of<'a>(plain_names: impl Iterator<Item = &'a str>) -> Option<E
     const UP_TO_5_5: &str = "srv_lock_timeout_thread|srv_lock_timeout_and_monitor_thread|trx_commit_off_kernel|\
         lock_release_off_kernel|srv_suspend_mysql_thread|srv_suspend_thread";
     const FROM_5_6: &str = "lock_wait_timeout_thread|lock_wait_suspend_thread|buf_flush_page_cleaner*|srv_worker_thread|\
-        srv_purge_coordinator_*|trx_commit_in_memory|Per_thread_connection_handler::*|tpool::*";
+        srv_purge_coordinator_*|trx_commit_in_memory|Per_thread_connection_handler::*";
+    const MARIADB: &str = "tpool::*|tdc_acquire_share|tc_acquire_table|tc_release_table|CONNECT_cache::*|handle_slave_background|slave_deadlock_handler";
     let mut era = None;
     for name in plain_names {
         if matches_any(UP_TO_5_5, name) {
             return Some(Era::KernelMutex);
         }
-        if era.is_none() && matches_any(FROM_5_6, name) {
+        if matches_any(MARIADB, name) {
+            era = Some(Era::MariaDb);
+        } else if era.is_none() && matches_any(FROM_5_6, name) {
             era = Some(Era::AfterKernelMutex);
         }
     }
@@ -160,7 +168,7 @@ pub(super) fn era_of<'a>(plain_names: impl Iterator<Item = &'a str>) -> Option<E
 /// whose functions have no names.
 pub(super) fn is_idle_symbol(name: &str) -> bool {
     const SYMBOLS: &str = "COND_manager|COND_thread_cache|COND_slave_deadlock_handler|COND_slave_background|\
-        COND_compress_gtid_table|COND_start_signal_handler|COND_timer|COND_binlog_background_thread";
+        COND_compress_gtid_table|COND_rpl_opt_tracker|COND_start_signal_handler|COND_timer|COND_binlog_background_thread";
     matches_any(SYMBOLS, name)
 }
 
@@ -218,6 +226,10 @@ mod tests {
         assert_eq!(
             era_of(["lock_wait_timeout_thread"].into_iter()),
             Some(Era::AfterKernelMutex)
+        );
+        assert_eq!(
+            era_of(["tpool::task_group::execute", "buf_flush_page_cleaner"].into_iter()),
+            Some(Era::MariaDb)
         );
         assert_eq!(era_of(["main"].into_iter()), None);
     }

@@ -8,6 +8,7 @@
 mod chains;
 mod classify;
 mod exact;
+mod fold;
 mod holders;
 mod holding;
 mod input;

@@ -27,26 +27,42 @@ pub(super) struct RowName {
     pub(super) named_by: NamedBy,
     /// Told apart from others of the same name by this address; 0 when they are put together.
     pub(super) address: u64,
+    /// What the many of its kind are called together; empty for a lock of which there is one, and
+    /// for one that is known by its address only.
+    pub(super) family: String,
+}
+
+impl RowName {
+    /// Several locks of one kind, put together.
+    pub(super) fn is_several(&self) -> bool {
+        self.address == 0 && !self.family.is_empty()
+    }
 }
 
 /// The address that stands for a lock: a condition variable and a read-write lock have two futex
 /// words in the same eight bytes (`__g_signals` at 40 and 44; `__wrphase_futex` and
-/// `__writers_futex` at 8 and 12 of glibc).
+/// `__writers_futex` at 8 and 12 of glibc), and so has a latch of MariaDB's InnoDB (`writer` and
+/// `readers` of `ssux_lock_impl`).
 pub(super) fn lock_address(class: &Class, futex: u64) -> u64 {
-    if class.on_condition || class.kind == Kind::RwLock {
+    let two_words = matches!(
+        class.kind,
+        Kind::RwLock | Kind::OwnFutex | Kind::InnodbMutex | Kind::InnodbRwLock
+    );
+    if class.on_condition || two_words {
         futex & !7
     } else {
         futex
     }
 }
 
-/// Whether a thread that waits here on something nameless idles after all: the data symbol says so.
-pub(super) fn idles_by_symbol(class: &Class, futex: u64, symbols: &LockSymbols) -> bool {
+/// Whether a thread that waits here on something nameless idles after all: the data symbol says so,
+/// or nothing says more than that a background thread is at rest.
+pub(super) fn idles_after_all(class: &Class, futex: u64, symbols: &LockSymbols) -> bool {
     matches!(class.doing, Doing::Condition(None))
         && symbols
             .names
             .get(&futex)
-            .is_some_and(|symbol| is_idle_symbol(&symbol.name))
+            .map_or(class.at_rest, |symbol| is_idle_symbol(&symbol.name))
 }
 
 /// The row of a wait; absent when it belongs to none. `futex` is 0 where the address is not known.
@@ -63,6 +79,7 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
             name,
             named_by,
             address,
+            family: String::new(),
         })
     };
     if class.allocator && known.is_none() && futex != 0 {
@@ -75,11 +92,13 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
         return row(name, NamedBy::Symbol, address);
     }
     match known.map(|known| known.what) {
-        Some(What::LockEach(name)) if address != 0 => row(
-            format!("{name} at {address:#x}"),
-            NamedBy::CallPath,
+        Some(What::LockEach(name)) if address != 0 => Some(RowName {
+            contended,
+            name: format!("{name} at {address:#x}"),
+            named_by: NamedBy::CallPath,
             address,
-        ),
+            family: name.to_owned(),
+        }),
         Some(
             What::Lock(name)
             | What::LockEach(name)
@@ -90,6 +109,16 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
         None if class.allocator => row(
             "malloc arena (address not known)".to_owned(),
             NamedBy::CallPath,
+            0,
+        ),
+        None if symbols.in_image.contains_key(&futex) => row(
+            // There is one of it, so it stands alone; the place is the same at each start.
+            format!(
+                "{} {}",
+                if contended { "lock" } else { "condition" },
+                symbols.in_image.get(&futex).map_or("", String::as_str)
+            ),
+            NamedBy::Address,
             0,
         ),
         None if address != 0 => row(format!("{address:#x}"), NamedBy::Address, address),
@@ -150,6 +179,7 @@ mod tests {
                 (0x5000, symbol("LOCK_open", 0, 48)),
             ]),
             libc_data: Vec::from_iter(Some(0x7f00_0000_0000..0x7f00_0000_4000)),
+            in_image: HashMap::new(),
         }
     }
 

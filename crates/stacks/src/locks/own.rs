@@ -68,6 +68,12 @@ static OWN: &[(&str, Kind)] = &[
         "pthread_cond_wait*|pthread_cond_timedwait*|pthread_cond_clockwait*",
         Kind::Condition,
     ),
+    // Signalling waits too, for those of the signal before to leave (nptl/pthread_cond_common.c,
+    // __condvar_quiesce_and_switch_g1).
+    (
+        "pthread_cond_broadcast*|pthread_cond_signal*",
+        Kind::LowLevel,
+    ),
     (
         "sem_wait*|sem_timedwait*|sem_clockwait*|new_sem_wait*",
         Kind::Semaphore,
@@ -80,7 +86,10 @@ static OWN: &[(&str, Kind)] = &[
         "nanosleep*|clock_nanosleep*|usleep|sleep|std::this_thread::sleep_for|std::this_thread::sleep_until",
         Kind::Sleep,
     ),
-    ("os_thread_sleep|my_sleep", Kind::Sleep),
+    (
+        "os_thread_sleep|my_sleep|sched_yield|os_thread_yield|ut_delay|ut_delay_low",
+        Kind::Sleep,
+    ),
     (
         "read|recv|recvfrom|recvmsg|accept|accept4|poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*",
         Kind::Input,
@@ -120,6 +129,8 @@ static OWN: &[(&str, Kind)] = &[
         "os_event_wait*|os_event::*|os_cond_wait*|ib_wqueue_wait*|ib_wqueue_timedwait|Log_thread_waiting::wait|wait",
         Kind::Condition,
     ),
+    // They take the event's mutex.
+    ("os_event_set|os_event_reset", Kind::Unknown),
     (
         "os_fast_mutex_lock*|pfs_os_fast_mutex_lock*|os_mutex_enter|OSMutex::enter",
         Kind::Mutex,
@@ -183,10 +194,21 @@ pub(super) fn is_allocator(plain_name: &str) -> bool {
     matches_any(FUNCTIONS, plain_name)
 }
 
-/// The outermost function of a thread or of the program.
+/// The outermost function of a thread or of the program, or one that only starts another.
 pub(super) fn is_root(plain_name: &str) -> bool {
     matches_any(
-        "start_thread|clone|clone3|_start|libc_start_main*|start_main*|start_call_main*|pfs_spawn_thread",
+        "start_thread|clone|clone3|_start|libc_start_main*|start_main*|start_call_main*|pfs_spawn_thread|\
+            execute_native_thread_routine|std::thread::_State_impl::*|std::thread::_Invoker::*|std::__invoke*|std::invoke*|\
+            Detached_thread::operator()|Runnable::*",
+        plain_name,
+    )
+}
+
+/// Functions of InnoDB between a mutex and its event: what a thread does that has found the mutex
+/// taken and has not begun to wait.
+pub(super) fn reserves_event(plain_name: &str) -> bool {
+    matches_any(
+        "sync_array_reserve_cell|sync_array_get_and_reserve_cell",
         plain_name,
     )
 }

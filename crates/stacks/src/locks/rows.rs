@@ -39,6 +39,16 @@ impl RowSums {
             .or_insert(wait);
     }
 
+    /// Adds another row's.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.addresses.extend(other.addresses);
+        self.waiters_max = self.waiters_max.max(other.waiters_max);
+        self.share += other.share;
+        for (path, caller) in other.callers {
+            self.add(path, caller);
+        }
+    }
+
     pub(super) fn total_us(&self) -> f64 {
         self.callers.values().map(|sums| sums.total_us).sum()
     }
@@ -144,6 +154,7 @@ pub(super) fn sort_and_fold(rows: &mut Vec<LockRow>) {
         name: format!("({} more)", rest.len()),
         named_by: NamedBy::Address,
         address: 0,
+        family: String::new(),
     };
     rows.push(sums.into_row(&name, Vec::new()));
 }

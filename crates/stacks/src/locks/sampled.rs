@@ -6,7 +6,7 @@ use model::{Absent, Depth, LockRow, LockTable, Reason, StackId};
 
 use super::rows::{CallerSums, RowSums, sort_and_fold};
 use super::scene::{RowId, Scene, Waiter};
-use super::{LockSymbols, Observed, chains, holders};
+use super::{LockSymbols, Observed, chains, fold, holders};
 
 /// A wait that goes on.
 struct Open {
@@ -39,9 +39,13 @@ impl Open {
 /// probability of its length, then counted as one of the interval's length: the total time is
 /// right on average, the number of waits is too low and the mean too high. A single snapshot tells
 /// who waits, and no times. `share` is the time waited out of the time of all threads that do not
-/// idle.
+/// idle. A thread that was woken from its wait for a lock waits until it has a processor, as it
+/// does where every wait is counted.
 pub fn sampled_table(observed: &Observed<'_>, symbols: &LockSymbols) -> LockTable {
-    let scene = Scene::new(observed, symbols);
+    let mut scene = Scene::new(observed, symbols);
+    let tallies = fold::tallies_of(&scene);
+    fold::fold(&mut scene, &tallies);
+    let scene = scene;
     let held = holders::by_moment(&scene);
     let mut sums: Vec<RowSums> = vec![RowSums::default(); scene.rows.len()];
     let mut open: HashMap<u32, Open> = HashMap::new();

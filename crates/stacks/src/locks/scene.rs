@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{FutexWait, RunState, StackId, ThreadAt, ThreadSnapshot};
+use model::{FutexWait, NamedBy, RunState, StackId, ThreadAt, ThreadSnapshot};
 
 use super::classify::{Class, Classifier, Doing, syscall_name};
-use super::naming::{RowName, idles_by_symbol, lock_address, row_of};
+use super::naming::{RowName, idles_after_all, lock_address, row_of};
 use super::own::Kind;
 use super::{LockSymbols, Observed};
 
@@ -109,13 +109,14 @@ impl<'a> Scene<'a> {
             let address = futex.map_or(0, |futex| futex.address);
             let mut class = self.classifier.thread(thread);
             if let Some(futex) = futex
+                && !class.woken
                 && matches!(class.doing, Doing::Condition(None))
                 && class.kind == Kind::Unknown
                 && names_an_owner(thread.tid, futex, &tids)
             {
                 class = class.as_mutex();
             }
-            if idles_by_symbol(&class, address, symbols) {
+            if idles_after_all(&class, address, symbols) {
                 class.doing = Doing::Idle("waits for work");
             }
             if let Doing::Idle(words) = class.doing {
@@ -187,13 +188,24 @@ impl<'a> Scene<'a> {
             } else {
                 "on"
             };
-            return format!("waits {verb} {name}");
+            let woken = if waiter.class.woken {
+                " (woken, no processor yet)"
+            } else {
+                ""
+            };
+            return format!("waits {verb} {name}{woken}");
         }
         if let Some(words) = moment.idle.get(&thread.tid) {
             return (*words).to_owned();
         }
         let syscall = thread.syscall.as_ref().map_or("", syscall_name);
         match (thread.state, syscall) {
+            (RunState::Running, _) if let Some(lock) = self.spins_for(thread) => {
+                format!("spins for {lock}")
+            }
+            (RunState::Running, _) if self.classifier.has_no_processor(thread) => {
+                "is ready to run and has no processor".to_owned()
+            }
             (RunState::Running, _) => "runs".to_owned(),
             (RunState::Uninterruptible, "") => {
                 "uninterruptible, in no system call (page fault)".to_owned()
@@ -203,6 +215,17 @@ impl<'a> Scene<'a> {
             (state, "") => state.words().to_owned(),
             (_, name) => format!("in {name}"),
         }
+    }
+
+    /// The lock that a thread tries to get that does not sleep yet.
+    fn spins_for(&self, thread: &ThreadAt) -> Option<String> {
+        let class = self.classifier.spinning(thread.stack)?;
+        let row = row_of(&class, 0, &LockSymbols::default())?;
+        if row.named_by != NamedBy::Address {
+            return Some(row.name);
+        }
+        let path = self.classifier.path(thread.stack, &class);
+        path.first().map(|name| format!("a lock of {name}"))
     }
 
     /// A stack's functions with plain names, innermost first.

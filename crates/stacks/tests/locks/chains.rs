@@ -59,7 +59,7 @@ fn a_circle_is_told_as_one() {
         .iter()
         .map(|link| link.lock.as_str())
         .collect();
-    assert_eq!(locks, ["0x10", "0x20"]);
+    assert_eq!(locks, ["lock of f at 0x10", "lock of g at 0x20"]);
     assert_eq!(table.chains[0].links[0].waiters, 2);
 }
 
@@ -86,7 +86,7 @@ fn ends_say_what_the_last_one_does() {
         ),
         (
             "tid 2 S futex 0x30 | pthread_cond_wait < mine",
-            "waits on 0x30",
+            "waits on condition of mine at 0x30",
         ),
         (
             "tid 2 S futex 0x40 | pthread_cond_timedwait < MDL_wait::timed_wait < MDL_context::acquire_lock",
@@ -100,7 +100,7 @@ fn ends_say_what_the_last_one_does() {
         let chain = table
             .chains
             .iter()
-            .find(|chain| chain.links[0].lock == "0x10")
+            .find(|chain| chain.links[0].lock == "lock of f at 0x10")
             .unwrap();
         let holder = chain.links[0].holder.as_ref().unwrap();
         assert_eq!(holder.doing, doing);

@@ -106,8 +106,11 @@ fn waits_of_all_generations_are_locks_with_names() {
             "__lll_lock_wait_private < __tz_convert < __localtime_r < f",
             "libc time zone lock (tzset_lock)",
         ),
-        ("pthread_cond_wait < pthread_rwlock_wrlock < mine", "0x1000"),
-        ("pthread_rwlock_rdlock < mine", "0x1008"),
+        (
+            "pthread_cond_wait < pthread_rwlock_wrlock < mine",
+            "lock of mine at 0x1000",
+        ),
+        ("pthread_rwlock_rdlock < mine", "lock of mine at 0x1008"),
     ] {
         let address = if frames.starts_with("pthread_rwlock") {
             "0x100c"
@@ -135,7 +138,7 @@ fn kernel_mutex_is_named_only_where_the_generation_has_it() {
     assert_eq!(with("lock_wait_timeout_thread"), "lock_sys mutex");
     assert_eq!(
         named(WAITER).as_deref(),
-        Some("0x1000"),
+        Some("lock of lock_clust_rec_read_check_and_lock at 0x1000"),
         "nothing tells the generation"
     );
 }
@@ -178,7 +181,7 @@ fn the_same_threads_waiting_for_a_lock_do_not_idle() {
 #[test]
 fn a_nameless_condition_is_told_and_not_guessed() {
     let story = Story::of(&["
-        tid 1 S futex 0x1028 op 0x189 | libc.so.6+0x89f < pthread_cond_timedwait[libc.so.6] < mariadbd+0x75d < mariadbd+0x756 < libc.so.6+0x88
+        tid 1 S futex 0x1028 op 0x189 | libc.so.6+0x89f < pthread_cond_timedwait[libc.so.6] < mariadbd+0x75d < mariadbd+0x756 < mariadbd+0x2 < libc.so.6+0x88
         tid 2 S futex 0x2028 op 0x189 | libc.so.6+0x89f < pthread_cond_wait[libc.so.6] < handle_manager < mariadbd+0x7bd
         tid 3 S futex 0x3028 op 0x189 |
     "]);
@@ -191,7 +194,13 @@ fn a_nameless_condition_is_told_and_not_guessed() {
         .map(|row| row.name.as_str())
         .collect();
     names.sort_unstable();
-    assert_eq!(names, ["0x1028", "0x3028"]);
+    assert_eq!(
+        names,
+        [
+            "condition of mariadbd+0x75d at 0x1028",
+            "condition, callers not taken, at 0x3028"
+        ]
+    );
     assert_eq!(table.absent.len(), 1);
     assert!(
         table.absent[0].detail.starts_with("2 of 2 waits"),
@@ -243,6 +252,7 @@ fn symbols_name_locks_and_idle_conditions() {
             (0x8060, symbol("fil_system", 0x60, 4096)),
         ]),
         libc_data: Vec::new(),
+        ..LockSymbols::default()
     };
     let table = Story::of(&["
         tid 1 S futex 0x5000 | __lll_lock_wait < pthread_mutex_lock < whatever
@@ -273,6 +283,7 @@ fn arenas_are_named_by_place_and_told_with_their_callers() {
     let symbols = LockSymbols {
         names: HashMap::new(),
         libc_data: Vec::from_iter(Some(0x7f43_7341_3000..0x7f43_7341_8000)),
+        ..LockSymbols::default()
     };
     let table = Story::of(&["
         tid 1 S futex 0x7f4373413c60 owner 4 | __GI___lll_lock_wait_private < __GI___libc_malloc < get_block < run < start_thread < clone3

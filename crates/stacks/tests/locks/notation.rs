@@ -166,9 +166,13 @@ fn frame(text: &str) -> Frame {
     }
 }
 
-/// The row with this name, and the only one.
+/// The row with this name or for the lock at this address, and the only one.
 pub fn row<'a>(rows: &'a [LockRow], name: &str) -> &'a LockRow {
-    let mut found = rows.iter().filter(|row| row.name == name);
+    let mut found = rows.iter().filter(|row| {
+        row.name
+            .strip_suffix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(" at "))
+    });
     let row = found.next().unwrap_or_else(|| {
         panic!(
             "no {name} among {:?}",

@@ -91,6 +91,7 @@ fn symbols() -> LockSymbols {
             })
             .collect(),
         libc_data: Vec::from_iter(Some(4..8)),
+        ..LockSymbols::default()
     }
 }
 

@@ -93,7 +93,7 @@ fn what_is_too_much_is_put_together_and_said() {
     let many: String = (0..300)
         .map(|n| {
             format!(
-                "tid {} S futex {:#x} | __lll_lock_wait < pthread_mutex_lock < f\n",
+                "tid {} S futex {:#x} | __lll_lock_wait < pthread_mutex_lock < g{n}\n",
                 n + 1,
                 0x1000 + 64 * n
             )

@@ -90,7 +90,7 @@ pub(super) static ROWS: &[Known] = &[
         FOR_WORK,
         NO_LOCK,
         &[
-            "handle_manager|compress_gtid_table|slave_deadlock_handler|handle_slave_background|binlog_background_thread",
+            "handle_manager|compress_gtid_table|Rpl_opt_tracker::worker|slave_deadlock_handler|handle_slave_background|binlog_background_thread",
         ],
         "MySQL 5.5 to 8.0, MariaDB 10.11",
         PUBLISHED,

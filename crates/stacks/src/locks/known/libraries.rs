@@ -45,6 +45,14 @@ pub(super) static ROWS: &[Known] = &[
         "glibc nss/nsswitch.c",
     ),
     row(
+        Lock("waiters of the signal before (condition variable)"),
+        &[Kind::LowLevel],
+        &["*"],
+        "any; MySQL 5.5.9",
+        "glibc nptl/pthread_cond_common.c: __condvar_quiesce_and_switch_g1",
+    )
+    .via("pthread_cond_broadcast*|pthread_cond_signal*"),
+    row(
         Lock("tcmalloc page heap lock"),
         SPIN,
         &[

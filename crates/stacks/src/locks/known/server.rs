@@ -1,9 +1,12 @@
 //! Locks and waits of the SQL layer.
 
-use super::What::{Lock, Wait};
-use super::{ANY, EVENT, Known, NO_LOCK, PTHREAD_LOCK, row};
+use super::What::{Lock, LockEach, Wait};
+use super::{ANY, CONDITION, EVENT, Known, NO_LOCK, PTHREAD_LOCK, row};
 
 const PUBLISHED: &str = "stacks published with percona-toolkit";
+/// Calls of the SQL layer into a storage engine (sql/handler.cc).
+const ENGINE_CALLS: &str = "handler::ha_*|handler::read_*|handler::multi_range_*|handler::index_*|ha_commit_*|ha_rollback_*|\
+    ha_prepare*|handler::write_row|handler::update_row|handler::delete_row";
 const SQL_BASE_55: &str = "MySQL 5.5 sql/sql_base.cc";
 
 pub(super) static ROWS: &[Known] = &[
@@ -39,6 +42,13 @@ pub(super) static ROWS: &[Known] = &[
         "mysys/thr_lock.c",
     ),
     row(
+        LockEach("mutex of a table's THR_LOCK"),
+        PTHREAD_LOCK,
+        &["thr_lock|thr_unlock|thr_multi_lock|thr_multi_unlock|thr_abort_locks*"],
+        "MySQL 5.0 to 8.0, MariaDB",
+        "mysys/thr_lock.c; stack of MySQL 5.5.9",
+    ),
+    row(
         Wait("table being altered or flushed"),
         NO_LOCK,
         &[
@@ -56,7 +66,24 @@ pub(super) static ROWS: &[Known] = &[
         "MySQL 5.5 to 8.0, MariaDB",
         SQL_BASE_55,
     ),
-    // Commit.
+    // Commit. Before it answers the client MariaDB waits for the redo log, whose writer calls back:
+    // net_real_write has thd_async_state::wait_for_pending_ops inside.
+    row(
+        Wait("redo log write and flush"),
+        CONDITION,
+        &["net_real_write|THD::wait_for_pending_ops|thd_async_state::*"],
+        "MariaDB 10.6 and later",
+        "sql/net_serv.cc, sql/sql_class.h; stacks of MariaDB 10.11 and 11.4",
+    ),
+    row(
+        Lock("a session's state of commits under way (thd_async_state)"),
+        PTHREAD_LOCK,
+        &[
+            "net_real_write|thd_async_state::*|THD::wait_for_pending_ops|thd_increment_pending_ops|thd_decrement_pending_ops",
+        ],
+        "MariaDB 10.6 and later",
+        "sql/sql_class.h",
+    ),
     row(
         Wait("binlog group commit"),
         EVENT,
@@ -141,6 +168,25 @@ pub(super) static ROWS: &[Known] = &[
         "MySQL 5.0, debug builds",
         PUBLISHED,
     ),
+    // Both makes: the table cache has a mutex for each of its instances, the shares of tables have
+    // theirs. MariaDB has no LOCK_open since 10.
+    row(
+        Lock("table cache (LOCK_table_cache)"),
+        PTHREAD_LOCK,
+        &[
+            "tc_acquire_table|tc_release_table|tc_add_table|tc_records|tc_remove_all_unused_tables|Table_cache::*|Table_cache_instance::*|Table_cache_manager::*",
+        ],
+        "MySQL 5.6 to 9, MariaDB 10.1 to 11.4",
+        "sql/table_cache.cc (MariaDB: Table_cache_instance), sql/table_cache.h (MySQL: Table_cache::m_lock)",
+    ),
+    row(
+        Lock("table definition cache (LOCK_table_share, LOCK_unused_shares)"),
+        PTHREAD_LOCK,
+        &["tdc_*|tc_*|TDC_element::*"],
+        "MariaDB 10, 11",
+        "sql/table_cache.cc (MariaDB)",
+    )
+    .only(super::Era::MariaDb),
     row(
         Lock("LOCK_open"),
         PTHREAD_LOCK,
@@ -202,18 +248,11 @@ pub(super) static ROWS: &[Known] = &[
         "sql/sql_show.cc",
     ),
     row(
-        Lock("metadata lock table (mutex of an MDL_lock or MDL_map)"),
+        Lock("mutex of metadata locks (MDL_map, MDL_lock)"),
         PTHREAD_LOCK,
         &["MDL_map::*|MDL_lock::*|MDL_context::*|MDL_map_partition::*"],
         "MySQL 5.5 to 8.0, MariaDB",
         "sql/mdl.cc",
-    ),
-    row(
-        Lock("table definition cache"),
-        PTHREAD_LOCK,
-        &["tdc_*|tc_*|TDC_element::*|Table_cache::*"],
-        "MariaDB 10, MySQL 5.6 and later",
-        "sql/table_cache.cc, sql/table_cache.h",
     ),
     row(
         Lock("key cache of MyISAM"),
@@ -235,5 +274,22 @@ pub(super) static ROWS: &[Known] = &[
         &["wait_for_free_space|my_write"],
         "MySQL 5.0 to 8.0, MariaDB",
         "mysys/errors.c",
+    ),
+    // For servers whose storage engine has no names. A session that waits on a condition variable
+    // inside of it does not idle; with a timeout it waits for a row (innodb_lock_wait_timeout).
+    row(
+        Wait("row lock (timed wait inside the storage engine)"),
+        CONDITION,
+        &["*+0x*", ENGINE_CALLS],
+        "MariaDB 10.11 without symbols",
+        "lock_wait (lock/lock0lock.cc): the only timed wait of a session in InnoDB",
+    )
+    .via("pthread_cond_timedwait*|pthread_cond_clockwait*"),
+    row(
+        Wait("wait inside the storage engine"),
+        CONDITION,
+        &["*+0x*", ENGINE_CALLS],
+        "MariaDB 10.11 without symbols",
+        "sql/handler.cc",
     ),
 ];
