@@ -381,7 +381,7 @@ fn percentile_of(values: &[f64], share: f64) -> f64 {
     percentile(&sorted, share)
 }
 
-fn of<'a>(rows: &'a [(Arm, Row)], wanted: Arm) -> Option<&'a Row> {
+fn of(rows: &[(Arm, Row)], wanted: Arm) -> Option<&Row> {
     rows.iter()
         .find(|(arm, row)| *arm == wanted && row.trouble.is_none() && !row.walls.is_empty())
         .map(|(_, row)| row)
