@@ -1,4 +1,4 @@
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -42,6 +42,12 @@ fn take(args: &Profile) -> Result<ExitCode> {
         Some(pid) => Subject::Process(pid),
         None => Subject::Machine,
     };
+    for path in [&args.output, &args.html, &args.pprof]
+        .into_iter()
+        .flatten()
+    {
+        open(path).with_context(|| path.display().to_string())?;
+    }
     let wall_at_zero_ms = kernel::clock::wall_ms();
     let mut profiler = Profiler::open(subject, pid, args.hz)?;
     let stop = live::stop_on_signals()?;
@@ -155,16 +161,22 @@ fn read(path: &Path) -> Result<ProfileDocument> {
 /// could read was there before. The path may be a device, such as /dev/stdout.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path)?;
+        let mut file = open(path)?;
         if file.metadata()?.is_file() {
             file.set_permissions(Permissions::from_mode(0o600))?;
+            file.set_len(0)?;
         }
         file.write_all(bytes)
     };
     write().with_context(|| path.display().to_string())
+}
+
+/// Opens a file to be written, and leaves what is in it for now.
+fn open(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
 }

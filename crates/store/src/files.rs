@@ -31,8 +31,11 @@ pub(crate) fn touch_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Writes a whole file that only its owner can read; complete or not there. What stood at the path
-/// is replaced, whatever its mode was.
+/// is replaced, whatever its mode was; what is no file, such as /dev/stdout, is written to.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    if path.metadata().is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, bytes).map_err(StoreError::io(path));
+    }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);

@@ -120,9 +120,6 @@ fn reason_of(error: &kernel::snapshot::SnapshotError) -> Reason {
 pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
     let now = state.clock.now();
     let in_burst = state.watch.in_burst(now);
-    if !in_burst && Instant::now() < state.next_in_calm {
-        return Ok(Taken::default());
-    }
     let Some(server) = state.shared.process() else {
         state.looking = None;
         return Err(Absent::new(
@@ -131,12 +128,13 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
             "the server's process is not there",
         ));
     };
+    let is_known = |(_, watch): &(Snapshotter, Watch)| watch.pid() == server.pid;
+    let is_known = state.looking.as_ref().is_some_and(is_known);
+    if is_known && !in_burst && Instant::now() < state.next_in_calm {
+        return Ok(Taken::default());
+    }
     let mut taken = Taken::default();
-    if state
-        .looking
-        .as_ref()
-        .is_none_or(|(_, watch)| watch.pid() != server.pid)
-    {
+    if !is_known {
         state.looking = None;
         taken.absent = state.open(server.pid)?;
     }
