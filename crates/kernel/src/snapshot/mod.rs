@@ -22,7 +22,6 @@
 mod bpf;
 mod bpf_link;
 mod futex;
-mod hurry;
 mod proc;
 mod ptrace;
 mod raw;
@@ -242,13 +241,11 @@ impl Snapshotter {
                 self.bytes_last
             },
         };
-        let hurry = hurry::Hurry::begin();
         let mut taken = match &mut self.taker {
             Taker::Bpf(way) => way.pass(&pass),
             Taker::Proc(way) => way.pass(&pass),
             Taker::Ptrace(way) => way.pass(&pass),
         }?;
-        drop(hurry);
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }
