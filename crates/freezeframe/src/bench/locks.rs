@@ -127,13 +127,13 @@ fn rates_of(dir: &Path) -> Result<()> {
         let work = wanted.map_or(0.0, |wanted| (1e9 / f64::from(wanted) - turn_ns).max(0.0));
         let work = format!("{work:.0}");
         let mut victim = Victim::start(&program, &[&work], &[])?;
-        one_rate(&mut victim, dir)?;
+        one_rate(&mut victim, wanted, dir)?;
         victim.end()?;
     }
     Ok(())
 }
 
-fn one_rate(victim: &mut Victim, dir: &Path) -> Result<()> {
+fn one_rate(victim: &mut Victim, wanted: Option<u32>, dir: &Path) -> Result<()> {
     let mut rows: Vec<Row> = ARMS.iter().map(|_| Row::default()).collect();
     let (mut alone, mut alone_ns) = (Vec::new(), Vec::new());
     let mut before = turns(victim)?;
@@ -157,7 +157,10 @@ fn one_rate(victim: &mut Victim, dir: &Path) -> Result<()> {
         }
     }
     heading(&format!(
-        "locks: {:.0} waits/s, {ROUNDS} windows of {} ms each",
+        "locks: {}, {:.0} waits/s had the time, {ROUNDS} windows of {} ms each",
+        wanted.map_or("as many waits as go".to_owned(), |wanted| format!(
+            "{wanted} waits/s wanted"
+        )),
         median(&alone),
         WINDOW.as_millis()
     ))?;

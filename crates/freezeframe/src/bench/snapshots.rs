@@ -45,7 +45,8 @@ pub(super) fn run(servers: &[ServerKind]) -> Result<()> {
     let main = servers.first().copied().unwrap_or_default();
     for threads in THREADS {
         heading(&format!(
-            "snapshots of {threads} threads of {}, {CLIENTS} of them busy; probe: SELECT 1 each 10 ms",
+            "snapshots of {threads} threads of {}, {CLIENTS} of them busy, ten a second; \
+             probe: SELECT 1 each 10 ms",
             main.name()
         ))?;
         one_size(main, threads)?;
@@ -343,7 +344,11 @@ fn print_row(arm: Arm, row: &Row, once: Option<&Once>) -> Result<()> {
     }
     let mut latencies = row.latencies.clone();
     latencies.sort_by(f64::total_cmp);
-    let ms = |share: f64| format!("{:.1}", percentile(&latencies, share) / 1000.0);
+    let ms = |share: f64| match latencies.len() {
+        // The 99th of a hundred is the largest.
+        0..100 if share < 1.0 => "-".to_owned(),
+        _ => format!("{:.1}", percentile(&latencies, share) / 1000.0),
+    };
     let dash = || "-".to_owned();
     let wall = match row.walls.as_slice() {
         [] => dash(),

@@ -23,7 +23,6 @@ mod bpf;
 mod bpf_link;
 mod deep;
 mod futex;
-mod hurry;
 mod proc;
 mod ptrace;
 mod raw;
@@ -243,7 +242,6 @@ impl Snapshotter {
                 self.bytes_last
             },
         };
-        let hurry = hurry::Hurry::begin();
         let mut taken = match &mut self.taker {
             Taker::Bpf(way) => way.pass(&pass),
             Taker::Proc(way) => way.pass(&pass),
@@ -256,7 +254,6 @@ impl Snapshotter {
             pass.deadline,
             monotonic,
         );
-        drop(hurry);
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }
