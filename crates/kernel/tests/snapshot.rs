@@ -236,6 +236,7 @@ fn limits() {
         let small = SnapshotOptions {
             threads_max: 10,
             stack_bytes_max: 2048,
+            deep: false,
             kernel_stacks: false,
             ..options(way)
         };
@@ -253,6 +254,23 @@ fn limits() {
             assert_eq!(depths.first(), Some(&300), "{depths:?}");
             assert!(!depths.contains(&0) && !thread.stack_whole);
             assert!(thread.kernel_stack.is_empty());
+        }
+
+        let deep = SnapshotOptions {
+            deep: true,
+            ..small.clone()
+        };
+        let mut snapshotter = open_with(threads.pid(), &deep).unwrap();
+        let snapshot = snapshotter.take(false).unwrap();
+        assert!(waiting(&snapshot).next().is_some());
+        for thread in waiting(&snapshot) {
+            let depths: Vec<u64> = marks(snapshot.stack_bytes(thread))
+                .iter()
+                .map(|mark| mark.1)
+                .collect();
+            assert_eq!(depths.first(), Some(&300), "{depths:?}");
+            assert_eq!(depths.last(), Some(&0), "{depths:?}");
+            assert!(thread.stack_whole);
         }
 
         let hurried = SnapshotOptions {

@@ -58,8 +58,10 @@ pub struct SnapshotOptions {
     pub only: Option<Way>,
     /// The most threads in a snapshot; the others are counted.
     pub threads_max: usize,
-    /// The most bytes of one stack; at most [`STACK_BYTES_MAX`].
+    /// The most bytes of one stack that are copied at once; at most [`STACK_BYTES_MAX`].
     pub stack_bytes_max: usize,
+    /// Read on where a stack is deeper than that, a moment later, up to 256 KiB.
+    pub deep: bool,
     /// After it, a pass copies no more stacks. Counted from the pass's begin.
     pub deadline: Duration,
     /// Take kernel stacks too, where the way can.
@@ -73,6 +75,7 @@ impl Default for SnapshotOptions {
             only: None,
             threads_max: THREADS_MAX_DEFAULT,
             stack_bytes_max: STACK_BYTES_DEFAULT,
+            deep: true,
             deadline: Duration::from_secs(2),
             kernel_stacks: true,
         }
@@ -169,6 +172,7 @@ enum Taker {
 pub struct Snapshotter {
     pid: u32,
     deadline: Duration,
+    deep: bool,
     taker: Taker,
     /// The size of the last whole snapshot, which the next one's is near to.
     bytes_last: usize,
@@ -189,6 +193,7 @@ impl Snapshotter {
                     return Ok(Self {
                         pid,
                         deadline: options.deadline,
+                        deep: options.deep,
                         taker,
                         bytes_last: 0,
                         refused,
@@ -247,13 +252,15 @@ impl Snapshotter {
             Taker::Proc(way) => way.pass(&pass),
             Taker::Ptrace(way) => way.pass(&pass),
         }?;
-        deep::extend(
-            self.pid,
-            &mut taken.threads,
-            &mut taken.bytes,
-            pass.deadline,
-            monotonic,
-        );
+        if self.deep {
+            deep::extend(
+                self.pid,
+                &mut taken.threads,
+                &mut taken.bytes,
+                pass.deadline,
+                monotonic,
+            );
+        }
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }
