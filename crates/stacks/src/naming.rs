@@ -63,7 +63,7 @@ pub fn lock_symbols<'a>(places: impl IntoIterator<Item = (u64, &'a LockPlace)>) 
                 };
                 symbols.names.insert(address, found);
             } else {
-                let place = format!("{}+{offset:#x}", image.name());
+                let place = (image.name().to_owned(), *offset);
                 symbols.in_image.insert(address, place);
             }
         }

@@ -231,12 +231,20 @@ impl Observer {
         let stacks = RawStacks::copy(&lock(&self.book), &ids);
         let numbers = stacks.name(&mut self.namer, &mut book);
         let places = self.places.iter().map(|(address, place)| (*address, place));
+        let mut symbols = lock_symbols(places);
+        if book
+            .frames()
+            .iter()
+            .any(|frame| frame.name == "mutex_spin_wait")
+        {
+            symbols.events = self.watch.innodb_events();
+        }
         Named {
             snapshots: seen
                 .iter()
                 .map(|seen| seen.named(|id| numbers.get(id)))
                 .collect(),
-            symbols: lock_symbols(places),
+            symbols,
             numbers,
             book,
         }

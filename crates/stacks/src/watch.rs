@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kernel::memory::read_memory;
 use kernel::perf::RawSample;
 use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Registers, Way};
 use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
@@ -126,6 +127,24 @@ impl Watch {
             threads,
             left_out: raw.left_out,
         }
+    }
+
+    /// Events of InnoDB's mutexes that a variable leads to: `kernel_mutex` up to MySQL 5.5, where it is
+    /// a pointer (srv0srv.h) to a mutex that begins with the pointer to its event (sync0sync.h,
+    /// `mutex_struct`). Empty where there is none. Reads symbol tables: once, for a server of that age.
+    pub(crate) fn innodb_events(&self) -> HashMap<u64, &'static str> {
+        let pointer = |address: u64| {
+            let mut bytes = [0; 8];
+            let read = read_memory(self.pid(), address, &mut bytes).ok()?;
+            (read == bytes.len()).then(|| u64::from_ne_bytes(bytes))
+        };
+        self.process
+            .symbol_address("kernel_mutex_temp")
+            .and_then(pointer)
+            .and_then(pointer)
+            .map(|event| (event, "kernel_mutex"))
+            .into_iter()
+            .collect()
     }
 
     fn thread_pointer(&self, thread: &RawThread) -> Option<u64> {

@@ -24,6 +24,8 @@ const NAME_MIN: usize = 24;
 pub(crate) struct FrameLines {
     /// Frames of a stack that are shown; 0 for all.
     pub(crate) frames_max: usize,
+    /// Frames of the kernel among them that are shown, the innermost; all without.
+    pub(crate) kernel_max: Option<usize>,
     unnamed: BTreeMap<(Nameless, String), HashSet<String>>,
 }
 
@@ -45,11 +47,20 @@ impl FrameLines {
             0 => usize::MAX,
             most => most,
         };
-        for frame in book.frames_of(id).take(shown) {
+        let kernel_max = self.kernel_max.unwrap_or(usize::MAX);
+        let frames: Vec<&Frame> = book
+            .frames_of(id)
+            .enumerate()
+            .filter(|(at, frame)| {
+                frame.side == Side::User || *at < kernel_max && !enters_kernel(&frame.name)
+            })
+            .map(|(_, frame)| frame)
+            .collect();
+        for frame in frames.iter().take(shown) {
             self.line(page, indent, frame, frame.image != image);
             image.clone_from(&frame.image);
         }
-        let hidden = book.frames_of(id).count().saturating_sub(shown);
+        let hidden = frames.len().saturating_sub(shown);
         if hidden > 0 {
             let frames = if hidden == 1 { "frame" } else { "frames" };
             let text = format!("{hidden} more {frames}");
@@ -119,6 +130,16 @@ impl FrameLines {
             page.item(2, "- ", &line, Style::Plain);
         }
     }
+}
+
+/// Functions between the system call and the one that does it, the same in every stack: the call is
+/// told beside the stack.
+fn enters_kernel(name: &str) -> bool {
+    const FUNCTIONS: &str = "do_syscall_64|entry_SYSCALL_64_after_hwframe|entry_SYSCALL_64|__x64_sys_*|x64_sys_call|\
+        __arm64_sys_*|invoke_syscall*|el0_svc*|el0t_64_sync*|do_el0_svc*";
+    FUNCTIONS
+        .split('|')
+        .any(|pattern| model::matches_pattern(pattern, name))
 }
 
 /// The reason beside a frame; [`Nameless::words`] follow at the end of the page.

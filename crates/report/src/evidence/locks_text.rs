@@ -1,6 +1,8 @@
 //! A lock table as people read it: what plockstat tells, and who held the lock.
 
-use model::{Depth, Holder, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, StackBook};
+use model::{
+    Depth, Holder, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, StackBook, WaitChain,
+};
 
 use super::{
     chain::{chain_sentence, holder_by_words},
@@ -19,24 +21,41 @@ use crate::{
 
 /// Microseconds in a second.
 const MICROSECONDS: f64 = 1e6;
+/// Locks without a known holder that the chains name.
+const UNKNOWN_MAX: usize = 6;
+/// Locks whose callers and holders are shown.
+const DETAILED_MAX: usize = 5;
+/// Locks that are shown however little time they have.
+const LINES_MIN: usize = 5;
+/// Locks are shown until they have so much of the time waited for all of them.
+const LINES_SHARE: f64 = 0.99;
 /// Call paths of a lock that are shown.
-const CALLERS_MAX: usize = 5;
+const CALLERS_MAX: usize = 3;
+/// Call paths with less of their lock's time are not shown, but for the first.
+const CALLER_SHARE_MIN: f64 = 0.05;
 /// Functions of a call path that are shown.
 const PATH_MAX: usize = 8;
-/// Holders of a lock that are shown.
-const HOLDERS_MAX: usize = 3;
+/// Holders of a lock that are shown; the frames of the first.
+const HOLDERS_MAX: usize = 2;
 /// Frames of a holder that are shown.
-const HOLDER_FRAMES: usize = 12;
+const HOLDER_FRAMES: usize = 10;
+/// Frames of the kernel among them, for a holder that is in it.
+const HOLDER_KERNEL_FRAMES: usize = 3;
 /// Waits on condition variables that are shown.
-const CONDITIONS_MAX: usize = 8;
+const CONDITIONS_MAX: usize = 5;
 /// Locks of the kernel that are shown.
-const KERNEL_LOCKS_MAX: usize = 15;
-/// Columns of the numbers beside a name.
-const NUMBERS: usize = 56;
+const KERNEL_LOCKS_MAX: usize = 8;
+/// Locks of the kernel with less of the time waited for all of them are not shown.
+const KERNEL_SHARE_MIN: f64 = 0.01;
+/// Functions of their call paths that are shown.
+const KERNEL_PATH_MAX: usize = 4;
+/// Columns of the numbers of a lock, with the gap behind them.
+const NUMBERS: usize = 55;
 /// Columns of a name at the least; a page too narrow for it has the numbers in words.
 const NAME_MIN: usize = 12;
-/// Columns of a name at the most, so that its numbers stay near.
-const NAME_MAX: usize = 60;
+
+/// Lines of a name at the most.
+const NAME_LINES: usize = 3;
 
 /// How a lock table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,13 +80,7 @@ pub fn locks_text(input: &LocksInput<'_>, options: &LocksTextOptions) -> String 
     );
     page.paragraph(0, &headline, Style::Bold);
     page.paragraph(0, &depth_words(table), Style::Plain);
-    let chains = table.chains.iter().filter(|chain| !chain.links.is_empty());
-    for (index, chain) in chains.enumerate() {
-        if index == 0 {
-            page.heading("WHO WAITS FOR WHOM");
-        }
-        page.item(2, "- ", &(chain_sentence(chain) + "."), Style::Plain);
-    }
+    chains(&mut page, table);
     let mut frames = FrameLines::new(HOLDER_FRAMES);
     locks(&mut page, table, input.book, options.limit, &mut frames);
     conditions(&mut page, table);
@@ -87,6 +100,41 @@ pub fn locks_text(input: &LocksInput<'_>, options: &LocksTextOptions) -> String 
     }
     frames.finish(&mut page);
     page.finish()
+}
+
+/// The chains, a sentence each; those that name no holder in one.
+fn chains(page: &mut Page, table: &LockTable) {
+    let chains = table.chains.iter().filter(|chain| !chain.links.is_empty());
+    let (held, unknown): (Vec<&WaitChain>, Vec<&WaitChain>) =
+        chains.partition(|chain| chain.links.iter().any(|link| link.holder.is_some()));
+    if held.is_empty() && unknown.is_empty() {
+        return;
+    }
+    page.heading("WHO WAITS FOR WHOM");
+    for chain in held {
+        page.item(2, "- ", &(chain_sentence(chain) + "."), Style::Plain);
+    }
+    let shown = unknown.len().min(UNKNOWN_MAX);
+    let crowds: Vec<String> = unknown
+        .iter()
+        .take(shown)
+        .filter_map(|chain| chain.links.first())
+        .map(|link| {
+            format!(
+                "{} ({})",
+                link.lock,
+                counted(u64::from(link.waiters), "thread")
+            )
+        })
+        .collect();
+    if !crowds.is_empty() {
+        let more = match unknown.len() - shown {
+            0 => String::new(),
+            more => format!(" and {}", counted_more(more as u64, "lock")),
+        };
+        let text = format!("Not known is who has {}{more}.", crowds.join(", "));
+        page.item(2, "- ", &text, Style::Plain);
+    }
 }
 
 /// How waits were counted, what that means for the numbers, and what it cost.
@@ -168,7 +216,7 @@ impl Numbers {
 
     fn head(self) -> String {
         format!(
-            "{:>7} {:>10} {:>9} {:>9} {:>9} {:>7}",
+            "{:>7} {:>8} {:>9} {:>9} {:>9} {:>6}  ",
             "WAITERS", "WAITS", "TOTAL", "MEAN", "MAX", "SHARE"
         )
     }
@@ -188,7 +236,7 @@ impl Numbers {
 
     fn row(self, row: &LockRow) -> String {
         format!(
-            "{:>7} {:>10} {:>9} {:>9} {:>9} {:>7}",
+            "{:>7} {:>8} {:>9} {:>9} {:>9} {:>6}  ",
             grouped(i64::from(row.waiters_max)),
             self.count(row.waits),
             self.time(row.total_us),
@@ -234,38 +282,92 @@ fn locks(
         return;
     }
     let numbers = Numbers::of(&table.depth);
-    let name_columns = name_columns(page, &table.locks);
-    head(page, numbers, name_columns, "LOCK");
-    let shown = match limit {
-        0 => table.locks.len(),
-        limit => limit.min(table.locks.len()),
+    let (shown, rest) = table.locks.split_at(lines(&table.locks, limit));
+    head(page, numbers, "LOCK");
+    for row in shown {
+        line(page, numbers, row);
+    }
+    if !rest.is_empty() {
+        let text = format!(
+            "{} with {} in {} not shown.",
+            counted_more(rest.len() as u64, "lock"),
+            numbers.time(rest.iter().map(|row| row.total_us).sum()),
+            waits_words(numbers, rest.iter().map(|row| row.waits).sum()),
+        );
+        page.paragraph(2, &text, Style::Dim);
+    }
+    page.heading("WHO ASKS FOR THEM, AND WHO HAS THEM");
+    let detailed = match limit {
+        0 => shown.len(),
+        limit => limit.min(DETAILED_MAX).min(shown.len()),
     };
-    for (index, row) in table.locks.iter().take(shown).enumerate() {
+    for (index, row) in shown.iter().take(detailed).enumerate() {
         if index > 0 {
             page.blank();
         }
-        line(page, numbers, row, name_columns);
-        page.paragraph(4, &named_words(row), Style::Dim);
-        for (index, caller) in row.callers.iter().take(CALLERS_MAX).enumerate() {
-            if index == 0 {
-                page.raw(&[("    asked for by", Style::Dim)]);
-            }
-            self::caller(page, caller, numbers);
-        }
-        more(page, row.callers.len(), CALLERS_MAX, "call path");
-        for (index, holder) in row.holders.iter().take(HOLDERS_MAX).enumerate() {
-            if index == 0 {
-                page.raw(&[("    held by", Style::Dim)]);
-            }
-            page.item(6, "- ", &holder_words(holder), Style::Plain);
-            frames.write(page, 8, book, holder.stack);
-        }
-        more(page, row.holders.len(), HOLDERS_MAX, "holder");
+        details(page, row, book, numbers, frames);
     }
-    if shown < table.locks.len() {
-        page.blank();
-        more(page, table.locks.len(), shown, "lock");
+}
+
+/// How many rows are shown: up to the limit, and not those that together have next to no time.
+fn lines(locks: &[LockRow], limit: usize) -> usize {
+    if limit == 0 {
+        return locks.len();
     }
+    let all: f64 = locks.iter().map(|row| row.total_us).sum();
+    let mut before = 0.0;
+    let worth = locks
+        .iter()
+        .take_while(|row| {
+            let worth = before < all * LINES_SHARE || all <= 0.0;
+            before += row.total_us;
+            worth
+        })
+        .count();
+    worth.max(LINES_MIN).min(limit).min(locks.len())
+}
+
+/// What a row's name rests on, its call paths and its holders.
+fn details(
+    page: &mut Page,
+    row: &LockRow,
+    book: &StackBook,
+    numbers: Numbers,
+    frames: &mut FrameLines,
+) {
+    page.paragraph(0, &row.name, Style::Bold);
+    page.paragraph(2, &named_words(row), Style::Dim);
+    let shown = row
+        .callers
+        .iter()
+        .take(CALLERS_MAX)
+        .enumerate()
+        .take_while(|(index, caller)| {
+            *index == 0 || caller.total_us >= row.total_us * CALLER_SHARE_MIN
+        })
+        .count();
+    let (callers, rest) = row.callers.split_at(shown);
+    for caller in callers {
+        self::caller(page, caller, numbers);
+    }
+    if !rest.is_empty() {
+        let text = format!(
+            "{} with {}",
+            counted_more(rest.len() as u64, "call path"),
+            numbers.time(rest.iter().map(|caller| caller.total_us).sum()),
+        );
+        page.item(2, "- ", &text, Style::Dim);
+    }
+    for (index, holder) in row.holders.iter().take(HOLDERS_MAX).enumerate() {
+        page.item(2, "held by ", &holder_words(holder), Style::Plain);
+        if index == 0 {
+            // What the kernel does tells nothing of one that waits or is ready to run.
+            let in_kernel = holder.doing.starts_with("in ") || holder.doing.starts_with("unint");
+            frames.kernel_max = Some(if in_kernel { HOLDER_KERNEL_FRAMES } else { 0 });
+            frames.write(page, 2, book, holder.stack);
+        }
+    }
+    more(page, row.holders.len(), HOLDERS_MAX, "holder");
 }
 
 fn caller(page: &mut Page, caller: &LockCaller, numbers: Numbers) {
@@ -282,14 +384,17 @@ fn caller(page: &mut Page, caller: &LockCaller, numbers: Numbers) {
         true => "no stack was taken".to_owned(),
         false => path.join(" < "),
     };
-    let waits = if caller.waits == 1 { "wait" } else { "waits" };
     let text = format!(
-        "{} in {} {waits}, longest {}: {path}",
+        "{} in {}: {path}",
         numbers.time(caller.total_us),
-        numbers.count(caller.waits),
-        numbers.at_least(caller.max_us),
+        waits_words(numbers, caller.waits),
     );
-    page.item(6, "- ", &text, Style::Plain);
+    page.item(2, "- ", &text, Style::Plain);
+}
+
+fn waits_words(numbers: Numbers, waits: u64) -> String {
+    let noun = if waits == 1 { "wait" } else { "waits" };
+    format!("{} {noun}", numbers.count(waits))
 }
 
 fn holder_words(holder: &Holder) -> String {
@@ -311,16 +416,16 @@ fn holder_words(holder: &Holder) -> String {
 
 fn named_words(row: &LockRow) -> String {
     let at = match row.address {
-        0 => "several addresses".to_owned(),
-        at => format!("at {}", address(at)),
+        0 => String::new(),
+        at => format!(", at {}", address(at)),
     };
     let by = match row.named_by {
         NamedBy::Symbol => "named by the symbol at its address",
         NamedBy::Arena => "an allocation arena of glibc, by its place and its callers",
         NamedBy::CallPath => "named by the call path of those that wait",
-        NamedBy::Address => "nothing but the address is known",
+        NamedBy::Address => "no name is known, only who asks",
     };
-    format!("{by}; {at}")
+    format!("{by}{at}")
 }
 
 fn conditions(page: &mut Page, table: &LockTable) {
@@ -343,16 +448,14 @@ fn conditions(page: &mut Page, table: &LockTable) {
     }
     let numbers = Numbers::of(&table.depth);
     let shown = table.conditions.len().min(CONDITIONS_MAX);
-    let rows = table.conditions.get(..shown).unwrap_or_default();
-    let name_columns = name_columns(page, rows);
-    head(page, numbers, name_columns, "CONDITION");
-    for row in rows {
-        line(page, numbers, row, name_columns);
+    head(page, numbers, "CONDITION");
+    for row in table.conditions.get(..shown).unwrap_or_default() {
+        line(page, numbers, row);
         if let Some(path) = row.callers.first().map(|caller| &caller.path)
             && !path.is_empty()
         {
             let path: Vec<&str> = path.iter().take(PATH_MAX).map(String::as_str).collect();
-            page.paragraph(6, &path.join(" < "), Style::Dim);
+            page.paragraph(4, &path.join(" < "), Style::Dim);
         }
     }
     more(page, table.conditions.len(), shown, "condition");
@@ -362,88 +465,98 @@ fn kernel_locks(page: &mut Page, rows: &[KernelLockRow]) {
     if rows.is_empty() {
         return;
     }
-    page.heading("LOCKS OF THE KERNEL");
+    page.heading("LOCKS OF THE KERNEL, ALL PROCESSES");
     let head = format!(
-        "{:>10} {:>10} {:>9} {:>9} {:>9}  LOCK",
+        "{:>8} {:>8} {:>9} {:>9} {:>9}  LOCK",
         "WAITS", "SERVER'S", "TOTAL", "MEAN", "MAX"
     );
     page.raw(&[(&wrap::cut(&head, page.width()), Style::Dim)]);
     let exact = Numbers { estimated: false };
-    for row in rows.iter().take(KERNEL_LOCKS_MAX) {
+    let all: f64 = rows.iter().map(|row| row.total_us).sum();
+    let shown = rows
+        .iter()
+        .take(KERNEL_LOCKS_MAX)
+        .take_while(|row| row.total_us >= all * KERNEL_SHARE_MIN)
+        .count();
+    let (shown, rest) = rows.split_at(shown);
+    for row in shown {
         let mean = match row.waits {
             0 => 0.0,
             waits => row.total_us / waits as f64,
         };
         let numbers = format!(
-            "{:>10} {:>10} {:>9} {:>9} {:>9}  ",
+            "{:>8} {:>8} {:>9} {:>9} {:>9}  ",
             exact.count(row.waits),
             exact.count(row.server_waits),
             exact.time(row.total_us),
             exact.time(mean),
             exact.time(row.max_us),
         );
-        let numbers = wrap::cut(&numbers, page.width());
-        let room = page.width().saturating_sub(wrap::columns(&numbers));
-        let name = wrap::cut_middle(&escape::terminal(&row.name), room);
-        page.raw(&[(&numbers, Style::Plain), (&name, Style::Bold)]);
+        let indent = wrap::columns(&numbers);
+        named(
+            page,
+            &numbers,
+            &row.name,
+            page.width().saturating_sub(indent),
+        );
         if !row.path.is_empty() {
-            let path: Vec<&str> = row.path.iter().take(PATH_MAX).map(String::as_str).collect();
-            page.paragraph(12, &path.join(" < "), Style::Dim);
+            let path: Vec<&str> = row
+                .path
+                .iter()
+                .take(KERNEL_PATH_MAX)
+                .map(String::as_str)
+                .collect();
+            page.paragraph(10, &path.join(" < "), Style::Dim);
         }
     }
-    more(page, rows.len(), KERNEL_LOCKS_MAX, "lock");
+    if !rest.is_empty() {
+        let text = format!(
+            "{} with {} not shown.",
+            counted_more(rest.len() as u64, "lock"),
+            exact.time(rest.iter().map(|row| row.total_us).sum()),
+        );
+        page.paragraph(2, &text, Style::Dim);
+    }
 }
 
-/// Columns for the names of rows, so that their numbers stand below each other and the line fits;
-/// none on a page too narrow for both.
-fn name_columns(page: &Page, rows: &[LockRow]) -> Option<usize> {
-    let longest = rows
-        .iter()
-        .map(|row| wrap::columns(&escape::terminal(&row.name)))
-        .max()
-        .unwrap_or(0);
-    let room = page.width().checked_sub(NUMBERS + 1)?;
-    (room >= NAME_MIN).then(|| longest.clamp(NAME_MIN, NAME_MAX).min(room))
-}
-
-fn head(page: &mut Page, numbers: Numbers, name_columns: Option<usize>, what: &str) {
-    if let Some(columns) = name_columns {
-        let text = format!("{what:columns$} {}", numbers.head());
+fn head(page: &mut Page, numbers: Numbers, what: &str) {
+    if page.width() >= NUMBERS + NAME_MIN {
+        let text = numbers.head() + what;
         page.raw(&[(&text, Style::Dim)]);
     }
 }
 
-/// A name with its numbers; a name that is longer than its column has a line of its own.
-fn line(page: &mut Page, numbers: Numbers, row: &LockRow, name_columns: Option<usize>) {
-    let name = escape::terminal(&row.name);
-    let name = wrap::cut_middle(&name, page.width());
-    let fitting = name_columns.filter(|columns| wrap::columns(&name) <= *columns);
-    let Some(columns) = fitting else {
-        page.raw(&[(&name, Style::Bold)]);
-        match name_columns {
-            None => page.paragraph(4, &numbers.words(row), Style::Plain),
-            Some(columns) => {
-                let lead = " ".repeat(columns + 1);
-                page.raw(&[
-                    (&lead, Style::Plain),
-                    (&wrap::cut(&numbers.row(row), NUMBERS), Style::Plain),
-                ]);
-            }
-        }
-        return;
+/// The numbers of a row and its name behind them; in words on a page too narrow for both.
+fn line(page: &mut Page, numbers: Numbers, row: &LockRow) {
+    let text = numbers.row(row);
+    let room = page.width().saturating_sub(wrap::columns(&text));
+    if page.width() >= NUMBERS + NAME_MIN && room >= NAME_MIN {
+        named(page, &text, &row.name, room);
+    } else {
+        page.paragraph(0, &row.name, Style::Bold);
+        page.paragraph(4, &numbers.words(row), Style::Plain);
+    }
+}
+
+/// Numbers, and a name beside them in so many columns, on as many lines as it takes.
+fn named(page: &mut Page, numbers: &str, name: &str, room: usize) {
+    let name = match name.is_empty() {
+        true => "(no name)".to_owned(),
+        false => escape::terminal(name),
     };
-    let missing = " ".repeat(columns.saturating_sub(wrap::columns(&name)) + 1);
-    page.raw(&[
-        (&name, Style::Bold),
-        (&missing, Style::Plain),
-        (&wrap::cut(&numbers.row(row), NUMBERS), Style::Plain),
-    ]);
+    let name = wrap::cut_middle(&name, room * NAME_LINES);
+    let mut lead = wrap::cut(numbers, page.width());
+    let blank = " ".repeat(wrap::columns(&lead));
+    for line in wrap::wrap(&name, room.max(1)) {
+        page.raw(&[(&lead, Style::Plain), (&line, Style::Bold)]);
+        lead.clone_from(&blank);
+    }
 }
 
 fn more(page: &mut Page, all: usize, shown: usize, noun: &str) {
     if let Some(rest @ 1..) = all.checked_sub(shown) {
         let text = format!("{} not shown.", counted_more(rest as u64, noun));
-        page.paragraph(8, &text, Style::Dim);
+        page.paragraph(2, &text, Style::Dim);
     }
 }
 

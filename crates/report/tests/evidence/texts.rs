@@ -1,7 +1,12 @@
 //! What the texts say, and that they fit.
 
-use model::{Depth, StackBook, ThreadSnapshot};
-use report::evidence::{profile_diff::RankBy, stacks_text::StacksTextOptions};
+use model::{Depth, LockRow, StackBook, ThreadSnapshot};
+use report::evidence::{
+    locks_json::LocksInput,
+    locks_text::{LocksTextOptions, locks_text},
+    profile_diff::RankBy,
+    stacks_text::StacksTextOptions,
+};
 
 use crate::{assert_fits, data, diff, locks, profile, stacks};
 
@@ -122,7 +127,7 @@ fn several_snapshots_and_limits() {
         "capture 6.35 ms on average, 7.35 ms\nat the most; longest stop of a thread 120 µs;",
         "231 threads on average (462 in 2 snapshots), 46.2% ---",
         "  moved     131 of 231 threads not since the first snapshot\n",
-        "  [k] do_futex\n      … 17 more frames\n\n29 more groups with 269 threads on average",
+        "  [k] do_futex\n      … 14 more frames\n\n29 more groups with 269 threads on average",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -238,20 +243,21 @@ fn locks_with_callers_holders_and_the_chain() {
          - 57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its\n    \
          stack), which waits for malloc arena main_arena with 2 others, held by\n    \
          thread 4712 (mysqld, by the lock's owner field), which runs.\n",
-        "\nkernel_mutex                 57     ~1,240   ~41.2 s  ~33.2 ms   ≥2.42 s   31.7%\n    \
-         named by the call path of those that wait; at 0x7f3a12345678\n    \
-         asked for by\n      \
-         - ~31 s in ~900 waits, longest ≥1.55 s: trx_commit_off_kernel <\n",
-        "    held by\n      \
-         - thread 4711 (mysqld), known by its stack, in 12 snapshots: waits for\n        \
-         malloc arena main_arena\n            \
-         _int_free  libc.so.6\n            \
-         free\n            \
+        "WAITERS    WAITS     TOTAL      MEAN       MAX  SHARE  LOCK\n     \
+         57   ~1,240   ~41.2 s  ~33.2 ms   ≥2.42 s  31.7%  kernel_mutex\n",
+        " <0.001%  rocksdb::InstrumentedMu…\n                                                        \
+         ta::a_name_that_is_longe\n",
+        "\nkernel_mutex\n  \
+         named by the call path of those that wait, at 0x7f3a12345678\n  \
+         - ~31 s in ~900 waits: trx_commit_off_kernel < trx_commit_for_mysql <\n",
+        "  held by thread 4711 (mysqld), known by its stack, in 12 snapshots: waits for\n          \
+         malloc arena main_arena\n      \
+         _int_free  libc.so.6\n      \
+         free\n      \
          ut_free  mariadbd\n",
         "no stack was taken",
-        "several addresses",
         "  131 threads wait for work.\n",
-        "    21,340     20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n            \
+        "  21,340   20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n          \
          rwsem_down_write_slowpath < down_write_killable < vm_mmap_pgoff\n",
         "  - exact counts of waits: not permitted: needs CAP_BPF and CAP_PERFMON: setcap\n",
     ] {
@@ -262,14 +268,63 @@ fn locks_with_callers_holders_and_the_chain() {
         "Exact: every wait was counted and timed, 1,234,567 waits; callers are from one\n\
          wait in 64; counting cost 131 ms (4.68% of one processor). It switched itself\n\
          off after 2.8 s, above the set rate of events: what came later is not counted.\n",
-        "\nkernel_mutex                 57      1,240    41.2 s   33.2 ms    2.42 s   31.7%\n",
+        "     57    1,240    41.2 s   33.2 ms    2.42 s  31.7%  kernel_mutex\n",
     ] {
         assert!(exact.contains(part), "{part}\n{exact}");
     }
     assert!(!exact.contains('~') && !exact.contains('≥'));
     let narrow = locks(&data::locks(false), 50);
     assert!(
-        narrow.contains("kernel_mutex\n    waiters 57, waits ~1,240, total ~41.2 s, mean\n"),
+        narrow.contains("\nkernel_mutex\n    waiters 57, waits ~1,240, total ~41.2 s, mean\n"),
         "{narrow}"
     );
+}
+
+#[test]
+fn locks_that_matter_lead_and_the_rest_is_summed() {
+    let (mut table, book) = data::locks(true);
+    let row = table.locks[0].clone();
+    let held = table.chains[0].clone();
+    table.locks = (0..40)
+        .map(|at: u32| LockRow {
+            name: format!("lock {at}"),
+            total_us: 1e6 / f64::from(1 << at.min(20)),
+            waits: 10,
+            ..row.clone()
+        })
+        .collect();
+    table.chains = (0..9)
+        .map(|at| {
+            let mut chain = held.clone();
+            chain.links.truncate(1);
+            chain.links[0].holder = None;
+            chain.links[0].lock = format!("lock {at}");
+            chain
+        })
+        .collect();
+    table.chains.push(held);
+    let text = locks_text(
+        &LocksInput {
+            pid: 4242,
+            table: &table,
+            book: &book,
+        },
+        &LocksTextOptions {
+            limit: 20,
+            ..LocksTextOptions::default()
+        },
+    );
+    for part in [
+        "WHO WAITS FOR WHOM\n  \
+         - 57 threads wait for kernel_mutex, held by thread 4711",
+        "  - Not known is who has lock 0 (57 threads), lock 1 (57 threads), lock 2 (57\n    \
+         threads), lock 3 (57 threads), lock 4 (57 threads), lock 5 (57 threads) and\n    \
+         3 more locks.\n",
+        " lock 6\n  33 more locks with 15.6 ms in 330 waits not shown.\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let details = text.split("WHO ASKS FOR THEM").nth(1).unwrap();
+    assert!(details.contains("\nlock 4\n") && !details.contains("\nlock 5\n"));
+    assert!(text.lines().count() < 120, "{text}");
 }

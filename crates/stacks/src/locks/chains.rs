@@ -1,18 +1,20 @@
 //! From the crowd to the root: what those that wait wait for, who has it, what that one waits for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{ChainLink, WaitChain};
+use model::{ChainLink, HolderBy, WaitChain};
 
 use super::holders::{Held, at_moment};
 use super::scene::{RowId, Scene};
 use super::{CHAINS_MAX, LINKS_MAX};
 
 /// The moment that shows a row best: one that names its holder before one that does not, then
-/// the largest crowd, then the latest.
+/// the largest crowd, then the latest. A holder that waits itself leads on to the cause and makes up
+/// for half of the crowd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Best {
     held: bool,
+    worth: u32,
     waiters: u32,
     moment: usize,
 }
@@ -21,25 +23,42 @@ struct Best {
 /// beside the others.
 const CROWD_PART: u32 = 10;
 
+/// Chains that begin with one lock: their holders wait for different ones.
+const CAUSES_MAX: usize = 3;
+
 /// Chains from the largest crowd on. A lock that an earlier chain goes through begins no chain of
 /// its own; nor do a single thread and a small crowd whose lock has no known holder, where there is
 /// anything better.
 pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
-    let mut best: BTreeMap<RowId, Best> = BTreeMap::new();
+    let mut best: BTreeMap<(RowId, Option<RowId>), Best> = BTreeMap::new();
+    let mut crowd: HashMap<RowId, u32> = HashMap::new();
     for index in 0..scene.moments.len() {
         for (row, waiters) in crowds(scene, index) {
+            let most = crowd.entry(row).or_insert(0);
+            *most = waiters.max(*most);
+            let owner = owner(scene, held, index, row);
+            let next = owner.and_then(|(tid, _)| waits_for(scene, index, tid, row));
             let this = Best {
-                held: held.get(index).is_some_and(|held| held.contains_key(&row)),
+                held: owner.is_some(),
+                worth: waiters.saturating_mul(1 + u32::from(next.is_some())),
                 waiters,
                 moment: index,
             };
-            best.entry(row)
+            best.entry((row, next))
                 .and_modify(|best| *best = (*best).max(this))
                 .or_insert(this);
         }
     }
-    let mut order: Vec<(RowId, Best)> = best.into_iter().collect();
-    order.sort_by(|(a_row, a), (b_row, b)| b.waiters.cmp(&a.waiters).then(a_row.cmp(b_row)));
+    let mut order: Vec<((RowId, Option<RowId>), Best)> =
+        best.iter().map(|(key, best)| (*key, *best)).collect();
+    order.sort_by(|((a_row, a_next), a), ((b_row, b_next), b)| {
+        crowd
+            .get(b_row)
+            .cmp(&crowd.get(a_row))
+            .then(a_row.cmp(b_row))
+            .then(b.cmp(a))
+            .then(a_next.cmp(b_next))
+    });
     // The largest crowd, if there is anything that tells more than that one thread waits.
     let most = order
         .iter()
@@ -47,20 +66,50 @@ pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
         .map(|(_, best)| best.waiters)
         .max();
     let mut told: HashSet<RowId> = HashSet::new();
+    let mut begun: HashMap<RowId, usize> = HashMap::new();
     let mut chains = Vec::new();
-    for (row, best) in order {
-        if chains.len() == CHAINS_MAX {
-            break;
-        }
-        if told.contains(&row) {
+    for ((row, next), best) in order {
+        // Another cause of the same crowd is told too.
+        let again = begun
+            .get(&row)
+            .is_some_and(|begun| next.is_some() && *begun < CAUSES_MAX);
+        if told.contains(&row) && !again {
             continue;
         }
         if !best.held && most.is_some_and(|most| best.waiters < 2.max(most / CROWD_PART)) {
             continue;
         }
-        chains.extend(follow(scene, held, row, best.moment, &mut told));
+        if let Some(chain) = follow(scene, held, row, best.moment, &mut told) {
+            *begun.entry(row).or_insert(0) += 1;
+            chains.push(chain);
+        }
+    }
+    // Of too many those go first that name no holder.
+    while chains.len() > CHAINS_MAX {
+        let names_one = |chain: &WaitChain| chain.links.iter().any(|link| link.holder.is_some());
+        let least = chains.iter().rposition(|chain| !names_one(chain));
+        chains.remove(least.unwrap_or(chains.len() - 1));
     }
     chains
+}
+
+/// Who has a row's lock in a moment. Of several (locks put together under one name) one that waits
+/// itself leads on.
+fn owner(scene: &Scene<'_>, held: &[Held], index: usize, row: RowId) -> Option<(u32, HolderBy)> {
+    let owners = held.get(index)?.get(&row)?;
+    owners
+        .iter()
+        .find(|(tid, _)| waits_for(scene, index, *tid, row).is_some())
+        .or_else(|| owners.first())
+        .copied()
+}
+
+/// The lock that a thread waits for in a moment, other than `row`: within one row a writer waits for
+/// the readers, or for another of several locks.
+fn waits_for(scene: &Scene<'_>, index: usize, tid: u32, row: RowId) -> Option<RowId> {
+    let waiter = scene.moments.get(index)?.waiter(tid)?;
+    let contended = scene.rows.get(waiter.row)?.contended;
+    (contended && waiter.row != row).then_some(waiter.row)
 }
 
 /// Waiting threads by row, in one moment, of rows that are contention.
@@ -100,28 +149,16 @@ fn follow(
             break;
         }
         told.insert(row);
-        let owners = held.get(index).and_then(|held| held.get(&row));
-        // Of several holders (locks put together under one name) one that waits itself leads on.
-        let owner = owners.and_then(|owners| {
-            owners
-                .iter()
-                .find(|(tid, _)| moment.waiter(*tid).is_some())
-                .or_else(|| owners.first())
-        });
+        let owner = owner(scene, held, index, row);
         chain.links.push(ChainLink {
             lock: scene.rows.get(row)?.name.clone(),
             waiters: crowds.get(&row).copied().unwrap_or(0),
-            holder: owner.and_then(|(tid, by)| at_moment(scene, moment, row, *tid, *by, 1)),
+            holder: owner.and_then(|(tid, by)| at_moment(scene, moment, row, tid, by, 1)),
         });
         if chain.links.len() == LINKS_MAX {
             break;
         }
-        // Within one row: a writer that waits for the readers, or another of several locks.
-        next = owner
-            .and_then(|(tid, _)| moment.waiter(*tid))
-            .map(|waiter| waiter.row)
-            .filter(|next| *next != row)
-            .filter(|next| scene.rows.get(*next).is_some_and(|next| next.contended));
+        next = owner.and_then(|(tid, _)| waits_for(scene, index, tid, row));
     }
     Some(chain)
 }

@@ -24,6 +24,15 @@ pub(super) enum Doing {
     Condition(Option<&'static Known>),
 }
 
+/// The part of an InnoDB event that a thread waits on: both mean the same lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventPart {
+    /// The mutex, at its begin.
+    Mutex,
+    /// The condition variable.
+    Condition,
+}
+
 /// What a stack tells of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class {
@@ -39,6 +48,8 @@ pub(super) struct Class {
     pub(super) nameless: bool,
     /// It was woken and has no processor yet.
     pub(super) woken: bool,
+    /// It waits on an event of InnoDB up to MySQL 5.5.
+    pub(super) event: Option<EventPart>,
     /// It waits on a condition variable as a background thread at rest does.
     pub(super) at_rest: bool,
 }
@@ -52,6 +63,7 @@ impl Class {
         allocator: false,
         nameless: false,
         woken: false,
+        event: None,
         at_rest: false,
     };
 
@@ -295,6 +307,9 @@ impl<'a> Classifier<'a> {
                     .zip(frames.iter().skip(own))
                     .all(|(name, (_, frame))| frame.nameless.is_some() || is_root(name)),
             woken: false,
+            event: (self.era == Some(Era::KernelMutex))
+                .then(|| event_part(own_names))
+                .flatten(),
             at_rest: on_condition && known.is_none() && self.is_shallow(stack, &frames[own..]),
         }
     }
@@ -342,6 +357,20 @@ impl<'a> Classifier<'a> {
             frames = rest;
         }
         path
+    }
+}
+
+/// Which part of an event the lock's own functions, innermost first, wait on.
+fn event_part(own: &[&str]) -> Option<EventPart> {
+    let in_event = own.iter().any(|name| name.starts_with("os_event_"));
+    let in_mutex = own.iter().any(|name| own_kind(name) == Some(Kind::Mutex));
+    let signals = own
+        .iter()
+        .any(|name| matches_any("pthread_cond_broadcast*|pthread_cond_signal*", name));
+    match (in_event && !signals, in_mutex) {
+        (false, _) => None,
+        (true, true) => Some(EventPart::Mutex),
+        (true, false) => Some(EventPart::Condition),
     }
 }
 

@@ -208,7 +208,6 @@ fn parts_of(
                 let row = scene.row_id(row);
                 let seen = fold::Seen {
                     row,
-                    tid: sample.tid,
                     kind: class.kind,
                     asked_by: path.first().map(String::as_str),
                     stack: &scene.names(sample.stack),

@@ -4,7 +4,7 @@
 //! in a table. Those of one name, and those known by their address only and asked for by the same
 //! function, become one row; a lock that has a good part of the time of all of them keeps its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::NamedBy;
 
@@ -27,11 +27,8 @@ const GROUP_COMMIT: &str = "redo log write and flush";
 pub(super) struct Tally {
     /// Time, in any unit that is the same for all rows.
     pub(super) weight: f64,
-    /// Waits seen.
-    waits: u64,
     /// Functions that asked, with how often.
     asked_by: BTreeMap<String, u64>,
-    threads: BTreeSet<u32>,
     /// All waits were on futexes of the program's own, within a commit.
     within_commit: bool,
 }
@@ -42,7 +39,6 @@ pub(super) type Tallies = BTreeMap<RowId, Tally>;
 /// One wait that was seen.
 pub(super) struct Seen<'a> {
     pub(super) row: RowId,
-    pub(super) tid: u32,
     pub(super) kind: Kind,
     /// The function that asked; absent without a stack.
     pub(super) asked_by: Option<&'a str>,
@@ -62,8 +58,6 @@ pub(super) fn add(tallies: &mut Tallies, seen: &Seen<'_>, weight: f64) {
         ..Tally::default()
     });
     tally.weight += weight;
-    tally.waits += 1;
-    tally.threads.insert(seen.tid);
     tally.within_commit &= commits;
     if let Some(name) = seen.asked_by {
         *tally.asked_by.entry(name.to_owned()).or_insert(0) += 1;
@@ -85,7 +79,6 @@ pub(super) fn tallies_of(scene: &Scene<'_>) -> Tallies {
             let path = scene.classifier.path(waiter.thread.stack, &waiter.class);
             let seen = Seen {
                 row: waiter.row,
-                tid: waiter.thread.tid,
                 kind: waiter.class.kind,
                 asked_by: path.first().map(String::as_str),
                 stack: &scene.names(waiter.thread.stack),
@@ -111,7 +104,7 @@ pub(super) fn fold(scene: &mut Scene<'_>, tallies: &Tallies) -> Vec<RowId> {
             address: 0,
             family: family.to_owned(),
         };
-        if is_group_commit(&members, tallies) {
+        if is_group_commit(scene, &members, tallies) {
             let row = scene.row_id(row(GROUP_COMMIT.to_owned(), NamedBy::CallPath, ""));
             members.iter().for_each(|member| into[*member] = row);
             continue;
@@ -198,22 +191,20 @@ fn together(members: &[RowId], tallies: &Tallies) -> Vec<RowId> {
 }
 
 /// Whether these are the semaphores of MariaDB's group commit, for a server whose InnoDB has no
-/// names: within a commit each thread waits on a futex of its own, always the same, and no other
-/// thread does (`group_commit_lock::acquire`, log0sync.cc: a `thread_local` waiter).
-fn is_group_commit(members: &[RowId], tallies: &Tallies) -> bool {
-    let tallies: Option<Vec<&Tally>> = members.iter().map(|row| tallies.get(row)).collect();
-    let Some(tallies) = tallies else {
-        return false;
-    };
-    let threads: BTreeSet<u32> = tallies
+/// names: each thread waits on a variable of its own (`group_commit_lock::acquire`, log0sync.cc: a
+/// `thread_local` waiter), most of them in a commit. A thread's own variables are at the same place
+/// in the pages of its stack's mapping for all threads (nptl/allocatestack.c), which the locks of an
+/// object are not.
+fn is_group_commit(scene: &Scene<'_>, members: &[RowId], tallies: &Tallies) -> bool {
+    const PAGE: u64 = 4096;
+    let place = |row: &RowId| scene.rows.get(*row).map(|row| row.address % PAGE);
+    let within_commit = members
         .iter()
-        .flat_map(|tally| tally.threads.iter().copied())
-        .collect();
-    let waits: u64 = tallies.iter().map(|tally| tally.waits).sum();
+        .filter(|row| tallies.get(row).is_some_and(|tally| tally.within_commit))
+        .count();
     members.len() > APART_MAX
-        && tallies
-            .iter()
-            .all(|tally| tally.within_commit && tally.threads.len() == 1)
-        && threads.len() == members.len()
-        && waits >= 2 * members.len() as u64
+        && members
+            .windows(2)
+            .all(|pair| place(&pair[0]) == place(&pair[1]))
+        && within_commit * 2 > members.len()
 }

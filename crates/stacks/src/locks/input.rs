@@ -31,8 +31,11 @@ pub struct LockSymbols {
     /// Writable data of libc.so (`.data` and `.bss`), where `main_arena` is.
     pub libc_data: Vec<Range<u64>>,
     /// Futex addresses in the data of a program or library that no symbol covers, by their place in
-    /// it (`mariadbd+0x216b108`): the same at each start, and what a debugger takes.
-    pub in_image: HashMap<u64, String>,
+    /// it: its name and the offset, which are the same at each start and what a debugger takes.
+    pub in_image: HashMap<u64, (String, u64)>,
+    /// Mutexes of InnoDB up to MySQL 5.5 that a variable leads to, by the address of the event
+    /// (`os_event_struct`) that threads wait on.
+    pub events: HashMap<u64, &'static str>,
 }
 
 impl LockSymbols {

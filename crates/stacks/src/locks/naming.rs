@@ -3,7 +3,7 @@
 use model::NamedBy;
 
 use super::LockSymbols;
-use super::classify::{Class, Doing};
+use super::classify::{Class, Doing, EventPart};
 use super::known::{What, is_idle_symbol};
 use super::own::Kind;
 
@@ -15,6 +15,15 @@ const HEAP_BYTES: u64 = 64 << 20;
 const ARENA_OFFSETS: std::ops::Range<u64> = 16..4096;
 /// `pthread_cond_t`; its futex words are the two groups' signals (`__g_signals`).
 const COND_BYTES: u64 = 48;
+/// From the begin of an InnoDB event up to MySQL 5.5 to the futex words of its condition variable:
+/// a mutex, `is_set`, `signal_count`, and 40 bytes into the condition (os0sync.h).
+const EVENT_CONDITION: u64 = if cfg!(target_arch = "aarch64") {
+    48
+} else {
+    40
+} + 8
+    + 8
+    + 40;
 /// The largest of pthread's locks with the pointer that the server's instrumentation puts behind it.
 const LOCK_BYTES_MAX: u64 = 64;
 
@@ -44,6 +53,11 @@ impl RowName {
 /// `__writers_futex` at 8 and 12 of glibc), and so has a latch of MariaDB's InnoDB (`writer` and
 /// `readers` of `ssux_lock_impl`).
 pub(super) fn lock_address(class: &Class, futex: u64) -> u64 {
+    match class.event {
+        Some(EventPart::Mutex) => return futex & !7,
+        Some(EventPart::Condition) => return (futex & !7).saturating_sub(EVENT_CONDITION),
+        None => {}
+    }
     let two_words = matches!(
         class.kind,
         Kind::RwLock | Kind::OwnFutex | Kind::InnodbMutex | Kind::InnodbRwLock
@@ -86,12 +100,36 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
         let (name, named_by) = allocator_lock(futex, symbols);
         return row(name, named_by, futex);
     }
+    if class.kind == Kind::InnodbMutex
+        && let Some(name) = symbols.events.get(&address)
+    {
+        return row((*name).to_owned(), NamedBy::Symbol, address);
+    }
     if let Some((name, whole)) = symbol_name(futex, symbols)
         && (whole || known.is_none())
     {
         return row(name, NamedBy::Symbol, address);
     }
-    match known.map(|known| known.what) {
+    // A wait whose address was not seen is one for the same lock.
+    if let Some(What::Lock(name)) = known.map(|known| known.what)
+        && futex == 0
+        && let Some((event, _)) = symbols.events.iter().find(|(_, known)| **known == name)
+    {
+        return row(name.to_owned(), NamedBy::Symbol, *event);
+    }
+    let what = match known.map(|known| known.what) {
+        // Functions that enter `kernel_mutex` also enter the mutex of a rollback segment
+        // (trx_commit_off_kernel): where the address of the one is known, this is the other.
+        Some(What::Lock(name))
+            if address != 0
+                && class.event.is_some()
+                && symbols.events.values().any(|known| *known == name) =>
+        {
+            Some(What::LockEach("rollback segment latch"))
+        }
+        what => what,
+    };
+    match what {
         Some(What::LockEach(name)) if address != 0 => Some(RowName {
             contended,
             name: format!("{name} at {address:#x}"),
@@ -111,16 +149,12 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
             NamedBy::CallPath,
             0,
         ),
-        None if symbols.in_image.contains_key(&futex) => row(
-            // There is one of it, so it stands alone; the place is the same at each start.
-            format!(
-                "{} {}",
-                if contended { "lock" } else { "condition" },
-                symbols.in_image.get(&futex).map_or("", String::as_str)
-            ),
-            NamedBy::Address,
-            0,
-        ),
+        None if let Some((image, offset)) = symbols.in_image.get(&futex) => {
+            // There is one of it, so it stands alone.
+            let what = if contended { "lock" } else { "condition" };
+            let offset = offset.saturating_sub(futex.saturating_sub(address));
+            row(format!("{what} {image}+{offset:#x}"), NamedBy::Address, 0)
+        }
         None if address != 0 => row(format!("{address:#x}"), NamedBy::Address, address),
         None => row("address not known".to_owned(), NamedBy::Address, 0),
     }
@@ -179,7 +213,7 @@ mod tests {
                 (0x5000, symbol("LOCK_open", 0, 48)),
             ]),
             libc_data: Vec::from_iter(Some(0x7f00_0000_0000..0x7f00_0000_4000)),
-            in_image: HashMap::new(),
+            ..LockSymbols::default()
         }
     }
 

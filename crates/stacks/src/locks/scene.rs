@@ -206,7 +206,8 @@ impl<'a> Scene<'a> {
             (RunState::Running, _) if self.classifier.has_no_processor(thread) => {
                 "is ready to run and has no processor".to_owned()
             }
-            (RunState::Running, _) => "runs".to_owned(),
+            (RunState::Running, "") => "runs".to_owned(),
+            (RunState::Running, name) => format!("runs in {name}"),
             (RunState::Uninterruptible, "") => {
                 "uninterruptible, in no system call (page fault)".to_owned()
             }

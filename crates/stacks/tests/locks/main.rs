@@ -13,4 +13,5 @@ mod holders;
 mod names;
 mod notation;
 mod properties;
+mod real;
 mod waits;

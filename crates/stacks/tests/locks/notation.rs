@@ -6,7 +6,8 @@
 //!
 //! Words before the bar, in any order: `tid N`, a state's letter, `futex ADDRESS`, `op N`, `owner N`,
 //! `pointer N`, `in SYSCALL`, `moved N` (switches; 0 without), `named NAME`. A frame may be written
-//! `name[image]`; `image+0x12` is nameless; `k:name` is of the kernel.
+//! `name[image]`; `image+0x12` is nameless; `k:name` is of the kernel. A line that begins with `#` is a
+//! remark.
 
 use model::{
     Frame, FutexWait, LockRow, LockTable, Method, Millis, Nameless, RunState, Side, StackBook,
@@ -34,7 +35,7 @@ impl Story {
         let threads = moment
             .lines()
             .map(str::trim)
-            .filter(|line| !line.is_empty())
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
             .map(|line| self.thread(line))
             .collect();
         self.push(at, threads);

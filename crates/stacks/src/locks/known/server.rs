@@ -1,7 +1,7 @@
 //! Locks and waits of the SQL layer.
 
 use super::What::{Lock, LockEach, Wait};
-use super::{ANY, CONDITION, EVENT, Known, NO_LOCK, PTHREAD_LOCK, row};
+use super::{ANY, CONDITION, EVENT, Kind, Known, NO_LOCK, PTHREAD_LOCK, row};
 
 const PUBLISHED: &str = "stacks published with percona-toolkit";
 /// Calls of the SQL layer into a storage engine (sql/handler.cc).
@@ -76,7 +76,7 @@ pub(super) static ROWS: &[Known] = &[
         "sql/net_serv.cc, sql/sql_class.h; stacks of MariaDB 10.11 and 11.4",
     ),
     row(
-        Lock("a session's state of commits under way (thd_async_state)"),
+        Lock("mutex of a session's thd_async_state"),
         PTHREAD_LOCK,
         &[
             "net_real_write|thd_async_state::*|THD::wait_for_pending_ops|thd_increment_pending_ops|thd_decrement_pending_ops",
@@ -285,6 +285,13 @@ pub(super) static ROWS: &[Known] = &[
         "lock_wait (lock/lock0lock.cc): the only timed wait of a session in InnoDB",
     )
     .via("pthread_cond_timedwait*|pthread_cond_clockwait*"),
+    row(
+        Lock("dict_sys latch"),
+        &[Kind::OwnFutex],
+        &["*+0x*", "prepare_fk_prelocking_list"],
+        "MariaDB 10.11 without symbols",
+        "ha_innobase::referenced_by_foreign_key, get_parent_foreign_key_list (handler/ha_innodb.cc): dict_sys.freeze",
+    ),
     row(
         Wait("wait inside the storage engine"),
         CONDITION,
