@@ -126,7 +126,7 @@ fn several_snapshots_and_limits() {
         "capture 6.35 ms on average, 7.35 ms\nat the most; longest stop of a thread 120 µs;",
         "231 threads on average (462 in 2 snapshots), 46.2% ---",
         "  moved     131 of 231 threads not since the first snapshot\n",
-        "  [k] do_futex\n      … 14 more frames\n\n29 more groups with 269 threads on average",
+        "  [k] do_futex\n      … 16 more frames\n\n29 more groups with 269 threads on average",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
