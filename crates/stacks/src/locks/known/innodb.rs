@@ -93,7 +93,7 @@ pub(super) static ROWS: &[Known] = &[
     row(LockEach("page latch"), INNODB_RW_LOCK, &[PAGE_LATCH], "MySQL 5.0 to 8.0, MariaDB", "MySQL 5.5: rw_lock_[sx]_lock_func(&block->lock)"),
     row(LockEach("page hash latch"), INNODB_RW_LOCK, &["buf_page_hash_*|page_hash_latch::*|buf_pool_t::page_hash_*|buf_page_peek"], "MySQL 5.6 to 8.0, MariaDB", "buf/buf0buf.cc"),
     row(LockEach("tablespace latch"), INNODB_RW_LOCK, &["fseg_*|fsp_*|xdes_*|fil_space_get_latch|mtr_t::x_lock_space|fil_space_t::*|ibuf_add_free_page|ibuf_remove_free_page|ibuf_free_excess_pages"], "MySQL 5.0 to 8.0, MariaDB", "MySQL 5.5: mtr_x_lock(fil_space_get_latch())"),
-    row(LockEach("latch of table statistics (dict_table_stats_latches)"), INNODB_RW_LOCK, &["dict_table_stats_lock|dict_table_stats_unlock"], "MySQL 5.5 to 5.7", "dict/dict0dict.c (5.5); stack of MySQL 5.5.9"),
+    row(LockEach("dict_table_stats latch"), INNODB_RW_LOCK, &["dict_table_stats_lock|dict_table_stats_unlock"], "MySQL 5.5 to 5.7", "dict/dict0dict.c (5.5); stack of MySQL 5.5.9"),
     row(Lock("purge_sys latch"), INNODB_RW_LOCK, &["row_vers_*|trx_purge*|trx_undo_get_undo_rec|trx_undo_prev_version_build|purge_sys_t::*"], "MySQL 5.0 to 8.0, MariaDB", "MySQL 5.5: rw_lock_s_lock(&purge_sys->latch)"),
     row(Lock("trx_i_s_cache lock"), INNODB_RW_LOCK, &["trx_i_s_*|trx_i_s_cache_*|trx_i_s_common_*"], "MySQL 5.1 to 8.0, MariaDB", "trx/trx0i_s.c (5.5)"),
     // Plain mutexes inside InnoDB.
