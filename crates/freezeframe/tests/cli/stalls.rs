@@ -72,8 +72,13 @@ fn a_full_server_is_told_from_a_frozen_one() {
         }
     }
     let triggered = recorder.event("triggered");
-    assert_eq!(triggered["rule"], "connect-probe", "{triggered}");
-    assert_eq!(triggered["says"], "probe: too many connections");
+    // On a machine that is busy with something else another rule may be first.
+    let told = if triggered["rule"] == "connect-probe" {
+        triggered
+    } else {
+        recorder.event_where("joined", |event| event["rule"] == "connect-probe")
+    };
+    assert_eq!(told["says"], "probe: too many connections", "{told}");
     std::thread::sleep(Duration::from_secs(4));
     drop(crowd);
     let written = recorder.event("written");
