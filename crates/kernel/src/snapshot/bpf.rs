@@ -127,6 +127,9 @@ impl BpfThreads {
             self.iterate(false, control, None, &mut taken, starts)?;
         }
 
+        if pass.wanted.is_none() && self.files.threads() == Ok(taken.threads.len()) {
+            return Ok(taken);
+        }
         // When the thread that the kernel is at ends while the program looks at it, the kernel takes it for the last one
         // (kernel/bpf/task_iter.c, `task_group_seq_get_next`). An iterator over all tasks does not have this defect.
         let listed = self

@@ -23,6 +23,7 @@ mod bpf;
 mod bpf_link;
 mod deep;
 mod futex;
+mod precedence;
 mod proc;
 mod ptrace;
 mod raw;
@@ -34,6 +35,7 @@ mod thread_pointer;
 
 pub use raw::{NoStack, RawFutex, RawSnapshot, RawSyscall, RawThread, Registers, Way};
 
+use precedence::Precedence;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 use std::io;
@@ -247,6 +249,7 @@ impl Snapshotter {
                 self.bytes_last
             },
         };
+        let first = Precedence::take();
         let mut taken = match &mut self.taker {
             Taker::Bpf(way) => way.pass(&pass),
             Taker::Proc(way) => way.pass(&pass),
@@ -261,6 +264,7 @@ impl Snapshotter {
                 monotonic,
             );
         }
+        drop(first);
         if pass.wanted.is_none() && !reuse {
             self.bytes_last = taken.bytes.len();
         }

@@ -3,7 +3,7 @@
 use super::syscall_line::{self, SyscallLine};
 use crate::procfs::{task_stat, task_status};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom, openat, seek};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom, fstat, openat, seek};
 use rustix::io::{Errno, pread, retry_on_intr};
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
@@ -11,6 +11,8 @@ use std::mem::MaybeUninit;
 /// One `getdents` of 4,096 threads with ids of seven digits: over several, threads that end meanwhile make the kernel
 /// skip others (fs/proc/base.c, `first_tid`).
 const DIRECTORY_BYTES: usize = 4096 * 32;
+/// Links of a directory without directories in it: from the one above, and from itself.
+const DIRECTORY_LINKS: usize = 2;
 /// `stat`, `schedstat` and `syscall` are far shorter, and of `status` the switches are the last lines: 1.5 KiB, unless
 /// the process is in hundreds of groups.
 const FILE_BYTES_MAX: usize = 16 << 10;
@@ -89,6 +91,15 @@ impl TaskFiles {
             }
         }
         Ok(tids)
+    }
+
+    /// How many threads there are, without their ids: the kernel adds them to the directory's links (fs/proc/base.c,
+    /// `proc_task_getattr`), which takes a microsecond where the list takes one for each thread.
+    pub(super) fn threads(&self) -> Result<usize, Errno> {
+        let links = fstat(&self.task)?.st_nlink;
+        Ok(usize::try_from(links)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(DIRECTORY_LINKS))
     }
 
     /// A thread that has not ended, the first if it is one; `ESRCH` when there is none.
