@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     escape,
+    evidence::chain::chain_sentence,
     units::{Quantity, digits, grouped},
     when,
 };
@@ -253,8 +254,8 @@ fn chains(incident: &Incident) -> String {
                 (_, times) => format!(" <small>in {times} of {all} lock tables</small>"),
             };
             format!(
-                "<li>{}{times}{}</li>",
-                cell(&sentence(chain)),
+                "<li>{}.{times}{}</li>",
+                cell(&chain_sentence(chain)),
                 holders(incident, chain)
             )
         })
@@ -280,50 +281,8 @@ fn holders(incident: &Incident, chain: &WaitChain) -> String {
     }
 }
 
-/// A chain as a sentence.
-fn sentence(chain: &WaitChain) -> String {
-    let mut out = String::new();
-    for (index, link) in chain.links.iter().enumerate() {
-        if index == 0 {
-            out = match link.waiters {
-                1 => format!("1 thread waits for {}", link.lock),
-                count => format!(
-                    "{} threads wait for {}",
-                    grouped(i64::from(count)),
-                    link.lock
-                ),
-            };
-        } else {
-            out.push_str(&format!(", which waits for {}", link.lock));
-        }
-        match &link.holder {
-            Some(holder) => out.push_str(&format!(
-                ", held by thread {} ({})",
-                holder.tid, holder.name
-            )),
-            None => out.push_str(", whose holder is not known"),
-        }
-    }
-    let last = chain.links.last().and_then(|link| link.holder.as_ref());
-    if let Some(holder) = last.filter(|holder| !holder.doing.is_empty()) {
-        let is = if holder.doing.starts_with("in ") {
-            "is "
-        } else {
-            ""
-        };
-        out.push_str(&format!(", which {is}{}", holder.doing));
-    }
-    if chain.circular {
-        out.push_str("; that is a circle: a deadlock, or two moments seen as one");
-    }
-    out.push('.');
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use model::{Holder, HolderBy, StackBook, StackEnd};
-
     use super::*;
 
     fn run(stack: u32, from: Millis, to: Millis, unmoved: bool) -> ThreadRun {
@@ -381,55 +340,5 @@ mod tests {
         ] {
             assert_eq!(threads(mean), words);
         }
-    }
-
-    #[test]
-    fn a_chain_is_told_to_its_end() {
-        let mut book = StackBook::default();
-        let stack = book.intern([], StackEnd::Complete);
-        let holder = |tid, doing: &str| {
-            Some(Holder {
-                tid,
-                name: "mysqld".to_owned(),
-                by: HolderBy::OwnerField,
-                snapshots: 1,
-                stack,
-                doing: doing.to_owned(),
-            })
-        };
-        let link = |lock: &str, waiters, holder| ChainLink {
-            lock: lock.to_owned(),
-            waiters,
-            holder,
-        };
-        let mut chain = WaitChain {
-            links: vec![
-                link(
-                    "kernel_mutex",
-                    57,
-                    holder(11, "waits for malloc arena main"),
-                ),
-                link("malloc arena main", 3, holder(12, "in munmap")),
-            ],
-            circular: false,
-        };
-        assert_eq!(
-            sentence(&chain),
-            "57 threads wait for kernel_mutex, held by thread 11 (mysqld), which waits for malloc \
-             arena main, held by thread 12 (mysqld), which is in munmap."
-        );
-        chain.links.truncate(1);
-        chain.links[0].waiters = 1;
-        assert_eq!(
-            sentence(&chain),
-            "1 thread waits for kernel_mutex, held by thread 11 (mysqld), which waits for malloc arena main."
-        );
-        chain.links[0].holder = None;
-        chain.circular = true;
-        assert_eq!(
-            sentence(&chain),
-            "1 thread waits for kernel_mutex, whose holder is not known; that is a circle: a \
-             deadlock, or two moments seen as one."
-        );
     }
 }
