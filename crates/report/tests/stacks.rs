@@ -91,8 +91,8 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "no symbol at this address",
         "<section id=\"stacks\"><h2>What the threads did",
         "57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its stack), which waits for malloc arena \
-         main_arena with 8 others, held by thread 4822 (mysqld, by the lock&#39;s owner field), which is in mprotect, \
-         uninterruptible. <small>in 2 of 3 lock tables",
+         main_arena with 8 others, held by thread 4822 (mysqld, by the lock",
+        "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
         "<b>60</b> snapshots in the minute before the onset, <b>253</b> in the stall",
         "BPF task iterator, nothing stopped: 5.12 ms each (median), 99.6% of the stacks complete",
         "trx_commit_off_kernel",
