@@ -127,7 +127,8 @@ impl BpfThreads {
             self.iterate(false, control, None, &mut taken, starts)?;
         }
 
-        if pass.wanted.is_none() && self.files.threads() == Ok(taken.threads.len()) {
+        let count = taken.threads.len();
+        if pass.wanted.is_none() && count > 0 && self.files.threads() == Ok(count) {
             return Ok(taken);
         }
         // When the thread that the kernel is at ends while the program looks at it, the kernel takes it for the last one
