@@ -82,6 +82,15 @@ pub(crate) enum Need {
     Necessary,
     /// One of the signs of this group is necessary.
     OneOf(String),
+    /// It takes the place of the sign with this id where that one cannot be judged.
+    InsteadOf(String),
+}
+
+impl Need {
+    /// Whether a cause is not considered without it, or without its group.
+    pub(crate) fn is_needed(&self) -> bool {
+        matches!(self, Self::Necessary | Self::OneOf(_))
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -108,6 +108,12 @@ impl<'c> Tested<'c> {
         tested
     }
 
+    /// A sign that could not be judged has another one in its place, and that one holds.
+    fn has_stand_in(&self, sign: &Sign) -> bool {
+        let for_it = |need: &Need| matches!(need, Need::InsteadOf(id) if *id == sign.id);
+        self.holding.iter().any(|(other, _)| for_it(&other.need))
+    }
+
     fn witnesses(self) -> Vec<Witness> {
         self.holding
             .into_iter()
@@ -129,7 +135,7 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
     let needs: BTreeSet<Option<&str>> = signs
         .iter()
         .filter_map(|sign| match &sign.need {
-            Need::Optional => None,
+            Need::Optional | Need::InsteadOf(_) => None,
             Need::Necessary => Some(None),
             Need::OneOf(group) => Some(Some(group.as_str())),
         })
@@ -140,7 +146,9 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
             (Need::OneOf(name), Some(group)) => name == group,
             _ => false,
         };
-        let holds = tested.holding.iter().any(|(sign, _)| of_group(sign));
+        let replaced = |sign: &Sign| of_group(sign) && tested.has_stand_in(sign);
+        let holds = tested.holding.iter().any(|(sign, _)| of_group(sign))
+            || tested.unknown.iter().any(|(sign, _)| replaced(sign));
         let not: Vec<&str> = tested
             .not
             .iter()
@@ -150,7 +158,7 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
         let unknown: Vec<&BTreeSet<String>> = tested
             .unknown
             .iter()
-            .filter(|(sign, _)| of_group(sign))
+            .filter(|(sign, _)| of_group(sign) && !tested.has_stand_in(sign))
             .map(|(_, names)| names)
             .collect();
         let missing = match group {

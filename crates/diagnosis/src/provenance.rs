@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 23] = [
+const ORIGINS: [Origin; 24] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -63,6 +63,11 @@ const ORIGINS: [Origin; 23] = [
         "snapshots of all threads, by BPF or /proc (freezeframe check says what they need)",
     ),
     origin("profile", "profile", "perf events, need CAP_PERFMON"),
+    origin(
+        "packets",
+        "packets",
+        "packets on the server's port from the trigger on, need CAP_NET_RAW and clients that use TCP without TLS",
+    ),
     origin("clock", "clock", "the recorder's clock"),
     origin("recorder", "recorder", "the recorder itself"),
     origin(
@@ -153,6 +158,7 @@ mod tests {
             texts: Vec::new(),
             facts: Vec::new(),
             stacks: model::StackEvidence::default(),
+            queries: Vec::new(),
             absent: vec![TimedAbsent {
                 first: 0,
                 last: 0,

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absent, Fact, LockTable, Millis, Profile, SnapshotNote, StackBook, Text, ThreadRun, Timeline,
+    Absent, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotNote, StackBook, Text,
+    ThreadRun, Timeline,
 };
 
 /// A stretch of time, both ends included.
@@ -82,6 +83,15 @@ pub struct TimedFact {
     pub fact: Fact,
 }
 
+/// What the server was asked between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedDigest {
+    /// The time that was looked at; longer than from the first statement seen to the last.
+    pub window: Window,
+    /// The statements by class.
+    pub digest: QueryDigest,
+}
+
 /// An absence, with when and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedAbsent {
@@ -142,6 +152,8 @@ pub struct Incident {
     pub facts: Vec<TimedFact>,
     /// Stacks, profiles and locks.
     pub stacks: StackEvidence,
+    /// What the server was asked, by begin. Several ways may have looked at the same time.
+    pub queries: Vec<TimedDigest>,
     /// What could not be taken.
     pub absent: Vec<TimedAbsent>,
 }

@@ -20,8 +20,8 @@ mod timeline;
 
 pub use absent::{Absent, Reason};
 pub use incident::{
-    Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedFact, TimedText, Trigger,
-    Window,
+    Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedDigest, TimedFact, TimedText,
+    Trigger, Window,
 };
 pub use lock::{
     ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,

@@ -67,6 +67,7 @@ impl Capture {
             texts: Vec::new(),
             facts: Vec::new(),
             stacks: model::StackEvidence::default(),
+            queries: Vec::new(),
             absent: Vec::new(),
         };
         ring.fill(&mut incident);

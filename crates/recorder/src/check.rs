@@ -44,6 +44,7 @@ pub fn check_sources(
         clock: RecorderClock::start(),
         shared,
         stacks: Arc::new(StackWatch::new()),
+        queries: Arc::default(),
         in_flight: Arc::new(InFlight::new()),
         samples: sender,
         lost: Arc::new(AtomicU64::new(0)),

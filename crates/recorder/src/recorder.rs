@@ -15,6 +15,7 @@ use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
 use crate::notice::{Notice, Notices};
+use crate::queries::QueryWatch;
 use crate::ring::Ring;
 use crate::stacks::{RawEvidence, StackWatch};
 use crate::table::{SOURCES, index_of};
@@ -51,6 +52,7 @@ pub struct Recorder {
     clock: RecorderClock,
     shared: Arc<Shared>,
     stacks: Arc<StackWatch>,
+    queries: Arc<QueryWatch>,
     in_flight: Arc<InFlight>,
     samples: Receiver<Sample>,
     lost: Arc<AtomicU64>,
@@ -116,8 +118,10 @@ impl Recorder {
         };
         let (sender, samples) = sync_channel(SAMPLES_MAX);
         let stacks = Arc::new(StackWatch::new());
+        let queries = Arc::new(QueryWatch::default());
         let context = Context {
             stacks: stacks.clone(),
+            queries: queries.clone(),
             clock: clock.clone(),
             shared: shared.clone(),
             in_flight: in_flight.clone(),
@@ -134,6 +138,7 @@ impl Recorder {
             clock,
             shared,
             stacks,
+            queries,
             in_flight,
             samples,
             lost,
@@ -236,6 +241,7 @@ impl Recorder {
             .as_ref()
             .is_some_and(|capture| capture.stall.end.is_none());
         self.stacks.beat(now, stalling, keep_from);
+        self.queries.forget_before(keep_from);
         if now >= self.batch_since + 1000 {
             self.hand_over();
         }
@@ -413,7 +419,8 @@ impl Recorder {
     fn incident(&self, now: Millis) -> Option<(Incident, RawEvidence)> {
         let capture = self.capture.as_ref()?;
         let server = self.shared.describe(&self.version);
-        let incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        incident.queries = self.queries.between(incident.window);
         let raw = self.stacks.evidence(incident.window);
         Some((incident, raw))
     }

@@ -12,6 +12,7 @@ use model::{Absent, Millis, Reason, Sample};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
+use crate::queries::QueryWatch;
 use crate::sources::Outcome;
 use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
@@ -43,6 +44,7 @@ pub(crate) struct Context {
     pub(crate) clock: RecorderClock,
     pub(crate) shared: Arc<Shared>,
     pub(crate) stacks: Arc<StackWatch>,
+    pub(crate) queries: Arc<QueryWatch>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) samples: SyncSender<Sample>,
     pub(crate) lost: Arc<AtomicU64>,

@@ -24,6 +24,7 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
         texts: Vec::new(),
         facts: Vec::new(),
         stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
         absent: Vec::new(),
     }
 }

@@ -36,6 +36,7 @@ fn empty() -> Incident {
         texts: Vec::new(),
         facts: Vec::new(),
         stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
         absent: Vec::new(),
         ..common::incident()
     }

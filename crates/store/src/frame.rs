@@ -6,10 +6,11 @@ use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::files::{make_private_dir, publish, touch_private};
+use crate::frame_queries::write_queries;
 use crate::frame_stacks::write_stacks;
 
 /// Version of the incident file's format, SQLite's `user_version`.
-pub const FRAME_VERSION: i64 = 2;
+pub const FRAME_VERSION: i64 = 3;
 
 /// "Ffrm": SQLite's `application_id` of an incident file.
 pub(crate) const APPLICATION_ID: i64 = 0x4666_726d;
@@ -52,6 +53,7 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
     write_timeline(&transaction, &incident.timeline)?;
     write_records(&transaction, incident)?;
     write_stacks(&transaction, incident)?;
+    write_queries(&transaction, &incident.queries)?;
     transaction.commit()
 }
 

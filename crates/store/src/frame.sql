@@ -123,6 +123,13 @@ CREATE TABLE lock_table (
     body    TEXT NOT NULL          -- JSON
 );
 
+CREATE TABLE query_digest (
+    from_ms INTEGER NOT NULL,
+    to_ms   INTEGER NOT NULL,
+    way     TEXT NOT NULL,
+    body    TEXT NOT NULL          -- JSON
+);
+
 -- Stacks as people write them: SELECT frames FROM stack_text WHERE id = 7;
 CREATE VIEW stack_text AS
 SELECT stack.id, stack.end,
@@ -132,3 +139,11 @@ SELECT stack.id, stack.end,
               JOIN stack_frame ON stack_frame.id = entry.value
               ORDER BY entry.key)) AS frames
 FROM stack;
+
+-- What the server was asked: SELECT fingerprint, count, from_ms FROM query_class ORDER BY count DESC;
+CREATE VIEW query_class AS
+SELECT query_digest.from_ms, query_digest.to_ms, query_digest.way,
+       class.value ->> 'fingerprint' AS fingerprint,
+       class.value ->> 'kind' AS kind,
+       class.value ->> 'count' AS count
+FROM query_digest, json_each(query_digest.body, '$.classes') AS class;

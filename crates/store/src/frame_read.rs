@@ -9,10 +9,14 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::StoreError;
 use crate::frame::{APPLICATION_ID, FRAME_VERSION};
+use crate::frame_queries::read_queries;
 use crate::frame_stacks::read_stacks;
 
 /// The version from which a file has stacks.
 const STACKS_SINCE: i64 = 2;
+
+/// The version from which a file has digests of statements.
+const QUERIES_SINCE: i64 = 3;
 
 /// Ticks of a source that are read at the most: ten per second for an hour and more.
 const TICKS_MAX: usize = 65_536;
@@ -85,6 +89,11 @@ pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
             read_stacks(&connection, &mut damage)
         } else {
             StackEvidence::default()
+        },
+        queries: if head.version >= QUERIES_SINCE {
+            read_queries(&connection, &mut damage)
+        } else {
+            Vec::new()
         },
         facts: read_table(
             &connection,

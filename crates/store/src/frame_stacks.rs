@@ -7,10 +7,9 @@ use model::{
     StackEvidence, StackId, ThreadRun,
 };
 use rusqlite::{Connection, Row, Transaction, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::frame_read::{Damage, ms_column, read_table, unknown_value};
+use crate::columns::{json, json_column, word, word_column};
+use crate::frame_read::{Damage, ms_column, read_table};
 
 pub(crate) fn write_stacks(
     transaction: &Transaction<'_>,
@@ -255,35 +254,4 @@ fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
             problem: format!("{foreign} rows refer to stacks that are not there"),
         });
     }
-}
-
-fn json<T: Serialize>(value: &T) -> rusqlite::Result<String> {
-    serde_json::to_string(value)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
-}
-
-/// The word that serde writes for a value without fields.
-fn word<T: Serialize>(value: &T) -> rusqlite::Result<String> {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => Ok(word),
-        Ok(other) => Ok(other.to_string()),
-        Err(error) => Err(rusqlite::Error::ToSqlConversionFailure(error.into())),
-    }
-}
-
-fn word_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(column)?;
-    serde_json::from_value(serde_json::Value::String(word.clone()))
-        .map_err(|_| unknown_value(column, &word))
-}
-
-fn json_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let body: String = row.get(column)?;
-    serde_json::from_str(&body).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Text,
-            error.to_string().into(),
-        )
-    })
 }

@@ -64,6 +64,7 @@ pub(crate) fn read_window(
         timeline,
         texts: read_texts(connection, session, window)?,
         stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
         facts: read_facts(connection, session, window)?,
         absent: read_absent(connection, session, window)?,
     };

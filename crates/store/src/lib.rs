@@ -2,9 +2,11 @@
 //! history of the last hours. Both are SQLite, files are 0600.
 
 mod codec;
+mod columns;
 mod error;
 mod files;
 mod frame;
+mod frame_queries;
 mod frame_read;
 mod frame_stacks;
 mod history;

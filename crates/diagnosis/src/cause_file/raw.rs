@@ -53,6 +53,7 @@ pub(super) struct RawSign {
     pub(super) says: Spanned<String>,
     pub(super) necessary: Option<Spanned<bool>>,
     pub(super) one_of: Option<Spanned<String>>,
+    pub(super) instead_of: Option<Spanned<String>>,
     pub(super) conclusive: Option<Spanned<bool>>,
     pub(super) counts: Option<Spanned<bool>>,
     pub(super) refutes: Option<Spanned<bool>>,

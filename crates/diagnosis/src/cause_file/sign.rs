@@ -25,9 +25,34 @@ impl Reader<'_> {
             if signs.iter().any(|before| before.id == sign.id) {
                 return Err(self.at(&raw.get_ref().id, "id", "is there twice"));
             }
+            if let Need::InsteadOf(id) = &sign.need
+                && let Some(key) = &raw.get_ref().instead_of
+                && !signs
+                    .iter()
+                    .any(|before| before.id == *id && before.need.is_needed())
+            {
+                let problem = "must name a witness before it that is necessary or one of a group";
+                return Err(self.at(key, "instead_of", problem));
+            }
             signs.push(sign);
         }
         Ok(signs)
+    }
+
+    fn need(&self, raw: &RawSign) -> Read<Need> {
+        let others = "cannot stand beside necessary or one_of";
+        Ok(match (&raw.necessary, &raw.one_of, &raw.instead_of) {
+            (Some(_), Some(key), _) => {
+                return Err(self.at(key, "one_of", "cannot stand beside necessary"));
+            }
+            (Some(_), _, Some(key)) | (_, Some(_), Some(key)) => {
+                return Err(self.at(key, "instead_of", others));
+            }
+            (_, Some(group), None) => Need::OneOf(group.get_ref().clone()),
+            (_, None, Some(id)) => Need::InsteadOf(id.get_ref().clone()),
+            (Some(necessary), None, None) if *necessary.get_ref() => Need::Necessary,
+            _ => Need::Optional,
+        })
     }
 
     fn sign(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<Sign> {
@@ -36,14 +61,7 @@ impl Reader<'_> {
             return Err(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
         }
         self.foreign_keys(raw, side)?;
-        let need = match (&raw.necessary, &raw.one_of) {
-            (Some(_), Some(group)) => {
-                return Err(self.at(group, "one_of", "cannot stand beside necessary"));
-            }
-            (_, Some(group)) => Need::OneOf(group.get_ref().clone()),
-            (Some(necessary), None) if *necessary.get_ref() => Need::Necessary,
-            _ => Need::Optional,
-        };
+        let need = self.need(raw)?;
         let test = match raw.kind.get_ref() {
             RawKind::Measure => Test::Measure(self.measure(spanned, side)?),
             RawKind::Processlist => Test::Processlist(self.processlist(spanned, side)?),
@@ -120,6 +138,7 @@ impl Reader<'_> {
         let sides = [
             ("necessary", begin(&raw.necessary), Side::For),
             ("one_of", begin(&raw.one_of), Side::For),
+            ("instead_of", begin(&raw.instead_of), Side::For),
             ("conclusive", begin(&raw.conclusive), Side::For),
             ("counts", begin(&raw.counts), Side::For),
             ("refutes", begin(&raw.refutes), Side::Against),

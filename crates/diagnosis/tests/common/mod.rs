@@ -99,6 +99,10 @@ impl Story {
             ("disk.sda.flushes", 100.0),
             ("disk.sda.flush_ms", 200.0),
             ("net.listen_overflows", 0.0),
+            ("packets.statements", 0.0),
+            ("packets.show_warnings", 0.0),
+            ("packets.bytes", 0.0),
+            ("packets.compressed_bytes", 0.0),
         ] {
             story = story.rate(name, rate, rate);
         }
@@ -133,6 +137,8 @@ impl Story {
             ("innodb.pending_log_flushes", 0.0),
             ("sessions.compressed", 0.0),
             ("sessions.counted", 60.0),
+            ("packets.connections", 0.0),
+            ("packets.compressed_connections", 0.0),
         ] {
             story = story.level(name, level, level);
         }
@@ -147,6 +153,7 @@ impl Story {
             ("host.memory_bytes", "8589934592"),
             ("thp.enabled", "always"),
             ("thp.server", "1"),
+            ("packets.show_warnings.senders", ""),
         ] {
             story = story.fact(name, value);
         }
@@ -255,6 +262,7 @@ impl Story {
             timeline: self.timeline(),
             texts: self.texts(),
             stacks: model::StackEvidence::default(),
+            queries: Vec::new(),
             facts: self
                 .facts
                 .iter()
@@ -396,6 +404,21 @@ pub mod stalls {
             .rate("status.Bytes_sent", 1_000_000.0, 12_300.0 * 103.0)
             .rate("process.minor_faults", 200.0, 16_000.0 * 18.0)
             .level("sessions.compressed", 0.0, 30.0)
+    }
+
+    /// What the capture of packets sees of a flood over the compressed protocol.
+    pub fn on_the_wire(story: Story) -> Story {
+        story
+            .rate("packets.statements", 16_000.0, 16_000.0)
+            .rate("packets.show_warnings", 12_300.0, 12_300.0)
+            .rate("packets.bytes", 2_400_000.0, 2_400_000.0)
+            .rate("packets.compressed_bytes", 2_300_000.0, 2_300_000.0)
+            .level("packets.connections", 30.0, 30.0)
+            .level("packets.compressed_connections", 29.0, 29.0)
+            .fact(
+                "packets.show_warnings.senders",
+                "orm at 10.0.0.7 with Connector/J (98 %)",
+            )
     }
 
     pub fn thp_compaction() -> Story {

@@ -57,6 +57,7 @@ pub(crate) fn incident() -> Incident {
         texts: texts(),
         facts: facts(),
         stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
         absent: vec![
             TimedAbsent {
                 first: 251_000,

@@ -87,6 +87,7 @@ const LEAVES: [(&str, [u64; 2]); 16] = [
 pub(crate) fn incident() -> Incident {
     Incident {
         stacks: evidence(),
+        queries: Vec::new(),
         ..crate::common::incident()
     }
 }

@@ -164,6 +164,38 @@ fn a_person_reads_stacks_as_people_write_them() {
 }
 
 #[test]
+fn a_person_reads_what_was_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    let row: (String, String, i64) = Connection::open(&path)
+        .unwrap()
+        .query_row(
+            "SELECT way, fingerprint, count FROM query_class",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .unwrap();
+    assert_eq!(
+        row,
+        ("packets".to_owned(), "show warnings".to_owned(), 76_000)
+    );
+}
+
+#[test]
+fn a_file_of_version_2_has_no_digests_and_is_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_frame(&incident(), dir.path()).unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("DROP VIEW query_class; DROP TABLE query_digest; PRAGMA user_version = 2;")
+        .unwrap();
+    let loaded = read_frame(&path).unwrap();
+    assert_eq!(loaded.damage, []);
+    assert_eq!(loaded.incident.queries, []);
+    assert_eq!(loaded.incident.stacks, incident().stacks);
+}
+
+#[test]
 fn a_file_of_version_1_has_no_stacks_and_is_sound() {
     let dir = tempfile::tempdir().unwrap();
     let path = write_frame(&incident(), dir.path()).unwrap();

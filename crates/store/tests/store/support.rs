@@ -1,11 +1,12 @@
 //! Incidents and samples for the tests of the store.
 
 use model::{
-    Absent, ChainLink, Clock, Depth, Fact, Frame, FutexWait, Holder, HolderBy, Incident,
+    Absent, ChainLink, Clock, Counted, Depth, Fact, Frame, FutexWait, Holder, HolderBy, Incident,
     LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile, ProfileCount,
-    Reading, Reason, RunState, Sample, Server, Side, SnapshotNote, StackBook, StackEnd,
-    StackEvidence, Stall, Syscall, Taken, Text, TextKind, ThreadRun, TimedAbsent, TimedFact,
-    TimedText, Timeline, Trigger, Unit, WaitChain, Window,
+    QueryClass, QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState, Sample, Server,
+    Side, SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Syscall, Taken, Text, TextKind,
+    ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, WaitChain,
+    Window,
 };
 
 pub fn clock() -> Clock {
@@ -91,6 +92,7 @@ pub fn incident() -> Incident {
             },
         }],
         stacks: stacks(),
+        queries: queries(),
         facts: vec![TimedFact {
             at,
             fact: Fact::new("variables.max_connections", "151"),
@@ -105,6 +107,52 @@ pub fn incident() -> Incident {
 }
 
 /// Two threads, one behind the other, a profile and a lock table.
+/// A flood as packets show it.
+pub fn queries() -> Vec<TimedDigest> {
+    let class = QueryClass {
+        fingerprint: "show warnings".to_owned(),
+        id: "1f0c3a2b4d5e6f70".to_owned(),
+        kind: "show warnings".to_owned(),
+        count: 76_000,
+        errors: Some(0),
+        measures: vec![QueryMeasure {
+            name: "Query_time".to_owned(),
+            count: 76_000,
+            sum: 12.5,
+            p95: Some(0.0004),
+            quantile_error: Some(0.01),
+            decades: vec![0, 3, 75_000, 997, 0, 0, 0, 0],
+            ..QueryMeasure::default()
+        }],
+        users: vec![Counted {
+            name: "app".to_owned(),
+            count: 76_000,
+        }],
+        ..QueryClass::default()
+    };
+    vec![TimedDigest {
+        window: Window {
+            from: 60_500,
+            to: 70_500,
+        },
+        digest: QueryDigest {
+            way: QueryWay::Packets,
+            from_us: Some(1_795_233_862_457_000),
+            to_us: Some(1_795_233_872_457_000),
+            count: 76_000,
+            errors: Some(0),
+            classes: vec![class],
+            folded: None,
+            lost: 12,
+            blind: vec![Absent::new(
+                "sessions with TLS",
+                Reason::Unsupported,
+                "3 connections cannot be read",
+            )],
+        },
+    }]
+}
+
 pub fn stacks() -> StackEvidence {
     let frame = |name: &str, side| Frame {
         name: name.into(),

@@ -1,0 +1,131 @@
+//! What the server was asked, as the sources saw it: from their threads to the incident.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use model::{Millis, QueryDigest, TimedDigest, Window};
+
+/// Digests kept: one a minute, and two a burst.
+const DIGESTS_MAX: usize = 64;
+
+/// Classes kept of each; the ones with most time or most statements come first.
+const CLASSES_MAX: usize = 200;
+
+/// The digests of the last minutes.
+#[derive(Debug, Default)]
+pub(crate) struct QueryWatch {
+    digests: Mutex<VecDeque<TimedDigest>>,
+}
+
+impl QueryWatch {
+    /// Takes a digest in. Its classes beyond the limit are folded into one.
+    pub(crate) fn add(&self, window: Window, mut digest: QueryDigest) {
+        fold(&mut digest);
+        let mut digests = self.lock();
+        digests.push_back(TimedDigest { window, digest });
+        while digests.len() > DIGESTS_MAX {
+            digests.pop_front();
+        }
+    }
+
+    /// What no incident will ask for any more.
+    pub(crate) fn forget_before(&self, from: Millis) {
+        self.lock().retain(|timed| timed.window.to >= from);
+    }
+
+    /// The digests that belong to an incident, by begin.
+    pub(crate) fn between(&self, window: Window) -> Vec<TimedDigest> {
+        let overlaps =
+            |timed: &&TimedDigest| timed.window.to >= window.from && timed.window.from <= window.to;
+        let mut found: Vec<TimedDigest> = self.lock().iter().filter(overlaps).cloned().collect();
+        found.sort_by_key(|timed| timed.window.from);
+        found
+    }
+
+    /// A panic while a digest was added leaves the others as they are.
+    fn lock(&self) -> MutexGuard<'_, VecDeque<TimedDigest>> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn fold(digest: &mut QueryDigest) {
+    if digest.classes.len() <= CLASSES_MAX {
+        return;
+    }
+    let rest = digest.classes.split_off(CLASSES_MAX);
+    let folded = digest.folded.get_or_insert_default();
+    folded.classes_at_least += rest.len() as u64;
+    for class in rest {
+        folded.count += class.count;
+        if let Some(seconds) = class.sum("Query_time") {
+            *folded.seconds.get_or_insert(0.0) += seconds;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{QueryClass, QueryMeasure, QueryWay};
+
+    use super::*;
+
+    fn digest(classes: u64) -> QueryDigest {
+        let class = |count| QueryClass {
+            count,
+            measures: vec![QueryMeasure {
+                name: "Query_time".to_owned(),
+                sum: 0.5,
+                ..QueryMeasure::default()
+            }],
+            ..QueryClass::default()
+        };
+        QueryDigest {
+            way: QueryWay::Packets,
+            from_us: None,
+            to_us: None,
+            count: (1..=classes).sum(),
+            errors: None,
+            classes: (1..=classes).rev().map(class).collect(),
+            folded: None,
+            lost: 0,
+            blind: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn classes_over_the_limit_are_told_together() {
+        let watch = QueryWatch::default();
+        watch.add(Window { from: 5, to: 10 }, digest(203));
+        let kept = watch.between(Window { from: 0, to: 7 });
+        let folded = kept[0].digest.folded.unwrap();
+        assert_eq!(kept[0].digest.classes.len(), 200);
+        assert_eq!((folded.classes_at_least, folded.count), (3, 1 + 2 + 3));
+        assert_eq!(folded.seconds, Some(1.5));
+    }
+
+    #[test]
+    fn an_incident_gets_what_overlaps_it() {
+        let watch = QueryWatch::default();
+        for from in [60, 0, 30] {
+            watch.add(
+                Window {
+                    from,
+                    to: from + 10,
+                },
+                digest(1),
+            );
+        }
+        let begins = |window| -> Vec<Millis> {
+            let found = watch.between(window);
+            found.iter().map(|timed| timed.window.from).collect()
+        };
+        assert_eq!(begins(Window { from: 10, to: 60 }), [0, 30, 60]);
+        assert_eq!(begins(Window { from: 11, to: 59 }), [30]);
+        watch.forget_before(40);
+        assert_eq!(begins(Window { from: 0, to: 99 }), [30, 60]);
+        for from in 100..200 {
+            watch.add(Window { from, to: from }, digest(1));
+        }
+        assert_eq!(begins(Window { from: 0, to: 999 }).len(), DIGESTS_MAX);
+    }
+}
