@@ -8,6 +8,7 @@ use model::{Absent, Reason, Sample};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
+use crate::queries::QueryWatch;
 use crate::stacks::StackWatch;
 use crate::table::SOURCES;
 use crate::target::{Shared, Target};
@@ -40,11 +41,13 @@ pub fn check_sources(
     let shared = Arc::new(Shared::new(target));
     // The sources that only a trigger asks for are asked too.
     shared.burst.store(true, Ordering::Relaxed);
+    let queries = Arc::new(QueryWatch::default());
+    queries.begin_burst(0);
     let context = Context {
         clock: RecorderClock::start(),
         shared,
         stacks: Arc::new(StackWatch::new()),
-        queries: Arc::default(),
+        queries: queries.clone(),
         in_flight: Arc::new(InFlight::new()),
         samples: sender,
         lost: Arc::new(AtomicU64::new(0)),

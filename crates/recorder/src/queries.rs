@@ -1,12 +1,21 @@
 //! What the server was asked, as the sources saw it: from their threads to the incident.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Millis, QueryDigest, TimedDigest, Window};
+use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
 
-/// Digests kept: one a minute, and two a burst.
-const DIGESTS_MAX: usize = 64;
+/// Digests kept: six a minute, and one a burst.
+const DIGESTS_MAX: usize = 128;
+
+/// How long every statement on the wire is looked at from the trigger on, and from time to time
+/// while the stall lasts.
+const FIRST_BURST_MS: Millis = 10_000;
+const LATER_BURST_MS: Millis = 5000;
+
+/// From the begin of one such burst to the next.
+const BURST_AGAIN_MS: Millis = 60_000;
 
 /// Classes kept of each; the ones with most time or most statements come first.
 const CLASSES_MAX: usize = 200;
@@ -15,6 +24,8 @@ const CLASSES_MAX: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct QueryWatch {
     digests: Mutex<VecDeque<TimedDigest>>,
+    burst_from: AtomicU64,
+    burst_until: AtomicU64,
 }
 
 impl QueryWatch {
@@ -28,9 +39,28 @@ impl QueryWatch {
         }
     }
 
-    /// What no incident will ask for any more.
-    pub(crate) fn forget_before(&self, from: Millis) {
-        self.lock().retain(|timed| timed.window.to >= from);
+    /// A stall was noticed.
+    pub(crate) fn begin_burst(&self, now: Millis) {
+        self.burst(now, FIRST_BURST_MS);
+    }
+
+    fn burst(&self, now: Millis, length: Millis) {
+        self.burst_from.store(now, Ordering::Relaxed);
+        self.burst_until.store(now + length, Ordering::Relaxed);
+    }
+
+    /// Whether statements on the wire are wanted.
+    pub(crate) fn in_burst(&self, now: Millis) -> bool {
+        now < self.burst_until.load(Ordering::Relaxed)
+    }
+
+    /// What is due by time: the next burst while a stall lasts, forgetting.
+    pub(crate) fn beat(&self, now: Millis, stalling: bool, keep_from: Millis) {
+        let again = self.burst_from.load(Ordering::Relaxed) + BURST_AGAIN_MS;
+        if stalling && now >= again {
+            self.burst(now, LATER_BURST_MS);
+        }
+        self.lock().retain(|timed| timed.window.to >= keep_from);
     }
 
     /// The digests that belong to an incident, by begin.
@@ -46,6 +76,35 @@ impl QueryWatch {
     fn lock(&self) -> MutexGuard<'_, VecDeque<TimedDigest>> {
         self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The mix of statements before the onset and in the stall by the server's own counters, which are
+/// recorded anyway.
+pub(crate) fn counted_around(incident: &Incident) -> Vec<TimedDigest> {
+    let windows = [incident.baseline_window(), incident.stall_window()];
+    windows
+        .into_iter()
+        .filter_map(|window| counted(incident, window))
+        .collect()
+}
+
+fn counted(incident: &Incident, window: Window) -> Option<TimedDigest> {
+    let timeline = &incident.timeline;
+    let grown: HashMap<String, f64> = timeline
+        .matching("status.Com_*")
+        .filter_map(|series| {
+            let grown = timeline.measure(series, Measure::Delta, window)?;
+            let name = series.name.strip_prefix("status.")?;
+            Some((name.to_owned(), grown))
+        })
+        .collect();
+    if grown.is_empty() {
+        return None;
+    }
+    let wall_us = |at| Some(incident.clock.wall_ms(at).saturating_mul(1000));
+    let (from, to) = (wall_us(window.from), wall_us(window.to));
+    let digest = server::statement_mix(&HashMap::new(), &grown, from, to);
+    Some(TimedDigest { window, digest })
 }
 
 fn fold(digest: &mut QueryDigest) {
@@ -121,7 +180,7 @@ mod tests {
         };
         assert_eq!(begins(Window { from: 10, to: 60 }), [0, 30, 60]);
         assert_eq!(begins(Window { from: 11, to: 59 }), [30]);
-        watch.forget_before(40);
+        watch.beat(0, false, 40);
         assert_eq!(begins(Window { from: 0, to: 99 }), [30, 60]);
         for from in 100..200 {
             watch.add(Window { from, to: from }, digest(1));

@@ -15,7 +15,7 @@ use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
 use crate::notice::{Notice, Notices};
-use crate::queries::QueryWatch;
+use crate::queries::{self, QueryWatch};
 use crate::ring::Ring;
 use crate::stacks::{RawEvidence, StackWatch};
 use crate::table::{SOURCES, index_of};
@@ -241,7 +241,7 @@ impl Recorder {
             .as_ref()
             .is_some_and(|capture| capture.stall.end.is_none());
         self.stacks.beat(now, stalling, keep_from);
-        self.queries.forget_before(keep_from);
+        self.queries.beat(now, stalling, keep_from);
         if now >= self.batch_since + 1000 {
             self.hand_over();
         }
@@ -373,6 +373,7 @@ impl Recorder {
                 };
                 self.shared.burst.store(true, Ordering::Relaxed);
                 self.stacks.begin_burst(self.clock.now());
+                self.queries.begin_burst(self.clock.now());
                 let id = capture.id.clone();
                 self.capture = Some(capture);
                 // On its way to the disk before anybody is told: we may be killed at any moment.
@@ -420,7 +421,10 @@ impl Recorder {
         let capture = self.capture.as_ref()?;
         let server = self.shared.describe(&self.version);
         let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
-        incident.queries = self.queries.between(incident.window);
+        incident.queries = queries::counted_around(&incident);
+        incident
+            .queries
+            .extend(self.queries.between(incident.window));
         let raw = self.stacks.evidence(incident.window);
         Some((incident, raw))
     }

@@ -139,6 +139,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("innodb", "SHOW ENGINE INNODB STATUS, and once more at a trigger", 10_000, Cost::Statement, PROCESS, Take::Database(database::innodb)),
     source("variables", "SHOW GLOBAL VARIABLES: at the start and what changes", 30_000, Cost::Statement, LOGIN, Take::Database(database::variables)),
     source("compression", "performance_schema: sessions with the compressed protocol, at a trigger only", 1000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::compression)),
+    source("digests", "performance_schema: statements by class since the last reading", 10_000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::digests)),
     source("query-probe", "SELECT 1 on a kept connection", 200, Cost::Statement, LOGIN, Take::QueryProbe(probes::query)),
     source("connect-probe", "connect, greeting, authentication, quit", 1000, Cost::Connection, LOGIN, Take::ConnectProbe(probes::connect)),
     source("stacks", "stacks of all threads of the server, none is stopped, by BPF or else by /proc; ten a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),

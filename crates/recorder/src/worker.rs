@@ -80,12 +80,15 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
     for worker in WORKERS {
         let shared = context.shared.clone();
         let (stacks, clock) = (context.stacks.clone(), context.clock.clone());
+        let queries = context.queries.clone();
         let deadlines = config.deadlines;
         let state = match worker {
             Worker::Host => State::Host(HostState::new(shared, clock)),
             Worker::Process => State::Process(ProcessState::new(shared)),
             Worker::Memory => State::Memory(MemoryState::new(shared)),
-            Worker::Database => State::Database(DatabaseState::new(shared, deadlines)),
+            Worker::Database => {
+                State::Database(DatabaseState::new(shared, deadlines, clock, queries))
+            }
             Worker::QueryProbe => State::QueryProbe(QueryProbe::new(shared, deadlines)),
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),

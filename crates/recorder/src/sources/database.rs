@@ -2,11 +2,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use model::{Absent, Fact, Reason, Taken};
-use server::{Address, Deadlines, ServerError, Session};
+use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
+use server::{Address, Deadlines, DigestReader, ServerError, Session};
 
 use super::Outcome;
 use super::backoff::Backoff;
+use crate::clock::RecorderClock;
+use crate::queries::QueryWatch;
 use crate::target::{OwnConnection, Shared};
 
 /// The kept connection for status and what is remembered between readings.
@@ -18,17 +20,51 @@ pub(crate) struct DatabaseState {
     variables: HashMap<String, String>,
     /// The sources that a trigger asks for at once.
     burst: Burst,
+    clock: RecorderClock,
+    digests: Digests,
 }
 
 #[derive(Default)]
 struct Burst {
     innodb: bool,
     compression: bool,
+    digests: bool,
 }
 
+/// The statements by class, as the server counts them.
+struct Digests {
+    reader: DigestReader,
+    watch: Arc<QueryWatch>,
+    /// The connection that was prepared for it, and whether the server counts.
+    prepared: Option<(u64, Result<(), Absent>)>,
+    /// The last reading.
+    read_at: Option<Millis>,
+    /// A large table is read less often.
+    rest_until: Millis,
+    statements: u64,
+}
+
+/// A reading is paid for with so many times its length of rest: the server works on it for 0.5 % of
+/// the time at the most.
+const REST_TIMES: Millis = 200;
+
 impl DatabaseState {
-    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        deadlines: Deadlines,
+        clock: RecorderClock,
+        watch: Arc<QueryWatch>,
+    ) -> Self {
         Self {
+            clock,
+            digests: Digests {
+                reader: DigestReader::new(),
+                watch,
+                prepared: None,
+                read_at: None,
+                rest_until: 0,
+                statements: 0,
+            },
             shared,
             deadlines,
             session: None,
@@ -44,13 +80,18 @@ impl DatabaseState {
             self.burst = Burst {
                 innodb: true,
                 compression: true,
+                digests: true,
             };
         }
     }
 
     /// Whether a source is wanted before its time.
     pub(crate) fn wants_now(&self, source: &str) -> bool {
-        source == "innodb" && self.burst.innodb
+        match source {
+            "innodb" => self.burst.innodb,
+            "digests" => self.burst.digests,
+            _ => false,
+        }
     }
 
     fn ask(
@@ -174,4 +215,52 @@ pub(crate) fn compression(state: &mut DatabaseState) -> Outcome {
         return Ok(Taken::default());
     }
     state.ask("compressed sessions", server::compressed_sessions)
+}
+
+/// What was asked since the last reading goes to the incident; the sample tells how much it was.
+pub(crate) fn digests(state: &mut DatabaseState) -> Outcome {
+    let at = state.clock.now();
+    let wanted = std::mem::take(&mut state.burst.digests);
+    if at < state.digests.rest_until && !wanted {
+        return Ok(Taken::default());
+    }
+    let mut reader = std::mem::take(&mut state.digests.reader);
+    let mut prepared = state.digests.prepared.take();
+    let mut read = None;
+    let outcome = state.ask("statement digests", |session| {
+        let id = session.id();
+        if prepared.as_ref().is_none_or(|(of, _)| *of != id) {
+            prepared = Some((id, DigestReader::prepare(session)));
+        }
+        if let Some((_, Ok(()))) = &prepared {
+            read = reader.next(session)?;
+        }
+        Ok(Taken::default())
+    });
+    let digests = &mut state.digests;
+    digests.reader = reader;
+    let off = prepared.as_ref().and_then(|(_, on)| on.clone().err());
+    digests.prepared = prepared;
+    let mut taken = outcome?;
+    if let Some(absent) = off {
+        return Err(absent);
+    }
+    let now = state.clock.now();
+    let took = now.saturating_sub(at);
+    digests.rest_until = now + took * REST_TIMES;
+    let from = digests.read_at.replace(now);
+    if let (Some(digest), Some(from)) = (read, from) {
+        digests.statements += digest.count;
+        digests.watch.add(Window { from, to: now }, digest);
+    }
+    taken.readings = vec![
+        Reading {
+            name: "digests.statements".into(),
+            unit: Unit::Count,
+            kind: Kind::Counter,
+            value: digests.statements as f64,
+        },
+        Reading::gauge("digests.read_ms", Unit::Milliseconds, took as f64),
+    ];
+    Ok(taken)
 }
