@@ -13,6 +13,7 @@ mod live;
 mod locks;
 mod output;
 mod profile;
+mod queries;
 mod record;
 mod sources;
 mod stacks;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),
+        Command::Queries(options) => queries::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Lab(command) => lab::run(&command),

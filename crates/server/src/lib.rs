@@ -1,8 +1,10 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables, the InnoDB status and the threads of connections.
+//! variables, the InnoDB status, the threads of connections, and what it counts of statements.
 
 mod address;
 mod connection;
+mod counters;
+pub mod digests;
 mod error;
 pub mod innodb;
 mod login;
@@ -14,6 +16,7 @@ mod queries;
 
 pub use address::Address;
 pub use connection::{Deadlines, Session};
+pub use counters::statement_mix;
 pub use error::ServerError;
 pub use login::{Login, LoginError, LoginOptions, find_login};
 pub use os_threads::thread_sessions;

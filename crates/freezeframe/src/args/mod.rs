@@ -1,6 +1,10 @@
 mod live;
+mod queries;
+mod queries_live;
 
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
+pub(crate) use queries::{CompatArg, GroupByArg, Queries};
+pub(crate) use queries_live::LiveArgs;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +37,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Which locks threads wait for, how long, and who holds them.
     Locks(Locks),
+    /// What a server is asked, by class of statement: from its logs, or live.
+    Queries(Queries),
     /// Try every source once: what can be recorded here, and what cannot and why.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.

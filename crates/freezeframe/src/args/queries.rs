@@ -1,0 +1,98 @@
+//! Arguments of `freezeframe queries`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::duration;
+use super::queries_live::LiveArgs;
+
+/// Whose fingerprints and identities are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompatArg {
+    /// pt-query-digest: classes and checksums of its histories go on
+    Pt,
+}
+
+/// What makes a class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupByArg {
+    /// The statement without literals
+    #[default]
+    Fingerprint,
+    /// The kind of statement
+    Kind,
+    /// Who asked
+    User,
+    /// From where
+    Host,
+    /// In which database
+    Database,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe queries /var/log/mysql/slow.log               what took the time
+  freezeframe queries slow.log.1.gz slow.log --limit 5      several logs as one
+  freezeframe queries slow.log --since '2026-11-20 14:00' --until '2026-11-20 14:10'
+  freezeframe queries slow.log --filter db=shop --filter 'Rows_examined>100000'
+  freezeframe queries slow.log --group-by user --order-by count
+  freezeframe queries slow.log --order-by Rows_examined:max --json | jq '.classes[0].fingerprint'
+  freezeframe queries --diff yesterday.log today.log        what changed, ranked
+  freezeframe queries --diff slow.log@10:00..10:10 slow.log@14:00..14:10
+  freezeframe queries --follow /var/log/mysql/slow.log      until Ctrl-C
+  zcat slow.log.gz | freezeframe queries -
+
+Reads slow logs of MySQL 5.0 to 9, Percona Server and MariaDB, and general logs; .gz and .zst by
+content. Statements are shown without literals unless --no-redact is given. Times without a zone
+are local. Quantiles have a relative error of at most 0.8 %.")]
+pub(crate) struct Queries {
+    /// Logs; - for standard input
+    #[arg(value_name = "FILE", required_unless_present_any = ["diff", "live"], conflicts_with_all = ["diff", "live"])]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    /// Compare two logs, or two stretches of one (FILE@FROM..TO), or two outputs of --json: A is
+    /// before, B is what is to be explained
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["follow", "live"])]
+    pub(crate) diff: Option<Vec<String>>,
+    /// Only statements from this moment on: a time, a date and time, or how long ago (90s, 2h)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only statements before this moment
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only statements for which this holds: user, host, db, kind or text with = != or ~ (contains),
+    /// or a number of the log with = != < <= > >=; all of several
+    #[arg(long = "filter", value_name = "EXPRESSION")]
+    pub(crate) filters: Vec<String>,
+    /// What makes a class
+    #[arg(long, value_name = "WHAT", default_value = "fingerprint")]
+    pub(crate) group_by: GroupByArg,
+    /// Order of the classes: time, count, or NUMBER[:sum|min|max|avg|count|median|p95|p99] with a
+    /// number of the log [default: time, or count where the log tells no times]
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) order_by: Option<String>,
+    /// Classes that are told one by one; 0 for all [default: 20 in text and page, all in JSON]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Go on as the log grows, until Ctrl-C
+    #[arg(long, conflicts_with = "live")]
+    pub(crate) follow: bool,
+    /// With --follow: end after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "follow")]
+    pub(crate) for_time: Option<Duration>,
+    /// Classes and identities as another tool makes them
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) compat: Option<CompatArg>,
+    /// Show the slowest statement of each class with its literals: they are people's data
+    #[arg(long)]
+    pub(crate) no_redact: bool,
+    /// JSON, as docs/json.md describes it
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write one self-contained page; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}

@@ -1,0 +1,342 @@
+//! What the server itself counts by class of statement: two readings of
+//! `performance_schema.events_statements_summary_by_digest`, and their difference.
+//!
+//! The table counts since it was last emptied. Columns that are no sums (`MIN_`, `AVG_`, `QUANTILE_…`) describe all that
+//! time and not the window between two readings, so they are not read, but for the extremes: one that a window moved was
+//! reached in the window.
+
+mod delta;
+mod text;
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use model::{Absent, QueryDigest, Reason};
+
+use crate::connection::Row;
+use crate::{ServerError, Session};
+
+pub use delta::delta;
+pub use text::fingerprint_of_digest_text;
+
+/// What is missing, in [`Absent::what`].
+pub(crate) const WHAT: &str = "statement digests";
+
+/// Rows that are read. The table has 10,000 at most unless the user made it larger
+/// (`performance_schema_digests_size`, MySQL 8.4 manual, 29.15).
+const ROWS_MAX: usize = 50_000;
+
+/// Digests whose texts are asked for in one question.
+const TEXTS_A_QUESTION: usize = 500;
+
+/// Fingerprints that a reader keeps between readings.
+const TEXTS_MAX: usize = 100_000;
+
+/// Seconds that the server may take for one question, where it knows such a limit; see [`Session::connect_quiet`].
+const LIMITS: [&str; 3] = [
+    "SET SESSION max_statement_time = 10",
+    // MySQL 5.7 and later, milliseconds.
+    "SET SESSION max_execution_time = 10000",
+    // Moments are compared between readings; a session's zone may skip an hour.
+    "SET SESSION time_zone = '+00:00'",
+];
+
+/// The sums, all of them in MySQL since 5.6 and in MariaDB since 10.0. No `DIGEST_TEXT`: it is most of the table's
+/// bytes, and is asked for where a count has moved. No `WHERE` and no `ORDER BY`: the rows come in the order of their
+/// slots, so that a limit cuts both readings at the same place.
+const NUMBERS: &str = "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, MIN_TIMER_WAIT, MAX_TIMER_WAIT, \
+    SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, \
+    SUM_CREATED_TMP_TABLES, SUM_CREATED_TMP_DISK_TABLES, SUM_SORT_MERGE_PASSES, SUM_NO_INDEX_USED, FIRST_SEEN \
+    FROM performance_schema.events_statements_summary_by_digest LIMIT ";
+
+/// The sums of one row since it was made. Times are picoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DigestSums {
+    /// Statements.
+    pub count: u64,
+    /// Time.
+    pub wait: u64,
+    /// The shortest statement of all; 0 where there was none.
+    pub wait_min: u64,
+    /// The longest.
+    pub wait_max: u64,
+    /// Time in which they waited for locks of tables.
+    pub lock: u64,
+    /// Statements that ended with an error.
+    pub errors: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// Rows sent.
+    pub rows_sent: u64,
+    /// Rows examined.
+    pub rows_examined: u64,
+    /// Temporary tables.
+    pub tmp_tables: u64,
+    /// Temporary tables on disk.
+    pub tmp_disk_tables: u64,
+    /// Passes of sorts that did not fit into memory.
+    pub merge_passes: u64,
+    /// Statements that used no index.
+    pub no_index_used: u64,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DigestRow {
+    /// The sums.
+    pub sums: DigestSums,
+    /// When the row was made, as the server writes it: another one is another row.
+    pub first_seen: String,
+    /// The statement as the server normalised it; empty where it was not asked for.
+    pub text: String,
+}
+
+/// The default database and the server's name of the class.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DigestKey {
+    /// Empty where the session had none.
+    pub schema: String,
+    /// Hexadecimal digits.
+    pub digest: String,
+}
+
+/// The table at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DigestReading {
+    /// When, microseconds since 1970 UTC.
+    pub at_us: i64,
+    /// The rows of classes.
+    pub rows: HashMap<DigestKey, DigestRow>,
+    /// The row of all classes that found no room, when there is one.
+    pub no_room: Option<DigestRow>,
+    /// `Performance_schema_digest_lost`.
+    pub lost: u64,
+    /// Rows over our own limit.
+    pub left_out: usize,
+}
+
+/// Reads the table again and again: each time what was asked since the time before.
+#[derive(Debug, Default)]
+pub struct DigestReader {
+    previous: Option<DigestReading>,
+    texts: HashMap<String, String>,
+}
+
+impl DigestReader {
+    /// A reader of one server, over one or more connections.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Prepares a session for reading, and tells whether there is something to read: what is off is an error that says
+    /// how it is switched on. Once a connection.
+    pub fn prepare(session: &mut Session) -> Result<(), Absent> {
+        for statement in LIMITS {
+            match session.execute(statement) {
+                Err(error) if error.is_connection_lost() => return Err(error.absent(WHAT)),
+                _ => {}
+            }
+        }
+        is_on(session)
+    }
+
+    /// Reads the table; the difference to the reading before, or nothing at the first one.
+    ///
+    /// One question for the numbers, and one for each 500 classes that were not seen before. An error leaves the reading before in force, so that the next difference covers both stretches.
+    pub fn next(&mut self, session: &mut Session) -> Result<Option<QueryDigest>, ServerError> {
+        let mut now = read_numbers(session)?;
+        let Some(before) = &self.previous else {
+            self.previous = Some(now);
+            return Ok(None);
+        };
+        let moved: BTreeSet<&str> = now
+            .rows
+            .iter()
+            .filter(|(key, row)| delta::has_moved(before.rows.get(*key), row))
+            .map(|(key, _)| key.digest.as_str())
+            .collect();
+        if self.texts.len() + moved.len() > TEXTS_MAX {
+            self.texts.clear();
+        }
+        let unknown: Vec<&str> = moved
+            .into_iter()
+            .filter(|digest| !self.texts.contains_key(*digest))
+            .collect();
+        for some in unknown.chunks(TEXTS_A_QUESTION) {
+            read_texts(session, some, &mut self.texts)?;
+        }
+        for (key, row) in &mut now.rows {
+            if let Some(text) = self.texts.get(&key.digest) {
+                row.text.clone_from(text);
+            }
+        }
+        let digest = delta(before, &now);
+        for row in now.rows.values_mut() {
+            row.text = String::new();
+        }
+        self.previous = Some(now);
+        Ok(Some(digest))
+    }
+
+    /// Forgets the reading before: the next one begins anew.
+    pub fn restart(&mut self) {
+        self.previous = None;
+    }
+}
+
+fn is_on(session: &mut Session) -> Result<(), Absent> {
+    let unsupported = |detail: &str| Absent::new(WHAT, Reason::Unsupported, detail);
+    let (rows, _) = session
+        .rows("SELECT @@performance_schema", 1)
+        .map_err(|error| error.absent(WHAT))?;
+    if rows.first().is_none_or(|row| row.at(0) != "1") {
+        return Err(unsupported(
+            "performance_schema is off; it is switched on by performance_schema=ON in the server's option file",
+        ));
+    }
+    let consumer = session.rows(
+        "SELECT ENABLED FROM performance_schema.setup_consumers \
+         WHERE NAME IN ('global_instrumentation', 'thread_instrumentation', 'statements_digest') AND ENABLED <> 'YES'",
+        3,
+    );
+    match consumer {
+        Ok((off, _)) if !off.is_empty() => {
+            return Err(unsupported(
+                "performance_schema counts no digests; UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' \
+                 WHERE NAME IN ('global_instrumentation', 'thread_instrumentation', 'statements_digest')",
+            ));
+        }
+        Err(error) if error.is_connection_lost() => return Err(error.absent(WHAT)),
+        // Without the right to look, the table itself tells.
+        _ => {}
+    }
+    // Our own question of a moment ago is counted, unless nothing is.
+    let table =
+        "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_by_digest LIMIT 1";
+    match session.rows(table, 1) {
+        Ok((rows, _)) if rows.is_empty() => Err(unsupported(
+            "the table of digests stays empty: statement instruments are off \
+             (performance_schema.setup_instruments), or performance_schema_digests_size is 0",
+        )),
+        Ok(_) => Ok(()),
+        Err(error) => Err(why_refused(&error)),
+    }
+}
+
+fn why_refused(error: &ServerError) -> Absent {
+    let absent = error.absent(WHAT);
+    let hint = match absent.reason {
+        Reason::Permission => "; GRANT SELECT ON performance_schema.* to this account",
+        Reason::Unsupported => "; MySQL has the table from 5.6 on, MariaDB from 10.0 on",
+        _ => "",
+    };
+    Absent {
+        detail: format!("{}{hint}", absent.detail),
+        ..absent
+    }
+}
+
+fn read_numbers(session: &mut Session) -> Result<DigestReading, ServerError> {
+    // One row over the limit tells that there are more.
+    let (rows, _) = session.rows(&format!("{NUMBERS}{}", ROWS_MAX + 1), ROWS_MAX + 1)?;
+    let at_us = now_us();
+    let mut reading = DigestReading {
+        at_us,
+        left_out: rows.len().saturating_sub(ROWS_MAX),
+        ..DigestReading::default()
+    };
+    for row in rows.iter().take(ROWS_MAX) {
+        let sums = row_of(row);
+        match row.get("digest") {
+            // NULL: the first slot, in which everything is counted that finds no room.
+            "" => reading.no_room = Some(sums),
+            digest => {
+                let key = DigestKey {
+                    schema: row.get("schema_name").to_owned(),
+                    digest: digest.to_owned(),
+                };
+                reading.rows.insert(key, sums);
+            }
+        }
+    }
+    // What is lost finds no room first, so that a table with room need not be asked for it.
+    if reading.no_room.is_some() {
+        let (lost, _) = session.rows(
+            "SHOW GLOBAL STATUS LIKE 'Performance_schema_digest_lost'",
+            1,
+        )?;
+        reading.lost = lost.first().map_or(0, |row| number(row.at(1)));
+    }
+    Ok(reading)
+}
+
+fn row_of(row: &Row) -> DigestRow {
+    let get = |name: &str| number(row.get(name));
+    DigestRow {
+        sums: DigestSums {
+            count: get("count_star"),
+            wait: get("sum_timer_wait"),
+            wait_min: get("min_timer_wait"),
+            wait_max: get("max_timer_wait"),
+            lock: get("sum_lock_time"),
+            errors: get("sum_errors"),
+            warnings: get("sum_warnings"),
+            rows_affected: get("sum_rows_affected"),
+            rows_sent: get("sum_rows_sent"),
+            rows_examined: get("sum_rows_examined"),
+            tmp_tables: get("sum_created_tmp_tables"),
+            tmp_disk_tables: get("sum_created_tmp_disk_tables"),
+            merge_passes: get("sum_sort_merge_passes"),
+            no_index_used: get("sum_no_index_used"),
+        },
+        first_seen: row.get("first_seen").to_owned(),
+        text: String::new(),
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}
+
+/// The texts of these digests. A digest is written into the question only when it is what servers make of one.
+fn read_texts(
+    session: &mut Session,
+    digests: &[&str],
+    texts: &mut HashMap<String, String>,
+) -> Result<(), ServerError> {
+    let quoted: Vec<String> = digests
+        .iter()
+        .filter(|digest| !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map(|digest| format!("'{digest}'"))
+        .collect();
+    if quoted.is_empty() {
+        return Ok(());
+    }
+    let question = format!(
+        "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ({})",
+        quoted.join(", ")
+    );
+    let (rows, _) = session.rows(&question, ROWS_MAX)?;
+    for row in rows {
+        texts.insert(row.at(0).to_owned(), row.at(1).to_owned());
+    }
+    Ok(())
+}
+
+fn now_us() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
+
+/// Whether a statement, as the server normalised it, is one of the reader's own questions. Other tools read the table
+/// too; only our own list of columns is left out.
+pub(crate) fn is_own(text: &str) -> bool {
+    const NUMBERS_START: &str =
+        "SELECT `SCHEMA_NAME` , `DIGEST` , `COUNT_STAR` , `SUM_TIMER_WAIT` , `MIN_TIMER_WAIT`";
+    const TEXTS_START: &str = "SELECT `DIGEST` , `DIGEST_TEXT` FROM `performance_schema` . `events_statements_summary_by_digest`";
+    text.starts_with(NUMBERS_START) || text.starts_with(TEXTS_START)
+}
