@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
-use server::{Address, Deadlines, DigestReader, ServerError, Session};
+use server::digests::DigestReader;
+use server::{Address, Deadlines, ServerError, Session};
 
 use super::Outcome;
 use super::backoff::Backoff;
