@@ -16,6 +16,19 @@ pub enum QueryWay {
     StatementCounters,
 }
 
+impl QueryWay {
+    /// The way in words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SlowLog => "the slow log",
+            Self::GeneralLog => "the general log",
+            Self::PerformanceSchema => "performance_schema",
+            Self::Packets => "packets on the server's port",
+            Self::StatementCounters => "the server's counters Com_*",
+        }
+    }
+}
+
 /// What a server was asked in a stretch of time, by class of statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryDigest {

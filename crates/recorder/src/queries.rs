@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(begins(Window { from: 11, to: 59 }), [30]);
         watch.beat(0, false, 40);
         assert_eq!(begins(Window { from: 0, to: 99 }), [30, 60]);
-        for from in 100..200 {
+        for from in 100..300 {
             watch.add(Window { from, to: from }, digest(1));
         }
         assert_eq!(begins(Window { from: 0, to: 999 }).len(), DIGESTS_MAX);

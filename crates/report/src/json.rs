@@ -4,6 +4,7 @@ use diagnosis::Verdict;
 use model::{Incident, Millis, Trigger};
 use serde::Serialize;
 
+use crate::evidence::asked::{Asked, asked};
 use crate::evidence::summary::{StacksSummary, stacks_summary};
 use crate::{escape, when};
 
@@ -18,6 +19,8 @@ struct Document<'a> {
     verdict: &'a Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     stacks: Option<StacksSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<Asked>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +81,7 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
         },
         verdict,
         stacks: stacks_summary(incident),
+        asked: asked(incident),
     };
     // Only maps with keys that are no strings fail, and there are none.
     let text = serde_json::to_string_pretty(&document)

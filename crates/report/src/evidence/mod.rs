@@ -5,6 +5,7 @@
 //! No I/O: values in, text or bytes out. Names of threads and functions are outside text; every
 //! writer here makes them harmless for a terminal.
 
+pub mod asked;
 pub mod chain;
 pub mod folded;
 mod frames_text;

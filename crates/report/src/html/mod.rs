@@ -1,6 +1,7 @@
 //! One self-contained page.
 
 mod absences;
+mod asked;
 mod charts;
 mod facts;
 mod findings;
@@ -38,7 +39,7 @@ impl Default for HtmlOptions {
 }
 
 /// Sections that do not show without data.
-const OPTIONAL: [&str; 3] = ["profile", "stacks", "locks"];
+const OPTIONAL: [&str; 4] = ["asked", "profile", "stacks", "locks"];
 
 struct Section {
     id: &'static str,
@@ -68,6 +69,11 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
             "evidence",
             "What the findings rest on",
             charts::named(incident, verdict, &picked),
+        ),
+        section(
+            "asked",
+            "What the server was asked",
+            asked::section(incident),
         ),
         section("profile", "Where the processors were", profile),
         section("stacks", "What the threads did", stacks::section(incident)),

@@ -1,5 +1,6 @@
 //! The verdict as people read it in a terminal at night.
 
+mod asked;
 pub(crate) mod page;
 mod spark;
 mod threads;
@@ -63,6 +64,7 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         let number = format!("{} of {count}", index + 1);
         self::finding(&mut page, &number, finding);
     }
+    asked::asked_section(&mut page, incident);
     threads::threads(&mut page, incident);
     folded(&mut page, verdict);
     rejected(&mut page, verdict);

@@ -1,0 +1,91 @@
+//! What the server was asked, in a few lines.
+
+use model::{Incident, QueryWay};
+
+use super::page::{Page, Style};
+use crate::evidence::asked::{Asked, AskedRow, asked, senders};
+use crate::units::digits;
+
+/// Rows of each way.
+const ROWS_MAX: usize = 4;
+/// Ways told; the page has all of them.
+const WAYS_MAX: usize = 2;
+/// A class below this share of all statements, and of their time, says nothing here.
+const SHARE_MIN: f64 = 0.01;
+
+pub(super) fn asked_section(page: &mut Page, incident: &Incident) {
+    let told: Vec<Asked> = asked(incident)
+        .into_iter()
+        .filter(|of_way| of_way.stall_seconds.is_some())
+        .collect();
+    // Counters know no statements: they are told where no way that does looked before the stall.
+    let compared = |of_way: &Asked| of_way.before_seconds.is_some();
+    let known = told
+        .iter()
+        .any(|of_way| compared(of_way) && of_way.way != QueryWay::StatementCounters);
+    let told: Vec<&Asked> = told
+        .iter()
+        .filter(|of_way| !known || of_way.way != QueryWay::StatementCounters)
+        .take(WAYS_MAX)
+        .collect();
+    if told.is_empty() {
+        return;
+    }
+    page.heading("WHAT IT WAS ASKED");
+    for of_way in told {
+        page.paragraph(2, &head(of_way), Style::Plain);
+        let rows = of_way.rows.iter().filter(|row| matters(row, of_way));
+        for row in rows.take(ROWS_MAX) {
+            page.item(4, "- ", &row_words(row), Style::Plain);
+        }
+    }
+}
+
+fn head(of_way: &Asked) -> String {
+    let rate = |rate: f64| format!("{} statements a second", digits(rate));
+    let mut out = format!("By {}: ", of_way.way.words());
+    match (of_way.before, of_way.in_stall) {
+        (Some(before), Some(in_stall)) => {
+            out.push_str(&format!(
+                "{} before, {} in the stall",
+                rate(before),
+                digits(in_stall)
+            ));
+        }
+        (None, Some(in_stall)) => out.push_str(&format!("{} in the stall", rate(in_stall))),
+        _ => {}
+    }
+    out.push(':');
+    out
+}
+
+fn matters(row: &AskedRow, of_way: &Asked) -> bool {
+    let reaches = |part: Option<f64>, whole: Option<f64>| {
+        part.zip(whole)
+            .is_some_and(|(part, whole)| part >= SHARE_MIN * whole)
+    };
+    let times = [row.time_before, row.time_in_stall].into_iter().flatten();
+    reaches(row.in_stall, of_way.in_stall)
+        || reaches(row.before, of_way.before)
+        || times.fold(0.0, f64::max) >= SHARE_MIN
+}
+
+fn row_words(row: &AskedRow) -> String {
+    let mut out = String::new();
+    if let Some(before) = row.before {
+        out.push_str(&format!("{}/s before, ", digits(before)));
+    }
+    out.push_str(&format!(
+        "{}/s in the stall",
+        digits(row.in_stall.unwrap_or(0.0))
+    ));
+    if let Some(time) = row.time_in_stall.filter(|time| *time >= 0.05) {
+        out.push_str(&format!(", {} at a time", digits(time)));
+    }
+    out.push_str(&format!(": {}", row.fingerprint));
+    let from = senders(row);
+    if !from.is_empty() {
+        out.push_str(&format!(" (from {from})"));
+    }
+    out
+}
