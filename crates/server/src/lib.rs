@@ -1,5 +1,6 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables, the InnoDB status and the threads of connections.
+//! variables, the InnoDB status and the threads of connections; and what goes over the wire
+//! between it and its clients.
 
 mod address;
 mod connection;
@@ -11,6 +12,7 @@ mod os_threads;
 mod probe;
 mod processlist;
 mod queries;
+pub mod wire;
 
 pub use address::Address;
 pub use connection::{Deadlines, Session};
