@@ -10,6 +10,8 @@ use crate::units::digits;
 const ROWS_MAX: usize = 4;
 /// Ways told; the page has all of them.
 const WAYS_MAX: usize = 2;
+/// How many times as much, or as little, is a change.
+const CHANGE_MIN: f64 = 1.3;
 /// A class below this share of all statements, and of their time, says nothing here.
 const SHARE_MIN: f64 = 0.01;
 
@@ -65,9 +67,24 @@ fn matters(row: &AskedRow, of_way: &Asked) -> bool {
             .is_some_and(|(part, whole)| part >= SHARE_MIN * whole)
     };
     let times = [row.time_before, row.time_in_stall].into_iter().flatten();
-    reaches(row.in_stall, of_way.in_stall)
+    let large = reaches(row.in_stall, of_way.in_stall)
         || reaches(row.before, of_way.before)
-        || times.fold(0.0, f64::max) >= SHARE_MIN
+        || times.fold(0.0, f64::max) >= SHARE_MIN;
+    large && changed(row)
+}
+
+/// As often as before and as slow as before is what no reader asks for; a way that did not look before tells all.
+fn changed(row: &AskedRow) -> bool {
+    let differs = |before: f64, after: f64| {
+        before.max(after) >= CHANGE_MIN * before.min(after) && before.max(after) > 0.0
+    };
+    let (Some(before), Some(after)) = (row.before, row.in_stall) else {
+        return true;
+    };
+    let times = (row.time_before, row.time_in_stall);
+    differs(before, after)
+        || differs(times.0.unwrap_or(0.0), times.1.unwrap_or(0.0))
+            && times.1.is_some_and(|time| time >= 0.05)
 }
 
 fn row_words(row: &AskedRow) -> String {
