@@ -1,7 +1,6 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables, the InnoDB status, the threads of connections, and what it counts of statements.
-//! variables, the InnoDB status and the threads of connections; and what goes over the wire
-//! between it and its clients.
+//! variables, the InnoDB status, the threads of connections, what it counts of statements; and
+//! what goes over the wire between it and its clients.
 
 mod address;
 mod connection;
