@@ -16,6 +16,7 @@ use crate::queries::QueryWatch;
 use crate::sources::Outcome;
 use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
+use crate::sources::packets::PacketState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
 use crate::sources::profile::ProfileState;
@@ -27,7 +28,7 @@ use crate::target::Shared;
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
-const WORKERS: [Worker; 8] = [
+const WORKERS: [Worker; 9] = [
     Worker::Host,
     Worker::Process,
     Worker::Memory,
@@ -36,6 +37,7 @@ const WORKERS: [Worker; 8] = [
     Worker::ConnectProbe,
     Worker::Stacks,
     Worker::Profile,
+    Worker::Packets,
 ];
 
 /// What all workers share.
@@ -60,6 +62,7 @@ enum State {
     ConnectProbe(ConnectProbe),
     Stacks(StackState),
     Profile(ProfileState),
+    Packets(PacketState),
 }
 
 impl State {
@@ -69,6 +72,7 @@ impl State {
             Self::Database(state) => state.wants_now(source),
             Self::Stacks(state) => state.wants_now(),
             Self::Profile(state) => state.wants_now(),
+            Self::Packets(state) => state.wants_now(),
             _ => false,
         }
     }
@@ -93,6 +97,9 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
             Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
+            Worker::Packets => {
+                State::Packets(PacketState::new(shared, clock, queries, context.stop.clone()))
+            }
         };
         let context = context.clone();
         std::thread::Builder::new()
@@ -165,6 +172,7 @@ fn take(take: &Take, state: &mut State) -> Outcome {
         (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
         (Take::Stacks(take), State::Stacks(state)) => take(state),
         (Take::Profile(take), State::Profile(state)) => take(state),
+        (Take::Packets(take), State::Packets(state)) => take(state),
         // The schedule of a worker holds only sources of that worker.
         _ => Ok(model::Taken::default()),
     }

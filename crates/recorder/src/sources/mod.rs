@@ -7,6 +7,7 @@ pub(crate) mod host;
 pub(crate) mod memory;
 pub(crate) mod network;
 pub(crate) mod own;
+pub(crate) mod packets;
 pub(crate) mod probes;
 pub(crate) mod process;
 pub(crate) mod profile;

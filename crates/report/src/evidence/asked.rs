@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, Counted, Incident, QueryClass, QueryWay, TimedDigest};
+use model::{Absent, Counted, Incident, QueryClass, QueryWay, TimedDigest, Window};
 use serde::Serialize;
 
-/// A reading that began so shortly before the onset still tells of the stall, milliseconds.
-const ONSET_SLACK_MS: u64 = 1000;
+/// A look at the statements tells of the stall when so much of it lies in the stall.
+const IN_STALL_MIN: f64 = 0.7;
 /// Rows of each way.
 const ROWS_MAX: usize = 50;
 /// Names of users, hosts and programs kept of a row.
@@ -100,9 +100,12 @@ fn asked_by(incident: &Incident, way: QueryWay) -> Option<Asked> {
     let stall = incident.stall_window();
     let of_way = || incident.queries.iter().filter(|it| it.digest.way == way);
     let before = Side::of(of_way().filter(|it| it.window.to <= stall.from));
-    let in_stall = Side::of(of_way().filter(|it| {
-        it.window.from.saturating_add(ONSET_SLACK_MS) >= stall.from && it.window.from <= stall.to
-    }));
+    // A stall that is shorter than the looks at it has the one that is most of it.
+    let most = of_way()
+        .map(|it| share_in(it.window, stall))
+        .fold(0.0, f64::max);
+    let enough = IN_STALL_MIN.min(most).max(f64::MIN_POSITIVE);
+    let in_stall = Side::of(of_way().filter(|it| share_in(it.window, stall) >= enough));
     if before.seconds == 0.0 && in_stall.seconds == 0.0 {
         return None;
     }
@@ -137,6 +140,19 @@ fn asked_by(incident: &Incident, way: QueryWay) -> Option<Asked> {
         lost: of_way().map(|it| it.digest.lost).sum(),
         blind,
     })
+}
+
+/// How much of a window lies within another.
+fn share_in(window: Window, other: Window) -> f64 {
+    let inside = window
+        .to
+        .min(other.to)
+        .saturating_sub(window.from.max(other.from));
+    let length = window.to.saturating_sub(window.from);
+    if length == 0 {
+        return 0.0;
+    }
+    inside as f64 / length as f64
 }
 
 /// The digests of one side, put together.
@@ -258,7 +274,7 @@ fn change(row: &AskedRow, before: &Side<'_>, in_stall: &Side<'_>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use model::{QueryDigest, QueryMeasure, Window};
+    use model::{QueryDigest, QueryMeasure};
 
     use super::*;
     use crate::testing::incident_of;
@@ -319,6 +335,8 @@ mod tests {
                     class("slow", 1, 40.0),
                 ],
             ),
+            // Mostly after the end.
+            digest(way, 79_000, 89_000, vec![class("after", 9, 9.0)]),
         ];
         let asked = asked(&incident);
         assert_eq!(asked.len(), 1);
@@ -328,7 +346,7 @@ mod tests {
             (Some(20.0), Some(5.0))
         );
         assert_eq!(of_way.before, Some(1000.1));
-        assert_eq!((of_way.lost, of_way.blind.len()), (4, 1));
+        assert_eq!((of_way.lost, of_way.blind.len()), (5, 1));
         let rates: Vec<(&str, Option<f64>, Option<f64>)> = of_way
             .rows
             .iter()

@@ -31,9 +31,8 @@ fn way(of_way: &Asked) -> String {
         Column("From", Holds::Words),
     ];
     let rows = of_way.rows.iter().map(row);
-    let caption = format!("By {}", of_way.way.words());
     let mut out = format!("<p>{}</p>", head(of_way));
-    out.push_str(&Table::wide(&caption, &columns).rows(rows, ROWS_MAX));
+    out.push_str(&Table::wide("", &columns).rows(rows, ROWS_MAX));
     if !of_way.blind.is_empty() {
         let items: String = of_way
             .blind
@@ -58,7 +57,7 @@ fn head(of_way: &Asked) -> String {
     };
     let before = looked(of_way.before_seconds, of_way.before);
     let stall = looked(of_way.stall_seconds, of_way.in_stall);
-    let mut out = format!("By {}: ", escape::html(of_way.way.words()));
+    let mut out = format!("<b>By {}</b>: ", escape::html(of_way.way.words()));
     out.push_str(&match (before, stall) {
         (Some(before), Some(stall)) => format!("{before} before the onset, {stall} in the stall."),
         (None, Some(stall)) => format!("{stall} in the stall; it did not look before."),
@@ -82,9 +81,10 @@ fn row(row: &AskedRow) -> Vec<String> {
         format!("<b>{}</b>", number(row.in_stall)),
         number(row.time_before),
         number(row.time_in_stall),
-        row.errors_in_stall.map_or_else(String::new, |errors| {
-            grouped(i64::try_from(errors).unwrap_or(i64::MAX))
-        }),
+        match row.errors_in_stall {
+            None | Some(0) => String::new(),
+            Some(errors) => grouped(i64::try_from(errors).unwrap_or(i64::MAX)),
+        },
         cell(&senders(row)),
     ]
 }

@@ -1,0 +1,272 @@
+//! Every statement on the wire, for some seconds from the trigger on. It asks nothing of the server.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use model::{
+    Absent, Counted, Fact, Kind, Millis, QueryClass, Reading, Reason, Taken, Unit, Window,
+};
+use server::wire::{Connections, Statement};
+
+use super::Outcome;
+use crate::clock::RecorderClock;
+use crate::packets::{CaptureError, Captured, Collector, PacketCapture, PacketOptions};
+use crate::queries::QueryWatch;
+use crate::target::Shared;
+
+/// How long one reading reads: nearly the time until the next.
+const READ: Duration = Duration::from_millis(900);
+
+/// How long what could not be captured is not tried again.
+const REST_MS: Millis = 15_000;
+
+/// The class that is a signal of its own, as [`sql::statement_class`] names it.
+const SHOW_WARNINGS: &str = "show warnings";
+
+/// Senders that are named.
+const SENDERS_MAX: usize = 3;
+
+/// What is missing, in [`Absent::what`].
+const WHAT: &str = "packets";
+
+/// The capture under way, and what was counted since the recording began.
+pub(crate) struct PacketState {
+    shared: Arc<Shared>,
+    clock: RecorderClock,
+    watch: Arc<QueryWatch>,
+    stop: Arc<AtomicBool>,
+    look: Option<Look>,
+    /// What was refused is not tried again at once.
+    rest_until: Millis,
+    sums: Sums,
+}
+
+struct Look {
+    capture: PacketCapture,
+    collector: Collector,
+    from: Millis,
+    options: PacketOptions,
+    /// Bytes of this look that are in the sums already.
+    counted: Connections,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    statements: u64,
+    show_warnings: u64,
+    errors: u64,
+    bytes: u64,
+    compressed_bytes: u64,
+    lost: u64,
+}
+
+impl PacketState {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        clock: RecorderClock,
+        watch: Arc<QueryWatch>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            shared,
+            clock,
+            watch,
+            stop,
+            look: None,
+            rest_until: 0,
+            sums: Sums::default(),
+        }
+    }
+
+    /// Whether a look at the wire begins or goes on: between two readings the kernel's ring fills.
+    pub(crate) fn wants_now(&self) -> bool {
+        let now = self.clock.now();
+        self.look.is_some() || (self.watch.in_burst(now) && now >= self.rest_until)
+    }
+
+    fn begin(&self) -> Result<Look, Absent> {
+        let process = self
+            .shared
+            .process()
+            .ok_or_else(|| Absent::new(WHAT, Reason::Gone, "the server's process is not known"))?;
+        let options = PacketOptions::of_process(&process).ok_or_else(|| {
+            let detail = "the server listens on no TCP port that is seen: clients of its unix socket have no packets";
+            Absent::new(WHAT, Reason::Unsupported, detail)
+        })?;
+        Ok(Look {
+            capture: PacketCapture::open(&options).map_err(|error| absent(&error))?,
+            collector: Collector::new(false),
+            from: self.clock.now(),
+            options,
+            counted: Connections::default(),
+        })
+    }
+
+    fn end(&mut self, mut look: Look) -> Outcome {
+        let (collector, sums) = (&mut look.collector, &mut self.sums);
+        let captured = look
+            .capture
+            .finish(&mut |statement| count(sums, collector, statement))
+            .map_err(|error| absent(&error))?;
+        let before = look.counted;
+        let readings = self.readings(before, captured.connections, Some(&captured));
+        let blind = crate::packets::blind_spots(&look.options, &captured);
+        let digest = look.collector.finish(&captured, blind);
+        let senders = senders(&digest.classes);
+        let to = self.clock.now();
+        let from = look.from;
+        self.watch.add(Window { from, to }, digest);
+        Ok(Taken {
+            readings,
+            facts: vec![Fact::new("packets.show_warnings.senders", senders)],
+            ..Taken::default()
+        })
+    }
+
+    fn readings(
+        &mut self,
+        before: Connections,
+        now: Connections,
+        ended: Option<&Captured>,
+    ) -> Vec<Reading> {
+        let sums = &mut self.sums;
+        sums.bytes += now.bytes.saturating_sub(before.bytes);
+        sums.compressed_bytes += now.bytes_compressed.saturating_sub(before.bytes_compressed);
+        sums.lost += ended.map_or(0, |captured| captured.lost);
+        let counter = |name, unit, value: u64| Reading {
+            name: std::borrow::Cow::Borrowed(name),
+            unit,
+            kind: Kind::Counter,
+            value: value as f64,
+        };
+        let level = |name, value: u64| Reading::gauge(name, Unit::Count, value as f64);
+        vec![
+            counter("packets.statements", Unit::Count, sums.statements),
+            counter("packets.show_warnings", Unit::Count, sums.show_warnings),
+            counter("packets.errors", Unit::Count, sums.errors),
+            counter("packets.bytes", Unit::Bytes, sums.bytes),
+            counter("packets.compressed_bytes", Unit::Bytes, sums.compressed_bytes),
+            counter("packets.lost", Unit::Count, sums.lost),
+            level("packets.connections", now.seen),
+            level("packets.compressed_connections", now.compressed),
+            level("packets.tls_connections", now.tls),
+        ]
+    }
+}
+
+/// A second of the wire while a burst is on; its end brings the digest.
+pub(crate) fn packets(state: &mut PacketState) -> Outcome {
+    if !state.watch.in_burst(state.clock.now()) {
+        return match state.look.take() {
+            Some(look) => state.end(look),
+            None => Ok(Taken::default()),
+        };
+    }
+    let begins = state.look.is_none();
+    let mut look = match state.look.take() {
+        Some(look) => look,
+        None => {
+            state.rest_until = state.clock.now() + REST_MS;
+            state.begin()?
+        }
+    };
+    // The base that rates of the first second are reckoned from.
+    let mut readings = Vec::new();
+    if begins {
+        let nothing = Connections::default();
+        readings = state.readings(nothing, nothing, None);
+        state.look = Some(look);
+        return Ok(super::readings(readings));
+    }
+    let (collector, sums) = (&mut look.collector, &mut state.sums);
+    look.capture
+        .run(READ, &state.stop, &mut |statement| count(sums, collector, statement))
+        .map_err(|error| absent(&error))?;
+    let now = look.capture.connections();
+    readings.extend(state.readings(look.counted, now, None));
+    look.counted = now;
+    state.look = Some(look);
+    Ok(super::readings(readings))
+}
+
+fn count(sums: &mut Sums, collector: &mut Collector, statement: &Statement<'_>) {
+    sums.statements += 1;
+    sums.errors += u64::from(statement.error.is_some());
+    let is_flood = statement
+        .text
+        .get(..SHOW_WARNINGS.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(SHOW_WARNINGS.as_bytes()));
+    sums.show_warnings += u64::from(is_flood);
+    collector.take(statement);
+}
+
+/// "orm at 10.0.0.7 with Connector/J (98 %)", most first; empty when nobody sent any.
+fn senders(classes: &[QueryClass]) -> String {
+    let flood = classes
+        .iter()
+        .filter(|class| class.kind.eq_ignore_ascii_case(SHOW_WARNINGS));
+    let mut told = Vec::new();
+    for class in flood {
+        for (word, names) in [
+            ("user", &class.users),
+            ("host", &class.hosts),
+            ("program", &class.programs),
+        ] {
+            let named = names.iter().filter(|one| !one.name.is_empty());
+            let words: Vec<String> = named
+                .take(SENDERS_MAX)
+                .map(|one| format!("{} ({})", one.name, percent(one, class.count)))
+                .collect();
+            if !words.is_empty() {
+                told.push(format!("{word} {}", words.join(", ")));
+            }
+        }
+    }
+    told.truncate(SENDERS_MAX);
+    told.join("; ")
+}
+
+fn percent(part: &Counted, whole: u64) -> String {
+    format!("{:.0} %", part.count as f64 * 100.0 / whole.max(1) as f64)
+}
+
+fn absent(error: &CaptureError) -> Absent {
+    let reason = match error {
+        CaptureError::Refused(_) => Reason::Permission,
+        CaptureError::NotInKernel(_) => Reason::Unsupported,
+        CaptureError::Options(_) | CaptureError::System { .. } => Reason::Failed,
+    };
+    Absent::new(WHAT, reason, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_are_told_with_their_share() {
+        let counted = |name: &str, count| Counted {
+            name: name.to_owned(),
+            count,
+        };
+        let class = QueryClass {
+            kind: "SHOW WARNINGS".to_owned(),
+            count: 200,
+            users: vec![counted("orm", 150), counted("", 50)],
+            hosts: vec![counted("10.0.0.7", 200)],
+            ..QueryClass::default()
+        };
+        let other = QueryClass {
+            kind: "SELECT".to_owned(),
+            count: 9,
+            users: vec![counted("app", 9)],
+            ..QueryClass::default()
+        };
+        assert_eq!(senders(&[other.clone()]), "");
+        assert_eq!(
+            senders(&[other, class]),
+            "user orm (75 %); host 10.0.0.7 (100 %)"
+        );
+    }
+}
