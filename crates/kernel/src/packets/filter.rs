@@ -52,12 +52,14 @@ const SYN_FIN_RST: u32 = 0x07;
 struct Kept {
     request: u32,
     response: u32,
+    loopback: Option<u32>,
 }
 
 /// The filter for packets that begin with their IP header: of the ports, both directions, no fragments but the first,
 /// no bare acknowledgements. `loopback` is the loopback device's number: it shows every packet twice, as sent and as
-/// received, and the received one is kept. A packet to a port is cut to `request_bytes`, one from it to
-/// `response_bytes`.
+/// received, and the received one is kept. Elsewhere packets to a port must be received and those from it sent: a client
+/// of ours that asks another host's server, and a packet that is only passed on, are none of this server's. A packet to a
+/// port is cut to `request_bytes`, one from it to `response_bytes`.
 pub fn filter(
     ports: &[u16],
     loopback: Option<u32>,
@@ -68,6 +70,7 @@ pub fn filter(
     let kept = Kept {
         request: request_bytes,
         response: response_bytes,
+        loopback,
     };
     let mut program = Program::default();
     if let Some(loopback) = loopback {
@@ -112,33 +115,51 @@ fn of_version(version: u8, ports: &[u16], kept: Kept) -> Vec<FilterLine> {
     program.line(ST, 0);
     // The destination's port, then the source's; the second word of memory is what is kept.
     program.line(LD_H_IND, 2);
-    compare(&mut program, ports, kept.request);
+    compare(&mut program, ports, ending(received(), kept.request));
     program.line(LD_H_IND, 0);
-    compare(&mut program, ports, kept.response);
+    compare(
+        &mut program,
+        ports,
+        ending(sent(kept.loopback), kept.response),
+    );
     program.line(RET_K, 0);
     program.0
 }
 
-/// If A is one of the ports, returns `bytes` or, for a bare acknowledgement, 0.
-fn compare(program: &mut Program, ports: &[u16], bytes: u32) {
-    let ending = ending(bytes);
+/// If A is one of the ports, goes on with `ending`; else behind it.
+fn compare(program: &mut Program, ports: &[u16], ending: Vec<FilterLine>) {
     let count = ports.len();
     for (index, port) in ports.iter().enumerate() {
         let to_ending = (count - 1 - index) as u8;
         let is_last = index + 1 == count;
-        program.jump(
-            JEQ_K,
-            u32::from(*port),
-            to_ending,
-            if is_last { ending.len() as u8 } else { 0 },
-        );
+        let to_next = if is_last { ending.len() as u8 } else { 0 };
+        program.jump(JEQ_K, u32::from(*port), to_ending, to_next);
     }
     program.append(ending);
 }
 
-/// Returns `bytes`, or 0 when nothing follows the TCP header and none of SYN, FIN, RST is set.
-fn ending(bytes: u32) -> Vec<FilterLine> {
+/// Drops what this host sends.
+fn received() -> Program {
     let mut program = Program::default();
+    program.line(LD_W_ABS, PACKET_TYPE);
+    program.jump(JEQ_K, OUTGOING, 0, 1);
+    program.line(RET_K, 0);
+    program
+}
+
+/// Drops what this host receives, but from itself.
+fn sent(loopback: Option<u32>) -> Program {
+    let mut program = Program::default();
+    program.line(LD_W_ABS, PACKET_TYPE);
+    program.jump(JEQ_K, OUTGOING, 3, 0);
+    program.line(LD_W_ABS, DEVICE);
+    program.jump(JEQ_K, loopback.unwrap_or(0), 1, 0);
+    program.line(RET_K, 0);
+    program
+}
+
+/// What returns `bytes`, or 0 when nothing follows the TCP header and none of SYN, FIN, RST is set; behind another check.
+fn ending(mut program: Program, bytes: u32) -> Vec<FilterLine> {
     program.line(LD_B_IND, 13);
     program.jump(JSET_K, SYN_FIN_RST, 7, 0);
     // The TCP header's length, in words in the upper half of a byte.
@@ -226,5 +247,100 @@ fn run(program: &[FilterLine], packet: &[u8], beside: [u32; 3]) -> Option<u32> {
             }
             _ => return None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOPBACK: u32 = 1;
+    const HOST: u32 = 0;
+
+    /// A packet of this version between two ports with so many bytes after its TCP header.
+    fn packet(version: u8, ports: (u16, u16), flags: u8, payload: usize) -> Vec<u8> {
+        let tcp_bytes = 32; // with options
+        let mut bytes = vec![0; if version == 4 { 24 } else { 40 }];
+        let header = bytes.len();
+        if version == 4 {
+            bytes[0] = 0x46; // with options
+            bytes[2..4].copy_from_slice(&((header + tcp_bytes + payload) as u16).to_be_bytes());
+            bytes[9] = 6;
+        } else {
+            bytes[0] = 0x60;
+            bytes[4..6].copy_from_slice(&((tcp_bytes + payload) as u16).to_be_bytes());
+            bytes[6] = 6;
+        }
+        bytes.extend(ports.0.to_be_bytes());
+        bytes.extend(ports.1.to_be_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend([(tcp_bytes as u8 / 4) << 4, flags]);
+        bytes.resize(header + tcp_bytes + payload, 0);
+        bytes
+    }
+
+    fn protocol(version: u8) -> u32 {
+        if version == 4 { ETH_P_IP } else { ETH_P_IPV6 }
+    }
+
+    #[test]
+    fn both_directions_of_each_port_in_both_versions() {
+        for ports in [
+            &[3306][..],
+            &[3306, 3307, 33062],
+            &[1, 2, 3, 4, 5, 6, 7, 3306],
+        ] {
+            let program = filter(ports, Some(LOOPBACK), 1000, 100);
+            assert!(program.len() < 256);
+            for version in [4, 6] {
+                let one = |ports, kind, device, flags, payload| {
+                    let bytes = packet(version, ports, flags, payload);
+                    // Padded by Ethernet.
+                    let padded = [bytes, vec![0; 6]].concat();
+                    accept(&program, &padded, [protocol(version), kind, device])
+                };
+                let ack = 0x10;
+                assert_eq!(one((40_000, 3306), HOST, 2, ack, 5), 1000);
+                assert_eq!(one((3306, 40_000), OUTGOING, 2, ack, 5), 100);
+                assert_eq!(one((40_000, 3305), HOST, 2, ack, 5), 0);
+                // Bare acknowledgements, and what opens and ends connections.
+                assert_eq!(one((40_000, 3306), HOST, 2, ack, 0), 0);
+                assert_eq!(one((3306, 40_000), OUTGOING, 2, ack, 0), 0);
+                for flag in [1, 2, 4] {
+                    assert_eq!(one((40_000, 3306), HOST, 2, ack | flag, 0), 1000);
+                    assert_eq!(one((3306, 40_000), OUTGOING, 2, ack | flag, 0), 100);
+                }
+                // We are the client of another host.
+                assert_eq!(one((40_000, 3306), OUTGOING, 2, ack, 5), 0);
+                assert_eq!(one((3306, 40_000), HOST, 2, ack, 5), 0);
+                // The loopback device shows each packet twice.
+                assert_eq!(one((40_000, 3306), HOST, LOOPBACK, ack, 5), 1000);
+                assert_eq!(one((3306, 40_000), HOST, LOOPBACK, ack, 5), 100);
+                assert_eq!(one((40_000, 3306), OUTGOING, LOOPBACK, ack, 5), 0);
+                assert_eq!(one((3306, 40_000), OUTGOING, LOOPBACK, ack, 5), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn other_packets_are_dropped() {
+        let program = filter(&[3306], Some(LOOPBACK), 1000, 100);
+        let good = packet(4, (40_000, 3306), 0x10, 5);
+        let beside = [ETH_P_IP, HOST, 2];
+        assert_eq!(accept(&program, &good, beside), 1000);
+        assert_eq!(accept(&program, &good, [0x0806, HOST, 2]), 0);
+        let mut udp = good.clone();
+        udp[9] = 17;
+        assert_eq!(accept(&program, &udp, beside), 0);
+        let mut fragment = good.clone();
+        fragment[7] = 1;
+        assert_eq!(accept(&program, &fragment, beside), 0);
+        for end in 0..38 {
+            assert_eq!(accept(&program, &good[..end], beside), 0);
+        }
+        // Longer than its header can say.
+        let mut long = good.clone();
+        long[2..4].copy_from_slice(&[0, 0]);
+        assert_eq!(accept(&program, &long, beside), 1000);
     }
 }

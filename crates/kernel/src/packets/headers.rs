@@ -121,3 +121,72 @@ fn parse_tcp(from: IpAddr, to: IpAddr, segment: &[u8], length: u32) -> Option<Tc
         payload_length,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10.0.0.5:45000 to 10.0.0.9:3306, with 12 bytes of TCP options, as a capture brought it.
+    fn ipv4(payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0];
+        bytes.extend((52 + payload.len() as u16).to_be_bytes());
+        bytes.extend([0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 5, 10, 0, 0, 9]);
+        bytes.extend(tcp());
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn tcp() -> Vec<u8> {
+        let mut bytes = 45_000_u16.to_be_bytes().to_vec();
+        bytes.extend(3306_u16.to_be_bytes());
+        bytes.extend(7_u32.to_be_bytes());
+        bytes.extend(9_u32.to_be_bytes());
+        bytes.extend([0x80, 0x18, 1, 0, 0, 0, 0, 0]);
+        bytes.extend([1; 12]);
+        bytes
+    }
+
+    #[test]
+    fn ipv4_with_options_padding_and_cut() {
+        let bytes = ipv4(b"hello");
+        let packet = parse_ip(&bytes, bytes.len() as u32).unwrap();
+        assert_eq!(packet.from, "10.0.0.5:45000".parse().unwrap());
+        assert_eq!(packet.to, "10.0.0.9:3306".parse().unwrap());
+        assert_eq!((packet.sequence, packet.acknowledged), (7, 9));
+        assert_eq!((packet.payload, packet.payload_length), (&b"hello"[..], 5));
+        assert!(packet.flags.ack && !packet.flags.syn && !packet.flags.fin);
+        let padded = [&bytes[..], &[0; 9]].concat();
+        assert_eq!(parse_ip(&padded, padded.len() as u32), Some(packet));
+        let cut = parse_ip(&bytes[..54], 57).unwrap();
+        assert_eq!((cut.payload, cut.payload_length), (&b"he"[..], 5));
+        for end in 0..40 {
+            assert_eq!(parse_ip(&bytes[..end], 57), None, "{end}");
+        }
+        let mut big = bytes.clone();
+        big[2..4].copy_from_slice(&[0, 0]);
+        assert_eq!(parse_ip(&big, 100_052).unwrap().payload_length, 100_000);
+        for (at, value) in [(9, 17), (7, 5), (0, 0x44), (0, 0x25), (32, 0x40)] {
+            let mut wrong = bytes.clone();
+            wrong[at] = value;
+            assert_eq!(parse_ip(&wrong, 57), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn ipv6() {
+        let mut bytes = vec![0x60, 0, 0, 0];
+        bytes.extend(35_u16.to_be_bytes());
+        bytes.extend([6, 64]);
+        bytes.extend("2001:db8::5".parse::<Ipv6Addr>().unwrap().octets());
+        bytes.extend("::ffff:10.0.0.9".parse::<Ipv6Addr>().unwrap().octets());
+        bytes.extend(tcp());
+        bytes.extend(b"abc");
+        let packet = parse_ip(&bytes, bytes.len() as u32).unwrap();
+        assert_eq!(packet.from, "[2001:db8::5]:45000".parse().unwrap());
+        assert_eq!(packet.to, "10.0.0.9:3306".parse().unwrap());
+        assert_eq!(packet.payload, b"abc");
+        for end in 0..60 {
+            assert_eq!(parse_ip(&bytes[..end], 75), None, "{end}");
+        }
+    }
+}
