@@ -9,6 +9,7 @@ mod demo;
 mod explain;
 mod incidents;
 mod lab;
+mod leases;
 mod live;
 mod locks;
 mod output;
@@ -47,6 +48,8 @@ fn main() -> ExitCode {
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),
         Command::Queries(options) => queries::run(&options),
+        Command::Leases(options) => leases::run(&options),
+        Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Lab(command) => lab::run(&command),

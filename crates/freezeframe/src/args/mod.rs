@@ -4,7 +4,7 @@ mod queries_live;
 
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
-pub(crate) use queries_live::LiveArgs;
+pub(crate) use queries_live::{Leases, LiveArgs, WayArg};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,6 +39,11 @@ pub(crate) enum Command {
     Locks(Locks),
     /// What a server is asked, by class of statement: from its logs, or live.
     Queries(Queries),
+    /// What is changed on servers for a time, and what was left behind.
+    Leases(Leases),
+    /// The watchdog of a lease; started by ourselves.
+    #[command(hide = true)]
+    LeaseWatchdog,
     /// Try every source once: what can be recorded here, and what cannot and why.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.

@@ -1,10 +1,25 @@
-//! Arguments of `freezeframe queries --live`.
+//! Arguments of `freezeframe queries --live`, and of `freezeframe leases`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::duration;
+use super::{ServerArgs, duration};
+
+/// How a running server's statements are seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WayArg {
+    /// The first of the following that works; the general log only with --allow-general-log
+    #[default]
+    Auto,
+    /// The server's own sums by class: nothing is changed, it is asked twice
+    PerformanceSchema,
+    /// Packets on the server's port: it is not asked at all
+    Packets,
+    /// The server's general log, switched on for this time and back
+    GeneralLog,
+}
 
 /// Which running server is listened to, and how.
 #[derive(Debug, Args, Clone, Default)]
@@ -12,4 +27,56 @@ pub(crate) struct LiveArgs {
     /// Ask or listen to a running server for this time instead of reading logs
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) live: Option<Duration>,
+    /// With --live: how
+    #[arg(long, value_name = "WAY", default_value = "auto", requires = "live")]
+    pub(crate) way: WayArg,
+    /// With --live: switch the general log on where nothing gentler works (it needs SUPER or
+    /// SYSTEM_VARIABLES_ADMIN); every statement is then written to a file that is removed afterwards
+    #[arg(long, requires = "live")]
+    pub(crate) allow_general_log: bool,
+    /// With --live: bytes that the general log may have, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 256, requires = "live", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub(crate) log_max: u64,
+    /// With --live: what the general log leaves free on its file system, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "live", value_parser = clap::value_parser!(u64).range(..=1_073_741_824))]
+    pub(crate) leave_free: u64,
+    /// With --live: where leases are written down [default: leases in the directory of record]
+    #[arg(long, value_name = "DIR", requires = "live")]
+    pub(crate) lease_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe leases                  what is changed now, and what was left behind
+  freezeframe leases --revert         give back what was left behind
+
+A lease is a change of a server for a time, such as its general log switched on. It is written down
+before, and given back at the end, on Ctrl-C, and by a second process when the first was killed. Only
+when both were killed is something left behind.
+
+Exit code 1 when something could not be given back.")]
+pub(crate) struct Leases {
+    /// Give back what was left behind; a server that does not answer is tried until it does, or Ctrl-C
+    #[arg(long)]
+    pub(crate) revert: bool,
+    /// Where leases are written down [default: leases in the directory of record]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// User name; else that of the lease
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// File whose first line is the password; else that of the lease, else $MYSQL_PWD
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Option file; else that of the lease
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

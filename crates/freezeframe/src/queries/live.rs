@@ -1,12 +1,227 @@
-//! What a running server is asked now.
+//! `queries --live`: what a running server is asked now, by the least intrusive way that works.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use model::{Absent, QueryDigest, Reason};
+use recorder::Target;
+use server::digests::DigestReader;
+use server::{Address, Deadlines, Session};
 
-use crate::args::Queries;
+use super::general_log;
+use crate::args::{Queries, WayArg};
+use crate::config::Config;
+use crate::live::{Stop, stop_on_signals};
+use crate::{output, targets};
+
+/// How long the server may take to answer before a way is given up.
+const DEADLINES: Deadlines = Deadlines {
+    connect: Duration::from_secs(3),
+    answer: Duration::from_secs(12),
+};
+
+/// How long the last reading is tried for.
+const LAST_READING: Duration = Duration::from_secs(60);
+
+/// How often the end is looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+/// What a way gives: the digest and what it cost, in words.
+pub(super) struct Seen {
+    pub(super) digest: QueryDigest,
+    /// Sums over all classes, where single statements were seen.
+    pub(super) total: Option<model::QueryClass>,
+    pub(super) cost: String,
+}
+
+/// Why a way gives nothing: it is not possible here, and the next one may be; or the user has to know.
+pub(super) enum Not {
+    Possible(Absent),
+    Error(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Not {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// What the ways have in common.
+pub(super) struct Listening<'a> {
+    pub(super) args: &'a Queries,
+    pub(super) config: Config,
+    pub(super) target: Target,
+    pub(super) time: Duration,
+    pub(super) stop: Stop,
+}
 
 /// `queries --live TIME`.
-pub(crate) fn run(_args: &Queries) -> Result<ExitCode> {
-    bail!("--live is not built yet")
+pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
+    let config = Config::load(args.live.server.config.as_deref())?;
+    let listening = Listening {
+        args,
+        target: target(args, &config)?,
+        config,
+        time: args.live.live.unwrap_or_default(),
+        stop: stop_on_signals()?,
+    };
+    let seen = first_that_works(&listening)?;
+    output::note(&seen.cost);
+    show(args, &seen)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn target(args: &Queries, config: &Config) -> Result<Target> {
+    let mut targets = targets::find(&args.live.server, config)?;
+    if targets.len() > 1 {
+        let list: Vec<&str> = targets.iter().map(|target| target.label.as_str()).collect();
+        bail!(
+            "several servers run here: {}; name one with --port, --socket or --pid",
+            list.join(", ")
+        );
+    }
+    targets.pop().ok_or_else(|| anyhow!("there is no server"))
+}
+
+type WayOf = fn(&Listening<'_>) -> Result<Seen, Not>;
+
+fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
+    let live = &listening.args.live;
+    let ways: Vec<WayOf> = match live.way {
+        WayArg::Auto => vec![performance_schema, packets, general_log::listen],
+        WayArg::PerformanceSchema => vec![performance_schema],
+        WayArg::Packets => vec![packets],
+        WayArg::GeneralLog => vec![general_log::listen],
+    };
+    let mut why = Vec::new();
+    for way in ways {
+        match way(listening) {
+            Ok(mut seen) => {
+                // What a gentler way would have told is no blind spot of this one.
+                for absent in why {
+                    output::note(&format!("not by {}", words(&absent)));
+                }
+                seen.digest.blind.dedup();
+                return Ok(seen);
+            }
+            Err(Not::Possible(absent)) => why.push(absent),
+            Err(Not::Error(error)) => return Err(error),
+        }
+    }
+    let why: Vec<String> = why.iter().map(words).collect();
+    bail!("no way to see statements: not by {}", why.join("; not by "))
+}
+
+fn words(absent: &Absent) -> String {
+    format!(
+        "{}: {}: {}",
+        absent.what,
+        absent.reason.words(),
+        absent.detail
+    )
+}
+
+/// Waits for the time that was asked for, or Ctrl-C.
+pub(super) fn wait(listening: &Listening<'_>, begin: Instant) {
+    while !listening.stop.is_set() {
+        match listening.time.checked_sub(begin.elapsed()) {
+            Some(left) if !left.is_zero() => std::thread::sleep(left.min(POLL)),
+            _ => return,
+        }
+    }
+}
+
+/// The server's own sums, before and after.
+fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
+    const WHAT: &str = "performance_schema";
+    let not = |absent: Absent| {
+        Not::Possible(Absent {
+            what: WHAT.to_owned(),
+            ..absent
+        })
+    };
+    let Some(address) = listening.target.first_address() else {
+        return Err(not(Absent::new(
+            WHAT,
+            Reason::NoConnection,
+            "no address is known",
+        )));
+    };
+    let mut reader = DigestReader::new();
+    let mut session = connect(listening, &address).map_err(not)?;
+    let begin = Instant::now();
+    reader
+        .next(&mut session)
+        .map_err(|error| not(error.absent(WHAT)))?;
+    let first = begin.elapsed();
+    wait(listening, begin);
+    let end = Instant::now();
+    let digest = loop {
+        let read = reader
+            .next(&mut session)
+            .map_err(|error| error.absent(WHAT));
+        match read {
+            Ok(Some(digest)) => break digest,
+            Ok(None) => {}
+            Err(absent) if end.elapsed() > LAST_READING => {
+                return Err(anyhow!("{}", words(&absent)).into());
+            }
+            Err(_) => {
+                std::thread::sleep(POLL);
+                if let Ok(new) = connect(listening, &address) {
+                    session = new;
+                }
+            }
+        }
+    };
+    let cost = format!(
+        "performance_schema was read twice, in {:.0} and {:.0} ms; nothing was changed",
+        first.as_secs_f64() * 1000.0,
+        end.elapsed().as_secs_f64() * 1000.0
+    );
+    Ok(Seen {
+        digest,
+        total: None,
+        cost,
+    })
+}
+
+fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Absent> {
+    let mut session = Session::connect(address, &listening.target.login, DEADLINES)
+        .map_err(|error| error.absent("performance_schema"))?;
+    // As the recorder's own sessions: out of the slow log.
+    for statement in [
+        "SET SESSION long_query_time = 31536000",
+        "SET SESSION sql_log_off = 1",
+    ] {
+        match session.execute(statement) {
+            Err(error) if error.is_connection_lost() => {
+                return Err(error.absent("performance_schema"));
+            }
+            _ => {}
+        }
+    }
+    DigestReader::prepare(&mut session)?;
+    Ok(session)
+}
+
+/// Packets on the server's port.
+fn packets(_listening: &Listening<'_>) -> Result<Seen, Not> {
+    Err(Not::Possible(Absent::new(
+        "packets",
+        Reason::Unsupported,
+        "not built yet",
+    )))
+}
+
+/// Prints a digest in the form that is asked for.
+fn show(_args: &Queries, seen: &Seen) -> Result<()> {
+    output::print(&serde_json::to_string_pretty(&seen.digest)?)
+}
+
+/// An absolute path, for who reads it later from another directory.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

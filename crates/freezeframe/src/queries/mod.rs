@@ -1,6 +1,7 @@
 //! `freezeframe queries`: what a server was asked, from its logs or from listening to it.
 
 mod file;
+mod general_log;
 mod live;
 
 use std::process::ExitCode;

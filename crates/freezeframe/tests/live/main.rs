@@ -16,6 +16,7 @@
 mod harness;
 
 mod interrupted;
+mod lease;
 mod locks;
 mod profile;
 mod recorder;

@@ -144,6 +144,9 @@ fn window_sums(before: Option<&DigestRow>, after: &DigestRow) -> DigestSums {
     }
 }
 
+/// One of a row's sums.
+type Part = fn(&DigestSums) -> u64;
+
 /// Rows that are one class for us.
 #[derive(Debug, Default)]
 struct Sum {
@@ -161,7 +164,7 @@ impl Sum {
     }
 
     fn class(self, fingerprint: String) -> QueryClass {
-        let sum_of = |part: fn(&DigestSums) -> u64| -> f64 {
+        let sum_of = |part: Part| -> f64 {
             self.rows.iter().map(|row| part(&row.sums) as f64).sum()
         };
         let count = total(self.rows.iter().map(|row| row.sums.count));
@@ -182,7 +185,7 @@ impl Sum {
             measure("Rows_examined", sum_of(|sums| sums.rows_examined)),
             measure("Rows_affected", sum_of(|sums| sums.rows_affected)),
         ];
-        let rare: [(&str, fn(&DigestSums) -> u64); 5] = [
+        let rare: [(&str, Part); 5] = [
             ("Warnings", |sums| sums.warnings),
             ("Tmp_tables", |sums| sums.tmp_tables),
             ("Tmp_disk_tables", |sums| sums.tmp_disk_tables),

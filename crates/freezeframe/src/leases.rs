@@ -1,0 +1,128 @@
+//! `freezeframe leases`: what is changed on servers now, and what was left behind.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use remedy::{
+    Back, Change, JournalError, Lease, Leftover, Outcome, by_hand, leftovers, revert_leftovers,
+};
+use serde_json::{Value, json};
+use server::{Address, Login};
+
+use crate::args::Leases;
+use crate::config::{Config, default_dir};
+use crate::output;
+
+/// Where leases are written down: what was said, or beside the incidents.
+pub(crate) fn dir(said: Option<&Path>, config: &Config) -> PathBuf {
+    let beside = || {
+        config
+            .dir
+            .clone()
+            .unwrap_or_else(default_dir)
+            .join("leases")
+    };
+    said.map_or_else(beside, Path::to_owned)
+}
+
+pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    let dir = dir(args.dir.as_deref(), &config);
+    let found = if args.revert {
+        let login = |lease: &Lease| login(args, lease);
+        revert_leftovers(&dir, &login, None, &mut |line| output::note(line))?
+    } else {
+        leftovers(&dir)?
+    };
+    let mut failed = false;
+    let mut objects = Vec::new();
+    for entry in &found {
+        failed |= args.revert && matches!(outcome(entry), Err(_) | Ok(Outcome::Failed(_)));
+        if args.json {
+            objects.push(object(entry));
+        } else {
+            output::print(&output::plain(&line(entry)))?;
+        }
+    }
+    if args.json {
+        output::print(&serde_json::to_string_pretty(
+            &json!({ "leases": objects }),
+        )?)?;
+    } else if found.is_empty() {
+        output::print(&format!("no leases in {}", dir.display()))?;
+    }
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The watchdog of a lease; started by ourselves only.
+pub(crate) fn watchdog() -> Result<ExitCode> {
+    remedy::watchdog().map_err(|error| anyhow!("lease-watchdog: {error}"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is said now goes before what the lease says.
+fn login(args: &Leases, lease: &Lease) -> Result<Login, String> {
+    let mut way = lease.server.login.clone();
+    if let Some(user) = &args.user {
+        way.user.clone_from(user);
+    }
+    way.password_file = args.password_file.clone().or(way.password_file);
+    way.defaults_file = args.defaults_file.clone().or(way.defaults_file);
+    way.login(std::env::var("MYSQL_PWD").ok())
+        .map_err(|error| error.to_string())
+}
+
+fn outcome(entry: &Result<Leftover, JournalError>) -> Result<&Outcome, &JournalError> {
+    entry.as_ref().map(|leftover| &leftover.outcome)
+}
+
+fn words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::InForce => "in force".to_owned(),
+        Outcome::Left => "LEFT BEHIND; give it back: freezeframe leases --revert".to_owned(),
+        Outcome::GivenBack(Back::ServerEnded) => {
+            "its server has ended, and the change with it".to_owned()
+        }
+        Outcome::GivenBack(Back::Answered(_)) => "given back".to_owned(),
+        Outcome::Failed(why) => format!("NOT GIVEN BACK: {why}"),
+    }
+}
+
+fn line(entry: &Result<Leftover, JournalError>) -> String {
+    match entry {
+        Err(error) => format!("not a lease: {error}"),
+        Ok(Leftover { lease, outcome }) => {
+            let by_hand = match outcome {
+                Outcome::Left | Outcome::Failed(_) => format!("; by hand: {}", by_hand(lease)),
+                _ => String::new(),
+            };
+            format!(
+                "{}  general log of {}, since {} by process {}: {}{by_hand}",
+                lease.id,
+                Address::from(&lease.server.address),
+                output::date(lease.taken_us / 1000),
+                lease.owner.pid,
+                words(outcome)
+            )
+        }
+    }
+}
+
+fn object(entry: &Result<Leftover, JournalError>) -> Value {
+    match entry {
+        Err(error) => json!({"error": error.to_string()}),
+        Ok(Leftover { lease, outcome }) => {
+            let Change::GeneralLog(change) = &lease.change;
+            let state = match outcome {
+                Outcome::InForce => "in-force",
+                Outcome::Left => "left",
+                Outcome::GivenBack(_) => "given-back",
+                Outcome::Failed(_) => "failed",
+            };
+            json!({"id": lease.id, "kind": "general-log", "server": lease.server, "state": state,
+                "says": words(outcome), "previous": change.previous, "taken_us": lease.taken_us,
+                "deadline_us": lease.deadline_us, "owner": lease.owner, "by_hand": by_hand(lease)})
+        }
+    }
+}

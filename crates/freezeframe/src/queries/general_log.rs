@@ -1,0 +1,204 @@
+//! `queries --live` by the general log: a lease of it, or the log that the user has on already.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow};
+use model::{Absent, Reason};
+use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
+use remedy::{Back, LoginWay, ProcessId, ServerWay, revert_leftovers};
+
+use super::live::{Listening, Not, Seen, absolute, wait};
+use crate::args::WayArg;
+use crate::{leases, output};
+
+const WHAT: &str = "the general log";
+
+/// How long a leftover of an earlier lease may take to be given back before this one is refused.
+const LEFTOVER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// By a lease, where the user permits it; by the log that is on already without asking.
+pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
+    let plan = plan(listening)?;
+    match open_log(&plan.server, &plan.login) {
+        Ok(Some(file)) => return Ok(read_open_log(listening, &file)?),
+        Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),
+        Ok(None) | Err(_) => {}
+    }
+    if !listening.args.live.allow_general_log {
+        let detail = if listening.args.live.way == WayArg::GeneralLog {
+            "it changes the server for this time: permit that with --allow-general-log"
+        } else {
+            "it is not tried without --allow-general-log"
+        };
+        return Err(Not::Possible(Absent::new(WHAT, Reason::Permission, detail)));
+    }
+    revert_earlier(&plan);
+    let mut tell = |line: &str| output::note(line);
+    let mut stop = || listening.stop.is_set();
+    let mut bytes = 0;
+    let captured = capture(&plan, &mut stop, &mut tell, |log| {
+        bytes = log.metadata().map_or(0, |metadata| metadata.len());
+        digest(listening, log)
+    });
+    let captured = match captured {
+        Ok(captured) => captured,
+        Err(LeaseError::AlreadyOn(file)) => return Ok(read_open_log(listening, &file)?),
+        Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),
+        Err(error @ LeaseError::NoPrivilege { .. }) => {
+            return Err(Not::Possible(Absent::new(
+                WHAT,
+                Reason::Permission,
+                error.to_string(),
+            )));
+        }
+        Err(error) => return Err(Not::Error(error.into())),
+    };
+    let mut seen = captured.read?;
+    if let Some(words) = captured.ended_by.words() {
+        seen.digest
+            .blind
+            .push(Absent::new("statements", Reason::Limit, words));
+    }
+    if captured.diverted_table {
+        output::note(
+            "slow statements went to the slow log's file instead of its table for this time",
+        );
+    }
+    match captured.back {
+        Back::Answered(GaveBack::Back) => {}
+        Back::Answered(GaveBack::NothingToDo) => {
+            output::note("somebody else had set the general log back already")
+        }
+        Back::Answered(GaveBack::TakenOver { file }) => {
+            output::note(&format!(
+                "somebody set general_log_file to {file} meanwhile; it is left like that"
+            ));
+        }
+        Back::ServerEnded => {
+            output::note("the server has ended, and with it the general log's settings")
+        }
+    }
+    seen.cost = format!(
+        "the general log was on, {:.1} MiB; it is back as it was, and our file is removed",
+        bytes as f64 / f64::from(1 << 20)
+    );
+    Ok(seen)
+}
+
+fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
+    let live = &listening.args.live;
+    let target = &listening.target;
+    let Some(address) = target.first_address() else {
+        return Err(Not::Possible(Absent::new(
+            WHAT,
+            Reason::NoConnection,
+            "no address is known",
+        )));
+    };
+    let file = &listening.config.server;
+    let home = || {
+        let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
+        path.exists().then_some(path)
+    };
+    let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
+        said.as_deref().or(configured.as_deref()).map(absolute)
+    };
+    let login = LoginWay {
+        user: target.login.user.clone(),
+        password_file: path(&live.server.password_file, &file.password_file),
+        defaults_file: path(&live.server.defaults_file, &file.defaults_file).or_else(home),
+    };
+    Ok(Plan {
+        journal: absolute(&leases::dir(live.lease_dir.as_deref(), &listening.config)),
+        server: ServerWay {
+            address: (&address).into(),
+            process: target.process.as_ref().map(|process| ProcessId {
+                pid: process.pid,
+                start_time_ticks: process.start_time_ticks,
+            }),
+            login,
+        },
+        login: target.login.clone(),
+        time_max: listening.time,
+        bytes_max: live.log_max << 20,
+        free_bytes_min: live.leave_free << 20,
+        program: PathBuf::from("/proc/self/exe"),
+    })
+}
+
+/// What an earlier lease left behind is given back first; what fails is said and may not concern this server.
+fn revert_earlier(plan: &Plan) {
+    let login = |lease: &remedy::Lease| {
+        if lease.server.address == plan.server.address {
+            return Ok(plan.login.clone());
+        }
+        let environment = std::env::var("MYSQL_PWD").ok();
+        lease
+            .server
+            .login
+            .login(environment)
+            .map_err(|error| error.to_string())
+    };
+    let found = revert_leftovers(
+        &plan.journal,
+        &login,
+        Some(LEFTOVER_PATIENCE),
+        &mut |line| output::note(line),
+    );
+    for leftover in found.into_iter().flatten() {
+        match leftover {
+            Ok(leftover) => match leftover.outcome {
+                remedy::Outcome::GivenBack(_) => {
+                    output::note(&format!(
+                        "the earlier lease {} was given back",
+                        leftover.lease.id
+                    ));
+                }
+                remedy::Outcome::Failed(why) => {
+                    output::note(&format!(
+                        "the earlier lease {} was not given back: {why}",
+                        leftover.lease.id
+                    ));
+                }
+                _ => {}
+            },
+            Err(error) => output::note(&error.to_string()),
+        }
+    }
+}
+
+/// The part of a log that is written from now on: nothing is changed for it.
+fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<Seen> {
+    let context = || format!("the general log is on already, in {}", file.display());
+    let mut log = File::open(file).with_context(context)?;
+    log.seek(SeekFrom::End(0)).with_context(context)?;
+    wait(listening, Instant::now());
+    let mut part = tempfile::tempfile()?;
+    let limit = listening.args.live.log_max << 20;
+    let copied = std::io::copy(&mut log.take(limit), &mut part)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", part.as_raw_fd()));
+    let mut seen = digest(listening, &path)?;
+    if copied == limit {
+        let detail = format!(
+            "only the first {} MiB of this time were read",
+            listening.args.live.log_max
+        );
+        seen.digest
+            .blind
+            .push(Absent::new("statements", Reason::Limit, detail));
+    }
+    seen.cost = format!(
+        "the general log was on already ({}); nothing was changed",
+        file.display()
+    );
+    Ok(seen)
+}
+
+fn digest(_listening: &Listening<'_>, log: &Path) -> Result<Seen> {
+    let text = std::fs::read(log).with_context(|| log.display().to_string())?;
+    Err(anyhow!("{} bytes; the reader is not there yet", text.len()))
+}

@@ -1,0 +1,75 @@
+use std::path::Path;
+
+use super::{GeneralLogLease, LeaseError, Plan};
+use crate::Back;
+
+/// Why a lease ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// Its time was over.
+    Time,
+    /// The log had as many bytes as it may.
+    Size,
+    /// The file system was about to be full.
+    Space,
+    /// Whoever waited was told to stop.
+    Stopped,
+    /// The watchdog was killed: nobody would give the lease back if we were killed too.
+    WatchdogDied,
+}
+
+impl EndedBy {
+    /// In words; nothing for the usual end.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Time | Self::Stopped => None,
+            Self::Size => Some("the general log reached its size limit"),
+            Self::Space => {
+                Some("the general log was ended because its file system was about to be full")
+            }
+            Self::WatchdogDied => {
+                Some("the lease's watchdog was killed, so the general log was ended at once")
+            }
+        }
+    }
+}
+
+/// What a capture gives.
+#[derive(Debug)]
+pub struct Captured<T> {
+    /// What was made of the log.
+    pub read: T,
+    /// Why it ended.
+    pub ended_by: EndedBy,
+    /// What became of the server's values.
+    pub back: Back,
+    /// When the log went on, microseconds since 1970 UTC.
+    pub begin_us: i64,
+    /// Slow statements, which the server writes into a table, went to its slow log's file for this time.
+    pub diverted_table: bool,
+}
+
+/// The whole of it: takes the lease, waits, gives it back, has the log read and removes it.
+///
+/// `stop` ends it early, `tell` is given a line when the server does not take its values back, `read` is given the log
+/// when the server has its values again. When this fails after the lease was taken, what is not back is the watchdog's
+/// work, and the next start's.
+pub fn capture<T>(
+    plan: &Plan,
+    stop: &mut dyn FnMut() -> bool,
+    tell: &mut dyn FnMut(&str),
+    read: impl FnOnce(&Path) -> T,
+) -> Result<Captured<T>, LeaseError> {
+    let mut lease = GeneralLogLease::take(plan)?;
+    let ended_by = lease.wait(stop);
+    let begin_us = lease.begin_us();
+    let diverted_table = lease.diverts_table();
+    let (back, read) = lease.give_back(tell, read).map_err(LeaseError::Other)?;
+    Ok(Captured {
+        read,
+        ended_by,
+        back,
+        begin_us,
+        diverted_table,
+    })
+}

@@ -1,0 +1,26 @@
+//! The general log for a time: every statement that the server is sent, written to a file of ours.
+//!
+//! Three variables of the server are changed: `general_log_file` first and put back last, so that it marks the lease:
+//! while it has our name, the other two are ours as well. Whoever changes them holds the server's own lock
+//! [`SERVER_LOCK`] (`GET_LOCK`), so that a statement which a killed process left under way is over before another process
+//! gives the lease back.
+
+mod back;
+mod capture;
+mod change;
+mod place;
+mod take;
+mod values;
+
+pub use back::GaveBack;
+pub use capture::{Captured, EndedBy, capture};
+pub use change::{GeneralLogChange, is_our_log};
+pub use take::{GeneralLogLease, LeaseError, Plan, open_log};
+pub use values::Values;
+
+pub(crate) use back::give_back_once;
+pub(crate) use change::remove_log;
+pub(crate) use place::free_bytes;
+
+/// The name of the server's lock, held by the connection that changes the general log.
+const SERVER_LOCK: &str = "freezeframe.general_log";

@@ -1,0 +1,18 @@
+//! Everything that changes a system.
+//!
+//! A change for a time is a *lease*: what was there before is written into the [`Journal`] and synced first, a second
+//! process watches (see [`watchdog`]), and whoever survives gives the lease back: we ourselves, the watchdog when we
+//! were killed, the next start of a command when both were ([`revert_leftovers`]).
+
+pub mod general_log;
+mod journal;
+mod lease;
+mod leftovers;
+mod until_back;
+mod watchdog;
+
+pub use journal::{Journal, JournalError, LockedLease};
+pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, Way};
+pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
+pub use until_back::{Back, by_hand};
+pub use watchdog::watchdog;

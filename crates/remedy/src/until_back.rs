@@ -1,0 +1,143 @@
+//! Giving a lease back to a server that may not answer: again and again until it is back, and loudly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use server::{Address, Deadlines, Login, Session};
+
+use crate::general_log::{GaveBack, give_back_once};
+use crate::{Change, Lease};
+
+/// How often it is said that something is still changed.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// Pauses between two attempts, the last one again and again.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+];
+
+/// How long a server may take for one answer before another connection is tried. Long, because each attempt that is
+/// given up may leave a session behind in a stalled server.
+pub(crate) const DEADLINES: Deadlines = Deadlines {
+    connect: Duration::from_secs(5),
+    answer: Duration::from_secs(60),
+};
+
+/// How a lease ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Back {
+    /// The server was asked.
+    Answered(GaveBack),
+    /// The server's process has ended, and with it what was set.
+    ServerEnded,
+}
+
+/// The statements that a person would give.
+pub fn by_hand(lease: &Lease) -> String {
+    let Change::GeneralLog(change) = &lease.change;
+    let statements = change.previous.giving_back();
+    format!("{};", statements.join("; "))
+}
+
+/// Tries until it is back, or until `patience` is over: then the last error. Every ten seconds `tell` is given a line
+/// with what is still on and how to switch it off by hand.
+pub(crate) fn until_back(
+    lease: &Lease,
+    login: &Login,
+    session: Option<Session>,
+    patience: Option<Duration>,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Back, String> {
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (sender, events) = channel();
+    let worker = Worker {
+        lease: lease.clone(),
+        login: login.clone(),
+        given_up: given_up.clone(),
+    };
+    let spawned = std::thread::Builder::new()
+        .name("ff-give-back".to_owned())
+        .spawn(move || worker.run(session, &sender));
+    if let Err(error) = spawned {
+        return Err(format!("no thread can be started: {error}"));
+    }
+    let begin = Instant::now();
+    let mut next_tell = begin + TELL_EVERY;
+    let mut why = "no answer yet".to_owned();
+    loop {
+        let until = match patience {
+            Some(patience) => next_tell.min(begin + patience),
+            None => next_tell,
+        };
+        match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Ok(back)) => return Ok(back),
+            Ok(Err(error)) => why = error,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err("the attempt failed".to_owned()),
+        }
+        if patience.is_some_and(|patience| begin.elapsed() >= patience) {
+            given_up.store(true, Ordering::Relaxed);
+            return Err(why);
+        }
+        if Instant::now() >= next_tell {
+            next_tell += TELL_EVERY;
+            tell(&format!(
+                "THE GENERAL LOG IS STILL ON at {}, for {} s now ({why}); it is tried on; by hand: {}",
+                Address::from(&lease.server.address),
+                begin.elapsed().as_secs(),
+                by_hand(lease)
+            ));
+        }
+    }
+}
+
+struct Worker {
+    lease: Lease,
+    login: Login,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Worker {
+    fn run(&self, session: Option<Session>, events: &Sender<Result<Back, String>>) {
+        let mut session = session;
+        let mut pauses = PAUSES.into_iter();
+        let mut pause = Duration::ZERO;
+        loop {
+            let result = self.attempt(session.take());
+            let is_over = result.is_ok();
+            if events.send(result).is_err() || is_over || self.given_up.load(Ordering::Relaxed) {
+                return;
+            }
+            pause = pauses.next().unwrap_or(pause);
+            std::thread::sleep(pause);
+        }
+    }
+
+    fn attempt(&self, session: Option<Session>) -> Result<Back, String> {
+        let Change::GeneralLog(change) = &self.lease.change;
+        if let Some(mut session) = session {
+            // Without an answer on the old connection a new one is tried.
+            if let Ok(back) = give_back_once(&mut session, change) {
+                return Ok(Back::Answered(back));
+            }
+        }
+        let is_gone = || {
+            self.lease
+                .server
+                .process
+                .is_some_and(|process| !process.is_alive())
+        };
+        if is_gone() {
+            return Ok(Back::ServerEnded);
+        }
+        let address = Address::from(&self.lease.server.address);
+        let mut session = Session::connect(&address, &self.login, DEADLINES)
+            .map_err(|error| error.to_string())?;
+        give_back_once(&mut session, change).map(Back::Answered)
+    }
+}
