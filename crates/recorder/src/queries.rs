@@ -148,6 +148,7 @@ mod tests {
             folded: None,
             lost: 0,
             blind: Vec::new(),
+            connections: None,
         }
     }
 

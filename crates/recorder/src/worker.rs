@@ -97,9 +97,12 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
             Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
-            Worker::Packets => {
-                State::Packets(PacketState::new(shared, clock, queries, context.stop.clone()))
-            }
+            Worker::Packets => State::Packets(PacketState::new(
+                shared,
+                clock,
+                queries,
+                context.stop.clone(),
+            )),
         };
         let context = context.clone();
         std::thread::Builder::new()

@@ -95,6 +95,7 @@ pub fn statement_mix(
         folded: None,
         lost: 0,
         blind,
+        connections: None,
     }
 }
 

@@ -146,7 +146,11 @@ impl PacketState {
             counter("packets.show_warnings", Unit::Count, sums.show_warnings),
             counter("packets.errors", Unit::Count, sums.errors),
             counter("packets.bytes", Unit::Bytes, sums.bytes),
-            counter("packets.compressed_bytes", Unit::Bytes, sums.compressed_bytes),
+            counter(
+                "packets.compressed_bytes",
+                Unit::Bytes,
+                sums.compressed_bytes,
+            ),
             counter("packets.lost", Unit::Count, sums.lost),
             level("packets.connections", now.seen),
             level("packets.compressed_connections", now.compressed),
@@ -181,7 +185,9 @@ pub(crate) fn packets(state: &mut PacketState) -> Outcome {
     }
     let (collector, sums) = (&mut look.collector, &mut state.sums);
     look.capture
-        .run(READ, &state.stop, &mut |statement| count(sums, collector, statement))
+        .run(READ, &state.stop, &mut |statement| {
+            count(sums, collector, statement)
+        })
         .map_err(|error| absent(&error))?;
     let now = look.capture.connections();
     readings.extend(state.readings(look.counted, now, None));

@@ -310,6 +310,7 @@ mod tests {
                 folded: None,
                 lost: 1,
                 blind: vec![Absent::new("x", model::Reason::Unsupported, "y")],
+                connections: None,
             },
         }
     }

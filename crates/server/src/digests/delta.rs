@@ -85,6 +85,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         folded: (folded.count > 0).then_some(folded),
         lost,
         blind: blind(before, after, emptied, no_room.map_or(0, |sums| sums.count)),
+        connections: None,
     }
 }
 
@@ -164,9 +165,8 @@ impl Sum {
     }
 
     fn class(self, fingerprint: String) -> QueryClass {
-        let sum_of = |part: Part| -> f64 {
-            self.rows.iter().map(|row| part(&row.sums) as f64).sum()
-        };
+        let sum_of =
+            |part: Part| -> f64 { self.rows.iter().map(|row| part(&row.sums) as f64).sum() };
         let count = total(self.rows.iter().map(|row| row.sums.count));
         let measure = |name: &str, sum: f64| QueryMeasure {
             name: name.to_owned(),

@@ -149,6 +149,7 @@ pub fn queries() -> Vec<TimedDigest> {
                 Reason::Unsupported,
                 "3 connections cannot be read",
             )],
+            connections: None,
         },
     }]
 }
