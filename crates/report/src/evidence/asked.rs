@@ -89,8 +89,11 @@ pub fn senders(row: &AskedRow) -> String {
     let mut out = first(&row.users).unwrap_or_default();
     for (word, names) in [("at", &row.hosts), ("with", &row.programs)] {
         if let Some(name) = first(names) {
-            let space = if out.is_empty() { "" } else { " " };
-            out.push_str(&format!("{space}{word} {name}"));
+            match (word, out.is_empty()) {
+                ("at", true) => out = name,
+                (_, true) => out = format!("{word} {name}"),
+                _ => out.push_str(&format!(" {word} {name}")),
+            }
         }
     }
     out
@@ -375,7 +378,7 @@ mod tests {
         let mut row = AskedRow::default();
         assert_eq!(senders(&row), "");
         row.hosts = vec![named("10.0.0.7"), named("10.0.0.8")];
-        assert_eq!(senders(&row), "at 10.0.0.7 and 1 more");
+        assert_eq!(senders(&row), "10.0.0.7 and 1 more");
         row.users = vec![named("orm")];
         row.programs = vec![named("Connector/J")];
         assert_eq!(senders(&row), "orm at 10.0.0.7 and 1 more with Connector/J");

@@ -4,7 +4,7 @@ use model::{Incident, QueryWay};
 
 use super::page::{Page, Style};
 use crate::evidence::asked::{Asked, AskedRow, asked, senders};
-use crate::units::digits;
+use crate::units::{digits, grouped};
 
 /// Rows of each way.
 const ROWS_MAX: usize = 4;
@@ -56,6 +56,10 @@ fn head(of_way: &Asked) -> String {
         }
         (None, Some(in_stall)) => out.push_str(&format!("{} in the stall", rate(in_stall))),
         _ => {}
+    }
+    if of_way.lost > 0 {
+        let lost = i64::try_from(of_way.lost).unwrap_or(i64::MAX);
+        out.push_str(&format!(" at least ({} were lost)", grouped(lost)));
     }
     out.push(':');
     out
