@@ -1,5 +1,7 @@
 //! `Fingerprinter` tells what `fingerprint_in` tells, whatever it has seen before.
 
+mod common;
+
 use proptest::prelude::*;
 use sql::{ClassKey, Fingerprinter, SqlMode, fingerprint_id, fingerprint_in};
 
@@ -147,21 +149,8 @@ fn told(fingerprinter: &mut Fingerprinter, statement: &[u8]) -> (ClassKey, Strin
     (class, text.unwrap_or_else(|| "no text".to_owned()))
 }
 
-/// Many, or as many as `PROPTEST_CASES` says, for a longer search.
-fn cases() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_some() {
-        usual
-    } else {
-        ProptestConfig {
-            cases: 2_000,
-            ..usual
-        }
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(common::cases(2_000))]
 
     #[test]
     fn the_memo_tells_the_fingerprint(statements in prop::collection::vec(statement(), 1..6), mode in mode()) {
