@@ -4,6 +4,7 @@
 //! panics, nothing fails, and nothing of a literal is ever returned by [`redact`] and [`fingerprint`].
 
 mod class;
+pub mod compat;
 mod fingerprint;
 mod identity;
 mod lexer;
@@ -13,6 +14,7 @@ mod output;
 mod pieces;
 mod redact;
 mod scan;
+mod skeleton;
 mod word;
 
 pub use class::statement_class;
