@@ -5,8 +5,10 @@
 
 mod class;
 mod fingerprint;
+mod identity;
 mod lexer;
 mod lists;
+mod memo;
 mod output;
 mod pieces;
 mod redact;
@@ -15,6 +17,8 @@ mod word;
 
 pub use class::statement_class;
 pub use fingerprint::{fingerprint, fingerprint_in};
+pub use identity::{ClassKey, fingerprint_id};
 pub use lexer::{Lexer, SqlMode, Token, TokenKind};
+pub use memo::Fingerprinter;
 pub use output::{CUT_MARK, REDACTED_BYTES_MAX};
 pub use redact::{redact, redact_in, redact_in_any_mode};
