@@ -17,6 +17,7 @@ mod output;
 mod pieces;
 mod redact;
 mod scan;
+mod skeleton;
 mod word;
 
 pub use class::statement_class;
