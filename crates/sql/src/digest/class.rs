@@ -37,7 +37,7 @@ pub(crate) struct Class {
     pub(crate) last_us: Option<i64>,
     pub(crate) decades: [u64; DECADES],
     /// `Query_time` of the sample, microseconds, and one more: zero is none yet.
-    worst: u64,
+    pub(crate) worst: u64,
     pub(crate) sample: Vec<u8>,
     pub(crate) notes: Vec<u8>,
 }

@@ -44,7 +44,7 @@ pub(crate) struct FoldingHasher(u64);
 
 impl FoldingHasher {
     fn fold(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15_u128;
         self.0 = (product as u64) ^ ((product >> 64) as u64);
     }
 }

@@ -82,6 +82,10 @@ impl SlowReader {
             let (line, next) = match line_end(bytes, at) {
                 Some(end) => (bytes.get(at..end).unwrap_or_default(), end + 1),
                 None if rest == Rest::Nothing => (bytes.get(at..).unwrap_or_default(), bytes.len()),
+                // The start of a statement, unless it is of the head.
+                None if rest == Rest::NoRoom && head.seen_any && at < bytes.len() => {
+                    (bytes.get(at..).unwrap_or_default(), bytes.len())
+                }
                 None if rest == Rest::NoRoom => return self.cut_head(bytes),
                 None => return Step::More,
             };
@@ -411,13 +415,13 @@ pub(super) fn is_head(line: &[u8]) -> bool {
 /// The first place after the first line at which an event starts, so that a log can be cut there.
 pub fn slow_border(bytes: &[u8]) -> Option<usize> {
     let mut at = line_end(bytes, 0)? + 1;
-    let mut after_time = true;
+    let mut is_in_head = true;
     while let Some(end) = line_end(bytes, at) {
         let line = bytes.get(at..end).unwrap_or_default();
-        if line.starts_with(TIME) || line.starts_with(USER) && !after_time {
+        if line.starts_with(TIME) || line.starts_with(USER) && !is_in_head {
             return Some(at);
         }
-        after_time = false;
+        is_in_head = line.starts_with(b"#") && !line.starts_with(COMMAND);
         at = end + 1;
     }
     None
