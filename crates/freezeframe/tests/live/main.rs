@@ -18,6 +18,7 @@ mod harness;
 mod interrupted;
 mod locks;
 mod profile;
+mod queries;
 mod recorder;
 mod servers;
 mod tool;
