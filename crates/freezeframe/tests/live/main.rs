@@ -20,6 +20,7 @@ mod interrupted;
 mod lease;
 mod locks;
 mod profile;
+mod queries;
 mod recorder;
 mod servers;
 mod tool;
