@@ -71,6 +71,10 @@ pub struct QueryClass {
     pub last_us: Option<i64>,
     /// The slowest one, without literals unless the user asked for them.
     pub sample: Option<String>,
+    /// What the log says of that statement besides numbers, a line each: the plan that MariaDB writes, a routine's
+    /// name. Not of the statement's text, but the plan of a statement may hold names of tables and indexes.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 impl QueryClass {

@@ -20,6 +20,8 @@ mod text;
 mod units;
 mod when;
 
-pub use html::{HtmlOptions, html, profile_diff_page, profile_page};
+pub use html::{
+    HtmlOptions, html, profile_diff_page, profile_page, queries_diff_page, queries_page,
+};
 pub use json::json;
 pub use text::{TextOptions, text};

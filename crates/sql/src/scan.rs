@@ -4,7 +4,12 @@
 
 /// Reads like MySQL's lexer: past the end there is a NUL.
 pub(crate) fn byte(text: &str, at: usize) -> u8 {
-    text.as_bytes().get(at).copied().unwrap_or(0)
+    byte_at(text.as_bytes(), at)
+}
+
+/// [`byte`] of bytes.
+pub(crate) fn byte_at(text: &[u8], at: usize) -> u8 {
+    text.get(at).copied().unwrap_or(0)
 }
 
 /// The first position from `from` whose byte is not `wanted`; the text's end when all are.

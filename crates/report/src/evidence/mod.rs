@@ -1,4 +1,4 @@
-//! Stacks, profiles and lock tables for readers: grouped and compared ([`groups`],
+//! Stacks, profiles, lock tables and digests of statements for readers: grouped and compared ([`groups`],
 //! [`profile_table`], [`profile_diff`]), as text for a terminal, as JSON, and in the formats of
 //! other tools.
 //!
@@ -19,6 +19,10 @@ pub mod profile_json;
 pub mod profile_table;
 pub mod profile_text;
 pub mod pt_pmp;
+pub mod queries_diff;
+pub mod queries_json;
+pub mod queries_text;
+pub(crate) mod queries_words;
 pub mod stacks_json;
 pub mod stacks_text;
 pub mod summary;

@@ -10,6 +10,7 @@ mod head;
 mod innodb;
 mod locks;
 mod profile;
+mod queries;
 mod sessions;
 mod stacks;
 mod table;
@@ -22,6 +23,7 @@ use crate::{escape, json::FORMAT, pick};
 
 use head::Script;
 pub use profile::{profile_diff_page, profile_page};
+pub use queries::{queries_diff_page, queries_page};
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,13 +27,16 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         let old = before.rows.get(key);
         emptied |= old.is_some_and(|old| is_anew(old, row));
         let window = window(old, row);
-        if window.sums.count == 0 || is_own(&row.text) {
+        if window.sums.count == 0 {
             continue;
         }
         let fingerprint = match row.text.as_str() {
             "" => format!("(the text of digest {} is gone)", key.digest),
             text => fingerprint_of_digest_text(text),
         };
+        if is_own(&fingerprint) {
+            continue;
+        }
         let schema = (!key.schema.is_empty()).then_some(key.schema.as_str());
         classes.entry(fingerprint).or_default().add(schema, &window);
     }
@@ -164,9 +167,8 @@ impl Sum {
     }
 
     fn class(self, fingerprint: String) -> QueryClass {
-        let sum_of = |part: Part| -> f64 {
-            self.rows.iter().map(|row| part(&row.sums) as f64).sum()
-        };
+        let sum_of =
+            |part: Part| -> f64 { self.rows.iter().map(|row| part(&row.sums) as f64).sum() };
         let count = total(self.rows.iter().map(|row| row.sums.count));
         let measure = |name: &str, sum: f64| QueryMeasure {
             name: name.to_owned(),

@@ -1,0 +1,117 @@
+//! What the arguments say of a digest.
+
+use anyhow::{Result, anyhow, bail};
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use sql::SqlMode;
+use sql::digest::{Filter, GroupBy, Options, Order};
+
+use crate::args::{CompatArg, GroupByArg, Queries, duration};
+
+/// Classes of a text or a page.
+const CLASSES_FOR_PEOPLE: usize = 20;
+
+/// The options of a digest.
+pub(super) fn options(args: &Queries) -> Result<Options> {
+    let now = Zoned::now();
+    let moment = |text: &Option<String>| {
+        let text = text.as_deref();
+        text.map(|text| moment(text, &now)).transpose()
+    };
+    let filters: Result<Vec<Filter>, String> =
+        args.filters.iter().map(|text| Filter::read(text)).collect();
+    let group_by = match (args.compat, args.group_by) {
+        (Some(CompatArg::Pt), GroupByArg::Fingerprint) => GroupBy::CompatFingerprint,
+        (_, GroupByArg::Fingerprint) => GroupBy::Fingerprint,
+        (_, GroupByArg::Kind) => GroupBy::Kind,
+        (_, GroupByArg::User) => GroupBy::User,
+        (_, GroupByArg::Host) => GroupBy::Host,
+        (_, GroupByArg::Database) => GroupBy::Database,
+    };
+    Ok(Options {
+        group_by,
+        mode: SqlMode::default(),
+        ahead_seconds: i64::from(now.offset().seconds()),
+        since_us: moment(&args.since)?,
+        until_us: moment(&args.until)?,
+        filters: filters.map_err(|error| anyhow!("--filter {error}"))?,
+        ..Options::default()
+    })
+}
+
+/// The order of the classes.
+pub(super) fn order(args: &Queries) -> Result<Order> {
+    match &args.order_by {
+        None => Ok(Order::Usual),
+        Some(text) => Order::read(text).map_err(|error| anyhow!("--order-by {text}: {error}")),
+    }
+}
+
+/// Classes that are told one by one.
+pub(super) fn limit(args: &Queries) -> Option<usize> {
+    match args.limit {
+        Some(0) => None,
+        Some(limit) => Some(limit),
+        None if args.json => None,
+        None => Some(CLASSES_FOR_PEOPLE),
+    }
+}
+
+/// A moment, microseconds since 1970 UTC: `2026-11-20T14:00:00Z`, `2026-11-20 14:00`, `2026-11-20`, `14:00` (today), or
+/// how long ago (`90s`). Without a zone it is local.
+pub(super) fn moment(text: &str, now: &Zoned) -> Result<i64> {
+    let text = text.trim();
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Ok(moment.as_microsecond());
+    }
+    let zoned = |moment: DateTime| -> Result<i64> {
+        let zoned = moment.to_zoned(TimeZone::system())?;
+        Ok(zoned.timestamp().as_microsecond())
+    };
+    if let Ok(moment) = text.parse::<DateTime>() {
+        return zoned(moment);
+    }
+    if let Ok(time) = text.parse::<Time>() {
+        return zoned(now.date().to_datetime(time));
+    }
+    if let Ok(ago) = duration(text) {
+        let ago_us = i64::try_from(ago.as_micros()).unwrap_or(i64::MAX);
+        return Ok(now.timestamp().as_microsecond().saturating_sub(ago_us));
+    }
+    bail!("'{text}' is no moment: a time such as 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago) expected")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read() {
+        let now: Zoned = "2026-11-20T15:00:00[UTC]".parse().unwrap();
+        let us = |text: &str| text.parse::<Timestamp>().unwrap().as_microsecond();
+        for (text, moment_us) in [
+            ("2026-11-20T14:00:00Z", us("2026-11-20T14:00:00Z")),
+            ("2026-11-20T14:00:00+02:00", us("2026-11-20T12:00:00Z")),
+            ("90s", us("2026-11-20T14:58:30Z")),
+            ("2h", us("2026-11-20T13:00:00Z")),
+        ] {
+            assert_eq!(moment(text, &now).unwrap(), moment_us, "{text}");
+        }
+        // In the zone of the machine, whatever that is.
+        let local = |text: &str| {
+            let civil: DateTime = text.parse().unwrap();
+            let zoned = civil.to_zoned(TimeZone::system()).unwrap();
+            zoned.timestamp().as_microsecond()
+        };
+        for (text, whole) in [
+            ("2026-11-20 14:00", "2026-11-20T14:00:00"),
+            ("2026-11-20", "2026-11-20T00:00:00"),
+            ("14:00", "2026-11-20T14:00:00"),
+            ("14:00:05", "2026-11-20T14:00:05"),
+        ] {
+            assert_eq!(moment(text, &now).unwrap(), local(whole), "{text}");
+        }
+        assert!(moment("soon", &now).is_err());
+    }
+}

@@ -1,0 +1,357 @@
+//! What a server was asked: a digest of statements, and what two of them differ in.
+
+use model::{QueryClass, QueryDigest, QueryMeasure};
+
+use super::head;
+use super::table::{Column, Holds, Table, cell};
+use crate::escape;
+use crate::evidence::queries_diff::{QueriesDiff, queries_diff, rate_title, said, side_words};
+use crate::evidence::queries_text::{spread, time_of};
+use crate::evidence::queries_words::{
+    count, is_yes_no, item, names, range, rate, seconds, share, values, way,
+};
+use crate::units::{Quantity, digits};
+
+/// Classes in the table of an incident, and changes.
+const CLASSES_MAX: usize = 20;
+/// Classes that can be unfolded.
+const DETAILED_MAX: usize = 30;
+/// Bytes of the details together, about.
+const DETAILS_BYTES_MAX: usize = 400_000;
+/// Users, hosts, databases that are named.
+const NAMES_MAX: usize = 12;
+/// Lines of a plan.
+const NOTES_MAX: usize = 32;
+/// Bytes of a statement in the details.
+const STATEMENT_BYTES_MAX: usize = 8_000;
+
+/// From where each bar of the distribution counts.
+const DECADES: [&str; 8] = [
+    "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s",
+];
+
+/// What two digests differ in, most first, as a table. For an incident: before the onset, and in the stall.
+pub(super) fn changes(diff: &QueriesDiff, rows: usize) -> String {
+    let columns = [
+        Column("Statement", Holds::Code),
+        Column(rate_title(diff), Holds::Numbers),
+        Column("Time a second", Holds::Numbers),
+        Column("Mean", Holds::Numbers),
+        Column("Part of the change", Holds::Numbers),
+    ];
+    let body = diff.changes.iter().map(|change| {
+        let said = said(diff, change);
+        let weight = (change.weight * 100.0).clamp(0.0, 100.0);
+        vec![
+            cell(&item(&change.fingerprint, &change.kind)),
+            format!("<b>{}</b>", escape::html(&said.rates)),
+            escape::html(&said.loads),
+            escape::html(&said.means),
+            format!(
+                "<span class=\"bar\" style=\"width:{weight:.0}%\"></span>{weight:.0}%"
+            ),
+        ]
+    });
+    let by_kind = match diff.by_kind {
+        true => {
+            "<p>The two were seen in different ways, so kinds of statements are compared, not classes.</p>"
+        }
+        false => "",
+    };
+    by_kind.to_owned() + &Table::wide("", &columns).rows(body, rows)
+}
+
+/// A digest: how much of what, then each class. `None` when there was nothing.
+pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Option<String> {
+    if digest.count == 0 && digest.classes.is_empty() {
+        return None;
+    }
+    let mut out = format!("<p>{}</p>", headline(digest));
+    if let Some(overall) = overall {
+        out.push_str(&measures(&overall.measures, None));
+    }
+    out.push_str(&profile(digest));
+    out.push_str(&details(digest, overall));
+    if !digest.blind.is_empty() {
+        let items: String = digest
+            .blind
+            .iter()
+            .map(|absent| format!("<li>{}: {}</li>", cell(&absent.what), cell(&absent.detail)))
+            .collect();
+        out.push_str(&format!("<h4>Not seen</h4><ul>{items}</ul>"));
+    }
+    Some(out)
+}
+
+fn headline(digest: &QueryDigest) -> String {
+    let mut words = vec![format!("<b>{}</b> statements", count(digest.count))];
+    if let Some(seconds) = seconds(digest) {
+        words.push(format!("<b>{}</b>", rate(digest.count as f64 / seconds)));
+        if let Some(time) = time_of(digest) {
+            words.push(format!(
+                "{} of time, {} at once on average",
+                escape::html(&Quantity::Seconds.say(time)),
+                escape::html(&digits(time / seconds))
+            ));
+        }
+    }
+    if let Some(errors) = digest.errors {
+        words.push(format!("{} errors", count(errors)));
+    }
+    if digest.lost > 0 {
+        words.push(format!("{} lost on the way", count(digest.lost)));
+    }
+    words.extend(range(digest.from_us, digest.to_us));
+    format!("{}; {}.", words.join(", "), way(digest.way))
+}
+
+fn profile(digest: &QueryDigest) -> String {
+    let time = time_of(digest);
+    let whole = time.unwrap_or(digest.count as f64);
+    let mut columns = vec![
+        Column("Statement", Holds::Code),
+        Column(if time.is_some() { "Share of time" } else { "Share" }, Holds::Numbers),
+        Column("Calls", Holds::Numbers),
+    ];
+    if time.is_some() {
+        columns.extend([
+            Column("Time", Holds::Numbers),
+            Column("Each", Holds::Numbers),
+            Column("95 %", Holds::Numbers),
+            Column("Largest", Holds::Numbers),
+            Column("V/M", Holds::Numbers),
+        ]);
+    }
+    columns.push(Column("ID", Holds::Code));
+    let bar = |part: f64| {
+        let width = if whole > 0.0 { (100.0 * part / whole).clamp(0.0, 100.0) } else { 0.0 };
+        format!(
+            "<span class=\"bar\" style=\"width:{width:.0}%\"></span>{}",
+            share(part, whole)
+        )
+    };
+    let number = |number: Option<f64>| match number {
+        Some(number) => escape::html(&Quantity::Seconds.say(number)),
+        None => "–".to_owned(),
+    };
+    let has_time = time.is_some();
+    let rows = digest.classes.iter().map(|class| {
+        let time = time_measure(class);
+        let mut row = vec![
+            cell(&item(&class.fingerprint, &class.kind)),
+            bar(match (has_time, time) {
+                (true, time) => time.map_or(0.0, |time| time.sum),
+                (false, _) => class.count as f64,
+            }),
+            count(class.count),
+        ];
+        if has_time {
+            row.extend([
+                number(time.map(|time| time.sum)),
+                number(time.map(|time| time.sum / time.count.max(1) as f64)),
+                number(time.and_then(|time| time.p95)),
+                number(time.and_then(|time| time.max)),
+                time.and_then(spread).map_or_else(|| "–".to_owned(), |spread| format!("{spread:.2}")),
+            ]);
+        }
+        row.push(cell(&class.id));
+        row
+    });
+    let mut out = Table::wide("", &columns).rows(rows, CLASSES_MAX.max(digest.classes.len().min(100)));
+    if let Some(folded) = &digest.folded {
+        let time = folded.seconds.map_or_else(String::new, |seconds| {
+            format!(" and {} of time", escape::html(&Quantity::Seconds.say(seconds)))
+        });
+        out.push_str(&format!(
+            "<p class=\"none\">{} other classes have {} statements{time}.</p>",
+            count(folded.classes_at_least),
+            count(folded.count)
+        ));
+    }
+    out
+}
+
+fn time_measure(class: &QueryClass) -> Option<&QueryMeasure> {
+    class.measures.iter().find(|measure| measure.name == "Query_time")
+}
+
+fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -> String {
+    let mut columns = vec![Column("Attribute", Holds::Words)];
+    if of.is_some() {
+        columns.push(Column("Share", Holds::Numbers));
+    }
+    let titles = ["Total", "Min", "Max", "Mean", "95 %", "Deviation", "Median"];
+    columns.extend(titles.map(|title| Column(title, Holds::Numbers)));
+    let shown: Vec<&QueryMeasure> = measures
+        .iter()
+        .filter(|measure| measure.sum > 0.0 && !is_yes_no(measure))
+        .collect();
+    let mut out = String::new();
+    if !shown.is_empty() {
+        let rows = shown.into_iter().map(|measure| {
+            let mut row = vec![cell(&measure.name)];
+            if let Some(of) = of {
+                let whole = of.iter().find(|whole| whole.name == measure.name);
+                row.push(share(measure.sum, whole.map_or(0.0, |whole| whole.sum)));
+            }
+            row.extend(values(measure).map(|value| escape::html(&value)));
+            row
+        });
+        out.push_str(&Table::wide("", &columns).rows(rows, 64));
+    }
+    let yes: Vec<String> = measures
+        .iter()
+        .filter(|measure| is_yes_no(measure) && measure.sum > 0.0)
+        .map(|measure| {
+            format!("{} {}", cell(&measure.name), share(measure.sum, measure.count as f64))
+        })
+        .collect();
+    if !yes.is_empty() {
+        out.push_str(&format!("<p>Yes: {}</p>", yes.join(", ")));
+    }
+    out
+}
+
+/// Each class with its numbers, the first one unfolded.
+fn details(digest: &QueryDigest, overall: Option<&QueryClass>) -> String {
+    let mut out = String::new();
+    for (index, class) in digest.classes.iter().take(DETAILED_MAX).enumerate() {
+        if out.len() > DETAILS_BYTES_MAX {
+            break;
+        }
+        let open = if index == 0 { " open=\"\"" } else { "" };
+        let title = escape::html_cut(&item(&class.fingerprint, &class.kind), 160);
+        out.push_str(&format!(
+            "<details class=\"lock\"{open}><summary>{}. <code>{title}</code></summary>{}</details>",
+            index + 1,
+            detail(digest, overall, class)
+        ));
+    }
+    out
+}
+
+fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass) -> String {
+    let statement = |text: &str| {
+        format!(
+            "<pre class=\"status\">{}</pre>",
+            escape::html_cut(text, STATEMENT_BYTES_MAX)
+        )
+    };
+    let mut out = statement(&item(&class.fingerprint, &class.kind));
+    let mut words = vec![format!(
+        "<b>{}</b> calls ({})",
+        count(class.count),
+        share(class.count as f64, digest.count as f64)
+    )];
+    if let Some(seconds) = seconds(digest) {
+        words.push(rate(class.count as f64 / seconds));
+    }
+    if let Some(errors) = class.errors.filter(|errors| *errors > 0) {
+        words.push(format!("{} errors", count(errors)));
+    }
+    words.extend(range(class.first_us, class.last_us));
+    out.push_str(&format!("<p>{}</p>", words.join(", ")));
+    out.push_str(&measures(
+        &class.measures,
+        overall.map(|overall| overall.measures.as_slice()),
+    ));
+    let mut pairs = String::new();
+    for (name, counted) in [
+        ("Users", &class.users),
+        ("Hosts", &class.hosts),
+        ("Databases", &class.databases),
+        ("Programs", &class.programs),
+    ] {
+        if !counted.is_empty() {
+            pairs.push_str(&format!(
+                "<div><dt>{name}</dt><dd>{}</dd></div>",
+                cell(&names(counted, NAMES_MAX))
+            ));
+        }
+    }
+    if let Some(id) = &class.compat_id {
+        pairs.push_str(&format!(
+            "<div><dt>Query ID of pt-query-digest</dt><dd><code>{}</code></dd></div>",
+            cell(id)
+        ));
+    }
+    if !pairs.is_empty() {
+        out.push_str(&format!("<dl class=\"head\">{pairs}</dl>"));
+    }
+    if let Some(time) = time_measure(class).filter(|time| !time.decades.is_empty()) {
+        out.push_str(&distribution(time));
+    }
+    if let Some(sample) = &class.sample
+        && *sample != class.fingerprint
+    {
+        let title = match time_measure(class) {
+            Some(_) => "The slowest",
+            None => "One of them",
+        };
+        out.push_str(&format!("<h4>{title}</h4>{}", statement(sample)));
+    }
+    if !class.notes.is_empty() {
+        let lines: Vec<&str> = class.notes.iter().take(NOTES_MAX).map(String::as_str).collect();
+        out.push_str(&format!(
+            "<h4>What the log says of it</h4>{}",
+            statement(&lines.join("\n"))
+        ));
+    }
+    out
+}
+
+fn distribution(time: &QueryMeasure) -> String {
+    let most = time.decades.iter().copied().max().unwrap_or(0).max(1);
+    let columns = [
+        Column("Time from", Holds::Words),
+        Column("Statements", Holds::Numbers),
+        Column("", Holds::Words),
+    ];
+    let rows = DECADES.iter().zip(&time.decades).map(|(name, number)| {
+        let width = 100.0 * *number as f64 / most as f64;
+        let bar = match number {
+            0 => String::new(),
+            _ => format!("<span class=\"bar\" style=\"width:{width:.1}%\"></span>"),
+        };
+        vec![(*name).to_owned(), count(*number), bar]
+    });
+    Table::narrow("histogram", "How long they took", &columns).rows(rows, DECADES.len())
+}
+
+/// A digest as one self-contained page. The title is text. Its size is bounded.
+pub fn queries_page(title: &str, digest: &QueryDigest, overall: Option<&QueryClass>) -> String {
+    let body = section(digest, overall)
+        .unwrap_or_else(|| "<p class=\"none\">There are no statements.</p>".to_owned());
+    page(title, &format!("<section id=\"queries\">{body}</section>"))
+}
+
+/// What two digests differ in, and both of them, as one self-contained page.
+pub fn queries_diff_page(title: &str, before: &QueryDigest, during: &QueryDigest) -> String {
+    let diff = queries_diff(before, during);
+    let mut body = format!(
+        "<ul><li><b>Before</b>: {}</li><li><b>During</b>: {}</li></ul>\
+         <section id=\"changes\"><h2>What changed</h2>{}</section>",
+        escape::html(&side_words(&diff.before)),
+        escape::html(&side_words(&diff.during)),
+        changes(&diff, CLASSES_MAX)
+    );
+    for (id, name, digest) in [("during", "During", during), ("before", "Before", before)] {
+        if let Some(section) = section(digest, None) {
+            body.push_str(&format!("<section id=\"{id}\"><h2>{name}</h2>{section}</section>"));
+        }
+    }
+    page(title, &body)
+}
+
+fn page(title: &str, body: &str) -> String {
+    format!(
+        "{document}<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>queries</span></p>\n\
+         <h1>{title}</h1></header>\n{body}\n</main>\n\
+         <footer><p>Written by freezeframe {version}. Times are UTC. Statements have no literals, \
+         unless whoever made this page asked for them. Quantiles are off by at most 0.8 %.</p></footer>\n\
+         </body>\n</html>\n",
+        document = head::document(title, &[]),
+        title = escape::html(title),
+        version = env!("CARGO_PKG_VERSION"),
+    )
+}

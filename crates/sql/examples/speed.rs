@@ -1,0 +1,106 @@
+//! How fast statements get their class: `cargo run --release -p freezeframe-sql --example speed`.
+//!
+//! Each load is statements of a few shapes with values that never repeat. Prints megabytes and statements a second on
+//! one core, the best of five rounds.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use sql::{Fingerprinter, SqlMode, compat, fingerprint};
+
+/// Shapes with `~` for a number, `^` for a string.
+const LOADS: &[(&str, &[&str])] = &[
+    ("point selects", &["SELECT c FROM sbtest1 WHERE id=~"]),
+    (
+        "sysbench read-write",
+        &[
+            "SELECT c FROM sbtest1 WHERE id=~",
+            "SELECT c FROM sbtest1 WHERE id=~",
+            "SELECT c FROM sbtest1 WHERE id BETWEEN ~ AND ~",
+            "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ~ AND ~",
+            "SELECT c FROM sbtest1 WHERE id BETWEEN ~ AND ~ ORDER BY c",
+            "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ~ AND ~ ORDER BY c",
+            "UPDATE sbtest1 SET k=k+1 WHERE id=~",
+            "UPDATE sbtest1 SET c='^-^-^-^-^-^-^-^-^-^' WHERE id=~",
+            "DELETE FROM sbtest1 WHERE id=~",
+            "INSERT INTO sbtest1 (id, k, c, pad) VALUES (~, ~, '^-^-^-^-^-^-^-^-^-^', '^-^-^-^-^')",
+            "COMMIT",
+        ],
+    ),
+    (
+        "object mapper",
+        &[
+            "SELECT `users`.`id`, `users`.`email`, `users`.`name`, `users`.`created_at` FROM `users` INNER JOIN `teams` ON `teams`.`id` = `users`.`team_id` WHERE `users`.`id` = ~ AND `teams`.`name` = '^' ORDER BY `users`.`id` ASC LIMIT ~ /*application:shop,request_id:^*/",
+            "SELECT u.id AS id1_0_, u.email AS email2_0_, u.name AS name3_0_ FROM users u WHERE u.team_id IN (~, ~, ~, ~, ~, ~, ~) AND u.deleted_at IS NULL",
+            "INSERT INTO `events` (`kind`, `payload`, `at`) VALUES ('^', '{\\\"user\\\": ~, \\\"text\\\": \\\"^\\\"}', '2026-01-02 03:04:05.678')",
+        ],
+    ),
+    (
+        "bulk inserts",
+        &[
+            "INSERT INTO t (a, b, c) VALUES (~, '^', ~), (~, '^', NULL), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~)",
+        ],
+    ),
+    ("never the same", &["SELECT a~ FROM t~ WHERE b = ~ -- ^"]),
+];
+
+fn main() {
+    for (name, shapes) in LOADS {
+        let statements = statements(shapes);
+        let bytes: usize = statements.iter().map(Vec::len).sum();
+        println!("{name}: {} bytes a statement", bytes / statements.len());
+        let mut memo = Fingerprinter::new(SqlMode::default());
+        measure("memo", &statements, bytes, |statement| {
+            black_box(memo.class_of(statement));
+        });
+        let some = statements.get(..statements.len() / 10).unwrap_or_default();
+        let bytes: usize = some.iter().map(Vec::len).sum();
+        measure("fingerprint", some, bytes, |statement| {
+            black_box(fingerprint(&String::from_utf8_lossy(statement)));
+        });
+        measure("compat", some, bytes, |statement| {
+            black_box(compat::fingerprint(statement));
+        });
+    }
+}
+
+fn measure(name: &str, statements: &[Vec<u8>], bytes: usize, mut one: impl FnMut(&[u8])) {
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for statement in statements {
+            one(statement);
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    let megabytes = bytes as f64 / best / 1e6;
+    let millions = statements.len() as f64 / best / 1e6;
+    println!("  {name:12} {megabytes:8.0} MB/s {millions:8.2} million statements/s");
+}
+
+fn statements(shapes: &[&str]) -> Vec<Vec<u8>> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let one = |shape: &str, random: &mut dyn FnMut() -> u64| {
+        let mut statement = Vec::new();
+        for byte in shape.bytes() {
+            match byte {
+                b'~' => statement.extend((random() % 1_000_000).to_string().bytes()),
+                b'^' => statement.extend(format!("{:011}", random() % 100_000_000_000).bytes()),
+                other => statement.push(other),
+            }
+        }
+        statement
+    };
+    shapes
+        .iter()
+        .cycle()
+        .take(200_000)
+        .map(|shape| one(shape, &mut random))
+        .collect()
+}

@@ -1,0 +1,233 @@
+//! A number that each statement of a class has.
+
+use model::QueryMeasure;
+
+use super::histogram::{Histogram, QUANTILE_ERROR};
+
+/// Microseconds in a second.
+pub(crate) const SECOND_US: f64 = 1e6;
+
+/// How the numbers of a name are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// As they are.
+    Whole,
+    /// The log has seconds; microseconds are kept.
+    Seconds,
+    /// `Yes` is 1 and `No` is 0.
+    YesNo,
+}
+
+impl Unit {
+    /// Of a name of the log. What ends like this is in seconds in every server.
+    pub(crate) fn of(name: &[u8], value: &[u8]) -> Self {
+        if value == b"Yes" || value == b"No" {
+            Self::YesNo
+        } else if name.ends_with(b"_time") || name.ends_with(b"_wait") {
+            Self::Seconds
+        } else {
+            Self::Whole
+        }
+    }
+
+    /// The number in a value; `None` when there is none of this unit.
+    pub(crate) fn read(self, value: &[u8]) -> Option<u64> {
+        match self {
+            Self::YesNo => match value {
+                b"Yes" => Some(1),
+                b"No" => Some(0),
+                _ => None,
+            },
+            Self::Whole => decimal(value, 0),
+            Self::Seconds => decimal(value, 6),
+        }
+    }
+
+    /// A kept number as the log's.
+    fn told(self, kept: f64) -> f64 {
+        match self {
+            Self::Seconds => kept / SECOND_US,
+            Self::Whole | Self::YesNo => kept,
+        }
+    }
+}
+
+/// A number with so many digits after its point, more being cut off: `0.000134` with six of them is 134.
+fn decimal(text: &[u8], places: u32) -> Option<u64> {
+    let mut number = 0_u64;
+    let mut left = None;
+    let mut digits = 0;
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                match &mut left {
+                    Some(0) => continue,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
+                number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+            }
+            b'.' if left.is_none() => left = Some(places),
+            _ => return None,
+        }
+    }
+    let missing = left.unwrap_or(places);
+    (digits > 0).then(|| number.saturating_mul(10_u64.saturating_pow(missing)))
+}
+
+/// The numbers of one name in one class. Most names of most classes are always zero, which takes no room.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Measure {
+    count: u64,
+    rest: Option<Box<NonZero>>,
+}
+
+/// The values that are not zero.
+#[derive(Debug, Clone, Default)]
+struct NonZero {
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    squares: f64,
+    histogram: Histogram,
+}
+
+impl Measure {
+    pub(crate) fn record(&mut self, value: u64, room: &mut usize) {
+        self.count += 1;
+        if value == 0 {
+            return;
+        }
+        let rest = self.rest.get_or_insert_with(|| {
+            *room = room.saturating_sub(size_of::<NonZero>());
+            Box::new(NonZero {
+                min: u64::MAX,
+                ..NonZero::default()
+            })
+        });
+        rest.count += 1;
+        rest.sum = rest.sum.saturating_add(value);
+        rest.min = rest.min.min(value);
+        rest.max = rest.max.max(value);
+        rest.squares += value as f64 * value as f64;
+        rest.histogram.record(value, room);
+    }
+
+    pub(crate) fn merge(&mut self, other: Self, room: &mut usize) {
+        self.count += other.count;
+        let Some(other) = other.rest else {
+            return;
+        };
+        let Some(rest) = &mut self.rest else {
+            self.rest = Some(other);
+            return;
+        };
+        *room += size_of::<NonZero>();
+        rest.count += other.count;
+        rest.sum = rest.sum.saturating_add(other.sum);
+        rest.min = rest.min.min(other.min);
+        rest.max = rest.max.max(other.max);
+        rest.squares += other.squares;
+        rest.histogram.merge(other.histogram, room);
+    }
+
+    /// The sum, in the kept unit.
+    pub(crate) fn sum(&self) -> u64 {
+        self.rest.as_ref().map_or(0, |rest| rest.sum)
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.rest.as_ref().map_or(0, |rest| rest.max)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// For people and programs.
+    pub(crate) fn tell(&self, name: &str, unit: Unit) -> QueryMeasure {
+        let zeros = self.count - self.rest.as_ref().map_or(0, |rest| rest.count);
+        let empty = NonZero::default();
+        let rest = self.rest.as_deref().unwrap_or(&empty);
+        let min = if zeros > 0 { 0 } else { rest.min };
+        let quantiles = rest.histogram.quantiles(zeros, [0.5, 0.95, 0.99]).map(|found| {
+            // The middle of a part may lie beyond the values in it.
+            found.map(|value| unit.told(value.clamp(min as f64, rest.max as f64)))
+        });
+        let [median, p95, p99] = match quantiles {
+            Some(found) => found.map(Some),
+            None => [None; 3],
+        };
+        let count = self.count as f64;
+        let variance = match self.count {
+            0 | 1 => 0.0,
+            _ => ((rest.squares - rest.sum as f64 * (rest.sum as f64 / count)) / (count - 1.0)).max(0.0),
+        };
+        QueryMeasure {
+            name: name.to_owned(),
+            count: self.count,
+            sum: unit.told(rest.sum as f64),
+            min: Some(unit.told(min as f64)),
+            max: Some(unit.told(rest.max as f64)),
+            median,
+            p95,
+            p99,
+            stddev: Some(unit.told(variance.sqrt())),
+            quantile_error: quantiles.map(|_| QUANTILE_ERROR),
+            decades: Vec::new(),
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.rest
+            .as_ref()
+            .map_or(0, |rest| size_of::<NonZero>() + rest.histogram.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_generation() {
+        for (name, value, read) in [
+            ("Query_time", "2", Some(2_000_000)),
+            ("Query_time", "0.000134", Some(134)),
+            ("Query_time", "10.5", Some(10_500_000)),
+            ("Query_time", "0.0001349", Some(134)),
+            ("Query_time", "18446744073709.55", Some(18_446_744_073_709_550_000)),
+            ("Query_time", "-1", None),
+            ("Query_time", "1.2.3", None),
+            ("Query_time", ".", None),
+            ("Rows_sent", "5", Some(5)),
+            ("Rows_sent", "18446744073709551615", Some(u64::MAX)),
+            ("Rows_sent", "99999999999999999999999", Some(u64::MAX)),
+            ("Rows_sent", "", None),
+            ("QC_Hit", "Yes", Some(1)),
+            ("Full_scan", "No", Some(0)),
+        ] {
+            let unit = Unit::of(name.as_bytes(), value.as_bytes());
+            assert_eq!(unit.read(value.as_bytes()), read, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_told() {
+        let mut room = 10_000;
+        let (mut one, mut other) = (Measure::default(), Measure::default());
+        for value in [0, 1_000_000, 3_000_000] {
+            one.record(value, &mut room);
+        }
+        other.record(4_000_000, &mut room);
+        one.merge(other, &mut room);
+        let told = one.tell("Query_time", Unit::Seconds);
+        assert_eq!((told.count, told.sum), (4, 8.0));
+        assert_eq!((told.min, told.max, told.median), (Some(0.0), Some(4.0), Some(1.0)));
+        // Sample standard deviation of 0, 1, 3, 4.
+        assert!((told.stddev.unwrap() - 1.825_741_858).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,206 @@
+//! The digest at the end.
+
+use model::{Absent, FoldedClasses, QueryClass, QueryDigest, QueryWay, Reason};
+
+use super::class::{Class, Telling, Translation};
+use super::measure::SECOND_US;
+use super::names::INHERITED;
+use super::{Digester, Order, Statistic};
+
+/// What a log says in sum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogDigest {
+    /// By class.
+    pub digest: QueryDigest,
+    /// All statements as if they were one class.
+    pub total: QueryClass,
+}
+
+impl Digester {
+    /// Tells what was seen: classes in this order, of which so many are told one by one (all, when `None`) and the rest
+    /// as one. Samples have their literals only when `literals` says so.
+    pub fn finish(
+        mut self,
+        way: QueryWay,
+        order: &Order,
+        limit: Option<usize>,
+        literals: bool,
+    ) -> LogDigest {
+        let total = self.total();
+        let classes_before = self.classes.len() as u64;
+        let mut classes = std::mem::take(&mut self.classes);
+        self.sort(&mut classes, order);
+        let rest = classes.split_off(limit.unwrap_or(usize::MAX).min(classes.len()));
+        let telling = Telling {
+            slots: &self.slots,
+            names: &self.names,
+            errors_known: self.errors_known,
+            samples: true,
+            literals,
+        };
+        let slot = self.time_slot;
+        let seconds = |class: &Class| {
+            let measure = slot.and_then(|slot| class.measures.get(slot));
+            measure.map_or(0.0, |measure| measure.sum() as f64 / SECOND_US)
+        };
+        let folded_before = self.folded_keys.len() as u64 + self.folded_more;
+        let folded_count = self.folded.count + rest.iter().map(|class| class.count).sum::<u64>();
+        let folded = (folded_count > 0).then(|| FoldedClasses {
+            count: folded_count,
+            seconds: slot.map(|_| {
+                seconds(&self.folded) + rest.iter().map(seconds).sum::<f64>()
+            }),
+            classes_at_least: rest.len() as u64 + folded_before,
+        });
+        drop(rest);
+        // One at a time, so that both forms are not in memory at once.
+        let mut told = Vec::with_capacity(classes.len());
+        for class in classes {
+            told.push(class.tell(&telling));
+        }
+        let mut total = total.tell(&Telling {
+            samples: false,
+            ..telling
+        });
+        total.fingerprint = String::new();
+        let digest = QueryDigest {
+            way,
+            from_us: total.first_us,
+            to_us: total.last_us,
+            count: total.count,
+            errors: total.errors,
+            classes: told,
+            folded,
+            lost: 0,
+            blind: self.blind(way, classes_before, folded_before),
+        };
+        LogDigest { digest, total }
+    }
+
+    /// All classes as one.
+    fn total(&mut self) -> Class {
+        let names: Vec<u32> = (0..self.names.len()).collect();
+        let slots: Vec<Option<usize>> = (0..self.slots.len()).map(Some).collect();
+        let translation = Translation {
+            slots: &slots,
+            slots_count: slots.len(),
+            names: &names,
+            inherited: INHERITED,
+        };
+        // Its own room: it is one class.
+        let mut room = 1 << 20;
+        let mut total = Class::default();
+        for class in self.classes.iter().chain([&self.folded]) {
+            total.merge(class.without_sample(), &translation, &mut room);
+        }
+        total
+    }
+
+    fn sort(&self, classes: &mut [Class], order: &Order) {
+        let number = |class: &Class| -> f64 {
+            let slot_named = |name: &str| {
+                let slots = &self.slots;
+                slots.iter().position(|slot| slot.name.eq_ignore_ascii_case(name))
+            };
+            match order {
+                Order::Count => class.count as f64,
+                Order::Usual => match self.time_slot {
+                    Some(slot) => class.measures.get(slot).map_or(0.0, |m| m.sum() as f64),
+                    None => class.count as f64,
+                },
+                Order::Measure(name, statistic) => {
+                    let Some(slot) = slot_named(name) else {
+                        return 0.0;
+                    };
+                    let (Some(measure), Some(known)) =
+                        (class.measures.get(slot), self.slots.get(slot))
+                    else {
+                        return 0.0;
+                    };
+                    match statistic {
+                        Statistic::Sum => measure.sum() as f64,
+                        Statistic::Max => measure.max() as f64,
+                        _ => {
+                            let told = measure.tell("", known.unit);
+                            match statistic {
+                                Statistic::Min => told.min.unwrap_or_default(),
+                                Statistic::Average => told.sum / (told.count.max(1) as f64),
+                                Statistic::Count => told.count as f64,
+                                Statistic::Median => told.median.unwrap_or_default(),
+                                Statistic::P95 => told.p95.unwrap_or_default(),
+                                _ => told.p99.unwrap_or_default(),
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        classes.sort_by_cached_key(|class| {
+            // Most first; what is equal by count and by name, so that two runs tell the same.
+            let ordered = u64::MAX - order_bits(number(class));
+            (ordered, u64::MAX - class.count, class.label.clone())
+        });
+    }
+
+    /// Whether the log has numbers of this name, in any case of letters.
+    pub fn measures(&self, name: &str) -> bool {
+        self.slots.iter().any(|slot| slot.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Names of the numbers in the log.
+    pub fn measure_names(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().map(|slot| &*slot.name)
+    }
+
+    fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
+        let mut blind = Vec::new();
+        let mut add = |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
+        match way {
+            QueryWay::SlowLog => add(
+                "statements",
+                Reason::Unsupported,
+                "a slow log has what was slower than long_query_time when it was written, and no more".to_owned(),
+            ),
+            QueryWay::GeneralLog => add(
+                "times",
+                Reason::Unsupported,
+                "a general log tells neither how long statements took nor whether they failed".to_owned(),
+            ),
+            _ => {}
+        }
+        if self.rate_max > 1 {
+            add(
+                "statements",
+                Reason::NotRecorded,
+                format!("the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)", self.rate_max),
+            );
+        }
+        if folded > 0 {
+            add(
+                "classes",
+                Reason::Limit,
+                format!("{classes} classes are told apart; statements of later ones are counted together"),
+            );
+        }
+        if self.cut > 0 {
+            add(
+                "statements",
+                Reason::Limit,
+                format!("{} statements are cut off in the log, or longer than is looked at", self.cut),
+            );
+        }
+        if self.dropped_attributes > 0 {
+            add(
+                "numbers",
+                Reason::Limit,
+                format!("{} numbers of too many different names", self.dropped_attributes),
+            );
+        }
+        blind
+    }
+}
+
+/// A number that is not negative as one that sorts the same.
+fn order_bits(number: f64) -> u64 {
+    number.max(0.0).to_bits()
+}
