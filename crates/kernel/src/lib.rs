@@ -10,6 +10,7 @@ pub mod clock;
 pub mod lock_waits;
 pub mod memory;
 pub mod netlink;
+pub mod packets;
 pub mod perf;
 pub mod procfs;
 pub mod read;

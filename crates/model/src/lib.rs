@@ -31,7 +31,10 @@ pub use pattern::matches_pattern;
 pub use probe::ProbeOutcome;
 pub use processlist::{ProcessList, Session};
 pub use profile::{Profile, ProfileCount};
-pub use queries::{Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay};
+pub use queries::{
+    ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMeasure,
+    QueryWay,
+};
 pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
 pub use signal::{Kind, Unit, kind_of_status_variable};
 pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};

@@ -37,7 +37,31 @@ pub struct QueryDigest {
     pub lost: u64,
     /// What this way does not see, and what could not be read.
     pub blind: Vec<crate::Absent>,
+    /// How clients were connected, where the way tells.
+    #[serde(default)]
+    pub connections: Option<ConnectionMix>,
 }
+
+/// How clients were connected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionMix {
+    /// Connections of which anything was seen.
+    pub seen: u64,
+    /// Those by the compressed protocol.
+    pub compressed: u64,
+    /// Those that are encrypted: what was asked on them is not known.
+    pub tls: u64,
+    /// Bytes in both directions.
+    pub bytes: u64,
+    /// Those of them on compressed connections.
+    pub bytes_compressed: u64,
+    /// Connections that were open before: their users are not known, and what they spoke was guessed.
+    pub guessed: u64,
+}
+
+/// The measure whose values are not of statements but of connections: how often each that asked a class did. Its count
+/// is of connections, its sum of statements.
+pub const PER_CONNECTION: &str = "Statements_per_connection";
 
 /// Statements that differ in their literals only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +79,8 @@ pub struct QueryClass {
     pub count: u64,
     /// How often with an error, where the way tells.
     pub errors: Option<u64>,
-    /// What was measured of each: `Query_time` in seconds, `Rows_sent`, … by the name the slow log gives it.
+    /// What was measured of each: `Query_time` in seconds, `Rows_sent`, … by the name the slow log gives it. Of packets
+    /// besides: `Response_time`, seconds to the first byte of the answer; and [`PER_CONNECTION`].
     pub measures: Vec<QueryMeasure>,
     /// Who asked, most first: user names.
     pub users: Vec<Counted>,

@@ -8,6 +8,7 @@ mod in_flight;
 mod incidents;
 mod keeper;
 mod notice;
+pub mod packets;
 mod recorder;
 mod ring;
 mod sources;

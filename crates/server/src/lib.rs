@@ -1,5 +1,6 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables, the InnoDB status, the threads of connections, and what it counts of statements.
+//! variables, the InnoDB status, the threads of connections, and what it counts of statements; and
+//! what goes over the wire between it and its clients.
 
 mod address;
 mod connection;
@@ -13,6 +14,7 @@ mod os_threads;
 mod probe;
 mod processlist;
 mod queries;
+pub mod wire;
 
 pub use address::Address;
 pub use connection::{Deadlines, Session};

@@ -202,7 +202,7 @@ fn an_extreme_is_told_when_the_window_moved_it() {
 #[test]
 fn our_own_questions_are_left_out() {
     let mut own = row(0, 3, "t");
-    own.text = "SELECT `SCHEMA_NAME` , `DIGEST` , `COUNT_STAR` , `SUM_TIMER_WAIT` , `MIN_TIMER_WAIT` , `MAX_TIMER_WAIT` \
+    own.text = "SELECT SCHEMA_NAME , `DIGEST` , `COUNT_STAR` , `SUM_TIMER_WAIT` , `MIN_TIMER_WAIT` , `MAX_TIMER_WAIT` \
         FROM `performance_schema` . `events_statements_summary_by_digest` LIMIT ?"
         .to_owned();
     let mut others = row(0, 3, "t");

@@ -1,0 +1,103 @@
+//! What packets do not tell, counted where it can be.
+
+use kernel::procfs::net::{UnixName, unix_sockets};
+use kernel::read;
+use kernel::roots::ProcRoot;
+use kernel::servers::ServerProcess;
+use model::{Absent, Reason};
+use server::wire::CONNECTIONS_MAX;
+
+use super::capture::Captured;
+use super::options::PacketOptions;
+
+/// Room for some 80,000 unix sockets.
+const UNIX_BYTES_MAX: usize = 8 << 20;
+
+/// What this capture did not see.
+pub(super) fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> {
+    let mut blind = Vec::new();
+    let mut tell = |what: &str, reason, detail: String| {
+        blind.push(Absent::new(what, reason, detail));
+    };
+    let seen = captured.connections;
+    if seen.tls > 0 {
+        tell(
+            "statements of encrypted connections",
+            Reason::Unsupported,
+            format!("{} of {} connections use TLS", seen.tls, seen.seen),
+        );
+    }
+    match options.process.as_ref().map(unix_clients) {
+        Some(Some(0)) => {}
+        Some(Some(count)) => tell(
+            "statements over the unix socket",
+            Reason::Unsupported,
+            format!("{count} clients are connected by it, and it has no packets"),
+        ),
+        Some(None) | None => tell(
+            "statements over the unix socket",
+            Reason::Unsupported,
+            "it has no packets; how many clients are connected by it is not known".to_owned(),
+        ),
+    }
+    if seen.guessed > 0 {
+        tell(
+            "users of connections that were open before",
+            Reason::NotRecorded,
+            format!(
+                "{} of {} connections began before the capture: what they spoke was guessed, their prepared statements have no text",
+                seen.guessed, seen.seen
+            ),
+        );
+    }
+    if seen.replication > 0 {
+        tell(
+            "events for replicas",
+            Reason::Unsupported,
+            format!("{} connections are of replicas", seen.replication),
+        );
+    }
+    if captured.lost > 0 {
+        tell(
+            "packets",
+            Reason::Limit,
+            format!(
+                "{} of {} found no room: statements are missing",
+                captured.lost,
+                captured.lost + captured.packets
+            ),
+        );
+    }
+    if seen.segments_left_out > 0 {
+        tell(
+            "connections",
+            Reason::Limit,
+            format!("only {CONNECTIONS_MAX} at a time were followed"),
+        );
+    }
+    let process = options.process.as_ref();
+    if process.is_some_and(|process| process.same_net_namespace == Some(false)) {
+        tell(
+            "packets",
+            Reason::Unsupported,
+            "the server is in another network namespace: only what passes through this one is seen"
+                .to_owned(),
+        );
+    }
+    blind
+}
+
+/// Connections that the server has accepted on its unix sockets: they have the listening socket's name. `None` when the
+/// list cannot be read.
+fn unix_clients(process: &ServerProcess) -> Option<usize> {
+    let path = ProcRoot::default().of(process.pid, "net/unix");
+    let bytes = read::whole(&path, UNIX_BYTES_MAX).ok()?;
+    let count = unix_sockets(&bytes)
+        .filter(|socket| !socket.listening)
+        .filter(|socket| match socket.name {
+            UnixName::Path(path) => process.unix_sockets.iter().any(|one| one.path == path),
+            UnixName::Abstract(_) | UnixName::Unnamed => false,
+        })
+        .count();
+    Some(count)
+}

@@ -1,0 +1,134 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use kernel::clock;
+use kernel::packets::{Capture, CaptureError, RawPacket};
+use server::wire::{Connections, Decoder, Segment, Statement};
+
+use super::options::PacketOptions;
+
+/// How often the stop flag is looked at when there are no packets.
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+/// The kernel hands a group of packets over after 50 ms at the latest.
+const LAST_GROUP: Duration = Duration::from_millis(60);
+
+/// Groups of packets that are taken at the end, when more come all the time.
+const LAST_GROUPS_MAX: usize = 64;
+
+/// What a capture was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Captured {
+    /// When it began, microseconds since 1970 UTC.
+    pub from_us: i64,
+    /// When it ended.
+    pub to_us: i64,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Packets that found no room, or could not be read.
+    pub lost: u64,
+    /// The connections.
+    pub connections: Connections,
+    /// What capturing and decoding took of a processor, without what the kernel does for each packet.
+    pub cpu: Duration,
+}
+
+/// A capture under way, on the thread that runs it.
+pub struct PacketCapture {
+    capture: Capture,
+    decoder: Decoder,
+    ports: Vec<u16>,
+    from_us: i64,
+    cpu: Duration,
+}
+
+impl PacketCapture {
+    /// Begins: the kernel keeps packets from now on, as many as its ring holds.
+    pub fn open(options: &PacketOptions) -> Result<Self, CaptureError> {
+        Ok(Self {
+            capture: Capture::open(&options.capture_options())?,
+            decoder: Decoder::new(),
+            ports: options.ports.clone(),
+            from_us: clock::wall_ms().saturating_mul(1000),
+            cpu: Duration::ZERO,
+        })
+    }
+
+    /// Reads for a while, or until `stop` is set.
+    pub fn run(
+        &mut self,
+        duration: Duration,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(&Statement<'_>),
+    ) -> Result<(), CaptureError> {
+        let (begin, cpu) = (Instant::now(), clock::thread_cpu());
+        loop {
+            let left = duration.saturating_sub(begin.elapsed());
+            if left.is_zero() || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if self.capture.wait(left.min(STOP_POLL))? {
+                self.drain(each);
+            }
+        }
+        self.cpu += clock::thread_cpu().saturating_sub(cpu);
+        Ok(())
+    }
+
+    fn drain(&mut self, each: &mut dyn FnMut(&Statement<'_>)) -> bool {
+        let (decoder, ports) = (&mut self.decoder, &self.ports);
+        self.capture.drain(&mut |packet| {
+            decoder.segment(&segment(packet, ports), each);
+        })
+    }
+
+    /// Ends it, and hands over what is still in the ring and what waits for its answer.
+    pub fn finish(
+        mut self,
+        each: &mut dyn FnMut(&Statement<'_>),
+    ) -> Result<Captured, CaptureError> {
+        let cpu = clock::thread_cpu();
+        let to_us = clock::wall_ms().saturating_mul(1000);
+        if self.capture.wait(LAST_GROUP)? {
+            for _ in 0..LAST_GROUPS_MAX {
+                if !self.drain(each) {
+                    break;
+                }
+            }
+        }
+        let counted = self.capture.counted()?;
+        self.decoder.finish(each);
+        self.cpu += clock::thread_cpu().saturating_sub(cpu);
+        Ok(Captured {
+            from_us: self.from_us,
+            to_us,
+            packets: counted.packets,
+            lost: counted.lost + counted.malformed,
+            connections: self.decoder.connections(),
+            cpu: self.cpu,
+        })
+    }
+}
+
+fn segment<'a>(packet: &RawPacket<'a>, ports: &[u16]) -> Segment<'a> {
+    let tcp = packet.tcp;
+    let to_server = ports.contains(&tcp.to.port());
+    let (client, server) = if to_server {
+        (tcp.from, tcp.to)
+    } else {
+        (tcp.to, tcp.from)
+    };
+    Segment {
+        at_us: i64::try_from(packet.at.as_micros()).unwrap_or(i64::MAX),
+        client,
+        server,
+        to_server,
+        sequence: tcp.sequence,
+        acknowledged: tcp.flags.ack.then_some(tcp.acknowledged),
+        syn: tcp.flags.syn,
+        fin: tcp.flags.fin,
+        rst: tcp.flags.rst,
+        payload: tcp.payload,
+        length: tcp.payload_length,
+    }
+}

@@ -1,0 +1,348 @@
+//! The compressed protocol: three bytes of length, one of sequence, three of the length before compression (0 where it was
+//! not compressed: less than 50 bytes), then zlib's or zstd's bytes. What comes out is the plain protocol's stream.
+
+use flate2::{Decompress, FlushDecompress, Status};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::Read;
+
+use super::limits::{IDLE_BYTES_MAX, OPENED_BYTES_MAX, ZSTD_WINDOW_MAX};
+use super::stream::Piece;
+
+const HEADER_BYTES: u8 = 7;
+/// Of 128 KiB each: one alone is usual.
+const ZSTD_BLOCKS_MAX: usize = 64;
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// What came of a piece of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// All of it was taken.
+    More,
+    /// A compressed packet is complete, or as much of it as there is.
+    Packet,
+    /// The place of the next packet is not known any more.
+    Lost,
+}
+
+/// Cuts a compressed stream into its packets.
+#[derive(Debug, Default)]
+pub(super) struct CompressedReader {
+    header: [u8; 7],
+    header_bytes: u8,
+    in_payload: bool,
+    left: u32,
+    /// Bytes before compression; 0 where there was none.
+    plain_length: u32,
+    length: u32,
+    full: bool,
+    lost: bool,
+    payload: Vec<u8>,
+}
+
+impl CompressedReader {
+    pub(super) fn resume(&mut self) {
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.clear();
+        *self = Self {
+            payload,
+            ..Self::default()
+        };
+    }
+
+    pub(super) fn lose(&mut self) {
+        self.resume();
+        self.lost = true;
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    pub(super) fn is_between(&self) -> bool {
+        !self.lost && !self.in_payload && self.header_bytes == 0
+    }
+
+    /// Room that is kept.
+    pub(super) fn held(&self) -> usize {
+        self.payload.capacity()
+    }
+
+    /// Gives back room that few packets need.
+    pub(super) fn shrink(&mut self) {
+        if self.is_between() && self.payload.capacity() > IDLE_BYTES_MAX {
+            self.payload = Vec::new();
+        }
+    }
+
+    /// Takes of a piece as much as belongs to one compressed packet, and keeps `keep` bytes of it.
+    pub(super) fn feed(&mut self, piece: &mut Piece<'_>, keep: usize) -> Opened {
+        if self.lost {
+            *piece = Piece::Bytes(&[]);
+            return Opened::More;
+        }
+        loop {
+            if self.in_payload {
+                match piece {
+                    Piece::Bytes(bytes) => {
+                        let (taken, rest) = bytes.split_at(bytes.len().min(self.left as usize));
+                        self.keep(taken, keep);
+                        self.left -= taken.len() as u32;
+                        *bytes = rest;
+                    }
+                    Piece::Gap(gap) => {
+                        let taken = (*gap).min(self.left.into());
+                        self.full |= taken > 0;
+                        self.left -= taken as u32;
+                        *gap -= taken;
+                    }
+                }
+                if self.left > 0 {
+                    return Opened::More;
+                }
+                self.in_payload = false;
+                self.header_bytes = 0;
+                return Opened::Packet;
+            }
+            match piece {
+                Piece::Gap(0) => return Opened::More,
+                Piece::Gap(_) => {
+                    self.lose();
+                    return Opened::Lost;
+                }
+                Piece::Bytes([]) => return Opened::More,
+                Piece::Bytes([byte, rest @ ..]) => {
+                    if let Some(place) = self.header.get_mut(usize::from(self.header_bytes)) {
+                        *place = *byte;
+                    }
+                    self.header_bytes += 1;
+                    *piece = Piece::Bytes(rest);
+                }
+            }
+            if self.header_bytes == HEADER_BYTES {
+                let [a, b, c, _, d, e, f] = self.header;
+                self.length = u32::from_le_bytes([a, b, c, 0]);
+                self.left = self.length;
+                self.plain_length = u32::from_le_bytes([d, e, f, 0]);
+                self.in_payload = true;
+                self.full = false;
+                self.payload.clear();
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8], keep: usize) {
+        if self.full {
+            return;
+        }
+        let room = keep.saturating_sub(self.payload.len());
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        self.full = kept.len() < bytes.len();
+        self.payload.extend_from_slice(kept);
+    }
+}
+
+/// Opens compressed packets; one for all connections, since nothing goes on from one packet to the next.
+pub(super) struct Opener {
+    zlib: Decompress,
+    zstd: FrameDecoder,
+    output: Vec<u8>,
+}
+
+impl Default for Opener {
+    fn default() -> Self {
+        let mut zstd = FrameDecoder::new();
+        zstd.set_max_window_size(ZSTD_WINDOW_MAX);
+        Self {
+            zlib: Decompress::new(true),
+            zstd,
+            output: Vec::new(),
+        }
+    }
+}
+
+impl Opener {
+    /// The packet that a reader has just completed: the bytes that come out, and how many more there were.
+    pub(super) fn open<'a>(&'a mut self, reader: &'a CompressedReader) -> (&'a [u8], u64) {
+        let packet = &reader.payload;
+        if reader.plain_length == 0 {
+            let missing = u64::from(reader.length).saturating_sub(packet.len() as u64);
+            return (packet, missing);
+        }
+        let wanted = (reader.plain_length as usize).min(OPENED_BYTES_MAX);
+        self.output.clear();
+        if packet.starts_with(&ZSTD_MAGIC) {
+            self.open_zstd(packet, wanted);
+        } else {
+            self.open_zlib(packet, wanted);
+        }
+        let missing = u64::from(reader.plain_length).saturating_sub(self.output.len() as u64);
+        (&self.output, missing)
+    }
+
+    /// As much as comes out: bytes may be missing at the end.
+    fn open_zlib(&mut self, packet: &[u8], wanted: usize) {
+        self.zlib.reset(true);
+        self.output.reserve(wanted);
+        let mut rest = packet;
+        loop {
+            let (before_in, before_out) = (self.zlib.total_in(), self.zlib.total_out());
+            let status = self
+                .zlib
+                .decompress_vec(rest, &mut self.output, FlushDecompress::Sync);
+            let taken = (self.zlib.total_in() - before_in) as usize;
+            rest = rest.get(taken..).unwrap_or_default();
+            let moved = taken > 0 || self.zlib.total_out() > before_out;
+            let done = !matches!(status, Ok(Status::Ok)) || !moved;
+            if done || self.output.len() >= wanted {
+                self.output.truncate(wanted);
+                return;
+            }
+        }
+    }
+
+    fn open_zstd(&mut self, packet: &[u8], wanted: usize) {
+        let mut rest = packet;
+        if self.zstd.reset(&mut rest).is_err() {
+            return;
+        }
+        // Of a frame that is not whole, what its window may still need does not come out.
+        while !self.zstd.is_finished()
+            && self.zstd.can_collect() < wanted
+            && self.zstd.blocks_decoded() < ZSTD_BLOCKS_MAX
+        {
+            let strategy = BlockDecodingStrategy::UptoBlocks(1);
+            if self.zstd.decode_blocks(&mut rest, strategy).is_err() {
+                break;
+            }
+        }
+        self.output.resize(wanted, 0);
+        let mut filled = 0;
+        while let Some(room) = self
+            .output
+            .get_mut(filled..)
+            .filter(|room| !room.is_empty())
+        {
+            match self.zstd.read(room) {
+                Ok(0) | Err(_) => break,
+                Ok(read) => filled += read,
+            }
+        }
+        self.output.truncate(filled);
+    }
+}
+
+/// The bytes of a packet that was compressed begin as zlib's or zstd's do (RFC 1950, RFC 8878).
+pub(super) fn has_magic(payload: &[u8]) -> bool {
+    let zlib = match payload {
+        [0x78, flags, ..] => (0x7800 + u16::from(*flags)) % 31 == 0,
+        _ => false,
+    };
+    zlib || payload.starts_with(&ZSTD_MAGIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::COMPRESSED_BYTES_MAX;
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use std::io::Write;
+
+    fn zlib(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(plain).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(plain: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(plain, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn packet(plain_length: usize, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = (payload.len() as u32).to_le_bytes()[..3].to_vec();
+        bytes.push(0);
+        bytes.extend(&(plain_length as u32).to_le_bytes()[..3]);
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn open(pieces: &[Piece<'_>]) -> Vec<(Vec<u8>, u64)> {
+        let (mut reader, mut opener) = (CompressedReader::default(), Opener::default());
+        let mut all = Vec::new();
+        for piece in pieces {
+            let mut piece = *piece;
+            while reader.feed(&mut piece, COMPRESSED_BYTES_MAX) == Opened::Packet {
+                let (bytes, missing) = opener.open(&reader);
+                all.push((bytes.to_vec(), missing));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn packets_of_each_kind_at_any_cut() {
+        let plain: Vec<u8> = (0..3000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let stream = [
+            packet(0, b"short"),
+            packet(plain.len(), &zlib(&plain)),
+            packet(plain.len(), &zstd(&plain)),
+        ]
+        .concat();
+        let expected = [
+            (b"short".to_vec(), 0),
+            (plain.clone(), 0),
+            (plain.clone(), 0),
+        ];
+        for cut in 0..stream.len() {
+            let (first, second) = stream.split_at(cut);
+            assert_eq!(open(&[Piece::Bytes(first), Piece::Bytes(second)]), expected);
+        }
+        assert!(has_magic(&zlib(&plain)) && has_magic(&zstd(&plain)));
+        assert!(!has_magic(b"select") && !has_magic(b"x"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_packet_is_opened_when_the_rest_is_missing() {
+        let plain: Vec<u8> = (0..20_000_u32)
+            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        let packed = packet(plain.len(), &zlib(&plain));
+        let pieces = [
+            Piece::Bytes(&packed[..2000]),
+            Piece::Gap(packed.len() as u64 - 2000),
+        ];
+        let all = open(&pieces);
+        assert_eq!(all.len(), 1);
+        let (bytes, missing) = &all[0];
+        assert!(bytes.len() > 1000 && plain.starts_with(bytes));
+        assert_eq!(bytes.len() as u64 + missing, plain.len() as u64);
+        // Of zstd whole frames come out, and of others nothing.
+        let packed = packet(plain.len(), &zstd(&plain));
+        let pieces = [
+            Piece::Bytes(&packed[..2000]),
+            Piece::Gap(packed.len() as u64 - 2000),
+        ];
+        let (bytes, missing) = &open(&pieces)[0];
+        assert_eq!(bytes.len() as u64 + missing, plain.len() as u64);
+    }
+
+    #[test]
+    fn a_packet_that_becomes_more_than_it_says_is_cut() {
+        let plain = vec![0; 4 << 20];
+        for packed in [zlib(&plain), zstd(&plain)] {
+            let all = open(&[Piece::Bytes(&packet(1000, &packed))]);
+            assert_eq!((all[0].0.len(), all[0].1), (1000, 0));
+            let all = open(&[Piece::Bytes(&packet(plain.len(), &packed))]);
+            assert_eq!(all[0].0.len(), OPENED_BYTES_MAX);
+        }
+        for garbage in [
+            &b"x\x9cgarbage"[..],
+            &[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3],
+            b"",
+            b"x",
+        ] {
+            let all = open(&[Piece::Bytes(&packet(100, garbage))]);
+            assert_eq!(all[0].0.len() as u64 + all[0].1, 100);
+        }
+    }
+}

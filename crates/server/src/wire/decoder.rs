@@ -1,0 +1,192 @@
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use super::compression::Opener;
+use super::connection::{Connection, Each};
+use super::limits::{
+    BUFFERED_BYTES_MAX, COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_SCARCE, CONNECTIONS_MAX,
+    STATEMENT_BYTES_MAX, STATEMENT_BYTES_SCARCE,
+};
+use super::statement::Statement;
+
+/// A TCP segment between a client and the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment<'a> {
+    /// When it was seen, microseconds since 1970 UTC.
+    pub at_us: i64,
+    /// The client.
+    pub client: SocketAddr,
+    /// The server.
+    pub server: SocketAddr,
+    /// From the client; else from the server.
+    pub to_server: bool,
+    /// Number of its first byte.
+    pub sequence: u32,
+    /// The sender has everything before this number; absent when it does not say.
+    pub acknowledged: Option<u32>,
+    /// It opens the connection.
+    pub syn: bool,
+    /// The sender will send no more.
+    pub fin: bool,
+    /// The connection is torn down.
+    pub rst: bool,
+    /// Its bytes, of which some at the end may not have been copied.
+    pub payload: &'a [u8],
+    /// The bytes that it had.
+    pub length: u32,
+}
+
+/// What connections a decoder has met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Connections {
+    /// Connections of which anything was seen.
+    pub seen: u64,
+    /// By the compressed protocol.
+    pub compressed: u64,
+    /// Encrypted: nothing of them was read.
+    pub tls: u64,
+    /// Open before; decoded by guessing.
+    pub guessed: u64,
+    /// Of replicas, once they have asked for events: nothing more of them was read.
+    pub replication: u64,
+    /// Segments with bytes of connections over [`CONNECTIONS_MAX`].
+    pub segments_left_out: u64,
+    /// Bytes in both directions, those of TCP's headers not counted.
+    pub bytes: u64,
+    /// Those of them on compressed connections.
+    pub bytes_compressed: u64,
+}
+
+/// What all connections share.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) connections: Connections,
+    pub(super) opener: Option<Box<Opener>>,
+    held: usize,
+}
+
+impl Shared {
+    pub(super) fn hold(&mut self, bytes: usize) {
+        self.held += bytes;
+    }
+
+    pub(super) fn release(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// So much is kept that no more than the beginnings of statements are.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.held > BUFFERED_BYTES_MAX
+    }
+
+    pub(super) fn statement_bytes_max(&self) -> usize {
+        if self.is_scarce() {
+            STATEMENT_BYTES_SCARCE
+        } else {
+            STATEMENT_BYTES_MAX
+        }
+    }
+
+    pub(super) fn compressed_bytes_max(&self) -> usize {
+        if self.is_scarce() {
+            COMPRESSED_BYTES_SCARCE
+        } else {
+            COMPRESSED_BYTES_MAX
+        }
+    }
+}
+
+/// Makes statements of segments.
+#[derive(Default)]
+pub struct Decoder {
+    connections: HashMap<(SocketAddr, SocketAddr), Connection>,
+    shared: Shared,
+    next: u64,
+}
+
+impl Decoder {
+    /// One that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What connections were met so far.
+    pub fn connections(&self) -> Connections {
+        self.shared.connections
+    }
+
+    /// Bytes that are kept for statements without an answer and the like.
+    pub fn held_bytes(&self) -> usize {
+        self.shared.held
+    }
+
+    /// Takes a segment and hands over the statements that it completes.
+    pub fn segment(&mut self, segment: &Segment<'_>, each: &mut dyn FnMut(&Statement<'_>)) {
+        let key = (segment.client, segment.server);
+        let opens = segment.syn && segment.to_server;
+        if opens {
+            // The same ports may have been in use before.
+            self.close(key, each);
+        }
+        if !self.connections.contains_key(&key) {
+            let nothing = segment.length == 0 && !opens;
+            if nothing || segment.rst {
+                return;
+            }
+            if self.connections.len() >= CONNECTIONS_MAX {
+                self.shared.connections.segments_left_out += u64::from(segment.length > 0);
+                return;
+            }
+            let connection = Connection::new(self.next, segment.client, opens);
+            self.next += 1;
+            self.shared.connections.seen += 1;
+            self.connections.insert(key, connection);
+        }
+        if let Some(connection) = self.connections.get_mut(&key) {
+            take(connection, segment, &mut self.shared, each);
+            if segment.fin {
+                connection.ended.set(segment.to_server);
+            }
+            if segment.rst || connection.ended.both() {
+                self.close(key, each);
+            }
+        }
+    }
+
+    /// The end: hands over the statements that still wait for their answers.
+    pub fn finish(&mut self, each: &mut dyn FnMut(&Statement<'_>)) {
+        for (_, mut connection) in std::mem::take(&mut self.connections) {
+            connection.finish(&mut self.shared, each);
+        }
+    }
+
+    fn close(&mut self, key: (SocketAddr, SocketAddr), each: &mut Each<'_>) {
+        if let Some(mut connection) = self.connections.remove(&key) {
+            connection.finish(&mut self.shared, each);
+        }
+    }
+}
+
+fn take(
+    connection: &mut Connection,
+    segment: &Segment<'_>,
+    shared: &mut Shared,
+    each: &mut Each<'_>,
+) {
+    let Segment {
+        to_server, at_us, ..
+    } = *segment;
+    if segment.syn {
+        connection.begin(to_server, segment.sequence);
+    }
+    // A FIN has a number as well, and nothing comes after it.
+    let ended = connection.ended.has(!to_server);
+    if let Some(acknowledged) = segment.acknowledged.filter(|_| !ended) {
+        connection.acknowledged(!to_server, (acknowledged, at_us), shared, each);
+    }
+    if segment.length > 0 {
+        let sequence = segment.sequence.wrapping_add(u32::from(segment.syn));
+        let (bytes, length) = (segment.payload, segment.length);
+        connection.segment(to_server, (sequence, at_us), bytes, length, shared, each);
+    }
+}

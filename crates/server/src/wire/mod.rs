@@ -1,0 +1,35 @@
+//! The protocol between clients and a MySQL or MariaDB server, read from the packets on the wire: bytes in, statements
+//! out, no I/O.
+//!
+//! [`Decoder`] takes TCP segments of both directions in the order in which they were seen and hands over each
+//! [`Statement`] when its answer is complete. Segments may be cut short, doubled, out of order or missing, and
+//! connections may have been open before: what is missing is passed over, and reading goes on at the next request.
+//!
+//! The layers, each a file: `stream` puts the segments of one direction in order, `compression` opens the compressed
+//! protocol, `packets` cuts the stream into the protocol's packets, `handshake`, `command` and `reply` know what is in
+//! them, `connection` puts both directions together. Sources: dev.mysql.com/doc/dev/mysql-server ("Client/Server
+//! Protocol"), mariadb.com/kb ("Client/Server Protocol"), and sql/net_serv.cc, sql/protocol_classic.cc of MySQL.
+//!
+//! Not read: the X protocol, the proxy protocol, replication (a replica's connection is known by its command and left
+//! alone), what is inside TLS.
+
+mod bytes;
+mod command;
+mod compression;
+mod connection;
+mod decoder;
+mod guess;
+mod handshake;
+mod limits;
+mod packets;
+mod pending;
+mod reply;
+mod statement;
+mod stream;
+
+pub use decoder::{Connections, Decoder, Segment};
+pub use limits::{
+    BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
+    STATEMENT_BYTES_MAX,
+};
+pub use statement::{Statement, StatementKind};
