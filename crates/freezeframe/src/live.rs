@@ -119,6 +119,11 @@ impl Stop {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// The flag itself, for what looks at it on its own.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
 }
 
 /// From now on Ctrl-C ends the taking, not the program.

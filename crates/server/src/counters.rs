@@ -82,6 +82,7 @@ pub fn statement_mix(
         ));
     }
     QueryDigest {
+        connections: None,
         way: QueryWay::StatementCounters,
         from_us,
         to_us,

@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use model::{Absent, QueryDigest, Reason};
 use recorder::Target;
+use recorder::packets::PacketOptions;
+use report::evidence::queries_json::queries_json;
+use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
 use server::{Address, Deadlines, Session};
 
-use super::general_log;
-use crate::args::{Queries, WayArg};
+use super::arrange::arrange;
+use super::{general_log, options};
+use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
 use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
 use crate::{output, targets};
@@ -67,9 +71,18 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
         time: args.live.live.unwrap_or_default(),
         stop: stop_on_signals()?,
     };
-    let seen = first_that_works(&listening)?;
+    let mut seen = first_that_works(&listening)?;
+    // The general log is digested in the order and number that are asked for.
+    if seen.total.is_none() {
+        arrange(
+            &mut seen.digest,
+            &options::order(args)?,
+            options::limit(args),
+        )?;
+    }
     output::note(&seen.cost);
-    show(args, &seen)?;
+    let title = format!("Queries of {}", listening.target.label);
+    show(args, &title, &seen)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -149,6 +162,7 @@ fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
             "no address is known",
         )));
     };
+    sums_only(listening.args, WHAT)?;
     let mut reader = DigestReader::new();
     let mut session = connect(listening, &address).map_err(not)?;
     let begin = Instant::now();
@@ -207,18 +221,89 @@ fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Abse
     Ok(session)
 }
 
-/// Packets on the server's port.
-fn packets(_listening: &Listening<'_>) -> Result<Seen, Not> {
-    Err(Not::Possible(Absent::new(
-        "packets",
-        Reason::Unsupported,
-        "not built yet",
-    )))
+/// Packets on the server's port: the server is not asked anything.
+fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
+    const WHAT: &str = "packets";
+    sums_only(listening.args, WHAT)?;
+    let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(WHAT, reason, detail));
+    let of_process = listening
+        .target
+        .process
+        .as_ref()
+        .and_then(PacketOptions::of_process);
+    let port = listening
+        .target
+        .addresses
+        .iter()
+        .find_map(|address| match address {
+            Address::Tcp(_, port) => Some(*port),
+            Address::Socket(_) => None,
+        });
+    let options = of_process.or_else(|| port.map(|port| PacketOptions::of_ports(&[port])));
+    let Some(options) = options else {
+        return Err(not(
+            Reason::Unsupported,
+            "the server listens on no TCP port",
+        ));
+    };
+    let options = PacketOptions {
+        with_literals: listening.args.no_redact,
+        ..options
+    };
+    let cpu = kernel::clock::thread_cpu();
+    let digest = recorder::packets::digest(&options, listening.time, listening.stop.flag())
+        .map_err(|error| not(Reason::Permission, &error.to_string()))?;
+    let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
+    let cost = format!(
+        "packets were read for {:.2} s of one processor; the server was not asked",
+        cpu.as_secs_f64()
+    );
+    Ok(Seen {
+        digest,
+        total: None,
+        cost,
+    })
+}
+
+/// Arguments that choose between single statements mean nothing where only sums are seen.
+fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
+    let wanted = [
+        (!args.filters.is_empty(), "--filter"),
+        (args.group_by != GroupByArg::Fingerprint, "--group-by"),
+        (args.compat.is_some(), "--compat"),
+        (
+            args.since.is_some() || args.until.is_some(),
+            "--since and --until",
+        ),
+    ];
+    match wanted.iter().find(|(given, _)| *given) {
+        None => Ok(()),
+        Some((_, name)) => Err(Not::Possible(Absent::new(
+            way,
+            Reason::Unsupported,
+            format!("{name} needs single statements: --way general-log"),
+        ))),
+    }
 }
 
 /// Prints a digest in the form that is asked for.
-fn show(_args: &Queries, seen: &Seen) -> Result<()> {
-    output::print(&serde_json::to_string_pretty(&seen.digest)?)
+fn show(args: &Queries, title: &str, seen: &Seen) -> Result<()> {
+    let total = seen.total.as_ref();
+    if let Some(path) = &args.html {
+        let page = report::queries_page(title, &seen.digest, total);
+        super::write_page(path, &page)?;
+        if !args.json {
+            return Ok(());
+        }
+    }
+    if args.json {
+        return output::print(&queries_json(&seen.digest, total));
+    }
+    let options = QueriesTextOptions {
+        text: output::text_options(),
+        compat_ids: args.compat == Some(CompatArg::Pt),
+    };
+    output::print(&queries_text(&seen.digest, total, &options))
 }
 
 /// An absolute path, for who reads it later from another directory.

@@ -1,5 +1,6 @@
 //! `freezeframe queries`: what a server was asked, from its logs or from listening to it.
 
+mod arrange;
 mod diff;
 mod file;
 mod follow;

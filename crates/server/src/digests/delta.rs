@@ -27,13 +27,16 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         let old = before.rows.get(key);
         emptied |= old.is_some_and(|old| is_anew(old, row));
         let window = window(old, row);
-        if window.sums.count == 0 || is_own(&row.text) {
+        if window.sums.count == 0 {
             continue;
         }
         let fingerprint = match row.text.as_str() {
             "" => format!("(the text of digest {} is gone)", key.digest),
             text => fingerprint_of_digest_text(text),
         };
+        if is_own(&fingerprint) {
+            continue;
+        }
         let schema = (!key.schema.is_empty()).then_some(key.schema.as_str());
         classes.entry(fingerprint).or_default().add(schema, &window);
     }
@@ -76,6 +79,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .saturating_sub(before.lost)
         .saturating_sub(no_room.map_or(0, |sums| sums.count));
     QueryDigest {
+        connections: None,
         way: QueryWay::PerformanceSchema,
         from_us: Some(before.at_us),
         to_us: Some(after.at_us),

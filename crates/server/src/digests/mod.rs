@@ -306,23 +306,29 @@ fn read_texts(
     digests: &[&str],
     texts: &mut HashMap<String, String>,
 ) -> Result<(), ServerError> {
-    let quoted: Vec<String> = digests
-        .iter()
-        .filter(|digest| !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .map(|digest| format!("'{digest}'"))
-        .collect();
-    if quoted.is_empty() {
-        return Ok(());
-    }
-    let question = format!(
-        "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ({})",
-        quoted.join(", ")
-    );
-    let (rows, _) = session.rows(&question, ROWS_MAX)?;
+    let (rows, _) = session.rows(&texts_question(digests), ROWS_MAX)?;
     for row in rows {
         texts.insert(row.at(0).to_owned(), row.at(1).to_owned());
     }
     Ok(())
+}
+
+fn texts_question(digests: &[&str]) -> String {
+    let is_digest =
+        |digest: &&str| !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut quoted: Vec<String> = digests
+        .iter()
+        .copied()
+        .filter(is_digest)
+        .map(|digest| format!("'{digest}'"))
+        .collect();
+    if quoted.is_empty() {
+        quoted.push("''".to_owned());
+    }
+    format!(
+        "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ({})",
+        quoted.join(", ")
+    )
 }
 
 fn now_us() -> i64 {
@@ -332,11 +338,30 @@ fn now_us() -> i64 {
     })
 }
 
-/// Whether a statement, as the server normalised it, is one of the reader's own questions. Other tools read the table
-/// too; only our own list of columns is left out.
-pub(crate) fn is_own(text: &str) -> bool {
+/// Whether a class is one of the reader's own questions, by its fingerprint. Other tools read the table too; only our own
+/// list of columns is left out.
+pub(crate) fn is_own(fingerprint: &str) -> bool {
     const NUMBERS_START: &str =
-        "SELECT `SCHEMA_NAME` , `DIGEST` , `COUNT_STAR` , `SUM_TIMER_WAIT` , `MIN_TIMER_WAIT`";
-    const TEXTS_START: &str = "SELECT `DIGEST` , `DIGEST_TEXT` FROM `performance_schema` . `events_statements_summary_by_digest`";
-    text.starts_with(NUMBERS_START) || text.starts_with(TEXTS_START)
+        "select schema_name, digest, count_star, sum_timer_wait, min_timer_wait, max_timer_wait";
+    const TEXTS_START: &str = "select digest, digest_text from performance_schema.events_statements_summary_by_digest where digest in";
+    fingerprint.starts_with(NUMBERS_START) || fingerprint.starts_with(TEXTS_START)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_questions_are_known() {
+        assert!(is_own(&sql::fingerprint(NUMBERS)));
+        assert!(is_own(&sql::fingerprint(&texts_question(&["aa", "bb"]))));
+        assert!(!is_own(
+            "select digest from performance_schema.events_statements_summary_by_digest"
+        ));
+    }
+
+    #[test]
+    fn a_digest_that_is_none_is_not_asked_for() {
+        assert!(texts_question(&["ab12", "x' OR 1", ""]).ends_with("WHERE DIGEST IN ('ab12')"));
+    }
 }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 /// Our fingerprint of a `DIGEST_TEXT`, so that a class of performance_schema is the same class as in a log or in packets.
 ///
 /// The server quotes every name and writes `(...)` for a list of values. Names that need no quotes lose them: whether
-/// the statement had them cannot be known, and most have none. What cannot be brought together: how many values a call
-/// (`CALL p (...)`) or a select list (`SELECT ?, ...`) had.
+/// the statement had them cannot be known, and most have none. What cannot be brought together, because the server has
+/// forgotten it: how many values a call (`CALL p (...)`) or a select list (`SELECT ?, ...`) had, the names of user
+/// variables (`SET @? = ?`), and `<>`, which is `!=` here.
 pub fn fingerprint_of_digest_text(text: &str) -> String {
     sql::fingerprint(&statement_like(text))
 }

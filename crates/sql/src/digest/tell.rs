@@ -64,6 +64,7 @@ impl Digester {
         });
         total.fingerprint = String::new();
         let digest = QueryDigest {
+            connections: None,
             way,
             from_us: total.first_us,
             to_us: total.last_us,
