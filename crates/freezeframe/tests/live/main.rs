@@ -17,6 +17,8 @@ mod harness;
 
 mod interrupted;
 mod locks;
+mod packets;
+mod packets_zstd;
 mod profile;
 mod recorder;
 mod servers;
