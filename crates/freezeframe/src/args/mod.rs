@@ -195,6 +195,8 @@ pub(crate) enum BenchPart {
     Locks,
     /// Memory of the recorder through an incident, and the time that names take
     Memory,
+    /// Statements from packets at full load over TCP, beside tcpdump
+    Packets,
 }
 
 /// A kind of private server.

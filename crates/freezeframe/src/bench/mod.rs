@@ -4,6 +4,7 @@
 mod locks;
 mod measure;
 mod memory;
+mod packets;
 mod peers;
 mod probe;
 mod profile;
@@ -42,6 +43,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Memory) {
         memory::run()?;
+    }
+    if wanted(BenchPart::Packets) {
+        packets::run()?;
     }
     Ok(ExitCode::SUCCESS)
 }
