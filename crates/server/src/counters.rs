@@ -82,7 +82,6 @@ pub fn statement_mix(
         ));
     }
     QueryDigest {
-        connections: None,
         way: QueryWay::StatementCounters,
         from_us,
         to_us,

@@ -79,7 +79,6 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .saturating_sub(before.lost)
         .saturating_sub(no_room.map_or(0, |sums| sums.count));
     QueryDigest {
-        connections: None,
         way: QueryWay::PerformanceSchema,
         from_us: Some(before.at_us),
         to_us: Some(after.at_us),
