@@ -19,6 +19,15 @@ pub(crate) struct Config {
     pub(crate) incident: IncidentConfig,
     pub(crate) history: HistoryConfig,
     pub(crate) detect: DetectConfig,
+    pub(crate) queries: QueriesConfig,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct QueriesConfig {
+    pub(crate) general_log: bool,
+    pub(crate) general_log_seconds: Option<u64>,
+    pub(crate) general_log_mebibytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

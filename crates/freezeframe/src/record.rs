@@ -35,6 +35,8 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         recording.history = None;
     }
     let targets = targets::find(&args.server, &config)?;
+    recording.general_log = general_log(args, &config);
+    revert_leftovers(&config)?;
     let stop = stop_flag()?;
     let (notices, told) = channel();
     let mut recorders = Vec::new();
@@ -62,6 +64,28 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         let _ = recorder.join();
     }
     result
+}
+
+/// What the configuration permits to do at a trigger.
+fn general_log(args: &Record, config: &Config) -> Option<GeneralLogPermit> {
+    let queries = &config.queries;
+    queries.general_log.then(|| GeneralLogPermit {
+        journal: absolute(&leases::dir(None, config)),
+        login: leases::login_way(&args.server, config),
+        time_max: Duration::from_secs(queries.general_log_seconds.unwrap_or(10)),
+        bytes_max: queries.general_log_mebibytes.unwrap_or(64) << 20,
+        free_bytes_min: 1 << 30,
+        program: PathBuf::from("/proc/self/exe"),
+    })
+}
+
+/// What an earlier recorder changed and could not give back is given back beside the recording.
+fn revert_leftovers(config: &Config) -> Result<()> {
+    let dir = absolute(&leases::dir(None, config));
+    std::thread::Builder::new()
+        .name("ff-leases".to_owned())
+        .spawn(move || leases::revert_all(&dir))?;
+    Ok(())
 }
 
 /// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
@@ -186,6 +210,7 @@ impl Teller {
             Notice::UnknownSignal { trigger, signal } => format!(
                 "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
             ),
+            Notice::Lease(says) => format!("LEASE: {says}"),
             Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
             Notice::Stopped => "stopped".to_owned(),
         };
@@ -247,6 +272,7 @@ impl Teller {
             Notice::UnknownSignal { trigger, signal } => {
                 json!({"event": "unknown-signal", "trigger": trigger, "signal": signal})
             }
+            Notice::Lease(says) => json!({"event": "lease", "says": says}),
             Notice::Lost(count) => json!({"event": "lost", "samples": count}),
             Notice::Stopped => json!({"event": "stopped"}),
         };

@@ -5,6 +5,8 @@ use model::Millis;
 use server::Deadlines;
 use store::HistoryLimits;
 
+use crate::general_log::GeneralLogPermit;
+
 /// How a recorder works. The defaults are those of the documentation.
 #[derive(Debug, Clone)]
 pub struct RecorderConfig {
@@ -22,6 +24,8 @@ pub struct RecorderConfig {
     pub detect: detect::Config,
     /// How much history is kept; `None` keeps none on disk.
     pub history: Option<HistoryLimits>,
+    /// Whether the general log may be leased at a trigger, when no gentler way sees statements.
+    pub general_log: Option<GeneralLogPermit>,
     /// How long the server may take.
     pub deadlines: Deadlines,
 }
@@ -37,6 +41,7 @@ impl RecorderConfig {
             preliminary_ms: 5000,
             detect: detect::Config::default(),
             history: Some(HistoryLimits::default()),
+            general_log: None,
             deadlines: Deadlines {
                 connect: Duration::from_secs(3),
                 answer: Duration::from_secs(3),

@@ -4,6 +4,7 @@ mod capture;
 mod check;
 mod clock;
 mod config;
+mod general_log;
 mod in_flight;
 mod incidents;
 mod keeper;

@@ -59,6 +59,8 @@ pub enum Notice {
         /// The signal.
         signal: String,
     },
+    /// A change of the server that is ours is still in force, and why.
+    Lease(String),
     /// Samples were lost because something could not keep up.
     Lost(u64),
     /// Recording has ended.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
+use model::{Incident, Measure, Millis, QueryDigest, QueryWay, TimedDigest, Window};
 
 /// Digests kept: six a minute, and one a burst.
 const DIGESTS_MAX: usize = 128;
@@ -24,6 +24,8 @@ const CLASSES_MAX: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct QueryWatch {
     digests: Mutex<VecDeque<TimedDigest>>,
+    /// When packets with statements were last read.
+    looked_at: AtomicU64,
     burst_from: AtomicU64,
     burst_until: AtomicU64,
 }
@@ -37,6 +39,19 @@ impl QueryWatch {
         while digests.len() > DIGESTS_MAX {
             digests.pop_front();
         }
+    }
+
+    /// Statements are being read off the wire.
+    pub(crate) fn looking(&self, now: Millis) {
+        self.looked_at.store(now, Ordering::Relaxed);
+    }
+
+    /// Whether a way that tells statements has seen any, or could have, since that moment.
+    pub(crate) fn sees_statements(&self, since: Millis) -> bool {
+        let told = |timed: &TimedDigest| {
+            timed.window.to >= since && timed.digest.way == QueryWay::PerformanceSchema
+        };
+        self.looked_at.load(Ordering::Relaxed) >= since || self.lock().iter().any(told)
     }
 
     /// A stall was noticed.
@@ -124,7 +139,7 @@ fn fold(digest: &mut QueryDigest) {
 
 #[cfg(test)]
 mod tests {
-    use model::{QueryClass, QueryMeasure, QueryWay};
+    use model::{QueryClass, QueryMeasure};
 
     use super::*;
 

@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::capture::{Capture, host_name};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
+use crate::general_log::Listening;
 use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
@@ -374,6 +375,7 @@ impl Recorder {
                 self.shared.burst.store(true, Ordering::Relaxed);
                 self.stacks.begin_burst(self.clock.now());
                 self.queries.begin_burst(self.clock.now());
+                self.listen_by_general_log();
                 let id = capture.id.clone();
                 self.capture = Some(capture);
                 // On its way to the disk before anybody is told: we may be killed at any moment.
@@ -404,6 +406,20 @@ impl Recorder {
             }
             Event::Suppressed { trigger, .. } => self.notices.send(Notice::Suppressed(trigger)),
         }
+    }
+
+    fn listen_by_general_log(&self) {
+        let Some(permit) = &self.config.general_log else {
+            return;
+        };
+        let listening = Listening {
+            shared: self.shared.clone(),
+            queries: self.queries.clone(),
+            clock: self.clock.clone(),
+            notices: self.notices.clone(),
+            stop: self.stop.clone(),
+        };
+        listening.begin(permit);
     }
 
     /// Writes down that an incident is under way, for the case that we are killed.

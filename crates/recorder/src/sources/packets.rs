@@ -47,6 +47,8 @@ struct Look {
     collector: Collector,
     from: Millis,
     options: PacketOptions,
+    /// Statements that were counted when it began.
+    statements_before: u64,
     /// Bytes of this look that are in the sums already.
     counted: Connections,
 }
@@ -98,6 +100,7 @@ impl PacketState {
             capture: PacketCapture::open(&options).map_err(|error| absent(&error))?,
             collector: Collector::new(false),
             from: self.clock.now(),
+            statements_before: self.sums.statements,
             options,
             counted: Connections::default(),
         })
@@ -192,6 +195,9 @@ pub(crate) fn packets(state: &mut PacketState) -> Outcome {
     let now = look.capture.connections();
     readings.extend(state.readings(look.counted, now, None));
     look.counted = now;
+    if state.sums.statements > look.statements_before {
+        state.watch.looking(state.clock.now());
+    }
     state.look = Some(look);
     Ok(super::readings(readings))
 }
