@@ -87,6 +87,11 @@ const ASKED: [(&str, u64); 12] = [
     ),
 ];
 
+/// A statement is counted after its answer is sent: the one before this has been.
+fn end(client: &mut Session) {
+    client.execute("COMMIT").unwrap();
+}
+
 fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
     let Some(server) = start(kind, arguments) else {
         return;
@@ -112,6 +117,7 @@ fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
     client
         .execute("SELECT nothing FROM shop.nowhere")
         .unwrap_err();
+    end(&mut client);
     let digest = reader.next(&mut own).unwrap().unwrap();
     let mut expected: HashMap<String, u64> = HashMap::new();
     for (statement, times) in ASKED {
@@ -122,6 +128,7 @@ fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
     let told: HashMap<String, u64> = digest
         .classes
         .iter()
+        .filter(|class| class.kind != "COMMIT")
         .map(|class| (class.fingerprint.clone(), class.count))
         .collect();
     assert_eq!(told, expected);
@@ -152,7 +159,7 @@ fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
         .iter()
         .map(|class| class.fingerprint.as_str())
         .collect();
-    assert_eq!(quiet.count, 0, "{names:?}");
+    assert!(names.is_empty() || names == ["commit"], "{names:?}");
 
     // Emptied between two readings.
     client.execute("SELECT 1").unwrap();
@@ -160,6 +167,7 @@ fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
         .execute("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
         .unwrap();
     client.execute("SHOW WARNINGS").unwrap();
+    end(&mut client);
     let digest = reader.next(&mut own).unwrap().unwrap();
     assert_eq!(
         (count(&digest, "SHOW WARNINGS"), count(&digest, "SELECT 1")),
@@ -205,6 +213,7 @@ fn a_full_table(kind: ServerKind, arguments: &[&str]) {
             .execute(&format!("SELECT 1 AS column_{number}"))
             .unwrap();
     }
+    end(&mut client);
     let digest = reader.next(&mut own).unwrap().unwrap();
     let folded = digest.folded.unwrap();
     assert!((30..=65).contains(&folded.count), "{folded:?}");

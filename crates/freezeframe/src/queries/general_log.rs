@@ -60,6 +60,10 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
         Err(error) => return Err(Not::Error(error.into())),
     };
     let mut seen = captured.read?;
+    // The log's own moments are seconds in some servers.
+    seen.digest.from_us = Some(captured.begin_us);
+    seen.digest.to_us = Some(captured.end_us);
+    users_of_old_connections(&mut seen);
     if let Some(words) = captured.ended_by.words() {
         seen.digest
             .blind
@@ -178,12 +182,16 @@ fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<Seen> {
     let context = || format!("the general log is on already, in {}", file.display());
     let mut log = File::open(file).with_context(context)?;
     log.seek(SeekFrom::End(0)).with_context(context)?;
+    let begin_us = kernel::clock::wall_ms().saturating_mul(1000);
     wait(listening, Instant::now());
     let mut part = tempfile::tempfile()?;
     let limit = listening.args.live.log_max << 20;
     let copied = std::io::copy(&mut log.take(limit), &mut part)?;
     let path = PathBuf::from(format!("/proc/self/fd/{}", part.as_raw_fd()));
     let mut seen = digest(listening, &path)?;
+    seen.digest.from_us = Some(begin_us);
+    seen.digest.to_us = Some(kernel::clock::wall_ms().saturating_mul(1000));
+    users_of_old_connections(&mut seen);
     if copied == limit {
         let detail = format!(
             "only the first {} MiB of this time were read",
@@ -198,6 +206,14 @@ fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<Seen> {
         file.display()
     );
     Ok(seen)
+}
+
+fn users_of_old_connections(seen: &mut Seen) {
+    seen.digest.blind.push(Absent::new(
+        "users, hosts and databases",
+        Reason::NotRecorded,
+        "a general log tells them when a connection is made: of those that were open before nothing is known",
+    ));
 }
 
 fn digest(listening: &Listening<'_>, log: &Path) -> Result<Seen> {

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::take::now_us;
 use super::{GeneralLogLease, LeaseError, Plan};
 use crate::Back;
 
@@ -45,6 +46,8 @@ pub struct Captured<T> {
     pub back: Back,
     /// When the log went on, microseconds since 1970 UTC.
     pub begin_us: i64,
+    /// When it was to go off: a server that does not answer goes on for longer.
+    pub end_us: i64,
     /// Slow statements, which the server writes into a table, went to its slow log's file for this time.
     pub diverted_table: bool,
 }
@@ -63,6 +66,7 @@ pub fn capture<T>(
     let mut lease = GeneralLogLease::take(plan)?;
     let ended_by = lease.wait(stop);
     let begin_us = lease.begin_us();
+    let end_us = now_us();
     let diverted_table = lease.diverts_table();
     let (back, read) = lease.give_back(tell, read).map_err(LeaseError::Other)?;
     Ok(Captured {
@@ -70,6 +74,7 @@ pub fn capture<T>(
         ended_by,
         back,
         begin_us,
+        end_us,
         diverted_table,
     })
 }

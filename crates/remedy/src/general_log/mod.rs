@@ -9,12 +9,14 @@ mod back;
 mod capture;
 mod change;
 mod place;
+mod read;
 mod take;
 mod values;
 
 pub use back::GaveBack;
 pub use capture::{Captured, EndedBy, capture};
 pub use change::{GeneralLogChange, is_our_log};
+pub use read::digest_log;
 pub use take::{GeneralLogLease, LeaseError, Plan, open_log};
 pub use values::Values;
 
