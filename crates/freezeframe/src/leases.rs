@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use remedy::{
-    Back, Change, JournalError, Lease, Leftover, Outcome, by_hand, leftovers, revert_leftovers,
+    Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, by_hand, leftovers,
+    revert_leftovers,
 };
 use serde_json::{Value, json};
 use server::{Address, Login};
 
-use crate::args::Leases;
+use crate::args::{Leases, ServerArgs};
 use crate::config::{Config, default_dir};
 use crate::output;
 
@@ -24,6 +25,37 @@ pub(crate) fn dir(said: Option<&Path>, config: &Config) -> PathBuf {
             .join("leases")
     };
     said.map_or_else(beside, Path::to_owned)
+}
+
+/// How a lease's server is logged in to when everything of us is gone: by the files that were said, not by a password.
+pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> LoginWay {
+    let home = || {
+        let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
+        path.exists().then_some(path)
+    };
+    let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
+        let path = said.as_deref().or(configured.as_deref())?;
+        Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+    };
+    let file = &config.server;
+    LoginWay {
+        user: user.to_owned(),
+        password_file: path(&said.password_file, &file.password_file),
+        defaults_file: path(&said.defaults_file, &file.defaults_file).or_else(home),
+    }
+}
+
+/// Gives back what an earlier process left changed; what fails is told.
+pub(crate) fn revert_all(dir: &Path) {
+    let login = |lease: &Lease| {
+        let way = &lease.server.login;
+        way.login(std::env::var("MYSQL_PWD").ok())
+            .map_err(|error| error.to_string())
+    };
+    match revert_leftovers(dir, &login, None, &mut |said| output::note(said)) {
+        Ok(found) => found.iter().for_each(|entry| output::note(&line(entry))),
+        Err(error) => output::note(&error.to_string()),
+    }
 }
 
 pub(crate) fn run(args: &Leases) -> Result<ExitCode> {

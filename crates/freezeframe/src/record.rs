@@ -1,21 +1,21 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use detect::UserTrigger;
 use diagnosis::{Catalogue, Verdict, diagnose};
-use recorder::{Notice, Recorder};
+use recorder::{GeneralLogPermit, Notice, Recorder};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::Record;
 use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
-use crate::{output, targets};
+use crate::{leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         .clone()
         .or_else(|| config.dir.clone())
         .unwrap_or_else(default_dir);
+    let leases_dir = std::path::absolute(dir.join("leases"))?;
     let mut recording = config.recorder(dir)?;
     for trigger in &args.triggers {
         recording.detect.user.push(UserTrigger::parse(trigger)?);
@@ -35,8 +36,8 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         recording.history = None;
     }
     let targets = targets::find(&args.server, &config)?;
-    recording.general_log = general_log(args, &config);
-    revert_leftovers(&config)?;
+    recording.general_log = general_log(args, &config, &leases_dir);
+    revert_leftovers(leases_dir)?;
     let stop = stop_flag()?;
     let (notices, told) = channel();
     let mut recorders = Vec::new();
@@ -67,11 +68,11 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
 }
 
 /// What the configuration permits to do at a trigger.
-fn general_log(args: &Record, config: &Config) -> Option<GeneralLogPermit> {
+fn general_log(args: &Record, config: &Config, leases: &Path) -> Option<GeneralLogPermit> {
     let queries = &config.queries;
     queries.general_log.then(|| GeneralLogPermit {
-        journal: absolute(&leases::dir(None, config)),
-        login: leases::login_way(&args.server, config),
+        journal: leases.to_owned(),
+        login: leases::login_way(&args.server, config, ""),
         time_max: Duration::from_secs(queries.general_log_seconds.unwrap_or(10)),
         bytes_max: queries.general_log_mebibytes.unwrap_or(64) << 20,
         free_bytes_min: 1 << 30,
@@ -80,8 +81,7 @@ fn general_log(args: &Record, config: &Config) -> Option<GeneralLogPermit> {
 }
 
 /// What an earlier recorder changed and could not give back is given back beside the recording.
-fn revert_leftovers(config: &Config) -> Result<()> {
-    let dir = absolute(&leases::dir(None, config));
+fn revert_leftovers(dir: PathBuf) -> Result<()> {
     std::thread::Builder::new()
         .name("ff-leases".to_owned())
         .spawn(move || leases::revert_all(&dir))?;

@@ -1,16 +1,14 @@
 //! The last way to see statements when a stall begins, where the user permits it: the general log, for some seconds, as
 //! a lease that is given back whatever becomes of us.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use model::{Absent, QueryDigest, QueryWay, Reason, Window};
-use remedy::general_log::{Plan, capture};
+use model::{Absent, Reason, Window};
+use remedy::general_log::{Plan, capture, digest_log};
 use remedy::{LoginWay, ProcessId, ServerWay};
-use sql::digest::{Digester, Options, Order};
-use sql::log::{LogKind, Reader, Rest, Step};
 
 use crate::clock::RecorderClock;
 use crate::notice::{Notice, Notices};
@@ -23,6 +21,9 @@ const GENTLER_WAYS_MS: u64 = 3000;
 /// How often it is looked whether the recording ends.
 const NAP: Duration = Duration::from_millis(100);
 
+/// Classes that are told one by one.
+const CLASSES_MAX: usize = 200;
+
 /// What is missing, in [`Absent::what`].
 const WHAT: &str = "general log";
 
@@ -31,7 +32,7 @@ const WHAT: &str = "general log";
 pub struct GeneralLogPermit {
     /// The directory in which leases are written down.
     pub journal: PathBuf,
-    /// How to log in when everything of us is gone.
+    /// How to log in when everything of us is gone; the user's name is the recorder's.
     pub login: LoginWay,
     /// How long the log may be on.
     pub time_max: Duration,
@@ -86,7 +87,7 @@ impl Listening {
             &plan,
             &mut || self.stop.load(Ordering::Relaxed) || Instant::now() >= until,
             &mut |line| notices.send(Notice::Lease(line.to_owned())),
-            |log| (self.clock.now(), digest(log)),
+            |log| (self.clock.now(), digest_log(log, CLASSES_MAX, false)),
         )
         .map_err(|error| Absent::new(WHAT, Reason::Failed, error.to_string()))?;
         let (to, digest) = captured.read;
@@ -102,7 +103,11 @@ impl Listening {
 
     fn plan(&self, permit: &GeneralLogPermit) -> Result<Plan, Absent> {
         let address = self.shared.addresses().into_iter().next().ok_or_else(|| {
-            Absent::new(WHAT, Reason::NoConnection, "no address of the server is known")
+            Absent::new(
+                WHAT,
+                Reason::NoConnection,
+                "no address of the server is known",
+            )
         })?;
         Ok(Plan {
             journal: permit.journal.clone(),
@@ -112,7 +117,10 @@ impl Listening {
                     pid: process.pid,
                     start_time_ticks: process.start_time_ticks,
                 }),
-                login: permit.login.clone(),
+                login: LoginWay {
+                    user: self.shared.login().user.clone(),
+                    ..permit.login.clone()
+                },
             },
             login: self.shared.login().clone(),
             time_max: permit.time_max,
@@ -120,54 +128,5 @@ impl Listening {
             free_bytes_min: permit.free_bytes_min,
             program: permit.program.clone(),
         })
-    }
-}
-
-/// The statements of a log that is small: the lease's limit bounds it.
-fn digest(log: &Path) -> std::io::Result<QueryDigest> {
-    let bytes = std::fs::read(log)?;
-    let mut digester = Digester::new(Options::default());
-    let mut reader = Reader::new(LogKind::General);
-    let mut rest = bytes.as_slice();
-    while !rest.is_empty() {
-        let used = match reader.next(rest, Rest::Nothing) {
-            Step::Event(event, used) => {
-                digester.add(&event);
-                used
-            }
-            Step::Skipped(used) => used,
-            Step::More => break,
-        };
-        // An event of no bytes would be one for ever.
-        rest = rest.get(used.max(1)..).unwrap_or_default();
-    }
-    let told = digester.finish(QueryWay::GeneralLog, &Order::default(), None, false);
-    Ok(told.digest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_is_summed_up_without_literals() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("general.log");
-        std::fs::write(
-            &path,
-            "2026-11-21T06:00:00.000001Z\t    8 Query\tSELECT 'secret'\n\
-             2026-11-21T06:00:00.000002Z\t    8 Query\tSHOW WARNINGS\n\
-             2026-11-21T06:00:00.000003Z\t    8 Query\tSHOW WARNINGS\n",
-        )
-        .unwrap();
-        let digest = digest(&path).unwrap();
-        let mut classes: Vec<(&str, u64)> = digest
-            .classes
-            .iter()
-            .map(|class| (class.fingerprint.as_str(), class.count))
-            .collect();
-        classes.sort_unstable();
-        assert_eq!(classes, [("select ?", 1), ("show warnings", 2)]);
-        assert!(!format!("{digest:?}").contains("secret"));
     }
 }

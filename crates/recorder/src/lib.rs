@@ -23,6 +23,7 @@ mod writer;
 pub use capture::host_name;
 pub use check::{Checked, check_sources};
 pub use config::RecorderConfig;
+pub use general_log::GeneralLogPermit;
 pub use notice::Notice;
 pub use recorder::{Recorder, RecorderError};
 pub use table::{Cost, SOURCES, SourceSpec, Worker};

@@ -99,7 +99,14 @@ fn peers(prefix: &Path, bytes: u64, ours: f64) -> Result<()> {
 fn same_totals(prefix: &Path, path: &str) -> Result<()> {
     let output = tool(
         "pt-query-digest",
-        &["--no-version-check", "--limit", "1", "--output", "json", path],
+        &[
+            "--no-version-check",
+            "--limit",
+            "1",
+            "--output",
+            "json",
+            path,
+        ],
     )
     .stdin(Stdio::null())
     .output();
@@ -141,7 +148,9 @@ fn same(name: &str, ours: f64, theirs: f64) -> String {
 /// The class of one statement after the other, in this process, on one processor.
 fn classes(log: &Path) -> Result<()> {
     let mut bytes = Vec::new();
-    File::open(log)?.take(CLASSES_BYTES).read_to_end(&mut bytes)?;
+    File::open(log)?
+        .take(CLASSES_BYTES)
+        .read_to_end(&mut bytes)?;
     let mut statements: Vec<Vec<u8>> = Vec::new();
     let mut reader = Reader::new(sql::log::LogKind::Slow);
     let mut from = 0;
@@ -244,7 +253,9 @@ fn document(log: &Path) -> Result<Value> {
 /// The start of a log, up to a border.
 fn write_prefix(log: &Path, prefix: &Path) -> Result<u64> {
     let mut bytes = Vec::new();
-    File::open(log)?.take(PREFIX_BYTES).read_to_end(&mut bytes)?;
+    File::open(log)?
+        .take(PREFIX_BYTES)
+        .read_to_end(&mut bytes)?;
     let near = bytes.len().saturating_sub(1 << 16);
     let border = slow_border(bytes.get(near..).unwrap_or_default()).context("no border")?;
     bytes.truncate(near + border);
@@ -336,7 +347,10 @@ fn write_statement(out: &mut String, noise: &mut Noise) -> u64 {
             "SELECT c.id, c.email, a.city FROM customer c JOIN address a ON a.customer_id = c.id WHERE c.email = 'user{id}@example.com' AND a.kind = 'ship' LIMIT 1"
         ),
         10..=11 => {
-            let _ = write!(out, "SELECT product_id, stock FROM inventory WHERE product_id IN (");
+            let _ = write!(
+                out,
+                "SELECT product_id, stock FROM inventory WHERE product_id IN ("
+            );
             for n in 0..noise.below(30) + 1 {
                 let comma = if n == 0 { "" } else { ", " };
                 let _ = write!(out, "{comma}{}", id + n);
@@ -365,7 +379,11 @@ fn write_statement(out: &mut String, noise: &mut Noise) -> u64 {
             out.push_str("BEGIN");
             Ok(())
         }
-        17 => write!(out, "SELECT COUNT(*) FROM orders_{} WHERE customer_id = {id} AND state <> 'done'", id % 40),
+        17 => write!(
+            out,
+            "SELECT COUNT(*) FROM orders_{} WHERE customer_id = {id} AND state <> 'done'",
+            id % 40
+        ),
         18 => write!(
             out,
             "SELECT /* report {id} */ p.category,\n       SUM(i.amount * i.price) AS turnover,\n       COUNT(DISTINCT o.customer_id) AS customers\n  FROM orders o\n  JOIN item i ON i.order_id = o.id\n  JOIN product p ON p.id = i.product_id\n WHERE o.created BETWEEN '2026-{:02}-01' AND '2026-{:02}-28'\n GROUP BY p.category\nHAVING turnover > {}.50\n ORDER BY turnover DESC",

@@ -136,8 +136,16 @@ fn side(digest: &QueryDigest) -> QueriesSide {
 
 fn named(class: &QueryClass, by_kind: bool) -> QueryChange {
     QueryChange {
-        fingerprint: if by_kind { String::new() } else { class.fingerprint.clone() },
-        id: if by_kind { String::new() } else { class.id.clone() },
+        fingerprint: if by_kind {
+            String::new()
+        } else {
+            class.fingerprint.clone()
+        },
+        id: if by_kind {
+            String::new()
+        } else {
+            class.id.clone()
+        },
         kind: class.kind.to_ascii_uppercase(),
         ..QueryChange::default()
     }
@@ -203,7 +211,12 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         (options.names.0, "before  ", &diff.before),
         (options.names.1, "during  ", &diff.during),
     ] {
-        page.item(0, mark, &format!("{name}: {}", side_words(side)), Style::Plain);
+        page.item(
+            0,
+            mark,
+            &format!("{name}: {}", side_words(side)),
+            Style::Plain,
+        );
     }
     if diff.by_kind {
         page.paragraph(
@@ -228,20 +241,38 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         }
     };
     if !diff.changes.is_empty() {
-        let title = line(["Rank", &format!("{} →", rate_title(diff)), "Load →", "Mean →"]) + "Item";
+        let title = line([
+            "Rank",
+            &format!("{} →", rate_title(diff)),
+            "Load →",
+            "Mean →",
+        ]) + "Item";
         page.raw(&[(&wrap::cut(&title, page.width()), Style::Dim)]);
     }
     for (index, change) in diff.changes.iter().take(options.limit).enumerate() {
         let said = said(diff, change);
-        let lead = line([&(index + 1).to_string(), &said.rates, &said.loads, &said.means]);
+        let lead = line([
+            &(index + 1).to_string(),
+            &said.rates,
+            &said.loads,
+            &said.means,
+        ]);
         let item = escape::terminal(&item(&change.fingerprint, &change.kind));
         let room = page.width().saturating_sub(wrap::columns(&lead)).max(8);
-        let style = if change.weight >= 0.1 { Style::Bold } else { Style::Plain };
+        let style = if change.weight >= 0.1 {
+            Style::Bold
+        } else {
+            Style::Plain
+        };
         page.raw(&[(&lead, Style::Plain), (&wrap::cut(&item, room), style)]);
     }
     let more = diff.changes.len().saturating_sub(options.limit);
     if more > 0 {
-        page.paragraph(6, &format!("{} more changed less", count(more as u64)), Style::Dim);
+        page.paragraph(
+            6,
+            &format!("{} more changed less", count(more as u64)),
+            Style::Dim,
+        );
     }
     if diff.before.folded + diff.during.folded > 0 {
         let words = format!(
@@ -282,7 +313,8 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
         false => format!("{:.1}%", 100.0 * share.rate),
     };
     let (before, during) = (&change.before, &change.during);
-    let known = |number: Option<f64>, share: &QueryShare, say: &dyn Fn(f64) -> String| match number {
+    let known = |number: Option<f64>, share: &QueryShare, say: &dyn Fn(f64) -> String| match number
+    {
         Some(number) => say(number),
         None if share.count == 0 => "–".to_owned(),
         None => "?".to_owned(),
@@ -291,7 +323,8 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
         0 => "0".to_owned(),
         _ => known(share.load, share, &digits),
     };
-    let mean = |share: &QueryShare| known(share.mean, share, &|number| Quantity::Seconds.say(number));
+    let mean =
+        |share: &QueryShare| known(share.mean, share, &|number| Quantity::Seconds.say(number));
     Said {
         rates: format!("{} → {}", one_rate(before), one_rate(during)),
         loads: format!("{} → {}", load(before), load(during)),
