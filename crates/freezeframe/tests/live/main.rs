@@ -15,6 +15,7 @@
 )]
 mod harness;
 
+mod asked;
 mod digest_text;
 mod interrupted;
 mod lease;
