@@ -217,6 +217,22 @@ fn statements_that_differ_in_values_share_a_class() {
     );
 }
 
+/// A comment is no part of the statement, so no list starts in one.
+#[test]
+fn a_word_in_a_comment_opens_no_list() {
+    for statement in [
+        "a #b in \n(1, 2)",
+        "a -- b in\n(1, 2)",
+        "a /* b in */(1, 2)",
+    ] {
+        let (_, text) = told(
+            &mut Fingerprinter::new(SqlMode::default()),
+            statement.as_bytes(),
+        );
+        assert_eq!(text, "a(?, ?)");
+    }
+}
+
 #[test]
 fn many_classes_are_told_apart_in_bounded_memory() {
     let mut fingerprinter = Fingerprinter::new(SqlMode::default());
