@@ -41,7 +41,14 @@ const LOADS: &[(&str, &[&str])] = &[
             "INSERT INTO t (a, b, c) VALUES (~, '^', ~), (~, '^', NULL), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~)",
         ],
     ),
-    ("never the same", &["SELECT a~ FROM t~ WHERE b = ~"]),
+    (
+        "hints and line comments",
+        &[
+            "SELECT /*+ MAX_EXECUTION_TIME(1000) */ a FROM t WHERE b = ~ AND c = '^'",
+            "SELECT a FROM t WHERE b = ~ -- request ^\n",
+        ],
+    ),
+    ("never the same class", &["SELECT a~ FROM t~ WHERE b = ~"]),
 ];
 
 fn main() {

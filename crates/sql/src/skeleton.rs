@@ -5,7 +5,7 @@
 //!
 //! One pass, eight bytes at a time. Numbers become `1` where they surely are numbers, strings `''`, comments empty;
 //! equal items of `IN (…)` and rows after `VALUES` are left out where they are plain. Whatever would need the lexer's
-//! care (version comments, hints, dollar quotes) makes the statement its own skeleton.
+//! care (dollar quotes, version comments and hints with more than words and numbers in them) makes the statement its own skeleton.
 
 use crate::lexer::SqlMode;
 use crate::scan::{byte_at, is_blank};
@@ -163,17 +163,16 @@ impl Writer<'_> {
         self.emit(name)
     }
 
-    /// `None` for what is no comment, or is one in some places only.
     fn comment(&mut self) -> Option<()> {
-        let body = self.at + 2;
-        match (byte_at(self.text, body), byte_at(self.text, body + 1)) {
-            (b'!' | b'+', _) | (b'M', b'!') => return None,
-            _ => {}
+        let rest = self.text.get(self.at..)?;
+        let inside = rest.get(2..)?;
+        let length = inside.windows(2).position(|two| two == b"*/");
+        if let [b'!' | b'+', ..] | [b'M', b'!', ..] = inside {
+            return self.version_comment_or_hint(length? + 4);
         }
-        let rest = self.text.get(body..)?;
-        match rest.windows(2).position(|two| two == b"*/") {
+        match length {
             Some(length) => {
-                self.at = body + length + 2;
+                self.at += length + 4;
                 self.emit(b"/**/")
             }
             None => {
@@ -181,6 +180,24 @@ impl Writer<'_> {
                 self.emit(b"/*")
             }
         }
+    }
+
+    /// Copied as it is when nothing in it could hide its end; otherwise `None`.
+    fn version_comment_or_hint(&mut self, length: usize) -> Option<()> {
+        let comment = self.text.get(self.at..self.at + length)?;
+        let is_calm = |byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b' ' | b'_' | b'(' | b')' | b',' | b'.' | b'=' | b'+' | b'!'
+                )
+        };
+        let inside = comment.get(2..length - 2)?;
+        if !inside.iter().all(is_calm) {
+            return None;
+        }
+        self.at += length;
+        self.emit(comment)
     }
 
     /// Two minuses and a blank start a comment, and so do two at the end.
