@@ -156,23 +156,21 @@ impl Writer<'_> {
 
     /// Copied as it is; a doubled quote is two names here, with the same bytes.
     fn quoted_name(&mut self, quote: u8) -> Option<()> {
-        let rest = self.text.get(self.at..)?;
-        let inside = rest.get(1..)?.iter().position(|&byte| byte == quote);
-        let name = inside.map_or(rest, |length| rest.get(..length + 2).unwrap_or(rest));
-        self.at += name.len();
+        let end = end_where(self.text, self.at + 1, |word| equal(word, quote)) + 1;
+        let end = end.min(self.text.len());
+        let name = self.text.get(self.at..end)?;
+        self.at = end;
         self.emit(name)
     }
 
     fn comment(&mut self) -> Option<()> {
-        let rest = self.text.get(self.at..)?;
-        let inside = rest.get(2..)?;
-        let length = inside.windows(2).position(|two| two == b"*/");
-        if let [b'!' | b'+', ..] | [b'M', b'!', ..] = inside {
-            return self.version_comment_or_hint(length? + 4);
+        let end = comment_end(self.text, self.at + 2);
+        if let Some([b'!' | b'+', ..] | [b'M', b'!', ..]) = self.text.get(self.at + 2..) {
+            return self.version_comment_or_hint(end?);
         }
-        match length {
-            Some(length) => {
-                self.at += length + 4;
+        match end {
+            Some(end) => {
+                self.at = end;
                 self.emit(b"/**/")
             }
             None => {
@@ -183,8 +181,8 @@ impl Writer<'_> {
     }
 
     /// Copied as it is when nothing in it could hide its end; otherwise `None`.
-    fn version_comment_or_hint(&mut self, length: usize) -> Option<()> {
-        let comment = self.text.get(self.at..self.at + length)?;
+    fn version_comment_or_hint(&mut self, end: usize) -> Option<()> {
+        let comment = self.text.get(self.at..end)?;
         let is_calm = |byte: &u8| {
             byte.is_ascii_alphanumeric()
                 || matches!(
@@ -192,11 +190,11 @@ impl Writer<'_> {
                     b' ' | b'_' | b'(' | b')' | b',' | b'.' | b'=' | b'+' | b'!'
                 )
         };
-        let inside = comment.get(2..length - 2)?;
+        let inside = comment.get(2..comment.len() - 2)?;
         if !inside.iter().all(is_calm) {
             return None;
         }
-        self.at += length;
+        self.at = end;
         self.emit(comment)
     }
 
@@ -212,9 +210,9 @@ impl Writer<'_> {
             _ if ends(byte_at(self.text, self.at + 2)) => b"--",
             _ => b"-- ",
         };
-        let rest = self.text.get(self.at..)?;
-        let length = rest.iter().position(|&byte| ends(byte));
-        self.at += length.unwrap_or(rest.len());
+        self.at = end_where(self.text, self.at, |word| {
+            equal(word, b'\n') | equal(word, 0)
+        });
         self.emit(canon)
     }
 
@@ -246,17 +244,22 @@ impl Writer<'_> {
     }
 }
 
-/// Eight bytes from a place on, the first one lowest, and how many of them there are.
+/// Eight bytes from a place on, the first one lowest, and how many of them there are; the others are 0.
 fn load(text: &[u8], at: usize) -> (u64, usize) {
     if let Some(Ok(bytes)) = text.get(at..at + 8).map(TryInto::try_into) {
         return (u64::from_le_bytes(bytes), 8);
     }
-    let rest = text.get(at..).unwrap_or_default();
+    let valid = text.len().saturating_sub(at);
+    if let Some(bytes) = text.last_chunk::<8>()
+        && valid > 0
+    {
+        return (u64::from_le_bytes(*bytes) >> (8 * (8 - valid)), valid);
+    }
     let mut bytes = [0; 8];
-    for (to, from) in bytes.iter_mut().zip(rest) {
+    for (to, from) in bytes.iter_mut().zip(text.get(at..).unwrap_or_default()) {
         *to = *from;
     }
-    (u64::from_le_bytes(bytes), rest.len().min(8))
+    (u64::from_le_bytes(bytes), valid)
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -342,8 +345,27 @@ fn number(text: &[u8], start: usize) -> Option<(usize, &'static [u8])> {
 }
 
 fn digits_end(text: &[u8], from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    end_where(text, from, |word| {
+        let low = word & !HIGH;
+        !(at_least(low, b'0') & !at_least(low, b'9' + 1) & !word) & HIGH
+    })
+}
+
+/// The first place from `from` on whose byte's high bit is set in the flags of the eight bytes that it is one of; the
+/// end when there is none.
+fn end_where(text: &[u8], from: usize, flags: impl Fn(u64) -> u64) -> usize {
+    let mut at = from;
+    loop {
+        let (word, valid) = load(text, at);
+        let offset = (flags(word).trailing_zeros() / 8) as usize;
+        if offset < valid {
+            return at + offset;
+        }
+        at += valid;
+        if valid < 8 {
+            return at;
+        }
+    }
 }
 
 /// The end of the string that opens here, as [`crate::scan::quoted_end`] tells it.
@@ -351,25 +373,33 @@ fn string_end(text: &[u8], open: usize, escapes: bool) -> Option<usize> {
     let quote = byte_at(text, open);
     let mut at = open + 1;
     loop {
-        let (word, valid) = load(text, at);
-        let mut flags = equal(word, quote);
-        if escapes {
-            flags |= equal(word, b'\\');
+        at = end_where(text, at, |word| {
+            let backslashes = if escapes { equal(word, b'\\') } else { 0 };
+            equal(word, quote) | backslashes
+        });
+        if at >= text.len() {
+            return None;
         }
-        let offset = (flags.trailing_zeros() / 8) as usize;
-        if offset >= valid {
-            if valid < 8 {
-                return None;
-            }
-            at += 8;
-            continue;
-        }
-        at += offset;
         if byte_at(text, at) != quote || byte_at(text, at + 1) == quote {
             at += 2;
         } else {
             return Some(at + 1);
         }
+    }
+}
+
+/// The end of a block comment whose inside starts at `from`.
+fn comment_end(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at = end_where(text, at, |word| equal(word, b'*'));
+        if at >= text.len() {
+            return None;
+        }
+        if byte_at(text, at + 1) == b'/' {
+            return Some(at + 2);
+        }
+        at += 1;
     }
 }
 
