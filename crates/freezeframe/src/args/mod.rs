@@ -4,7 +4,6 @@ mod queries_live;
 
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
-pub(crate) use queries_live::LiveArgs;
 
 use std::path::PathBuf;
 use std::time::Duration;

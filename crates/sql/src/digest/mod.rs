@@ -181,8 +181,12 @@ impl Digester {
             return;
         }
         self.cut += u64::from(event.is_cut);
-        let user = event.user.map(|name| self.names.number(name, &mut self.room));
-        let host = event.host.map(|name| self.names.number(name, &mut self.room));
+        let user = event
+            .user
+            .map(|name| self.names.number(name, &mut self.room));
+        let host = event
+            .host
+            .map(|name| self.names.number(name, &mut self.room));
         let database = match event.database {
             _ if event.database_unknown => Some(INHERITED),
             Some(name) => Some(self.names.number(name, &mut self.room)),
@@ -280,7 +284,10 @@ impl Digester {
             }
             // The class is pt-query-digest's, the text is ours: theirs may have parts of literals in it.
             Key::Compat(_) => {
-                let start = event.statement.get(..KIND_BYTES_MAX).unwrap_or(event.statement);
+                let start = event
+                    .statement
+                    .get(..KIND_BYTES_MAX)
+                    .unwrap_or(event.statement);
                 let label = crate::fingerprint(&String::from_utf8_lossy(start));
                 (label, compat_id.clone().unwrap_or_default())
             }
@@ -304,7 +311,8 @@ impl Digester {
             },
             ..Class::default()
         });
-        self.index.insert(key, u32::try_from(place).unwrap_or(u32::MAX));
+        self.index
+            .insert(key, u32::try_from(place).unwrap_or(u32::MAX));
         Some(place)
     }
 
@@ -476,7 +484,8 @@ impl Digester {
                         kind: class.kind.clone(),
                         ..Class::default()
                     });
-                    self.index.insert(key, u32::try_from(place).unwrap_or(u32::MAX));
+                    self.index
+                        .insert(key, u32::try_from(place).unwrap_or(u32::MAX));
                     Some(place)
                 }
             };
@@ -490,7 +499,8 @@ impl Digester {
                 }
             }
         }
-        self.folded.merge(other.folded, &translation, &mut self.room);
+        self.folded
+            .merge(other.folded, &translation, &mut self.room);
         for key in other.folded_keys {
             if self.folded_keys.len() < FOLDED_KEYS_MAX {
                 self.folded_keys.insert(key_of(key));
@@ -517,7 +527,9 @@ impl Digester {
     /// Bytes of memory that are kept, about.
     pub fn kept_bytes(&self) -> usize {
         let classes = self.classes.iter().chain([&self.folded]);
-        classes.map(|class| size_of::<Class>() + class.heap_bytes()).sum()
+        classes
+            .map(|class| size_of::<Class>() + class.heap_bytes())
+            .sum()
     }
 }
 
@@ -527,6 +539,9 @@ fn kind_of(event: &Event<'_>) -> String {
     if event.is_command {
         return "COMMAND".to_owned();
     }
-    let start = event.statement.get(..KIND_BYTES_MAX).unwrap_or(event.statement);
+    let start = event
+        .statement
+        .get(..KIND_BYTES_MAX)
+        .unwrap_or(event.statement);
     crate::statement_class(&String::from_utf8_lossy(start)).to_ascii_uppercase()
 }

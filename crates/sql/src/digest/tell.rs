@@ -47,9 +47,7 @@ impl Digester {
         let folded_count = self.folded.count + rest.iter().map(|class| class.count).sum::<u64>();
         let folded = (folded_count > 0).then(|| FoldedClasses {
             count: folded_count,
-            seconds: slot.map(|_| {
-                seconds(&self.folded) + rest.iter().map(seconds).sum::<f64>()
-            }),
+            seconds: slot.map(|_| seconds(&self.folded) + rest.iter().map(seconds).sum::<f64>()),
             classes_at_least: rest.len() as u64 + folded_before,
         });
         drop(rest);
@@ -100,7 +98,9 @@ impl Digester {
         let number = |class: &Class| -> f64 {
             let slot_named = |name: &str| {
                 let slots = &self.slots;
-                slots.iter().position(|slot| slot.name.eq_ignore_ascii_case(name))
+                slots
+                    .iter()
+                    .position(|slot| slot.name.eq_ignore_ascii_case(name))
             };
             match order {
                 Order::Count => class.count as f64,
@@ -144,7 +144,9 @@ impl Digester {
 
     /// Whether the log has numbers of this name, in any case of letters.
     pub fn measures(&self, name: &str) -> bool {
-        self.slots.iter().any(|slot| slot.name.eq_ignore_ascii_case(name))
+        self.slots
+            .iter()
+            .any(|slot| slot.name.eq_ignore_ascii_case(name))
     }
 
     /// Names of the numbers in the log.
@@ -154,7 +156,8 @@ impl Digester {
 
     fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
         let mut blind = Vec::new();
-        let mut add = |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
+        let mut add =
+            |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
         match way {
             QueryWay::SlowLog => add(
                 "statements",
@@ -172,28 +175,39 @@ impl Digester {
             add(
                 "statements",
                 Reason::NotRecorded,
-                format!("the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)", self.rate_max),
+                format!(
+                    "the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)",
+                    self.rate_max
+                ),
             );
         }
         if folded > 0 {
             add(
                 "classes",
                 Reason::Limit,
-                format!("{classes} classes are told apart; statements of later ones are counted together"),
+                format!(
+                    "{classes} classes are told apart; statements of later ones are counted together"
+                ),
             );
         }
         if self.cut > 0 {
             add(
                 "statements",
                 Reason::Limit,
-                format!("{} statements are cut off in the log, or longer than is looked at", self.cut),
+                format!(
+                    "{} statements are cut off in the log, or longer than is looked at",
+                    self.cut
+                ),
             );
         }
         if self.dropped_attributes > 0 {
             add(
                 "numbers",
                 Reason::Limit,
-                format!("{} numbers of too many different names", self.dropped_attributes),
+                format!(
+                    "{} numbers of too many different names",
+                    self.dropped_attributes
+                ),
             );
         }
         blind
