@@ -454,7 +454,7 @@ fn nothing_is_something_too() {
     // What was cut off before its first statement is remarked on.
     let path = files.write(
         "cut.log",
-        &log(2)[..log(2).len() - 20].replacen("/usr", "stray\n/usr", 1),
+        log(2)[..log(2).len() - 20].replacen("/usr", "stray\n/usr", 1),
     );
     let output = run(&["queries", &path]);
     assert!(output.status.success());

@@ -20,6 +20,9 @@ use crate::{
 /// Columns of a line where the terminal does not tell.
 const WIDTH_USUAL: usize = 120;
 
+/// Columns of a page that has room for times beside the rates.
+const WIDE: usize = 96;
+
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct QueriesSide {
@@ -233,9 +236,10 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         .changes
         .iter()
         .any(|change| change.before.load.is_some() || change.during.load.is_some());
+    let is_wide = page.width() >= WIDE;
     let line = |columns: [&str; 4]| {
         let [rank, rates, loads, means] = columns;
-        match has_load {
+        match has_load && is_wide {
             true => format!("{rank:>4}  {rates:>22}  {loads:>18}  {means:>20}  "),
             false => format!("{rank:>4}  {rates:>22}  "),
         }
@@ -258,7 +262,8 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
             &said.means,
         ]);
         let item = escape::terminal(&item(&change.fingerprint, &change.kind));
-        let room = page.width().saturating_sub(wrap::columns(&lead)).max(8);
+        let room = page.width().saturating_sub(wrap::columns(&lead));
+        let lead = wrap::cut(&lead, page.width());
         let style = if change.weight >= 0.1 {
             Style::Bold
         } else {

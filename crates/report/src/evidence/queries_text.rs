@@ -20,6 +20,8 @@ const WIDTH_USUAL: usize = 120;
 const NAME: usize = 14;
 /// Columns of its numbers.
 const NUMBER: usize = 9;
+/// Columns of a page, without the identity, that has room for all numbers of a class and some of its statement.
+const WIDE: usize = 84;
 /// Columns of the longest bar.
 const BAR: usize = 60;
 /// Users, hosts, databases that are named.
@@ -182,9 +184,12 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
         None => digest.count as f64,
     };
     let id_width = if compat_ids { 32 } else { 16 };
+    let is_wide = page.width() >= WIDE + id_width;
     let lead = |rank: &str, id: &str, columns: [&str; 5]| {
         let [time, part, calls, each, spread] = columns;
-        if has_time {
+        if has_time && !is_wide {
+            format!("{rank:>4} {id:<id_width$} {time:>9} {part:>6} {calls:>11}  ")
+        } else if has_time {
             format!(
                 "{rank:>4} {id:<id_width$} {time:>9} {part:>6} {calls:>11} {each:>9} {spread:>6}  "
             )
@@ -224,11 +229,7 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
             ],
         );
         let item = escape::terminal(&item(&class.fingerprint, &class.kind));
-        let room = page.width().saturating_sub(wrap::columns(&line)).max(8);
-        page.raw(&[
-            (&line, Style::Plain),
-            (&wrap::cut(&item, room), Style::Bold),
-        ]);
+        profile_line(page, &line, (&item, Style::Bold));
     }
     if let Some(folded) = &digest.folded {
         let seconds = folded.seconds;
@@ -250,8 +251,15 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
             "({})",
             counted(folded.classes_at_least, "other class", "other classes")
         );
-        page.raw(&[(&line, Style::Plain), (&words, Style::Dim)]);
+        profile_line(page, &line, (&words, Style::Dim));
     }
+}
+
+/// The numbers of a class, and as much of its statement as there is room for.
+fn profile_line(page: &mut Page, line: &str, (item, style): (&str, Style)) {
+    let room = page.width().saturating_sub(wrap::columns(line));
+    let line = wrap::cut(line, page.width());
+    page.raw(&[(&line, Style::Plain), (&wrap::cut(item, room), style)]);
 }
 
 /// The variance against the mean: pt-query-digest's V/M, seconds.

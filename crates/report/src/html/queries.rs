@@ -47,7 +47,7 @@ pub(super) fn changes(diff: &QueriesDiff, rows: usize) -> String {
             format!("<b>{}</b>", escape::html(&said.rates)),
             escape::html(&said.loads),
             escape::html(&said.means),
-            format!("<span class=\"bar\" style=\"width:{weight:.0}%\"></span>{weight:.0}%"),
+            format!("{weight:.0}%<span class=\"bar\" style=\"width:{weight:.0}%\"></span>"),
         ]
     });
     let by_kind = match diff.by_kind {
@@ -66,10 +66,13 @@ pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Opt
     }
     let mut out = format!("<p>{}</p>", headline(digest));
     if let Some(overall) = overall {
-        out.push_str(&measures(&overall.measures, None));
+        out.push_str(&format!(
+            "<h3>All statements</h3>{}",
+            measures(&overall.measures, None)
+        ));
     }
-    out.push_str(&profile(digest));
-    out.push_str(&details(digest, overall));
+    out.push_str(&format!("<h3>By class</h3>{}", profile(digest)));
+    out.push_str(&format!("<h3>Each class</h3>{}", details(digest, overall)));
     if !digest.blind.is_empty() {
         let items: String = digest
             .blind
@@ -138,7 +141,7 @@ fn profile(digest: &QueryDigest) -> String {
             0.0
         };
         format!(
-            "<span class=\"bar\" style=\"width:{width:.0}%\"></span>{}",
+            "{}<span class=\"bar\" style=\"width:{width:.0}%\"></span>",
             share(part, whole)
         )
     };
@@ -344,7 +347,8 @@ fn distribution(time: &QueryMeasure) -> String {
         };
         vec![(*name).to_owned(), count(*number), bar]
     });
-    Table::narrow("histogram", "How long they took", &columns).rows(rows, DECADES.len())
+    let table = Table::narrow("histogram", "", &columns).rows(rows, DECADES.len());
+    format!("<h4>How long they took</h4>{table}")
 }
 
 /// A digest as one self-contained page. The title is text. Its size is bounded.

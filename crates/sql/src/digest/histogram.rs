@@ -23,7 +23,7 @@ pub(crate) struct Histogram {
     few: Vec<u64>,
     /// Which powers of two have a page, a bit each.
     octaves: u64,
-    pages: Vec<Box<[u32; PARTS]>>,
+    pages: Vec<[u32; PARTS]>,
     /// There was no room for a page: quantiles are not known.
     given_up: bool,
 }
@@ -58,7 +58,9 @@ impl Histogram {
             }
             *room -= PAGE_BYTES;
             self.octaves |= bit;
-            self.pages.insert(index, Box::new([0; PARTS]));
+            // Rare, and room for twice as many pages would mostly stay empty.
+            self.pages.reserve_exact(1);
+            self.pages.insert(index, [0; PARTS]);
         }
         if let Some(cell) = self
             .pages

@@ -364,10 +364,7 @@ enum End {
 /// Where a statement ends: before the line that starts the next event, or the lines of a server that opens its log.
 fn statement_end(bytes: &[u8], from: usize, rest: Rest) -> End {
     let mut at = from;
-    loop {
-        let Some(end) = line_end(bytes, at) else {
-            break;
-        };
+    while let Some(end) = line_end(bytes, at) {
         let next = bytes.get(end + 1..).unwrap_or_default();
         match next.first() {
             Some(b'#') => {
