@@ -21,8 +21,8 @@ use super::measure::{counter, heading, line, mean_and_error, median, questions, 
 use crate::background::{Background, load, terminate};
 
 /// Rounds: in each one window without anything between two with each tool.
-const ROUNDS: usize = 16;
-const WINDOW: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 12;
+const WINDOW: Duration = Duration::from_millis(1500);
 
 /// What a tool may do before it is measured.
 const SETTLE: Duration = Duration::from_millis(400);
@@ -80,7 +80,7 @@ fn one_load(
     heading(&format!(
         "packet capture beside {} of {CLIENTS} clients over TCP, {name}: {ROUNDS} rounds of {} s each",
         busy.name(),
-        WINDOW.as_secs()
+        WINDOW.as_secs_f64()
     ))?;
     std::thread::sleep(Duration::from_secs(2));
     let mut counter = counter(server)?;

@@ -697,6 +697,8 @@ impl Connection {
             After::Nothing => {}
             After::Database(database) => self.database = database,
             After::User(login) => {
+                // What was said to prove it is no request's.
+                self.bytes_in = 0;
                 if is_login && login.is_compressed(self.server_capabilities) {
                     self.compressed = true;
                     shared.connections.compressed += 1;
