@@ -19,6 +19,7 @@ mod interrupted;
 mod lease;
 mod locks;
 mod profile;
+mod queries_live;
 mod recorder;
 mod servers;
 mod tool;
