@@ -297,3 +297,42 @@ fn a_server_that_is_not_there_is_named() {
         assert!(line.contains("not by"), "{way}: {line}");
     }
 }
+
+#[test]
+fn a_server_that_answers_nobody_is_listened_to() {
+    let Some(server) = start(ServerKind::MySql9, &[]) else {
+        return;
+    };
+    let mut client = server
+        .tcp_login()
+        .connect(false, Duration::from_secs(3))
+        .unwrap();
+    client.query_drop("SELECT 1").unwrap();
+    server.pause().unwrap();
+    let output = std::thread::scope(|scope| {
+        let output = scope.spawn(|| command(&server, "8s", &["--json"]).output().unwrap());
+        // Beyond the time in which the server is tried.
+        std::thread::sleep(Duration::from_secs(4));
+        client
+            .query_drop("SELECT 'a secret' FROM nowhere_1")
+            .unwrap_err();
+        output.join().unwrap()
+    });
+    server.resume().unwrap();
+    if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+        eprintln!("skipped: {}", said(&output));
+        return;
+    }
+    let document = document(&output);
+    assert_eq!(document["way"], "packets", "{document}");
+    assert_eq!(
+        count(&document, "SELECT 'x' FROM nowhere_1"),
+        1,
+        "{document}"
+    );
+    assert!(
+        said(&output).contains("no answer in time"),
+        "{}",
+        said(&output)
+    );
+}
