@@ -53,10 +53,13 @@ struct Writer {
 impl Writer {
     fn take(&mut self, piece: Piece<'_>) {
         let word = piece.word;
-        let (kind, text) = if self.is_value(word) {
-            (PieceKind::Literal, "?")
-        } else {
-            (piece.kind, piece.text)
+        let (kind, text) = match piece.kind {
+            _ if self.is_value(word) => (PieceKind::Literal, "?"),
+            // After a `DEFAULT` that became a `?`: in the fingerprint's fingerprint it is an operator.
+            PieceKind::Sign if self.previous == Some(PieceKind::Literal) => {
+                (PieceKind::Operator, piece.text)
+            }
+            kind => (kind, piece.text),
         };
         self.leave_lists(kind, word);
         if self.after_values && (kind == PieceKind::LeftParen || word.as_bytes() == b"row") {

@@ -2,7 +2,7 @@
 
 use crate::lexer::{Lexer, SqlMode, TokenKind};
 use crate::output::CUT_MARK;
-use crate::word::{ShortWord, expects_operand};
+use crate::word::{ShortWord, expects_operand, takes_sign};
 
 /// What a piece is, seen from what may stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub(crate) struct Piece<'a> {
 pub(crate) struct Pieces<'a> {
     lexer: Lexer<'a>,
     previous: Option<PieceKind>,
+    /// The piece before is a word after which a sign is a number's.
+    after_default: bool,
     after_string: bool,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Pieces<'a> {
         Self {
             lexer: Lexer::new(statement, mode),
             previous: None,
+            after_default: false,
             after_string: false,
         }
     }
@@ -76,7 +79,7 @@ impl<'a> Pieces<'a> {
 
     fn operator(&self, text: &str) -> PieceKind {
         match text {
-            "+" | "-" if !self.after_operand() => PieceKind::Sign,
+            "+" | "-" if self.after_default || !self.after_operand() => PieceKind::Sign,
             "->" | "->>" => PieceKind::Arrow,
             "@" => PieceKind::At,
             _ => PieceKind::Operator,
@@ -159,6 +162,7 @@ impl<'a> Iterator for Pieces<'a> {
                 TokenKind::HintClose => (PieceKind::HintClose, token.text),
             };
             self.previous = Some(kind);
+            self.after_default = takes_sign(word);
             self.after_string = matches!(token.kind, TokenKind::String | TokenKind::Unterminated);
             return Some(Piece {
                 kind,

@@ -3,9 +3,9 @@
 //! A skeleton is a statement itself, and its fingerprint is the statement's. So it is enough to make the fingerprint of
 //! one statement of a skeleton. The converse does not hold: many skeletons may have one fingerprint.
 //!
-//! One pass, eight bytes at a time. Numbers become `1` where they surely are numbers, strings `''`, comments `/**/`;
+//! One pass, eight bytes at a time. Numbers become `1` where they surely are numbers, strings `''`, comments empty;
 //! equal items of `IN (…)` and rows after `VALUES` are left out where they are plain. Whatever would need the lexer's
-//! care (line comments, version comments, hints, dollar quotes) makes the statement its own skeleton.
+//! care (version comments, hints, dollar quotes) makes the statement its own skeleton.
 
 use crate::lexer::SqlMode;
 use crate::scan::{byte_at, is_blank};
@@ -96,10 +96,11 @@ impl Writer<'_> {
                         break;
                     }
                     b'\'' | b'"' | b'`' => false,
-                    b'(' => !self.opens_list(place),
-                    b'-' => self.is_no_line_comment(place)?,
+                    b'(' => !self.opens_list(offset),
+                    b'-' => !self.opens_line_comment(place),
                     b'/' => byte_at(self.text, place + 1) != b'*',
-                    b'#' | b'$' => return None,
+                    b'#' => false,
+                    b'$' => return None,
                     _ => true,
                 };
                 if !ordinary {
@@ -139,6 +140,7 @@ impl Writer<'_> {
         match first {
             b'(' => self.list(),
             b'/' => self.comment(),
+            b'#' | b'-' => self.line_comment(first),
             b'`' => self.quoted_name(first),
             b'"' if self.mode.ansi_quotes => self.quoted_name(first),
             _ => {
@@ -182,14 +184,27 @@ impl Writer<'_> {
     }
 
     /// Two minuses and a blank start a comment, and so do two at the end.
-    fn is_no_line_comment(&self, place: usize) -> Option<bool> {
-        let is_comment =
-            byte_at(self.text, place + 1) == b'-' && is_blank(byte_at(self.text, place + 2));
-        (!is_comment).then_some(true)
+    fn opens_line_comment(&self, place: usize) -> bool {
+        byte_at(self.text, place + 1) == b'-' && is_blank(byte_at(self.text, place + 2))
     }
 
-    fn opens_list(&self, place: usize) -> bool {
-        match list_before(self.text, place) {
+    fn line_comment(&mut self, first: u8) -> Option<()> {
+        let ends = |byte: u8| matches!(byte, b'\n' | 0);
+        let canon: &[u8] = match first {
+            b'#' => b"#",
+            _ if ends(byte_at(self.text, self.at + 2)) => b"--",
+            _ => b"-- ",
+        };
+        let rest = self.text.get(self.at..)?;
+        let length = rest.iter().position(|&byte| ends(byte));
+        self.at += length.unwrap_or(rest.len());
+        self.emit(canon)
+    }
+
+    /// Whether what is copied, with `offset` bytes more, opens a list that may be shortened.
+    fn opens_list(&self, offset: usize) -> bool {
+        let before = self.output.get(..self.length + offset);
+        match before.and_then(list_after) {
             Some(ListKind::Items) => self.length <= BEFORE_ITEMS_BYTES_MAX,
             Some(ListKind::Rows) => self.length <= BEFORE_ROWS_BYTES_MAX,
             None => false,
@@ -205,7 +220,7 @@ impl Writer<'_> {
             escapes,
             other_quote: quote,
         };
-        self.at = match list_before(self.text, self.at) {
+        self.at = match self.output.get(..self.length).and_then(list_after) {
             Some(ListKind::Items) => items.last_of_items(self.at + 1),
             Some(ListKind::Rows) => items.last_of_rows(self.at) + 1,
             None => self.at + 1,
@@ -350,10 +365,10 @@ enum ListKind {
     Rows,
 }
 
-/// What the parenthesis at this place opens, told by the word before it. That word has a blank before it, and before
-/// that something ends which it cannot belong to: `t. in (1, 1)` calls a function.
-fn list_before(text: &[u8], parenthesis: usize) -> Option<ListKind> {
-    let before = trim_blanks(text.get(..parenthesis)?);
+/// What a parenthesis opens after a skeleton's part, told by the word before it. That word has a blank before it, and
+/// before that something ends which it cannot belong to: `t. in (1, 1)` calls a function.
+fn list_after(part: &[u8]) -> Option<ListKind> {
+    let before = trim_blanks(part);
     let (kind, rest) = if ends_with_word(before, b"in") {
         (ListKind::Items, before.len() - 2)
     } else if ends_with_word(before, b"values") {

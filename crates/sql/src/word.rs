@@ -73,6 +73,15 @@ pub(crate) fn expects_operand(word: ShortWord) -> bool {
     )
 }
 
+/// Whether a sign after this word belongs to a number although a parenthesis may be a function's: `DEFAULT -1`,
+/// `DEFAULT(a)`. Reserved words too.
+pub(crate) fn takes_sign(word: ShortWord) -> bool {
+    matches!(
+        word.as_bytes(),
+        b"binary" | b"default" | b"distinctrow" | b"elseif" | b"high_priority" | b"straight_join"
+    )
+}
+
 /// Whether this is a character set's name, so that `_name` before a literal is an introducer.
 /// Sources: `SHOW CHARACTER SET` of MySQL 5.5 to 9 and MariaDB 10 and 11.
 pub(crate) fn is_character_set(name: &str) -> bool {

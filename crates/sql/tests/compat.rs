@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod common;
+
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -151,7 +153,7 @@ fn statement() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(common::cases(1_000))]
 
     #[test]
     fn any_statement_has_a_query_id(statement in statement()) {

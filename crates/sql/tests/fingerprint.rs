@@ -239,6 +239,14 @@ fn null_and_truth_are_values_but_not_in_tests_and_types() {
 }
 
 #[test]
+fn a_sign_after_default_is_the_numbers() {
+    assert_eq!(
+        fingerprint("a INT DEFAULT -5, b INT DEFAULT 5, c = DEFAULT(c) - 5, t.default - 5"),
+        "a int default ?, b int default ?, c = default(c) - ?, t.default - ?"
+    );
+}
+
+#[test]
 fn hints_and_variables_stay() {
     assert_eq!(
         fingerprint("SELECT /*+ MAX_EXECUTION_TIME(1000) */ @A := @@GLOBAL.x, @`B`"),

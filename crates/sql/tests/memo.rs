@@ -1,5 +1,7 @@
 //! `Fingerprinter` tells what `fingerprint_in` tells, whatever it has seen before.
 
+mod common;
+
 use proptest::prelude::*;
 use sql::{ClassKey, Fingerprinter, SqlMode, fingerprint_id, fingerprint_in};
 
@@ -147,21 +149,8 @@ fn told(fingerprinter: &mut Fingerprinter, statement: &[u8]) -> (ClassKey, Strin
     (class, text.unwrap_or_else(|| "no text".to_owned()))
 }
 
-/// Many, or as many as `PROPTEST_CASES` says, for a longer search.
-fn cases() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_some() {
-        usual
-    } else {
-        ProptestConfig {
-            cases: 2_000,
-            ..usual
-        }
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(common::cases(2_000))]
 
     #[test]
     fn the_memo_tells_the_fingerprint(statements in prop::collection::vec(statement(), 1..6), mode in mode()) {
@@ -226,6 +215,22 @@ fn statements_that_differ_in_values_share_a_class() {
         Fingerprinter::new(SqlMode::default()).class_of(b"select c from sbtest1 where id=?"),
         first
     );
+}
+
+/// A comment is no part of the statement, so no list starts in one.
+#[test]
+fn a_word_in_a_comment_opens_no_list() {
+    for statement in [
+        "a #b in \n(1, 2)",
+        "a -- b in\n(1, 2)",
+        "a /* b in */(1, 2)",
+    ] {
+        let (_, text) = told(
+            &mut Fingerprinter::new(SqlMode::default()),
+            statement.as_bytes(),
+        );
+        assert_eq!(text, "a(?, ?)");
+    }
 }
 
 #[test]

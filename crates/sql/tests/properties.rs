@@ -1,5 +1,7 @@
 //! What holds for every statement, cut off anywhere.
 
+mod common;
+
 use proptest::prelude::*;
 use sql::TokenKind::{Number, String as Text, Unterminated};
 use sql::{
@@ -140,7 +142,7 @@ fn shows_secret(text: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(common::cases(2_000))]
 
     #[test]
     fn tokens_are_the_statement(statement in soup(), mode in mode()) {
@@ -199,7 +201,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(common::cases(200))]
 
     #[test]
     fn no_secret_survives_at_any_cut(

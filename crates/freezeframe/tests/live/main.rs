@@ -15,6 +15,7 @@
 )]
 mod harness;
 
+mod digest_text;
 mod interrupted;
 mod lease;
 mod locks;
