@@ -204,6 +204,8 @@ pub(crate) enum BenchPart {
     Profile,
     /// Waits for locks at several rates, beside strace and perf trace
     Locks,
+    /// A digest of a slow log, beside pt-query-digest and mysqldumpslow
+    Queries,
     /// Memory of the recorder through an incident, and the time that names take
     Memory,
 }

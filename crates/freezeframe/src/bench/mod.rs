@@ -7,6 +7,7 @@ mod memory;
 mod peers;
 mod probe;
 mod profile;
+mod queries;
 mod recorder;
 mod snapshots;
 
@@ -39,6 +40,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Locks) {
         locks::run()?;
+    }
+    if wanted(BenchPart::Queries) {
+        queries::run()?;
     }
     if wanted(BenchPart::Memory) {
         memory::run()?;

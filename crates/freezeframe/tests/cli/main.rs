@@ -9,5 +9,6 @@
 mod bad_input;
 mod harness;
 mod healthy;
+mod queries;
 mod stalls;
 mod survival;

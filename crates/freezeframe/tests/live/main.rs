@@ -21,6 +21,7 @@ mod lease;
 mod locks;
 mod profile;
 mod queries_live;
+mod queries;
 mod recorder;
 mod servers;
 mod tool;

@@ -6,7 +6,7 @@ use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
 use super::queries_text::time_of;
-use super::queries_words::{count, item, range, rate, seconds};
+use super::queries_words::{count, counted, item, range, rate, seconds};
 use super::stacks_json::to_text;
 use crate::{
     TextOptions, escape,
@@ -301,7 +301,7 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
 
 /// A side in words.
 pub(crate) fn side_words(side: &QueriesSide) -> String {
-    let mut words = vec![format!("{} statements", count(side.count))];
+    let mut words = vec![counted(side.count, "statement", "statements")];
     if let Some(seconds) = side.seconds.filter(|_| side.count > 0) {
         words.push(format!(
             "{} ({})",

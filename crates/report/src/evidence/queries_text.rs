@@ -3,7 +3,7 @@
 use model::{QueryClass, QueryDigest, QueryMeasure};
 
 use super::queries_words::{
-    count, is_yes_no, item, names, range, rate, seconds, share, value, values, way,
+    count, counted, is_yes_no, item, names, range, rate, seconds, share, value, values, way,
 };
 use crate::{
     TextOptions, escape,
@@ -77,11 +77,8 @@ fn head(page: &mut Page, digest: &QueryDigest) {
     let classes = digest.classes.len() as u64
         + digest.folded.map_or(0, |folded| folded.classes_at_least);
     let mut words = vec![
-        format!("{} statements", count(digest.count)),
-        match classes {
-            1 => "1 class".to_owned(),
-            classes => format!("{} classes", count(classes)),
-        },
+        counted(digest.count, "statement", "statements"),
+        counted(classes, "class", "classes"),
     ];
     if let Some(seconds) = seconds(digest).filter(|_| digest.count > 0) {
         words.push(rate(digest.count as f64 / seconds));
@@ -91,7 +88,7 @@ fn head(page: &mut Page, digest: &QueryDigest) {
         }
     }
     if let Some(errors) = digest.errors {
-        words.push(format!("{} errors", count(errors)));
+        words.push(counted(errors, "error", "errors"));
     }
     page.paragraph(0, &words.join(", "), Style::Bold);
     let place = match range(digest.from_us, digest.to_us) {
@@ -218,7 +215,7 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
                 "",
             ],
         );
-        let words = format!("({} other classes)", count(folded.classes_at_least));
+        let words = format!("({})", counted(folded.classes_at_least, "other class", "other classes"));
         page.raw(&[(&line, Style::Plain), (&words, Style::Dim)]);
     }
 }
@@ -243,8 +240,8 @@ fn detail(
     page.heading(&wrap::cut(&title, page.width()));
     statement(page, &item(&class.fingerprint, &class.kind), Style::Mark);
     let mut words = vec![format!(
-        "{} calls ({})",
-        count(class.count),
+        "{} ({})",
+        counted(class.count, "call", "calls"),
         share(class.count as f64, digest.count as f64)
     )];
     if let Some(seconds) = seconds(digest) {
@@ -254,19 +251,19 @@ fn detail(
         }
     }
     if let Some(errors) = class.errors.filter(|errors| *errors > 0) {
-        words.push(format!("{} errors", count(errors)));
+        words.push(counted(errors, "error", "errors"));
     }
     words.extend(range(class.first_us, class.last_us));
     page.paragraph(0, &words.join(", "), Style::Plain);
     table(page, &class.measures, overall.map(|overall| overall.measures.as_slice()));
-    for (name, counted) in [
+    for (name, these) in [
         ("Users", &class.users),
         ("Hosts", &class.hosts),
         ("Databases", &class.databases),
         ("Programs", &class.programs),
     ] {
-        if !counted.is_empty() {
-            page.field(name, &names(counted, NAMES_MAX));
+        if !these.is_empty() {
+            page.field(name, &names(these, NAMES_MAX));
         }
     }
     if let Some(id) = &class.compat_id {

@@ -124,6 +124,12 @@ pub(crate) fn count(count: u64) -> String {
     grouped(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
+/// A count with what is counted: `1 call`, `12,345 classes`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", count(number))
+}
+
 /// How the statements were seen, in words.
 pub(crate) fn way(way: QueryWay) -> &'static str {
     match way {

@@ -8,7 +8,7 @@ use crate::escape;
 use crate::evidence::queries_diff::{QueriesDiff, queries_diff, rate_title, said, side_words};
 use crate::evidence::queries_text::{spread, time_of};
 use crate::evidence::queries_words::{
-    count, is_yes_no, item, names, range, rate, seconds, share, values, way,
+    count, counted, is_yes_no, item, names, range, rate, seconds, share, values, way,
 };
 use crate::units::{Quantity, digits};
 
@@ -84,7 +84,7 @@ pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Opt
 }
 
 fn headline(digest: &QueryDigest) -> String {
-    let mut words = vec![format!("<b>{}</b> statements", count(digest.count))];
+    let mut words = vec![format!("<b>{}</b>", counted(digest.count, "statement", "statements"))];
     if let Some(seconds) = seconds(digest) {
         words.push(format!("<b>{}</b>", rate(digest.count as f64 / seconds)));
         if let Some(time) = time_of(digest) {
@@ -96,7 +96,7 @@ fn headline(digest: &QueryDigest) -> String {
         }
     }
     if let Some(errors) = digest.errors {
-        words.push(format!("{} errors", count(errors)));
+        words.push(counted(errors, "error", "errors"));
     }
     if digest.lost > 0 {
         words.push(format!("{} lost on the way", count(digest.lost)));
@@ -163,9 +163,9 @@ fn profile(digest: &QueryDigest) -> String {
             format!(" and {} of time", escape::html(&Quantity::Seconds.say(seconds)))
         });
         out.push_str(&format!(
-            "<p class=\"none\">{} other classes have {} statements{time}.</p>",
-            count(folded.classes_at_least),
-            count(folded.count)
+            "<p class=\"none\">And {} with {}{time}.</p>",
+            counted(folded.classes_at_least, "other class", "other classes"),
+            counted(folded.count, "statement", "statements")
         ));
     }
     out
@@ -239,15 +239,15 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
     };
     let mut out = statement(&item(&class.fingerprint, &class.kind));
     let mut words = vec![format!(
-        "<b>{}</b> calls ({})",
-        count(class.count),
+        "<b>{}</b> ({})",
+        counted(class.count, "call", "calls"),
         share(class.count as f64, digest.count as f64)
     )];
     if let Some(seconds) = seconds(digest) {
         words.push(rate(class.count as f64 / seconds));
     }
     if let Some(errors) = class.errors.filter(|errors| *errors > 0) {
-        words.push(format!("{} errors", count(errors)));
+        words.push(counted(errors, "error", "errors"));
     }
     words.extend(range(class.first_us, class.last_us));
     out.push_str(&format!("<p>{}</p>", words.join(", ")));
@@ -256,16 +256,16 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
         overall.map(|overall| overall.measures.as_slice()),
     ));
     let mut pairs = String::new();
-    for (name, counted) in [
+    for (name, these) in [
         ("Users", &class.users),
         ("Hosts", &class.hosts),
         ("Databases", &class.databases),
         ("Programs", &class.programs),
     ] {
-        if !counted.is_empty() {
+        if !these.is_empty() {
             pairs.push_str(&format!(
                 "<div><dt>{name}</dt><dd>{}</dd></div>",
-                cell(&names(counted, NAMES_MAX))
+                cell(&names(these, NAMES_MAX))
             ));
         }
     }
