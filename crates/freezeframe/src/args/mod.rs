@@ -208,6 +208,8 @@ pub(crate) enum BenchPart {
     Queries,
     /// Memory of the recorder through an incident, and the time that names take
     Memory,
+    /// Statements from packets at full load over TCP, beside tcpdump
+    Packets,
 }
 
 /// A kind of private server.

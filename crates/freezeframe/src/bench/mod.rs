@@ -4,6 +4,7 @@
 mod locks;
 mod measure;
 mod memory;
+mod packets;
 mod peers;
 mod probe;
 mod profile;
@@ -46,6 +47,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Memory) {
         memory::run()?;
+    }
+    if wanted(BenchPart::Packets) {
+        packets::run()?;
     }
     Ok(ExitCode::SUCCESS)
 }

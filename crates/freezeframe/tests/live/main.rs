@@ -19,6 +19,8 @@ mod digest_text;
 mod interrupted;
 mod lease;
 mod locks;
+mod packets;
+mod packets_zstd;
 mod profile;
 mod queries_live;
 mod queries;

@@ -1,0 +1,333 @@
+//! What reading statements from packets costs a server under full load over TCP, and whether packets are lost, beside
+//! tcpdump writing the same packets to a file.
+//!
+//! The load is sysbench's point selects where it is installed, by prepared statements as it does on its own, else the
+//! lab's. Server, load and capture share the processors, so that whatever capturing takes is missing there.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lab::{Address, PrivateServer};
+use model::QueryDigest;
+use recorder::packets::{CaptureError, Captured, Collector, PacketCapture, PacketOptions};
+
+use super::measure::{counter, heading, line, mean_and_error, median, questions, table_line};
+use crate::background::{Background, load, terminate};
+
+/// Rounds: in each one window without anything between two with each tool.
+const ROUNDS: usize = 16;
+const WINDOW: Duration = Duration::from_secs(2);
+
+/// What a tool may do before it is measured.
+const SETTLE: Duration = Duration::from_millis(400);
+
+const CLIENTS: usize = 8;
+
+/// Rows of sysbench's table.
+const ROWS: &str = "10000";
+
+/// Nothing that we start outlives this.
+const LOAD_SECONDS_MAX: &str = "600";
+
+/// Loads that are measured: by their name, whether they are compressed.
+const LOADS: [(&str, bool); 2] = [("plain protocol", false), ("zlib protocol", true)];
+
+pub(super) fn run() -> Result<()> {
+    let server = PrivateServer::start(&lab::Options::default())?;
+    let options = PacketOptions {
+        loopback_only: true,
+        ..PacketOptions::of_ports(&[server.port()])
+    };
+    match PacketCapture::open(&options) {
+        Err(error @ CaptureError::Refused(_)) => {
+            return line("packets", &format!("skipped: {error}"), "");
+        }
+        other => drop(other?),
+    }
+    for (name, compressed) in LOADS {
+        one_load(&server, &options, name, compressed)?;
+    }
+    Ok(())
+}
+
+/// What the windows with a tool brought.
+#[derive(Default)]
+struct Row {
+    /// Statements a second, as shares of those without it.
+    ratios: Vec<f64>,
+    /// Of a core.
+    cpu: Vec<f64>,
+    /// Packets, and those that were lost.
+    packets: u64,
+    lost: u64,
+    /// Statements that were read, as shares of those that the server counted meanwhile.
+    found: Vec<f64>,
+}
+
+fn one_load(
+    server: &PrivateServer,
+    options: &PacketOptions,
+    name: &str,
+    compressed: bool,
+) -> Result<()> {
+    let busy = Busy::start(server, compressed)?;
+    heading(&format!(
+        "packet capture beside {} of {CLIENTS} clients over TCP, {name}: {ROUNDS} rounds of {} s each",
+        busy.name(),
+        WINDOW.as_secs()
+    ))?;
+    std::thread::sleep(Duration::from_secs(2));
+    let mut counter = counter(server)?;
+    let dir = tempfile::tempdir()?;
+    let (mut alone, mut ours, mut theirs, mut noise) =
+        (Vec::new(), Row::default(), Row::default(), Vec::new());
+    let mut tcpdump_there = true;
+    let mut before = rate(&mut counter)?;
+    for _ in 0..ROUNDS {
+        let with = with_capture(options, &mut counter, &mut ours)?;
+        let after = rate(&mut counter)?;
+        ours.ratios.push(2.0 * with / (before + after));
+        before = after;
+        if tcpdump_there {
+            match with_tcpdump(options, dir.path(), &mut counter, &mut theirs)? {
+                Some(with) => {
+                    let after = rate(&mut counter)?;
+                    theirs.ratios.push(2.0 * with / (before + after));
+                    before = after;
+                }
+                None => tcpdump_there = false,
+            }
+        }
+        let with = rate(&mut counter)?;
+        let after = rate(&mut counter)?;
+        noise.push(2.0 * with / (before + after));
+        alone.extend([before, with, after]);
+        before = after;
+    }
+    busy.end()?;
+    line(
+        "statements a second, alone",
+        &format!("{:.0}", median(&alone)),
+        "",
+    )?;
+    table_line(
+        "",
+        &[
+            "throughput with/without",
+            "CPU, of a core",
+            "packets",
+            "lost",
+        ],
+    )?;
+    table_line("nothing (the noise)", &[&mean_and_error(&noise)])?;
+    tell("freezeframe (>= 0.97)", &ours)?;
+    if tcpdump_there {
+        tell("tcpdump -w", &theirs)?;
+    } else {
+        table_line("tcpdump -w", &["not installed"])?;
+    }
+    line(
+        "statements read, of those the server counted",
+        &mean_and_error(&ours.found),
+        "1",
+    )
+}
+
+fn tell(name: &str, row: &Row) -> Result<()> {
+    table_line(
+        name,
+        &[
+            &mean_and_error(&row.ratios),
+            &format!("{:.1} %", median(&row.cpu) * 100.0),
+            &row.packets.to_string(),
+            &row.lost.to_string(),
+        ],
+    )
+}
+
+/// Statements a second over a window.
+fn rate(counter: &mut server::Session) -> Result<f64> {
+    std::thread::sleep(Duration::from_millis(200));
+    let (begin, before) = (Instant::now(), questions(counter)?);
+    std::thread::sleep(WINDOW);
+    Ok((questions(counter)? - before) / begin.elapsed().as_secs_f64())
+}
+
+type Running = JoinHandle<Result<(Captured, QueryDigest), CaptureError>>;
+
+/// A capture on its own thread, as the recorder runs it.
+fn start_capture(options: &PacketOptions, stop: &Arc<AtomicBool>) -> Result<Running> {
+    let (options, stop) = (options.clone(), stop.clone());
+    let thread = std::thread::Builder::new().name("packets".to_owned());
+    Ok(thread.spawn(move || {
+        let mut capture = PacketCapture::open(&options)?;
+        let mut collector = Collector::new(false);
+        capture.run(Duration::from_secs(60), &stop, &mut |one| {
+            collector.take(one);
+        })?;
+        let captured = capture.finish(&mut |one| collector.take(one))?;
+        Ok((captured, collector.finish(&captured, Vec::new())))
+    })?)
+}
+
+fn with_capture(
+    options: &PacketOptions,
+    counter: &mut server::Session,
+    row: &mut Row,
+) -> Result<f64> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let before = questions(counter)?;
+    let thread = start_capture(options, &stop)?;
+    std::thread::sleep(SETTLE);
+    let rate = rate(counter);
+    stop.store(true, Ordering::Relaxed);
+    let Ok(ended) = thread.join() else {
+        bail!("the capture failed");
+    };
+    let counted = questions(counter)? - before;
+    let (captured, digest) = ended?;
+    let seconds = (captured.to_us - captured.from_us) as f64 / 1e6;
+    row.cpu.push(captured.cpu.as_secs_f64() / seconds);
+    row.packets += captured.packets;
+    row.lost += captured.lost;
+    row.found.push(digest.count as f64 / counted);
+    rate
+}
+
+/// `None` when it is not installed.
+fn with_tcpdump(
+    options: &PacketOptions,
+    dir: &Path,
+    counter: &mut server::Session,
+    row: &mut Row,
+) -> Result<Option<f64>> {
+    let file = dir.join("packets.pcap");
+    let port = options.ports.first().context("no port")?.to_string();
+    let child = Command::new("tcpdump")
+        .args(["-i", "lo", "-Z", "root", "-w"])
+        .arg(&file)
+        .args(["tcp", "port", &port])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match child {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    std::thread::sleep(SETTLE);
+    let (begin, cpu) = (
+        Instant::now(),
+        super::measure::scheduled_seconds(child.id())?,
+    );
+    let rate = rate(counter);
+    let cpu = super::measure::scheduled_seconds(child.id())? - cpu;
+    row.cpu.push(cpu / begin.elapsed().as_secs_f64());
+    terminate(&child);
+    let said = said_at_end(&mut child)?;
+    row.packets += number_before(&said, " packets captured");
+    row.lost += number_before(&said, " packets dropped by kernel");
+    // A stretch of minutes is gigabytes.
+    let _ = std::fs::remove_file(&file);
+    rate.map(Some)
+}
+
+fn said_at_end(child: &mut Child) -> Result<String> {
+    let mut said = String::new();
+    if let Some(stderr) = &mut child.stderr {
+        stderr.read_to_string(&mut said)?;
+    }
+    child.wait()?;
+    Ok(said)
+}
+
+/// tcpdump's counts: a number, then words.
+fn number_before(text: &str, words: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_suffix(words));
+    line.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// A load that runs until it is ended.
+enum Busy {
+    Sysbench(Child),
+    Lab(Background),
+}
+
+impl Busy {
+    fn start(server: &PrivateServer, compressed: bool) -> Result<Self> {
+        if let Some(child) = sysbench(server, compressed)? {
+            return Ok(Self::Sysbench(child));
+        }
+        let mix = lab::mix("point-selects").context("the mix 'point-selects' is gone")?;
+        mix.prepare(&server.login())?;
+        let load = load(server.tcp_login(), mix, CLIENTS, None, compressed);
+        Background::start(load).map(Self::Lab)
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Sysbench(_) => "sysbench oltp_point_select",
+            Self::Lab(_) => "the lab's point selects",
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        match self {
+            Self::Sysbench(mut child) => {
+                terminate(&child);
+                child.wait()?;
+                Ok(())
+            }
+            Self::Lab(load) => load.end().map(|_| ()),
+        }
+    }
+}
+
+/// `None` when it is not installed.
+fn sysbench(server: &PrivateServer, compressed: bool) -> Result<Option<Child>> {
+    let login = server.tcp_login();
+    let Address::Tcp(host, port) = &login.address else {
+        bail!("no port");
+    };
+    let mut control = super::measure::counter(server)?;
+    control.rows("CREATE DATABASE IF NOT EXISTS sbtest", 1)?;
+    let command = |what: &str| {
+        let mut command = Command::new("sysbench");
+        command
+            .arg("oltp_point_select")
+            .arg(format!("--mysql-host={host}"))
+            .arg(format!("--mysql-port={port}"))
+            .arg(format!("--mysql-user={}", login.user))
+            .arg(format!(
+                "--mysql-password={}",
+                login.password.as_deref().unwrap_or_default()
+            ))
+            .arg(format!("--table-size={ROWS}"))
+            .arg(format!("--threads={CLIENTS}"))
+            .arg(format!("--time={LOAD_SECONDS_MAX}"))
+            .arg(format!(
+                "--mysql-compression={}",
+                if compressed { "on" } else { "off" }
+            ))
+            .arg(what)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    };
+    let _ = command("cleanup").status();
+    match command("prepare").status() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+        Ok(status) if !status.success() => bail!("sysbench prepare: {status}"),
+        Ok(_) => {}
+    }
+    Ok(Some(command("run").spawn()?))
+}
