@@ -12,7 +12,7 @@ use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
 use remedy::{Back, LoginWay, ProcessId, ServerWay, revert_leftovers};
 use sql::log::LogKind;
 
-use super::live::{Listening, Not, Seen, absolute, wait};
+use super::live::{Listening, Not, Seen, absolute, answers, wait};
 use super::{file, options};
 use crate::args::WayArg;
 use crate::{leases, output};
@@ -25,6 +25,13 @@ const LEFTOVER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10
 /// By a lease, where the user permits it; by the log that is on already without asking.
 pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
     let plan = plan(listening)?;
+    let address = server::Address::from(&plan.server.address);
+    answers(listening, &address).map_err(|absent| {
+        Not::Possible(Absent {
+            what: WHAT.to_owned(),
+            ..absent
+        })
+    })?;
     match open_log(&plan.server, &plan.login) {
         Ok(Some(file)) => return Ok(read_open_log(listening, &file)?),
         Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),

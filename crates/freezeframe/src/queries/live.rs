@@ -20,7 +20,13 @@ use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
 use crate::{output, targets};
 
-/// How long the server may take to answer before a way is given up.
+/// How long the server may take to let us in before it counts as one that answers nobody.
+const ENTRANCE: Deadlines = Deadlines {
+    connect: Duration::from_secs(2),
+    answer: Duration::from_secs(2),
+};
+
+/// How long it may take to answer before a way is given up.
 const DEADLINES: Deadlines = Deadlines {
     connect: Duration::from_secs(3),
     answer: Duration::from_secs(12),
@@ -163,6 +169,7 @@ fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
         )));
     };
     sums_only(listening.args, WHAT)?;
+    answers(listening, &address).map_err(not)?;
     let mut reader = DigestReader::new();
     let mut session = connect(listening, &address).map_err(not)?;
     let begin = Instant::now();
@@ -180,7 +187,11 @@ fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
             Ok(Some(digest)) => break digest,
             Ok(None) => {}
             Err(absent) if end.elapsed() > LAST_READING => {
-                return Err(anyhow!("{}", words(&absent)).into());
+                return Err(anyhow!(
+                    "performance_schema could not be read a second time ({}); try --way packets",
+                    words(&absent)
+                )
+                .into());
             }
             Err(_) => {
                 std::thread::sleep(POLL);
@@ -200,6 +211,13 @@ fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
         total: None,
         cost,
     })
+}
+
+/// Whether the server lets anybody in: one that does not is asked nothing more.
+pub(super) fn answers(listening: &Listening<'_>, address: &Address) -> Result<(), Absent> {
+    server::probe_connect(address, &listening.target.login, ENTRANCE)
+        .error
+        .map_or(Ok(()), |error| Err(error.absent("the server")))
 }
 
 fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Absent> {

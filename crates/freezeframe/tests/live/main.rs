@@ -24,6 +24,7 @@ mod packets;
 mod packets_zstd;
 mod profile;
 mod queries;
+mod queries_live;
 mod recorder;
 mod servers;
 mod tool;

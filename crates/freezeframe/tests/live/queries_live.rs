@@ -1,0 +1,338 @@
+//! `queries --live`: what is asked while it listens is what it tells, by each way.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use lab::{Options, PrivateServer, ServerKind};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::harness::freezeframe;
+use crate::tool::{error_line, wait_until};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
+    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    let arguments = arguments
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
+    let options = Options {
+        kind,
+        arguments,
+        ..Options::default()
+    };
+    Some(PrivateServer::start(&options).unwrap())
+}
+
+/// `queries --live` of a server by its socket.
+fn command(server: &PrivateServer, time: &str, more: &[&str]) -> Command {
+    let mut command = freezeframe();
+    command
+        .args([
+            "queries",
+            "--live",
+            time,
+            "--user",
+            "root",
+            "--leave-free",
+            "0",
+            "--socket",
+        ])
+        .arg(server.socket())
+        .arg("--lease-dir")
+        .arg(server.directory().join("leases"))
+        .args(more)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn document(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", said(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// How often a statement was asked, by the document.
+fn count(document: &Value, statement: &str) -> u64 {
+    let fingerprint = sql::fingerprint(statement);
+    let classes = document["classes"].as_array().unwrap();
+    let class = classes
+        .iter()
+        .find(|class| class["fingerprint"] == fingerprint.as_str());
+    class.map_or(0, |class| class["count"].as_u64().unwrap())
+}
+
+/// Listens, asks so many statements once it does, and ends it.
+fn ask_while_it_listens(
+    server: &PrivateServer,
+    more: &[&str],
+    client: &mut Conn,
+    is_listening: impl Fn(&mut Conn, &Child) -> bool,
+) -> Output {
+    let child = command(server, "60s", more).spawn().unwrap();
+    wait_until("it to listen", || is_listening(client, &child));
+    for number in 0..40 {
+        client.query_drop("SHOW WARNINGS").unwrap();
+        if number % 4 == 0 {
+            client
+                .query_drop(format!("SELECT 'a secret' FROM DUAL WHERE {number} = 1"))
+                .unwrap();
+        }
+    }
+    client.query_drop("COMMIT").unwrap();
+    // What was asked is there; Ctrl-C ends it early.
+    std::thread::sleep(Duration::from_millis(300));
+    kill_process(
+        Pid::from_raw(child.id().try_into().unwrap()).unwrap(),
+        Signal::INT,
+    )
+    .unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn tells_what_was_asked(output: &Output, way: &str) -> Value {
+    let document = document(output);
+    assert_eq!(document["way"], way, "{document}");
+    let counts = (
+        count(&document, "SHOW WARNINGS"),
+        count(&document, "SELECT 'x' FROM DUAL WHERE 2 = 1"),
+    );
+    assert_eq!(counts, (40, 10), "{document} {}", said(output));
+    assert!(!document.to_string().contains("a secret"));
+    assert!(
+        !document["blind"].as_array().unwrap().is_empty(),
+        "{document}"
+    );
+    document
+}
+
+/// How often digests were read: a reading is over when its question is counted.
+fn readings(client: &mut Conn) -> u64 {
+    let question = "SELECT CAST(COALESCE(SUM(COUNT_STAR), 0) AS UNSIGNED) \
+        FROM performance_schema.events_statements_summary_by_digest \
+        WHERE DIGEST_TEXT LIKE '%SUM_NO_INDEX_USED%FIRST_SEEN%' AND DIGEST_TEXT LIKE 'SELECT%SCHEMA_NAME%'";
+    client.query_first(question).unwrap().unwrap()
+}
+
+/// Waits for one reading more than there are now.
+fn has_read_once(client: &mut Conn) -> impl Fn(&mut Conn, &Child) -> bool + use<> {
+    let before = readings(client);
+    move |client, _| readings(client) > before
+}
+
+#[test]
+fn performance_schema_is_the_first_choice() {
+    for (kind, arguments) in [
+        (ServerKind::MySql9, &[][..]),
+        (ServerKind::MariaDb, &["--performance-schema=ON"][..]),
+    ] {
+        let Some(server) = start(kind, arguments) else {
+            continue;
+        };
+        let mut client = server.login().connect(false, TIMEOUT).unwrap();
+        let is_listening = has_read_once(&mut client);
+        let output = ask_while_it_listens(&server, &["--json"], &mut client, is_listening);
+        tells_what_was_asked(&output, "performance-schema");
+        let said = said(&output);
+        assert!(said.contains("nothing was changed"), "{said}");
+        assert!(!said.contains("not by"), "{said}");
+    }
+}
+
+#[test]
+fn packets_are_next_and_ask_the_server_nothing() {
+    let server = start(ServerKind::MariaDb, &[]).unwrap();
+    let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
+    // Asked more than once: nothing outside tells when the capture has begun.
+    let child = command(&server, "4s", &["--json"]).spawn().unwrap();
+    let mut child = Some(child);
+    let mut asked = 0;
+    while child.as_mut().unwrap().try_wait().unwrap().is_none() {
+        client.query_drop("SHOW WARNINGS").unwrap();
+        client.query_drop("SELECT 'a secret'").unwrap();
+        asked += 1;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.take().unwrap().wait_with_output().unwrap();
+    if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+        eprintln!("skipped: {}", said(&output));
+        return;
+    }
+    let document = document(&output);
+    assert_eq!(document["way"], "packets", "{document}");
+    let seen = count(&document, "SHOW WARNINGS");
+    assert!(seen > asked / 3 && seen <= asked, "{seen} of {asked}");
+    assert!(!document.to_string().contains("a secret"));
+    let said = said(&output);
+    assert!(said.contains("not by performance_schema"), "{said}");
+    assert!(said.contains("the server was not asked"), "{said}");
+}
+
+#[test]
+fn the_general_log_tells_every_statement_and_only_when_it_may() {
+    for kind in [ServerKind::MariaDb, ServerKind::MySql55, ServerKind::MySql9] {
+        let Some(server) = start(kind, &[]) else {
+            continue;
+        };
+        let mut client = server.login().connect(false, TIMEOUT).unwrap();
+        let is_on = |client: &mut Conn, _: &Child| {
+            let file: String = client
+                .query_first("SELECT @@GLOBAL.general_log_file")
+                .unwrap()
+                .unwrap();
+            let on: bool = client
+                .query_first("SELECT @@GLOBAL.general_log")
+                .unwrap()
+                .unwrap();
+            on && file.contains("freezeframe-general-")
+        };
+        let way = ["--way", "general-log", "--json"];
+        let allowed = [&way[..], &["--allow-general-log"]].concat();
+        let output = ask_while_it_listens(&server, &allowed, &mut client, is_on);
+        let document = tells_what_was_asked(&output, "general-log");
+        assert!(
+            !document.to_string().contains("sql_log_off"),
+            "our own statements: {document}"
+        );
+        assert!(
+            said(&output).contains("it is back as it was"),
+            "{}",
+            said(&output)
+        );
+
+        let output = command(&server, "1s", &way).output().unwrap();
+        let line = error_line(&output);
+        assert!(line.contains("--allow-general-log"), "{line}");
+    }
+}
+
+#[test]
+fn single_statements_are_asked_for_where_they_are_seen() {
+    let Some(server) = start(ServerKind::MySql9, &[]) else {
+        return;
+    };
+    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let options = ["--way", "performance-schema", "--filter", "kind=SELECT"];
+    let line = error_line(&command(&server, "1s", &options).output().unwrap());
+    assert!(line.contains("--filter needs single statements"), "{line}");
+    let options = ["--group-by", "kind", "--allow-general-log", "--json"];
+    let is_on = |client: &mut Conn, _: &Child| {
+        let on: bool = client
+            .query_first("SELECT @@GLOBAL.general_log")
+            .unwrap()
+            .unwrap();
+        on
+    };
+    let document = document(&ask_while_it_listens(&server, &options, &mut client, is_on));
+    assert_eq!(document["way"], "general-log");
+}
+
+#[test]
+fn text_and_page_are_made_of_the_same() {
+    let Some(server) = start(ServerKind::MySql9, &[]) else {
+        return;
+    };
+    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let page = server.directory().join("page.html");
+    let options = ["--limit", "1", "--order-by", "count"];
+    let is_listening = has_read_once(&mut client);
+    let output = ask_while_it_listens(&server, &options, &mut client, is_listening);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(text.to_lowercase().contains("show warnings"), "{text}");
+    assert!(
+        !text.contains("select ? from dual"),
+        "one class was asked for: {text}"
+    );
+    let is_listening = has_read_once(&mut client);
+    let output = ask_while_it_listens(
+        &server,
+        &["--html", page.to_str().unwrap()],
+        &mut client,
+        is_listening,
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        std::fs::read_to_string(&page)
+            .unwrap()
+            .contains("show warnings")
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("nobody.sock");
+    let run = |way: &str| {
+        let mut command = freezeframe();
+        command.args([
+            "queries",
+            "--live",
+            "1s",
+            "--way",
+            way,
+            "--allow-general-log",
+            "--lease-dir",
+        ]);
+        command
+            .arg(dir.path().join("leases"))
+            .arg("--socket")
+            .arg(&socket)
+            .output()
+            .unwrap()
+    };
+    for way in ["performance-schema", "packets", "general-log"] {
+        let line = error_line(&run(way));
+        assert!(line.contains("not by"), "{way}: {line}");
+    }
+}
+
+#[test]
+fn a_server_that_answers_nobody_is_listened_to() {
+    let Some(server) = start(ServerKind::MySql9, &[]) else {
+        return;
+    };
+    let mut client = server
+        .tcp_login()
+        .connect(false, Duration::from_secs(3))
+        .unwrap();
+    client.query_drop("SELECT 1").unwrap();
+    server.pause().unwrap();
+    let output = std::thread::scope(|scope| {
+        let output = scope.spawn(|| command(&server, "8s", &["--json"]).output().unwrap());
+        // Beyond the time in which the server is tried.
+        std::thread::sleep(Duration::from_secs(4));
+        client
+            .query_drop("SELECT 'a secret' FROM nowhere_1")
+            .unwrap_err();
+        output.join().unwrap()
+    });
+    server.resume().unwrap();
+    if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+        eprintln!("skipped: {}", said(&output));
+        return;
+    }
+    let document = document(&output);
+    assert_eq!(document["way"], "packets", "{document}");
+    assert_eq!(
+        count(&document, "SELECT 'x' FROM nowhere_1"),
+        1,
+        "{document}"
+    );
+    assert!(
+        said(&output).contains("no answer in time"),
+        "{}",
+        said(&output)
+    );
+}
