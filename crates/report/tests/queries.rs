@@ -50,6 +50,7 @@ fn digest(way: QueryWay, seconds: i64, classes: Vec<QueryClass>) -> QueryDigest 
         folded: None,
         lost: 0,
         blind: Vec::new(),
+        connections: None,
     }
 }
 
