@@ -322,3 +322,41 @@ fn counters_tell_the_mix_of_every_server() {
         assert!(count("STMT EXECUTE") <= 4);
     }
 }
+
+#[test]
+#[ignore = "a measurement: what a reading of a full table takes"]
+fn what_a_reading_costs() {
+    for (kind, arguments) in [
+        (ServerKind::MySql9, &[][..]),
+        (ServerKind::MariaDb, &["--performance-schema=ON"][..]),
+    ] {
+        let Some(server) = start(kind, arguments) else {
+            continue;
+        };
+        let mut client = session(&server);
+        for number in 0..12_000 {
+            client
+                .execute(&format!("SELECT 1 AS column_{number}, 2 AS b, 3 AS c"))
+                .unwrap();
+        }
+        let mut own = session(&server);
+        DigestReader::prepare(&mut own).unwrap();
+        let mut reader = DigestReader::new();
+        for round in 0..4 {
+            if round == 2 {
+                for number in 0..12_000 {
+                    client
+                        .execute(&format!("SELECT 1 AS column_{number}, 2 AS b, 3 AS c"))
+                        .unwrap();
+                }
+            }
+            let begin = std::time::Instant::now();
+            let digest = reader.next(&mut own).unwrap();
+            let classes = digest.map(|digest| digest.classes.len());
+            eprintln!(
+                "{kind:?}: reading {round} took {:?}, classes {classes:?}",
+                begin.elapsed()
+            );
+        }
+    }
+}

@@ -76,7 +76,7 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
             .blind
             .push(Absent::new("statements", Reason::Limit, words));
     }
-    if captured.diverted_table {
+    if captured.diverted_slow_log {
         output::note(
             "slow statements went to the slow log's file instead of its table for this time",
         );

@@ -123,12 +123,18 @@ impl Scene {
         })
     }
 
-    fn revert(&self) {
-        let output = freezeframe()
+    fn start_revert(&self) -> Child {
+        freezeframe()
             .args(["leases", "--revert", "--user", "root", "--dir"])
             .arg(&self.journal)
-            .output()
-            .unwrap();
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn revert(&self) {
+        let output = self.start_revert().wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{said}");
     }
@@ -272,6 +278,13 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally>
         let is_left = !scene.leases().is_empty();
         // A watchdog that was started between the look at the children and the kill is on its own; it is awaited.
         if kills_both || is_left && watchdogs.is_empty() {
+            if random.below(2) == 0 {
+                // The next start is killed as well; the one after that finds the same.
+                let mut next = scene.start_revert();
+                std::thread::sleep(Duration::from_micros(random.below(30_000)));
+                next.kill().unwrap();
+                next.wait().unwrap();
+            }
             scene.revert();
         }
         tally.in_force += usize::from(in_force);

@@ -49,7 +49,7 @@ pub struct Captured<T> {
     /// When it was to go off: a server that does not answer goes on for longer.
     pub end_us: i64,
     /// Slow statements, which the server writes into a table, went to its slow log's file for this time.
-    pub diverted_table: bool,
+    pub diverted_slow_log: bool,
 }
 
 /// The whole of it: takes the lease, waits, gives it back, has the log read and removes it.
@@ -67,7 +67,7 @@ pub fn capture<T>(
     let ended_by = lease.wait(stop);
     let begin_us = lease.begin_us();
     let end_us = now_us();
-    let diverted_table = lease.diverts_table();
+    let diverted_slow_log = lease.diverts_slow_log();
     let (back, read) = lease.give_back(tell, read).map_err(LeaseError::Other)?;
     Ok(Captured {
         read,
@@ -75,6 +75,6 @@ pub fn capture<T>(
         back,
         begin_us,
         end_us,
-        diverted_table,
+        diverted_slow_log,
     })
 }

@@ -95,6 +95,7 @@ pub struct GeneralLogLease {
     watchdog: Option<Watchdog>,
     begin: Instant,
     time_max: Duration,
+    diverts_slow_log: bool,
 }
 
 /// The file of a general log that the user has on already, as it is reached from here: nothing needs to be changed to
@@ -142,6 +143,8 @@ impl GeneralLogLease {
             free_bytes_min: plan.free_bytes_min,
             connection: control.id(),
         };
+        let diverts_table = change.previous.writes_table() && !change.ours.writes_table();
+        let diverts_slow_log = diverts_table && slow_log_is_on(&mut control)?;
         // Before the lease is written down: whoever finds one written may be sure that somebody watches it.
         let watchdog = Watchdog::start(
             &plan.program,
@@ -165,6 +168,7 @@ impl GeneralLogLease {
         };
         journal.write(&lease)?;
         let mut taken = Self {
+            diverts_slow_log,
             lease,
             login: plan.login.clone(),
             journal,
@@ -254,8 +258,8 @@ impl GeneralLogLease {
     }
 
     /// Whether slow statements, which the server writes into a table, go to its file for the time of the lease.
-    pub fn diverts_table(&self) -> bool {
-        self.change().previous.writes_table() && !self.change().ours.writes_table()
+    pub fn diverts_slow_log(&self) -> bool {
+        self.diverts_slow_log
     }
 
     /// Gives the lease back, reads the log, removes it. Tries until the server has its previous values again; `tell`
@@ -347,6 +351,11 @@ fn place(
         }
     }
     Err(no_space.unwrap_or(LeaseError::Unreached(why)))
+}
+
+fn slow_log_is_on(session: &mut Session) -> Result<bool, ServerError> {
+    let (rows, _) = session.rows("SELECT @@GLOBAL.slow_query_log", 1)?;
+    Ok(rows.first().is_some_and(|row| row.at(0) == "1"))
 }
 
 /// The general log's file as it is reached from here.

@@ -26,8 +26,8 @@ pub(crate) const WHAT: &str = "statement digests";
 /// (`performance_schema_digests_size`, MySQL 8.4 manual, 29.15).
 const ROWS_MAX: usize = 50_000;
 
-/// Digests whose texts are asked for in one question.
-const TEXTS_A_QUESTION: usize = 500;
+/// Digests whose texts are asked for by name; of more, all texts are asked for. Each question walks the whole table.
+const TEXTS_BY_NAME_MAX: usize = 500;
 
 /// Fingerprints that a reader keeps between readings.
 const TEXTS_MAX: usize = 100_000;
@@ -144,7 +144,7 @@ impl DigestReader {
 
     /// Reads the table; the difference to the reading before, or nothing at the first one.
     ///
-    /// One question for the numbers, and one for each 500 classes that were not seen before. An error leaves the reading before in force, so that the next difference covers both stretches.
+    /// One question for the numbers, and one for the texts of classes that were not seen before, if any. An error leaves the reading before in force, so that the next difference covers both stretches.
     pub fn next(&mut self, session: &mut Session) -> Result<Option<QueryDigest>, ServerError> {
         let mut now = read_numbers(session)?;
         let Some(before) = &self.previous else {
@@ -164,8 +164,8 @@ impl DigestReader {
             .into_iter()
             .filter(|digest| !self.texts.contains_key(*digest))
             .collect();
-        for some in unknown.chunks(TEXTS_A_QUESTION) {
-            read_texts(session, some, &mut self.texts)?;
+        if !unknown.is_empty() {
+            read_texts(session, &unknown, &mut self.texts)?;
         }
         for (key, row) in &mut now.rows {
             if let Some(text) = self.texts.get(&key.digest) {
@@ -308,12 +308,19 @@ fn read_texts(
 ) -> Result<(), ServerError> {
     let (rows, _) = session.rows(&texts_question(digests), ROWS_MAX)?;
     for row in rows {
-        texts.insert(row.at(0).to_owned(), row.at(1).to_owned());
+        if texts.len() < TEXTS_MAX {
+            texts.insert(row.at(0).to_owned(), row.at(1).to_owned());
+        }
     }
     Ok(())
 }
 
 fn texts_question(digests: &[&str]) -> String {
+    const ALL: &str =
+        "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest";
+    if digests.len() > TEXTS_BY_NAME_MAX {
+        return format!("{ALL} LIMIT {ROWS_MAX}");
+    }
     let is_digest =
         |digest: &&str| !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut quoted: Vec<String> = digests
@@ -325,10 +332,7 @@ fn texts_question(digests: &[&str]) -> String {
     if quoted.is_empty() {
         quoted.push("''".to_owned());
     }
-    format!(
-        "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ({})",
-        quoted.join(", ")
-    )
+    format!("{ALL} WHERE DIGEST IN ({})", quoted.join(", "))
 }
 
 fn now_us() -> i64 {
@@ -343,7 +347,8 @@ fn now_us() -> i64 {
 pub(crate) fn is_own(fingerprint: &str) -> bool {
     const NUMBERS_START: &str =
         "select schema_name, digest, count_star, sum_timer_wait, min_timer_wait, max_timer_wait";
-    const TEXTS_START: &str = "select digest, digest_text from performance_schema.events_statements_summary_by_digest where digest in";
+    const TEXTS_START: &str =
+        "select digest, digest_text from performance_schema.events_statements_summary_by_digest";
     fingerprint.starts_with(NUMBERS_START) || fingerprint.starts_with(TEXTS_START)
 }
 
@@ -355,6 +360,7 @@ mod tests {
     fn our_own_questions_are_known() {
         assert!(is_own(&sql::fingerprint(NUMBERS)));
         assert!(is_own(&sql::fingerprint(&texts_question(&["aa", "bb"]))));
+        assert!(is_own(&sql::fingerprint(&texts_question(&["aa"; 1000]))));
         assert!(!is_own(
             "select digest from performance_schema.events_statements_summary_by_digest"
         ));
