@@ -5,7 +5,7 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench bpf
+.PHONY: help build demo test lint bench fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,13 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 	scripts/need server peers
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench
+
+# Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
+FUZZ_CASES ?= 20000
+fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
+	scripts/need build rust
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server \
+		--test properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))

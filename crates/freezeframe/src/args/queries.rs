@@ -43,6 +43,7 @@ pub(crate) enum GroupByArg {
   freezeframe queries --diff slow.log@10:00..10:10 slow.log@14:00..14:10
   freezeframe queries --follow /var/log/mysql/slow.log      until Ctrl-C
   zcat slow.log.gz | freezeframe queries -
+  freezeframe queries --live 60s                            of a running server, the gentlest way
 
 Reads slow logs of MySQL 5.0 to 9, Percona Server and MariaDB, and general logs; .gz and .zst by
 content. Statements are shown without literals unless --no-redact is given. Times without a zone
