@@ -214,6 +214,12 @@ fn outside_text_is_harmless() {
         );
         assert!(!told.contains('\u{202e}'));
         assert!(told.contains("MISC"));
+        assert!(told.contains("avg"));
+        let head = told.lines().find(|line| line.starts_with("Attribute"));
+        assert!(
+            !head.unwrap().contains('…'),
+            "a number would be cut: {told}"
+        );
         for line in told.lines() {
             assert!(
                 line.chars().count() <= width,
