@@ -10,7 +10,7 @@
 use model::{Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay};
 use report::TextOptions;
 use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, diff_text, queries_diff};
-use report::evidence::queries_json::queries_json;
+use report::evidence::queries_json::{queries_json, write_queries_json};
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 
 fn class(fingerprint: &str, count: u64, seconds: Option<f64>) -> QueryClass {
@@ -215,6 +215,12 @@ fn outside_text_is_harmless() {
         );
         assert!(!told.contains('\u{202e}'));
         assert!(told.contains("MISC"));
+        assert!(told.contains("avg"));
+        let head = told.lines().find(|line| line.starts_with("Attribute"));
+        assert!(
+            !head.unwrap().contains('…'),
+            "a number would be cut: {told}"
+        );
         for line in told.lines() {
             assert!(
                 line.chars().count() <= width,
@@ -233,6 +239,9 @@ fn outside_text_is_harmless() {
             && !document.contains('\u{9b}')
             && !document.contains('\u{202e}')
     );
+    let mut pieces = Vec::new();
+    write_queries_json(&mut pieces, &digest, Some(&bad)).unwrap();
+    assert_eq!(String::from_utf8(pieces).unwrap(), document);
     // What was printed can be read back.
     let back: QueryDigest = serde_json::from_str(&document).unwrap();
     assert_eq!(back, digest);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use model::QueryWay;
-use report::evidence::queries_json::queries_json;
+use report::evidence::queries_json::write_queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use sql::digest::{Digester, LogDigest, Options, Order};
 use sql::log::LogKind;
@@ -130,14 +130,13 @@ fn print(args: &Queries, digest: &LogDigest) -> Result<()> {
             return Ok(());
         }
     }
-    let text = if args.json {
-        queries_json(&digest.digest, total)
-    } else {
-        let options = QueriesTextOptions {
-            text: output::text_options(),
-            compat_ids: args.compat == Some(CompatArg::Pt),
-        };
-        queries_text(&digest.digest, total, &options)
+    if args.json {
+        let mut stdout = std::io::stdout().lock();
+        return Ok(write_queries_json(&mut stdout, &digest.digest, total)?);
+    }
+    let options = QueriesTextOptions {
+        text: output::text_options(),
+        compat_ids: args.compat == Some(CompatArg::Pt),
     };
-    output::print(&text)
+    output::print(&queries_text(&digest.digest, total, &options))
 }

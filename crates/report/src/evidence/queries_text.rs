@@ -22,6 +22,9 @@ const NAME: usize = 14;
 const NUMBER: usize = 9;
 /// Columns of a page, without the identity, that has room for all numbers of a class and some of its statement.
 const WIDE: usize = 84;
+/// The numbers of a measure, and which of them a narrow page has rather than others.
+const TITLES: [&str; 7] = ["total", "min", "max", "avg", "95%", "stddev", "median"];
+const RANKS: [usize; 7] = [0, 5, 2, 1, 3, 6, 4];
 /// Columns of the longest bar.
 const BAR: usize = 60;
 /// Users, hosts, databases that are named.
@@ -131,19 +134,25 @@ fn table(page: &mut Page, measures: &[QueryMeasure], of: Option<&[QueryMeasure]>
             .map(|m| wrap::columns(&m.name))
             .max()
             .unwrap_or(0);
-        // Room for the numbers comes first.
-        let columns = 7 + usize::from(of.is_some());
+        // Room for the numbers comes first; where there is too little, whole columns are left out.
+        let columns = TITLES.len() + usize::from(of.is_some());
         let room = page.width().saturating_sub(columns * (NUMBER + 1));
-        let name = name.clamp(NAME, room.max(NAME)).min(40);
+        let name = name.clamp(NAME, room.clamp(NAME, 40));
+        let fit = page.width().saturating_sub(name) / (NUMBER + 1);
+        let fit = fit.saturating_sub(usize::from(of.is_some()));
+        let in_columns = |cells: [&str; 7]| -> String {
+            let ranked = cells.iter().zip(RANKS);
+            ranked
+                .filter(|(_, rank)| *rank < fit)
+                .map(|(cell, _)| format!(" {cell:>NUMBER$}"))
+                .collect()
+        };
         let pct = if of.is_some() {
             format!(" {:>NUMBER$}", "pct")
         } else {
             String::new()
         };
-        let titles = ["total", "min", "max", "avg", "95%", "stddev", "median"]
-            .map(|title| format!(" {title:>NUMBER$}"))
-            .concat();
-        let head = format!("{:name$}{pct}{titles}", "Attribute");
+        let head = format!("{:name$}{pct}{}", "Attribute", in_columns(TITLES));
         page.raw(&[(&wrap::cut(&head, page.width()), Style::Dim)]);
         for measure in shown {
             let pct = of.map_or_else(String::new, |of| {
@@ -151,9 +160,8 @@ fn table(page: &mut Page, measures: &[QueryMeasure], of: Option<&[QueryMeasure]>
                 let share = share(measure.sum, whole.map_or(0.0, |whole| whole.sum));
                 format!(" {share:>NUMBER$}")
             });
-            let numbers = values(measure)
-                .map(|number| format!(" {number:>NUMBER$}"))
-                .concat();
+            let values = values(measure);
+            let numbers = in_columns(values.each_ref().map(String::as_str));
             let label = wrap::cut(&escape::terminal(&measure.name), name);
             let pad = " ".repeat(name.saturating_sub(wrap::columns(&label)));
             let line = format!("{label}{pad}{pct}{numbers}");

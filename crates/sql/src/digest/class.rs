@@ -135,8 +135,7 @@ impl Class {
             self.worst = other.worst;
             self.sample = other.sample;
             self.notes = other.notes;
-        } else {
-            *room += other.sample.capacity() + other.notes.capacity();
+            *room = room.saturating_sub(self.sample.capacity() + self.notes.capacity());
         }
     }
 

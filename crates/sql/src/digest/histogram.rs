@@ -79,9 +79,8 @@ impl Histogram {
         };
     }
 
-    /// Adds the values of another.
+    /// Adds the values of another, whose bytes are of another account.
     pub(crate) fn merge(&mut self, other: Self, room: &mut usize) {
-        *room += other.pages.len() * PAGE_BYTES;
         if other.given_up {
             self.give_up(room);
             return;

@@ -123,10 +123,10 @@ impl Measure {
             return;
         };
         let Some(rest) = &mut self.rest else {
+            *room = room.saturating_sub(size_of::<NonZero>() + other.histogram.bytes());
             self.rest = Some(other);
             return;
         };
-        *room += size_of::<NonZero>();
         rest.count += other.count;
         rest.sum = rest.sum.saturating_add(other.sum);
         rest.min = rest.min.min(other.min);

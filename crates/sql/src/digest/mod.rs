@@ -82,7 +82,7 @@ impl Default for Options {
             until_us: None,
             filters: Vec::new(),
             classes_max: 20_000,
-            bytes_max: 40 << 20,
+            bytes_max: 20 << 20,
         }
     }
 }
@@ -267,6 +267,12 @@ impl Digester {
 
     /// Makes room for a class; `None` when there is none.
     fn new_class(&mut self, key: Key, event: &Event<'_>) -> Option<usize> {
+        // First what is known at once: a log may have a million classes.
+        let least = Class::bytes_of_new("", self.slots.len());
+        if self.classes.len() >= self.options.classes_max || self.room < least {
+            self.fold(key);
+            return None;
+        }
         let compat_id = match self.options.group_by {
             GroupBy::CompatFingerprint => Some(compat::compat_checksum(event.statement)),
             GroupBy::Fingerprint if !event.is_cut => Some(compat::compat_checksum(event.statement)),
@@ -278,7 +284,10 @@ impl Digester {
                 (label.to_owned(), class.to_string())
             }
             Key::Name(number) => {
-                let name = String::from_utf8_lossy(self.names.name(number)).into_owned();
+                let name = match self.names.name(number) {
+                    b"" => "(none)".to_owned(),
+                    name => String::from_utf8_lossy(name).into_owned(),
+                };
                 let id = crate::fingerprint_id(&name);
                 (name, id)
             }
@@ -293,7 +302,7 @@ impl Digester {
             }
         };
         let bytes = Class::bytes_of_new(&label, self.slots.len());
-        if self.classes.len() >= self.options.classes_max || self.room < bytes {
+        if self.room < bytes {
             self.fold(key);
             return None;
         }
@@ -436,10 +445,9 @@ impl Digester {
         Some(slot)
     }
 
-    /// Adds what another saw of a later part. `database` is the default one where that part starts.
+    /// Adds what another saw of a later part. `database` is the default one where that part starts. What both keep
+    /// is within this one's limits afterwards.
     pub fn merge(&mut self, mut other: Self, database: Option<&[u8]>) {
-        let kept = other.options.bytes_max.saturating_sub(other.room);
-        self.room = self.room.saturating_sub(kept);
         let slots: Vec<Option<usize>> = std::mem::take(&mut other.slots)
             .into_iter()
             .map(|slot| self.slot_of(&slot.name, slot.unit))
@@ -475,8 +483,11 @@ impl Digester {
             let place = match self.index.get(&key) {
                 Some(place) => Some(*place as usize),
                 None if self.classes.len() >= self.options.classes_max => None,
+                None if self.room < class.heap_bytes() => None,
                 None => {
                     let place = self.classes.len();
+                    let bytes = Class::bytes_of_new(&class.label, slots.len());
+                    self.room = self.room.saturating_sub(bytes);
                     self.classes.push(Class {
                         label: class.label.clone(),
                         id: class.id.clone(),

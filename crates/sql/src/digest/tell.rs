@@ -26,6 +26,8 @@ impl Digester {
         limit: Option<usize>,
         literals: bool,
     ) -> LogDigest {
+        // Nothing more comes, and what is told needs room.
+        self.fingerprinter = crate::Fingerprinter::new(self.options.mode);
         let total = self.total();
         let classes_before = self.classes.len() as u64;
         let mut classes = std::mem::take(&mut self.classes);

@@ -38,7 +38,8 @@ pub struct SlowReader {
 #[derive(Default)]
 struct Head<'a> {
     seen_any: bool,
-    seen_user: bool,
+    /// More than a time: an event's second line is that of the user.
+    seen_more: bool,
     /// `SET timestamp`: what follows is the statement, whatever it looks like.
     seen_set: bool,
     time: Option<LogTime>,
@@ -202,7 +203,7 @@ impl SlowReader {
                 }
                 self.take_time(line, head);
             } else if line.starts_with(USER) {
-                if head.seen_user {
+                if head.seen_more {
                     return Line::NextEvent;
                 }
                 take_user(line.get(USER.len()..).unwrap_or_default(), head);
@@ -211,6 +212,7 @@ impl SlowReader {
             } else if head.seen_set {
                 return Line::Statement;
             } else {
+                head.seen_more = true;
                 self.take_attributes(bytes, (at, line), head);
             }
             head.seen_any = true;
@@ -223,6 +225,7 @@ impl SlowReader {
             && let Some(seconds) = timestamp_of(setting)
         {
             head.seen_set = true;
+            head.seen_more = true;
             // Without its zone the other time is worth less.
             if !matches!(head.time, Some(LogTime::Utc(_))) {
                 head.time = seconds.map(|seconds| LogTime::Utc(seconds.saturating_mul(1_000_000)));
@@ -232,6 +235,7 @@ impl SlowReader {
         if head.used.is_none() && line.starts_with(b"use ") && line.trim_ascii_end().ends_with(b";")
         {
             head.used = Some(trim_statement(line));
+            head.seen_more = true;
             return Line::Head;
         }
         Line::Statement
@@ -423,13 +427,13 @@ pub(super) fn is_head(line: &[u8]) -> bool {
 /// The first place after the first line at which an event starts, so that a log can be cut there.
 pub fn slow_border(bytes: &[u8]) -> Option<usize> {
     let mut at = line_end(bytes, 0)? + 1;
-    let mut is_in_head = true;
+    let mut is_after_time = true;
     while let Some(end) = line_end(bytes, at) {
         let line = bytes.get(at..end).unwrap_or_default();
-        if line.starts_with(TIME) || line.starts_with(USER) && !is_in_head {
+        if line.starts_with(TIME) || line.starts_with(USER) && !is_after_time {
             return Some(at);
         }
-        is_in_head = line.starts_with(b"#") && !line.starts_with(COMMAND);
+        is_after_time = line.starts_with(TIME);
         at = end + 1;
     }
     None
@@ -437,7 +441,7 @@ pub fn slow_border(bytes: &[u8]) -> Option<usize> {
 
 /// `root[root] @ localhost [127.0.0.1]  Id:     5`.
 fn take_user<'a>(text: &'a [u8], head: &mut Head<'a>) {
-    head.seen_user = true;
+    head.seen_more = true;
     head.seen_any = true;
     let Some(middle) = memchr::memmem::find(text, b"] @ ") else {
         return;

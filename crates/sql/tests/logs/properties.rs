@@ -45,6 +45,8 @@ fn kinds() -> impl Strategy<Value = LogKind> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..600), kind in kinds(), step in 1..200_usize) {
         read_by(&bytes, kind, step);
