@@ -82,7 +82,8 @@ const ATTRIBUTES_MAX: u64 = 1000;
 pub(super) fn query_text_at(payload: &[u8], attributes: Option<bool>) -> usize {
     let looks_like = matches!(payload, [_, count, 1, ..] if *count < 0x09);
     if attributes.unwrap_or(looks_like) {
-        after_attributes(payload).unwrap_or(1)
+        // Cut within them, there is no text.
+        after_attributes(payload).unwrap_or(payload.len())
     } else {
         1
     }

@@ -179,10 +179,11 @@ impl Stream {
     }
 }
 
+/// `at_us`: when something was seen that came after it.
 fn gap(bytes: u32, at_us: i64) -> Arrival<'static> {
     Arrival {
         piece: Piece::Gap(bytes.into()),
-        at_us,
+        at_us: at_us.saturating_sub(1),
         segment: None,
     }
 }
@@ -200,7 +201,7 @@ fn deliver(bytes: &[u8], length: u32, skip: u32, at_us: i64, each: &mut dyn FnMu
     }
     let unknown = length - skip - known.len() as u32;
     if unknown > 0 {
-        each(gap(unknown, at_us));
+        each(gap(unknown, at_us.saturating_add(1)));
     }
 }
 

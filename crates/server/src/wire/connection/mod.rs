@@ -124,7 +124,7 @@ pub(super) struct Connection {
     sends_file: bool,
     /// The server describes a statement that it has prepared.
     definitions_follow: bool,
-    /// When it was last seen that bytes from the server are missing.
+    /// When something was last seen that came after bytes from the server that are missing.
     missing_us: Option<i64>,
     /// Bytes from the client since its last request.
     bytes_in: u64,
@@ -248,7 +248,7 @@ impl Connection {
             Piece::Gap(count) => count,
         };
         if !to_server && matches!(arrival.piece, Piece::Gap(_)) {
-            self.missing_us = Some(arrival.at_us);
+            self.missing_us = Some(arrival.at_us.saturating_add(1));
         }
         if self.phase == Phase::Unknown {
             self.look(to_server, arrival, shared);
