@@ -486,6 +486,23 @@ fn two_leases_at_a_time_are_one_too_many() {
         assert!(line.contains("another freezeframe"), "{line}");
     }
     assert!(scene.is_on(), "the first one goes on");
+    let list = freezeframe()
+        .args(["leases", "--json", "--dir"])
+        .arg(&scene.journal)
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let one = &list["leases"][0];
+    assert_eq!(
+        (&one["state"], &one["kind"]),
+        (&"in-force".into(), &"general-log".into()),
+        "{list}"
+    );
+    let previous = one["previous"]["general_log_file"].as_str();
+    assert_eq!(previous, Some(before.2.as_str()));
+    // A lease that is in force is not for others to give back.
+    scene.revert();
+    assert!(scene.is_on(), "the first one still goes on");
     signal(first.id(), Signal::INT);
     let (_, said) = finished(first);
     scene.is_as_before(&before, &said);
