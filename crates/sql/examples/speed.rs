@@ -1,12 +1,14 @@
 //! How fast statements get their class: `cargo run --release -p freezeframe-sql --example speed`.
 //!
 //! Each load is statements of a few shapes with values that never repeat. Prints megabytes and statements a second on
-//! one core, the best of five rounds.
+//! one core, the best of some rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use sql::{Fingerprinter, SqlMode, compat, fingerprint};
+
+const ROUNDS: usize = 20;
 
 /// Shapes with `~` for a number, `^` for a string.
 const LOADS: &[(&str, &[&str])] = &[
@@ -41,7 +43,14 @@ const LOADS: &[(&str, &[&str])] = &[
             "INSERT INTO t (a, b, c) VALUES (~, '^', ~), (~, '^', NULL), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~), (~, '^', ~)",
         ],
     ),
-    ("never the same", &["SELECT a~ FROM t~ WHERE b = ~"]),
+    (
+        "hints and line comments",
+        &[
+            "SELECT /*+ MAX_EXECUTION_TIME(1000) */ a FROM t WHERE b = ~ AND c = '^'",
+            "SELECT a FROM t WHERE b = ~ -- request ^\n",
+        ],
+    ),
+    ("never the same class", &["SELECT a~ FROM t~ WHERE b = ~"]),
 ];
 
 fn main() {
@@ -66,7 +75,7 @@ fn main() {
 
 fn measure(name: &str, statements: &[Vec<u8>], bytes: usize, mut one: impl FnMut(&[u8])) {
     let mut best = f64::INFINITY;
-    for _ in 0..5 {
+    for _ in 0..ROUNDS {
         let start = Instant::now();
         for statement in statements {
             one(statement);

@@ -1,8 +1,8 @@
 //! Classes of many statements, most of which differ from an earlier one in their values only.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as TextEntry;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 
 use twox_hash::XxHash3_64;
 
@@ -11,22 +11,27 @@ use crate::identity::ClassKey;
 use crate::lexer::SqlMode;
 use crate::skeleton::Skeleton;
 
-/// Skeletons that are remembered: this many sets of this many.
+/// Skeletons that are remembered: this many sets of this many. In a set the one used last comes first.
 const SETS: usize = 4096;
 const WAYS: usize = 4;
 
-/// Longest skeleton that is remembered, in bytes. Longer statements take longer than their fingerprint's making.
+/// Longest skeleton that is remembered, in bytes: making the fingerprint of a longer one is little beside reading it.
 const REMEMBERED_BYTES_MAX: usize = 4096;
 
-/// Bytes of all remembered skeletons; when there are more, all are forgotten.
+/// Bytes of all remembered skeletons and their fingerprints; when there are more, all are forgotten.
 const MEMO_BYTES_MAX: usize = 16 << 20;
+
+/// After so many statements in a row that were not remembered, one in so many is.
+const MISSES_MAX: u32 = 4096;
+const MISSES_PER_REMEMBERED: u32 = 16;
 
 /// Texts of classes that are kept, and their bytes.
 const TEXTS_MAX: usize = 16_384;
 const TEXT_BYTES_MAX: usize = 8 << 20;
 
-/// Tells the class of one statement after the other. A statement that differs from one of the last some thousand in
-/// plain values only takes about as long as reading it; memory is bounded (about 25 MB at most).
+/// Tells the class of one statement after the other. A statement that differs from one of the last thousands in plain
+/// values only takes about as long as reading it. Memory is bounded: about 1 MB, and at most 25 MB for what is
+/// remembered.
 pub struct Fingerprinter {
     mode: SqlMode,
     skeleton: Skeleton,
@@ -34,7 +39,9 @@ pub struct Fingerprinter {
     seed: u64,
     sets: Vec<[Option<Entry>; WAYS]>,
     memo_bytes: usize,
-    texts: HashMap<ClassKey, Arc<str>>,
+    /// Statements since the last one that was remembered.
+    misses: u32,
+    texts: HashMap<ClassKey, Box<str>>,
     text_bytes: usize,
     last: Last,
 }
@@ -44,15 +51,21 @@ struct Entry {
     hash: u64,
     class: ClassKey,
     skeleton: Box<[u8]>,
-    text: Arc<str>,
+    fingerprint: Box<str>,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.skeleton.len() + self.fingerprint.len()
+    }
 }
 
 /// The class that was told last.
 enum Last {
     /// It is the first of this set.
     InSet(usize),
-    /// It was not remembered.
-    Other(ClassKey, Arc<str>),
+    /// It is not remembered.
+    Other(ClassKey, String),
 }
 
 impl Fingerprinter {
@@ -64,63 +77,63 @@ impl Fingerprinter {
             seed: RandomState::new().hash_one(0),
             sets: Vec::new(),
             memo_bytes: 0,
+            misses: 0,
             texts: HashMap::new(),
             text_bytes: 0,
-            last: Last::InSet(0),
+            last: Last::Other(ClassKey::of_fingerprint(""), String::new()),
         }
     }
 
     /// The class of a statement: that of its [`crate::fingerprint_in`]. Bytes that are no UTF-8 count as U+FFFD.
     pub fn class_of(&mut self, statement: &[u8]) -> ClassKey {
         let skeleton = self.skeleton.of(statement);
-        if skeleton.len() > REMEMBERED_BYTES_MAX {
-            let (class, text) = fingerprint_of(skeleton, self.mode);
-            self.keep_text(class, &text);
-            self.last = Last::Other(class, text);
-            return class;
-        }
         let hash = XxHash3_64::oneshot_with_seed(self.seed, skeleton);
         let index = hash as usize % SETS;
-        if let Some(set) = self.sets.get_mut(index) {
-            let found = set.iter().position(|entry| {
-                entry
-                    .as_ref()
-                    .is_some_and(|entry| entry.hash == hash && *entry.skeleton == *skeleton)
-            });
-            if let Some(found) = found {
-                set.swap(0, found);
-                if let Some(entry) = &set[0] {
-                    self.last = Last::InSet(index);
-                    return entry.class;
-                }
-            }
+        if let Some(set) = self.sets.get_mut(index)
+            && let Some(class) = find(set, hash, skeleton)
+        {
+            self.misses = 0;
+            self.last = Last::InSet(index);
+            return class;
         }
-        let (class, text) = fingerprint_of(skeleton, self.mode);
-        let entry = Entry {
+        let fingerprint = fingerprint_in(&String::from_utf8_lossy(skeleton), self.mode);
+        let class = ClassKey::of_fingerprint(&fingerprint);
+        self.misses = self.misses.saturating_add(1);
+        let is_worth_it =
+            self.misses < MISSES_MAX || self.misses.is_multiple_of(MISSES_PER_REMEMBERED);
+        let entry = (is_worth_it && skeleton.len() <= REMEMBERED_BYTES_MAX).then(|| Entry {
             hash,
             class,
             skeleton: skeleton.into(),
-            text: Arc::clone(&text),
+            fingerprint: fingerprint.as_str().into(),
+        });
+        self.keep_text(class, &fingerprint);
+        self.last = match entry {
+            Some(entry) => {
+                self.remember(index, entry);
+                Last::InSet(index)
+            }
+            None => Last::Other(class, fingerprint),
         };
-        self.remember(index, entry);
-        self.keep_text(class, &text);
         class
     }
 
     /// The fingerprint of a class: always of the one that [`Self::class_of`] told last, of earlier ones while there is
     /// room to keep them.
     pub fn fingerprint_of(&self, class: ClassKey) -> Option<&str> {
-        let (last, text) = match &self.last {
-            Last::InSet(index) => match self.sets.get(*index).and_then(|set| set[0].as_ref()) {
-                Some(entry) => (entry.class, &entry.text),
-                None => return None,
-            },
-            Last::Other(class, text) => (*class, text),
+        let last = match &self.last {
+            Last::InSet(index) => {
+                let [first, ..] = self.sets.get(*index)?;
+                first
+                    .as_ref()
+                    .map(|entry| (entry.class, &*entry.fingerprint))
+            }
+            Last::Other(class, fingerprint) => Some((*class, fingerprint.as_str())),
         };
-        if last == class {
-            return Some(text);
+        match last {
+            Some((last, fingerprint)) if last == class => Some(fingerprint),
+            _ => self.texts.get(&class).map(AsRef::as_ref),
         }
-        self.texts.get(&class).map(AsRef::as_ref)
     }
 
     fn remember(&mut self, index: usize, entry: Entry) {
@@ -130,27 +143,33 @@ impl Fingerprinter {
             self.memo_bytes = 0;
         }
         if let Some(set) = self.sets.get_mut(index) {
-            self.memo_bytes += entry.skeleton.len();
+            self.memo_bytes += entry.bytes();
             set.rotate_right(1);
-            let forgotten = set[0].replace(entry);
-            self.memo_bytes -= forgotten.map_or(0, |entry| entry.skeleton.len());
+            let [first, ..] = set;
+            let forgotten = first.replace(entry);
+            self.memo_bytes -= forgotten.map_or(0, |entry| entry.bytes());
         }
-        self.last = Last::InSet(index);
     }
 
-    fn keep_text(&mut self, class: ClassKey, text: &Arc<str>) {
+    fn keep_text(&mut self, class: ClassKey, fingerprint: &str) {
         let has_room =
-            self.texts.len() < TEXTS_MAX && self.text_bytes + text.len() <= TEXT_BYTES_MAX;
-        if has_room && self.texts.insert(class, Arc::clone(text)).is_none() {
-            self.text_bytes += text.len();
+            self.texts.len() < TEXTS_MAX && self.text_bytes + fingerprint.len() <= TEXT_BYTES_MAX;
+        if has_room && let TextEntry::Vacant(place) = self.texts.entry(class) {
+            self.text_bytes += fingerprint.len();
+            place.insert(fingerprint.into());
         }
     }
 }
 
-fn fingerprint_of(skeleton: &[u8], mode: SqlMode) -> (ClassKey, Arc<str>) {
-    let fingerprint = fingerprint_in(&String::from_utf8_lossy(skeleton), mode);
-    (
-        ClassKey::of_fingerprint(&fingerprint),
-        Arc::from(fingerprint),
-    )
+/// The class of a remembered skeleton, which becomes the first of its set.
+fn find(set: &mut [Option<Entry>; WAYS], hash: u64, skeleton: &[u8]) -> Option<ClassKey> {
+    let is_it = |entry: &Entry| entry.hash == hash && *entry.skeleton == *skeleton;
+    let found = set
+        .iter()
+        .position(|entry| entry.as_ref().is_some_and(is_it))?;
+    if found > 0 {
+        set.swap(0, found);
+    }
+    let [first, ..] = set;
+    first.as_ref().map(|entry| entry.class)
 }

@@ -5,7 +5,7 @@
 //!
 //! One pass, eight bytes at a time. Numbers become `1` where they surely are numbers, strings `''`, comments empty;
 //! equal items of `IN (…)` and rows after `VALUES` are left out where they are plain. Whatever would need the lexer's
-//! care (version comments, hints, dollar quotes) makes the statement its own skeleton.
+//! care (dollar quotes, version comments and hints with more than words and numbers in them) makes the statement its own skeleton.
 
 use crate::lexer::SqlMode;
 use crate::scan::{byte_at, is_blank};
@@ -156,24 +156,21 @@ impl Writer<'_> {
 
     /// Copied as it is; a doubled quote is two names here, with the same bytes.
     fn quoted_name(&mut self, quote: u8) -> Option<()> {
-        let rest = self.text.get(self.at..)?;
-        let inside = rest.get(1..)?.iter().position(|&byte| byte == quote);
-        let name = inside.map_or(rest, |length| rest.get(..length + 2).unwrap_or(rest));
-        self.at += name.len();
+        let end = end_where(self.text, self.at + 1, |word| equal(word, quote)) + 1;
+        let end = end.min(self.text.len());
+        let name = self.text.get(self.at..end)?;
+        self.at = end;
         self.emit(name)
     }
 
-    /// `None` for what is no comment, or is one in some places only.
     fn comment(&mut self) -> Option<()> {
-        let body = self.at + 2;
-        match (byte_at(self.text, body), byte_at(self.text, body + 1)) {
-            (b'!' | b'+', _) | (b'M', b'!') => return None,
-            _ => {}
+        let end = comment_end(self.text, self.at + 2);
+        if let Some([b'!' | b'+', ..] | [b'M', b'!', ..]) = self.text.get(self.at + 2..) {
+            return self.version_comment_or_hint(end?);
         }
-        let rest = self.text.get(body..)?;
-        match rest.windows(2).position(|two| two == b"*/") {
-            Some(length) => {
-                self.at = body + length + 2;
+        match end {
+            Some(end) => {
+                self.at = end;
                 self.emit(b"/**/")
             }
             None => {
@@ -181,6 +178,24 @@ impl Writer<'_> {
                 self.emit(b"/*")
             }
         }
+    }
+
+    /// Copied as it is when nothing in it could hide its end; otherwise `None`.
+    fn version_comment_or_hint(&mut self, end: usize) -> Option<()> {
+        let comment = self.text.get(self.at..end)?;
+        let is_calm = |byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b' ' | b'_' | b'(' | b')' | b',' | b'.' | b'=' | b'+' | b'!'
+                )
+        };
+        let inside = comment.get(2..comment.len() - 2)?;
+        if !inside.iter().all(is_calm) {
+            return None;
+        }
+        self.at = end;
+        self.emit(comment)
     }
 
     /// Two minuses and a blank start a comment, and so do two at the end.
@@ -195,9 +210,9 @@ impl Writer<'_> {
             _ if ends(byte_at(self.text, self.at + 2)) => b"--",
             _ => b"-- ",
         };
-        let rest = self.text.get(self.at..)?;
-        let length = rest.iter().position(|&byte| ends(byte));
-        self.at += length.unwrap_or(rest.len());
+        self.at = end_where(self.text, self.at, |word| {
+            equal(word, b'\n') | equal(word, 0)
+        });
         self.emit(canon)
     }
 
@@ -229,17 +244,22 @@ impl Writer<'_> {
     }
 }
 
-/// Eight bytes from a place on, the first one lowest, and how many of them there are.
+/// Eight bytes from a place on, the first one lowest, and how many of them there are; the others are 0.
 fn load(text: &[u8], at: usize) -> (u64, usize) {
     if let Some(Ok(bytes)) = text.get(at..at + 8).map(TryInto::try_into) {
         return (u64::from_le_bytes(bytes), 8);
     }
-    let rest = text.get(at..).unwrap_or_default();
+    let valid = text.len().saturating_sub(at);
+    if let Some(bytes) = text.last_chunk::<8>()
+        && valid > 0
+    {
+        return (u64::from_le_bytes(*bytes) >> (8 * (8 - valid)), valid);
+    }
     let mut bytes = [0; 8];
-    for (to, from) in bytes.iter_mut().zip(rest) {
+    for (to, from) in bytes.iter_mut().zip(text.get(at..).unwrap_or_default()) {
         *to = *from;
     }
-    (u64::from_le_bytes(bytes), rest.len().min(8))
+    (u64::from_le_bytes(bytes), valid)
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -325,8 +345,27 @@ fn number(text: &[u8], start: usize) -> Option<(usize, &'static [u8])> {
 }
 
 fn digits_end(text: &[u8], from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    end_where(text, from, |word| {
+        let low = word & !HIGH;
+        !(at_least(low, b'0') & !at_least(low, b'9' + 1) & !word) & HIGH
+    })
+}
+
+/// The first place from `from` on whose byte's high bit is set in the flags of the eight bytes that it is one of; the
+/// end when there is none.
+fn end_where(text: &[u8], from: usize, flags: impl Fn(u64) -> u64) -> usize {
+    let mut at = from;
+    loop {
+        let (word, valid) = load(text, at);
+        let offset = (flags(word).trailing_zeros() / 8) as usize;
+        if offset < valid {
+            return at + offset;
+        }
+        at += valid;
+        if valid < 8 {
+            return at;
+        }
+    }
 }
 
 /// The end of the string that opens here, as [`crate::scan::quoted_end`] tells it.
@@ -334,25 +373,33 @@ fn string_end(text: &[u8], open: usize, escapes: bool) -> Option<usize> {
     let quote = byte_at(text, open);
     let mut at = open + 1;
     loop {
-        let (word, valid) = load(text, at);
-        let mut flags = equal(word, quote);
-        if escapes {
-            flags |= equal(word, b'\\');
+        at = end_where(text, at, |word| {
+            let backslashes = if escapes { equal(word, b'\\') } else { 0 };
+            equal(word, quote) | backslashes
+        });
+        if at >= text.len() {
+            return None;
         }
-        let offset = (flags.trailing_zeros() / 8) as usize;
-        if offset >= valid {
-            if valid < 8 {
-                return None;
-            }
-            at += 8;
-            continue;
-        }
-        at += offset;
         if byte_at(text, at) != quote || byte_at(text, at + 1) == quote {
             at += 2;
         } else {
             return Some(at + 1);
         }
+    }
+}
+
+/// The end of a block comment whose inside starts at `from`.
+fn comment_end(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at = end_where(text, at, |word| equal(word, b'*'));
+        if at >= text.len() {
+            return None;
+        }
+        if byte_at(text, at + 1) == b'/' {
+            return Some(at + 2);
+        }
+        at += 1;
     }
 }
 

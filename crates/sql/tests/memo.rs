@@ -91,6 +91,8 @@ const PARTS: &[&str] = &[
     "*/",
     "/*!",
     "/*!50000",
+    "/*! 5, */",
+    "/*+ m(5) */",
     "/*+",
     "/*M!",
     "/* 5 */",
@@ -150,7 +152,7 @@ fn told(fingerprinter: &mut Fingerprinter, statement: &[u8]) -> (ClassKey, Strin
 }
 
 proptest! {
-    #![proptest_config(common::cases(2_000))]
+    #![proptest_config(common::cases(1_000))]
 
     #[test]
     fn the_memo_tells_the_fingerprint(statements in prop::collection::vec(statement(), 1..6), mode in mode()) {

@@ -107,33 +107,42 @@ fn first_row_end(query: &[u8]) -> Option<usize> {
 /// Rule 6: `s#/\*[^!].*?\*/##g`
 pub(super) fn drop_block_comments(query: &mut Query<'_>) {
     let mut has_end = true;
-    replace_all(query, |text, at, _| {
-        if !has_end || !tail(text, at).starts_with(b"/*") || matches!(byte(text, at + 2), b'!') {
-            return None;
-        }
-        let end = find_pair(text, at + 3, *b"*/");
-        has_end = end.is_some();
-        end.map(|end| end + 2)
-    });
+    replace_all(
+        query,
+        |byte| byte == b'/',
+        |text, at, _| {
+            if !has_end || !tail(text, at).starts_with(b"/*") || matches!(byte(text, at + 2), b'!')
+            {
+                return None;
+            }
+            let end = find_pair(text, at + 3, *b"*/");
+            has_end = end.is_some();
+            end.map(|end| end + 2)
+        },
+    );
 }
 
 /// Rule 7: `s/(?:--|#)[^'"\r\n]*(?=[\r\n]|\Z)//g`
 pub(super) fn drop_line_comments(query: &mut Query<'_>) {
     // Where the comment that starts last would end: all that start before end there too.
     let mut known_end = 0;
-    replace_all(query, |text, at, _| {
-        let rest = tail(text, at);
-        if !rest.starts_with(b"--") && !rest.starts_with(b"#") {
-            return None;
-        }
-        if known_end <= at {
-            known_end = end_of(text, at, |byte| {
-                !matches!(byte, b'\'' | b'"' | b'\r' | b'\n')
-            });
-        }
-        let has_quote = matches!(byte(text, known_end), b'\'' | b'"');
-        (!has_quote).then_some(known_end)
-    });
+    replace_all(
+        query,
+        |byte| matches!(byte, b'-' | b'#'),
+        |text, at, _| {
+            let rest = tail(text, at);
+            if !rest.starts_with(b"--") && !rest.starts_with(b"#") {
+                return None;
+            }
+            if known_end <= at {
+                known_end = end_of(text, at, |byte| {
+                    !matches!(byte, b'\'' | b'"' | b'\r' | b'\n')
+                });
+            }
+            let has_quote = matches!(byte(text, known_end), b'\'' | b'"');
+            (!has_quote).then_some(known_end)
+        },
+    );
 }
 
 /// Rule 8: `s/\Ause \S+\Z/use ?/i`, which ends it.
@@ -146,51 +155,75 @@ pub(super) fn use_of_any_database(query: &[u8]) -> Option<Vec<u8>> {
 
 /// Rule 9 before 3.4: `s/\\["']//g`, `s/".*?"/?/sg`, `s/'.*?'/?/sg`
 pub(super) fn strings_before_3_4(query: &mut Query<'_>) {
-    replace_all(query, |text, at, _| {
-        matches!(tail(text, at), [b'\\', b'"' | b'\'', ..]).then_some(at + 2)
-    });
+    replace_all(
+        query,
+        |byte| byte == b'\\',
+        |text, at, _| matches!(tail(text, at), [b'\\', b'"' | b'\'', ..]).then_some(at + 2),
+    );
     for quote in *b"\"'" {
-        replace_all(query, |text, at, output| {
-            if byte(text, at) != quote {
-                return None;
-            }
-            let end = end_of(text, at + 1, |byte| byte != quote);
-            output.push(b'?');
-            // The last quote has no partner; nothing follows it that could match.
-            (end < text.len()).then_some(end + 1)
-        });
+        replace_all(
+            query,
+            |byte| byte == quote,
+            |text, at, output| {
+                let end = end_of(text, at + 1, |byte| byte != quote);
+                output.push(b'?');
+                // The last quote has no partner; nothing follows it that could match.
+                (end < text.len()).then_some(end + 1)
+            },
+        );
     }
 }
 
 /// Rule 9 since 3.4, seven expressions.
 pub(super) fn strings(query: &mut Query<'_>) {
-    // s/([^\\])(\\')/$1/sg and the same for "
-    for quote in *b"'\"" {
-        replace_all(query, |text, at, output| match tail(text, at) {
-            [first, b'\\', last, ..] if *first != b'\\' && *last == quote => {
-                output.push(*first);
-                Some(at + 3)
-            }
-            _ => None,
-        });
-    }
-    // s/\\\\//sg; s/\\'//sg; s/\\"//sg
-    for escaped in *b"\\'\"" {
-        replace_all(query, |text, at, _| {
-            tail(text, at)
-                .starts_with(&[b'\\', escaped])
-                .then_some(at + 2)
-        });
+    if query.contains(&b'\\') {
+        drop_backslashes(query);
     }
     // s/([^\\])(".*?[^\\]?")/$1?/sg and the same for '
     for quote in *b"\"'" {
-        replace_all(query, |text, at, output| match tail(text, at) {
-            [first, second, ..] if *first != b'\\' && *second == quote => {
-                output.extend_from_slice(&[*first, b'?']);
-                string_end(text, at + 2, quote)
-            }
-            _ => None,
-        });
+        if !query.contains(&quote) {
+            continue;
+        }
+        replace_all(
+            query,
+            |byte| byte != b'\\',
+            |text, at, output| match tail(text, at) {
+                [first, second, ..] if *first != b'\\' && *second == quote => {
+                    output.extend_from_slice(&[*first, b'?']);
+                    string_end(text, at + 2, quote)
+                }
+                _ => None,
+            },
+        );
+    }
+}
+
+fn drop_backslashes(query: &mut Query<'_>) {
+    // s/([^\\])(\\')/$1/sg and the same for "
+    for quote in *b"'\"" {
+        replace_all(
+            query,
+            |byte| byte != b'\\',
+            |text, at, output| match tail(text, at) {
+                [first, b'\\', last, ..] if *first != b'\\' && *last == quote => {
+                    output.push(*first);
+                    Some(at + 3)
+                }
+                _ => None,
+            },
+        );
+    }
+    // s/\\\\//sg; s/\\'//sg; s/\\"//sg
+    for escaped in *b"\\'\"" {
+        replace_all(
+            query,
+            |byte| byte == b'\\',
+            |text, at, _| {
+                tail(text, at)
+                    .starts_with(&[b'\\', escaped])
+                    .then_some(at + 2)
+            },
+        );
     }
 }
 
@@ -214,25 +247,30 @@ pub(super) fn truth_values(query: &mut Query<'_>) {
 
 /// Rule 11: `s/[0-9+-][0-9a-f.xb+-]*/?/g`
 pub(super) fn numbers(query: &mut Query<'_>) {
-    replace_all(query, |text, at, output| {
-        if !matches!(byte(text, at), b'0'..=b'9' | b'+' | b'-') {
-            return None;
-        }
-        output.push(b'?');
-        Some(end_of(
-            text,
-            at + 1,
-            |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'.' | b'x' | b'+' | b'-'),
-        ))
-    });
+    replace_all(
+        query,
+        |byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'),
+        |text, at, output| {
+            output.push(b'?');
+            Some(end_of(
+                text,
+                at + 1,
+                |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'.' | b'x' | b'+' | b'-'),
+            ))
+        },
+    );
 }
 
 /// Rule 12: `s/[xb.+-]\?/?/g`
 pub(super) fn leftovers(query: &mut Query<'_>) {
-    replace_all(query, |text, at, output| {
-        output.push(b'?');
-        matches!(tail(text, at), [b'x' | b'b' | b'.' | b'+' | b'-', b'?', ..]).then_some(at + 2)
-    });
+    replace_all(
+        query,
+        |byte| matches!(byte, b'x' | b'b' | b'.' | b'+' | b'-'),
+        |text, at, output| {
+            output.push(b'?');
+            matches!(tail(text, at), [b'x' | b'b' | b'.' | b'+' | b'-', b'?', ..]).then_some(at + 2)
+        },
+    );
 }
 
 /// Rule 13: `s/\A\s+//`, `chomp`, `tr[ \n\t\r\f][ ]s`, `lc`
@@ -259,7 +297,11 @@ pub(super) fn nulls(query: &mut Query<'_>) {
 }
 
 fn replace_words(query: &mut Query<'_>, words: &[&[u8]]) {
-    replace_all(query, |text, at, output| {
+    let starts = |byte: u8| {
+        let lower = byte.to_ascii_lowercase();
+        words.iter().any(|word| word.first() == Some(&lower))
+    };
+    replace_all(query, starts, |text, at, output| {
         let word = words.iter().find(|word| has_word(text, at, word))?;
         let end = at + word.len();
         output.push(b'?');
@@ -269,20 +311,24 @@ fn replace_words(query: &mut Query<'_>, words: &[&[u8]]) {
 
 /// Rule 15: `s{\b(in|values?)(?:[\s,]*\([\s?,]*\))+}{$1(?+)}g`
 pub(super) fn lists(query: &mut Query<'_>) {
-    replace_all(query, |text, at, output| {
-        let words = [b"in".as_slice(), b"values", b"value"];
-        let word = words
-            .into_iter()
-            .find(|word| tail(text, at).starts_with(word))
-            .filter(|_| is_boundary(text, at))?;
-        let mut end = at + word.len();
-        while let Some(group_end) = list_end(text, end) {
-            end = group_end;
-        }
-        output.extend_from_slice(word);
-        output.extend_from_slice(b"(?+)");
-        (end > at + word.len()).then_some(end)
-    });
+    replace_all(
+        query,
+        |byte| matches!(byte, b'i' | b'v'),
+        |text, at, output| {
+            let words = [b"in".as_slice(), b"values", b"value"];
+            let word = words
+                .into_iter()
+                .find(|word| tail(text, at).starts_with(word))
+                .filter(|_| is_boundary(text, at))?;
+            let mut end = at + word.len();
+            while let Some(group_end) = list_end(text, end) {
+                end = group_end;
+            }
+            output.extend_from_slice(word);
+            output.extend_from_slice(b"(?+)");
+            (end > at + word.len()).then_some(end)
+        },
+    );
 }
 
 /// The end of `[\s,]*\([\s?,]*\)`.
@@ -300,20 +346,24 @@ fn list_end(text: &[u8], from: usize) -> Option<usize> {
 /// Rule 17: `s/\blimit \?(?:, ?\?| offset \?)?/limit ?/`, once.
 pub(super) fn limit(query: &mut Query<'_>) {
     let mut is_done = false;
-    replace_all(query, |text, at, output| {
-        let limit: &[u8] = b"limit ?";
-        if is_done || !tail(text, at).starts_with(limit) || !is_boundary(text, at) {
-            return None;
-        }
-        is_done = true;
-        output.extend_from_slice(limit);
-        let end = at + limit.len();
-        let more = [b", ?".as_slice(), b",?", b" offset ?"];
-        let more = more
-            .into_iter()
-            .find(|more| tail(text, end).starts_with(more));
-        Some(end + more.map_or(0, <[u8]>::len))
-    });
+    replace_all(
+        query,
+        |byte| byte == b'l',
+        |text, at, output| {
+            let limit: &[u8] = b"limit ?";
+            if is_done || !tail(text, at).starts_with(limit) || !is_boundary(text, at) {
+                return None;
+            }
+            is_done = true;
+            output.extend_from_slice(limit);
+            let end = at + limit.len();
+            let more = [b", ?".as_slice(), b",?", b" offset ?"];
+            let more = more
+                .into_iter()
+                .find(|more| tail(text, end).starts_with(more));
+            Some(end + more.map_or(0, <[u8]>::len))
+        },
+    );
 }
 
 /// Rule 18: after the first `\bORDER BY `, `s/\G(.+?)\s+ASC/$1/g`. No word ends behind `ASC`: `ascii` loses its start.
@@ -328,8 +378,8 @@ pub(super) fn ascending(query: &mut Query<'_>) {
     let mut first = start + order.len() + 1;
     // No match starts in these blanks: what follows them is known.
     let mut known = 0;
-    replace_all(query, |text, at, _| {
-        if at < first || at < known || !is_space(byte(text, at)) {
+    replace_all(query, is_space, |text, at, _| {
+        if at < first || at < known {
             return None;
         }
         let end = skip_spaces(text, at);

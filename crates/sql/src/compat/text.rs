@@ -50,10 +50,12 @@ pub(super) fn find_pair(text: &[u8], from: usize, pair: [u8; 2]) -> Option<usize
     Some(from + at)
 }
 
-/// `s/…/…/g`: tries a match at each place, from left to right and not inside of an earlier match. `matched` is given the
-/// text, the place and an empty vector for the replacement, and returns the end of the match, which is behind the place.
+/// `s/…/…/g`: tries a match at each place whose byte `starts` one, from left to right and not inside of an earlier match.
+/// `matched` is given the text, the place and an empty vector for the replacement, and returns the end of the match,
+/// which is behind the place.
 pub(super) fn replace_all(
     text: &mut Cow<'_, [u8]>,
+    starts: impl Fn(u8) -> bool,
     mut matched: impl FnMut(&[u8], usize, &mut Vec<u8>) -> Option<usize>,
 ) {
     let mut output = Vec::new();
@@ -61,7 +63,8 @@ pub(super) fn replace_all(
     // What is before this place is in the output.
     let mut written = 0;
     let mut at = 0;
-    while at < text.len() {
+    while let Some(distance) = tail(text, at).iter().position(|&byte| starts(byte)) {
+        at += distance;
         replacement.clear();
         let Some(end) = matched(text, at, &mut replacement) else {
             at += 1;
