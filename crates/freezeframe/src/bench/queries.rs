@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sql::log::{Reader, Rest, Step, slow_border};
 
-use super::measure::{freezeframe, heading, line, median, resident};
+use super::measure::{children_cpu_seconds, freezeframe, heading, line, median, resident};
 use super::peers::{run_to_end, tool};
 
 /// Bytes of the log, and of its start that the slower tools are given.
@@ -45,25 +45,21 @@ pub(super) fn run() -> Result<()> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     line(
         &format!("freezeframe queries, {processors} processors"),
-        &format!("{:.2} s, {:.2} GB/s", ours.seconds, ours.speed(LOG_BYTES)),
+        &ours.words(),
         ">= 1 GB/s on 2",
     )?;
-    line(
-        "freezeframe queries, one processor",
-        &format!("{:.2} s, {:.2} GB/s", one.seconds, one.speed(LOG_BYTES)),
-        "",
-    )?;
+    line("freezeframe queries, one processor", &one.words(), "")?;
     line(
         "memory at the most",
         &format!("{:.0} MiB", ours.memory.max(one.memory)),
         "<= 128 MiB",
     )?;
-    peers(&prefix, prefix_bytes, ours.speed(LOG_BYTES))?;
+    peers(&prefix, prefix_bytes, &ours)?;
     classes(&prefix)
 }
 
 /// The tools that people have, on the start of the log.
-fn peers(prefix: &Path, bytes: u64, ours: f64) -> Result<()> {
+fn peers(prefix: &Path, bytes: u64, ours: &Run) -> Result<()> {
     let path = prefix.display().to_string();
     let mut digest = tool("pt-query-digest", &["--no-version-check", "--limit", "10"]);
     digest.arg(&path);
@@ -78,15 +74,21 @@ fn peers(prefix: &Path, bytes: u64, ours: f64) -> Result<()> {
             None => line(&name_of_prefix, "not installed", "")?,
             Some(run) if run.ended_by_us => line(&name_of_prefix, "did not end in a minute", "")?,
             Some(run) => {
-                let speed = bytes as f64 / 1e6 / (run.wall_ms / 1000.0);
+                let (wall, cpu) = (run.wall_ms / 1000.0, run.cpu_ms / 1000.0);
+                let speed = bytes as f64 / 1e6 / wall;
                 line(
                     &name_of_prefix,
-                    &format!("{:.1} s, {speed:.1} MB/s", run.wall_ms / 1000.0),
+                    &format!("{wall:.1} s, {speed:.1} MB/s; {cpu:.1} s of processor time"),
                     "",
                 )?;
+                let scale = LOG_BYTES as f64 / bytes as f64;
                 line(
-                    &format!("freezeframe / {name}, by MB/s"),
-                    &format!("{:.0}", ours * 1000.0 / speed),
+                    &format!("{name} takes, scaled"),
+                    &format!(
+                        "{:.0} times as long, {:.0} times the processor time",
+                        wall * scale / ours.seconds,
+                        cpu * scale / ours.cpu_seconds
+                    ),
                     target,
                 )?;
             }
@@ -99,7 +101,14 @@ fn peers(prefix: &Path, bytes: u64, ours: f64) -> Result<()> {
 fn same_totals(prefix: &Path, path: &str) -> Result<()> {
     let output = tool(
         "pt-query-digest",
-        &["--no-version-check", "--limit", "1", "--output", "json", path],
+        &[
+            "--no-version-check",
+            "--limit",
+            "1",
+            "--output",
+            "json",
+            path,
+        ],
     )
     .stdin(Stdio::null())
     .output();
@@ -141,7 +150,9 @@ fn same(name: &str, ours: f64, theirs: f64) -> String {
 /// The class of one statement after the other, in this process, on one processor.
 fn classes(log: &Path) -> Result<()> {
     let mut bytes = Vec::new();
-    File::open(log)?.take(CLASSES_BYTES).read_to_end(&mut bytes)?;
+    File::open(log)?
+        .take(CLASSES_BYTES)
+        .read_to_end(&mut bytes)?;
     let mut statements: Vec<Vec<u8>> = Vec::new();
     let mut reader = Reader::new(sql::log::LogKind::Slow);
     let mut from = 0;
@@ -180,14 +191,21 @@ fn classes(log: &Path) -> Result<()> {
 
 struct Run {
     seconds: f64,
+    /// Of all processors: what other programs of the machine take does not count.
+    cpu_seconds: f64,
     /// MiB.
     memory: f64,
 }
 
 impl Run {
-    /// GB/s.
-    fn speed(&self, bytes: u64) -> f64 {
-        bytes as f64 / 1e9 / self.seconds
+    fn words(&self) -> String {
+        let gigabytes = LOG_BYTES as f64 / 1e9;
+        format!(
+            "{:.2} s, {:.2} GB/s; {:.2} s of processor time",
+            self.seconds,
+            gigabytes / self.seconds,
+            self.cpu_seconds
+        )
     }
 }
 
@@ -195,7 +213,7 @@ impl Run {
 /// count.
 fn measure(log: &Path, before: &[&str]) -> Result<Run> {
     let path = log.display().to_string();
-    let (mut seconds, mut memory) = (Vec::new(), 0_f64);
+    let (mut seconds, mut cpu_seconds, mut memory) = (Vec::new(), Vec::new(), 0_f64);
     for run in 0..=RUNS {
         let ours = freezeframe(["queries", &path])?;
         let mut command = match before.split_first() {
@@ -207,7 +225,7 @@ fn measure(log: &Path, before: &[&str]) -> Result<Run> {
             }
             None => ours,
         };
-        let begin = Instant::now();
+        let (begin, cpu) = (Instant::now(), children_cpu_seconds()?);
         let mut child = command.stdout(Stdio::null()).spawn()?;
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -222,10 +240,12 @@ fn measure(log: &Path, before: &[&str]) -> Result<Run> {
         ensure!(status.success(), "freezeframe queries: {status}");
         if run > 0 {
             seconds.push(begin.elapsed().as_secs_f64());
+            cpu_seconds.push(children_cpu_seconds()? - cpu);
         }
     }
     Ok(Run {
         seconds: median(&seconds),
+        cpu_seconds: median(&cpu_seconds),
         memory,
     })
 }
@@ -244,7 +264,9 @@ fn document(log: &Path) -> Result<Value> {
 /// The start of a log, up to a border.
 fn write_prefix(log: &Path, prefix: &Path) -> Result<u64> {
     let mut bytes = Vec::new();
-    File::open(log)?.take(PREFIX_BYTES).read_to_end(&mut bytes)?;
+    File::open(log)?
+        .take(PREFIX_BYTES)
+        .read_to_end(&mut bytes)?;
     let near = bytes.len().saturating_sub(1 << 16);
     let border = slow_border(bytes.get(near..).unwrap_or_default()).context("no border")?;
     bytes.truncate(near + border);
@@ -336,7 +358,10 @@ fn write_statement(out: &mut String, noise: &mut Noise) -> u64 {
             "SELECT c.id, c.email, a.city FROM customer c JOIN address a ON a.customer_id = c.id WHERE c.email = 'user{id}@example.com' AND a.kind = 'ship' LIMIT 1"
         ),
         10..=11 => {
-            let _ = write!(out, "SELECT product_id, stock FROM inventory WHERE product_id IN (");
+            let _ = write!(
+                out,
+                "SELECT product_id, stock FROM inventory WHERE product_id IN ("
+            );
             for n in 0..noise.below(30) + 1 {
                 let comma = if n == 0 { "" } else { ", " };
                 let _ = write!(out, "{comma}{}", id + n);
@@ -365,7 +390,11 @@ fn write_statement(out: &mut String, noise: &mut Noise) -> u64 {
             out.push_str("BEGIN");
             Ok(())
         }
-        17 => write!(out, "SELECT COUNT(*) FROM orders_{} WHERE customer_id = {id} AND state <> 'done'", id % 40),
+        17 => write!(
+            out,
+            "SELECT COUNT(*) FROM orders_{} WHERE customer_id = {id} AND state <> 'done'",
+            id % 40
+        ),
         18 => write!(
             out,
             "SELECT /* report {id} */ p.category,\n       SUM(i.amount * i.price) AS turnover,\n       COUNT(DISTINCT o.customer_id) AS customers\n  FROM orders o\n  JOIN item i ON i.order_id = o.id\n  JOIN product p ON p.id = i.product_id\n WHERE o.created BETWEEN '2026-{:02}-01' AND '2026-{:02}-28'\n GROUP BY p.category\nHAVING turnover > {}.50\n ORDER BY turnover DESC",

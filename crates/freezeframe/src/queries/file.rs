@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use model::QueryWay;
-use report::evidence::queries_json::queries_json;
+use report::evidence::queries_json::write_queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use sql::digest::{Digester, LogDigest, Options, Order};
 use sql::log::LogKind;
@@ -38,11 +38,19 @@ pub(super) fn read(
     files: &[PathBuf],
     options: &Options,
 ) -> Result<(Digester, Option<LogKind>, Amount)> {
-    let sizes = files.iter().map(|path| fs::metadata(path).map(|data| data.len()));
+    let sizes = files
+        .iter()
+        .map(|path| fs::metadata(path).map(|data| data.len()));
     // Of a pipe nobody knows how much will come, of a packed file how much is in it.
     let mut known = sizes.sum::<Result<u64, _>>().unwrap_or_default();
-    let inputs = files.iter().map(|path| input::open(path)).collect::<Result<Vec<_>>>()?;
-    if inputs.iter().any(|input| matches!(input.bytes, input::Bytes::Stream(_))) {
+    let inputs = files
+        .iter()
+        .map(|path| input::open(path))
+        .collect::<Result<Vec<_>>>()?;
+    if inputs
+        .iter()
+        .any(|input| matches!(input.bytes, input::Bytes::Stream(_)))
+    {
         known = 0;
     }
     let mut kinds = inputs.iter().filter_map(|input| input.kind);
@@ -91,7 +99,10 @@ pub(super) fn finish(
         && !digester.measures(name)
     {
         let names: Vec<&str> = digester.measure_names().collect();
-        bail!("--order-by {name}: the log has no such number; it has: {}", names.join(", "));
+        bail!(
+            "--order-by {name}: the log has no such number; it has: {}",
+            names.join(", ")
+        );
     }
     Ok(digester.finish(way(kind), &order, options::limit(args), args.no_redact))
 }
@@ -107,7 +118,11 @@ pub(super) fn way(kind: Option<LogKind>) -> QueryWay {
 fn print(args: &Queries, digest: &LogDigest) -> Result<()> {
     let total = Some(&digest.total);
     if let Some(path) = &args.html {
-        let names: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = args
+            .files
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
         let title = format!("Queries of {}", names.join(", "));
         let page = report::queries_page(&title, &digest.digest, total);
         super::write_page(path, &page)?;
@@ -115,14 +130,13 @@ fn print(args: &Queries, digest: &LogDigest) -> Result<()> {
             return Ok(());
         }
     }
-    let text = if args.json {
-        queries_json(&digest.digest, total)
-    } else {
-        let options = QueriesTextOptions {
-            text: output::text_options(),
-            compat_ids: args.compat == Some(CompatArg::Pt),
-        };
-        queries_text(&digest.digest, total, &options)
+    if args.json {
+        let mut stdout = std::io::stdout().lock();
+        return Ok(write_queries_json(&mut stdout, &digest.digest, total)?);
+    }
+    let options = QueriesTextOptions {
+        text: output::text_options(),
+        compat_ids: args.compat == Some(CompatArg::Pt),
     };
-    output::print(&text)
+    output::print(&queries_text(&digest.digest, total, &options))
 }

@@ -41,10 +41,16 @@ pub(super) fn run(args: &Queries) -> Result<LogDigest> {
     let mut told = Instant::now();
     let is_terminal = std::io::stderr().is_terminal();
     while !stop.is_set() && end.is_none_or(|end| Instant::now() < end) {
-        let grown = log.read(&mut digester).with_context(|| path.display().to_string())?;
+        let grown = log
+            .read(&mut digester)
+            .with_context(|| path.display().to_string())?;
         if is_terminal && told.elapsed() >= TELL {
             told = Instant::now();
-            let _ = write!(std::io::stderr(), "\r{} statements; Ctrl-C ends ", digester.count());
+            let _ = write!(
+                std::io::stderr(),
+                "\r{} statements; Ctrl-C ends ",
+                digester.count()
+            );
         }
         if !grown {
             log.reopen(path, &mut digester)?;
@@ -97,14 +103,21 @@ impl Growing {
             let mut block = vec![0; HEAD_BYTES];
             let read = self.file.read(&mut block)?;
             self.read += read as u64;
-            self.head.extend_from_slice(block.get(..read).unwrap_or_default());
+            self.head
+                .extend_from_slice(block.get(..read).unwrap_or_default());
             // A line that is not whole may look like another log's.
             let whole = self.head.iter().rposition(|byte| *byte == b'\n');
-            let kind = log_kind(self.head.get(..whole.unwrap_or_default()).unwrap_or_default());
+            let kind = log_kind(
+                self.head
+                    .get(..whole.unwrap_or_default())
+                    .unwrap_or_default(),
+            );
             if let Some(kind) = kind {
                 self.start(kind, digester);
             } else if self.head.len() >= 16 * HEAD_BYTES {
-                bail!("neither a slow log nor a general log: no line of its beginning looks like one");
+                bail!(
+                    "neither a slow log nor a general log: no line of its beginning looks like one"
+                );
             }
             return Ok(read > 0);
         };

@@ -58,7 +58,9 @@ pub(crate) fn open(path: &Path) -> Result<Input> {
     let (head, bytes) = opened.with_context(|| name.clone())?;
     let kind = match log_kind(&head) {
         None if head.trim_ascii().is_empty() => None,
-        None => bail!("{name}: neither a slow log nor a general log: no line of its beginning looks like one"),
+        None => bail!(
+            "{name}: neither a slow log nor a general log: no line of its beginning looks like one"
+        ),
         kind => kind,
     };
     Ok(Input { name, kind, bytes })
@@ -116,12 +118,16 @@ fn beside(stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
     std::thread::spawn(move || {
         loop {
             let mut block = Vec::with_capacity(BLOCK_BYTES);
-            let read = (&mut stream).take(BLOCK_BYTES as u64).read_to_end(&mut block);
+            let read = (&mut stream)
+                .take(BLOCK_BYTES as u64)
+                .read_to_end(&mut block);
             let is_end = read.is_err() || block.is_empty();
             let sent = match read {
                 // What was unpacked before the damage counts.
                 Err(error) if block.is_empty() => sender.send(Err(error)),
-                Err(error) => sender.send(Ok(block)).and_then(|()| sender.send(Err(error))),
+                Err(error) => sender
+                    .send(Ok(block))
+                    .and_then(|()| sender.send(Err(error))),
                 Ok(_) => sender.send(Ok(block)),
             };
             if is_end || sent.is_err() {

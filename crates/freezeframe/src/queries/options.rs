@@ -79,7 +79,9 @@ pub(super) fn moment(text: &str, now: &Zoned) -> Result<i64> {
         let ago_us = i64::try_from(ago.as_micros()).unwrap_or(i64::MAX);
         return Ok(now.timestamp().as_microsecond().saturating_sub(ago_us));
     }
-    bail!("'{text}' is no moment: a time such as 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago) expected")
+    bail!(
+        "'{text}' is no moment: a time such as 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago) expected"
+    )
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ const READ_BYTES: usize = 1 << 20;
 /// A part of a file is not smaller: what it knows of its start costs a little.
 const PART_BYTES_MIN: u64 = 8 << 20;
 
-/// Parts of a file at the most: each has a buffer and a digest of its own.
-const PARTS_MAX: usize = 4;
+/// Parts of a file at the most. Each has a buffer, a digest and a memory of statements of its own, which together keep
+/// within 128 MiB on any log; and two read as fast as most disks.
+const PARTS_MAX: usize = 2;
 
 /// What was read beside the events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -168,62 +169,51 @@ fn pump_all(
     }
 }
 
-/// The parts of a file that are digested beside each other, each but the last in a thread of its own.
+/// The parts of a file that are digested beside each other: the first one here, the others in threads of their own.
 fn in_parts(
     file: &File,
     borders: &[u64],
     (digester, options): (&mut Digester, &Options),
     progress: &Progress,
 ) -> Result<Amount> {
-    let parts: Vec<(u64, u64)> = borders
+    let mut parts = borders
         .iter()
         .copied()
         .zip(borders.iter().copied().skip(1))
-        .collect();
-    let options = Options {
-        bytes_max: options.bytes_max / parts.len().max(1),
-        ..options.clone()
+        .map(|(at, end)| Part { file, at, end });
+    let Some(mut first) = parts.next() else {
+        return Ok(Amount::default());
     };
-    let done: Vec<Result<(Digester, Pump, Amount)>> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = parts
-            .iter()
-            .map(|(at, end)| {
-                let options = options.clone();
+            .map(|mut part| {
+                let mut digester = Digester::new(options.clone());
                 scope.spawn(move || {
-                    let mut digester = Digester::new(options);
                     let mut pump = Pump::new(LogKind::Slow);
-                    let mut part = Part {
-                        file,
-                        at: *at,
-                        end: *end,
-                    };
                     pump_all(&mut pump, &mut part, &mut digester, progress)?;
                     let read = pump.finish(&mut digester);
-                    Ok((digester, pump, read))
+                    anyhow::Ok((digester, pump, read))
                 })
             })
             .collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|_| Err(anyhow!("reading a part of it failed")))
-            })
-            .collect()
-    });
-    let mut read = Amount::default();
-    let mut database: Option<Vec<u8>> = None;
-    for part in done {
-        let (part, pump, of_part) = part?;
-        digester.merge(part, database.as_deref());
-        if let Some(name) = pump.database() {
-            database = Some(name.to_owned());
+        let mut pump = Pump::new(LogKind::Slow);
+        pump_all(&mut pump, &mut first, digester, progress)?;
+        let mut read = pump.finish(digester);
+        let mut database = pump.database().map(<[u8]>::to_vec);
+        drop(pump);
+        for thread in threads {
+            let (part, pump, of_part) = thread
+                .join()
+                .map_err(|_| anyhow!("reading a part of it failed"))??;
+            digester.merge(part, database.as_deref());
+            if let Some(name) = pump.database() {
+                database = Some(name.to_owned());
+            }
+            read.bytes += of_part.bytes;
+            read.stray += of_part.stray;
         }
-        read.bytes += of_part.bytes;
-        read.stray += of_part.stray;
-    }
-    Ok(read)
+        Ok(read)
+    })
 }
 
 /// Places at which a file can be cut, with its start and end.

@@ -95,7 +95,10 @@ fn a_log_as_text() {
     assert!(open.contains("'secret98'"), "{open}");
     // A long log has a row for the rest.
     let one = text(&["queries", &path, "--limit", "1"]);
-    assert!(one.contains("MISC") && one.contains("1 other class"), "{one}");
+    assert!(
+        one.contains("MISC") && one.contains("1 other class"),
+        "{one}"
+    );
 }
 
 /// The same from everywhere: file, pipe, packed by content, in two files, in parts on all processors.
@@ -171,13 +174,35 @@ fn times_filters_groups() {
     assert_eq!(total(&["--since", "2026-05-12T03:05:00Z"]), 300);
     assert_eq!(total(&["--until", "2026-05-12T03:01:00Z"]), 60);
     assert_eq!(total(&["--filter", "user=user1"]), 200);
-    assert_eq!(total(&["--filter", "kind=update", "--filter", "Rows_sent>=300"]), 150);
-    let by_user = json(&["queries", &path, "--json", "--group-by", "user", "--order-by", "count"]);
+    assert_eq!(
+        total(&["--filter", "kind=update", "--filter", "Rows_sent>=300"]),
+        150
+    );
+    let by_user = json(&[
+        "queries",
+        &path,
+        "--json",
+        "--group-by",
+        "user",
+        "--order-by",
+        "count",
+    ]);
     let classes = by_user["classes"].as_array().unwrap();
-    let names: Vec<&str> = classes.iter().map(|class| class["fingerprint"].as_str().unwrap()).collect();
+    let names: Vec<&str> = classes
+        .iter()
+        .map(|class| class["fingerprint"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["user0", "user1", "user2"]);
     // A number of the log, in any case of letters.
-    let largest = json(&["queries", &path, "--json", "--order-by", "rows_sent:max", "--limit", "1"]);
+    let largest = json(&[
+        "queries",
+        &path,
+        "--json",
+        "--order-by",
+        "rows_sent:max",
+        "--limit",
+        "1",
+    ]);
     assert_eq!(largest["classes"][0]["kind"], "UPDATE");
     assert_eq!(largest["folded"]["count"], 300);
 }
@@ -189,7 +214,10 @@ fn identities_of_pt_query_digest() {
     let path = files.write("slow.log", log(10));
     let found = json(&["queries", &path, "--json", "--compat", "pt"]);
     let classes = found["classes"].as_array().unwrap();
-    let update = classes.iter().find(|class| class["kind"] == "UPDATE").unwrap();
+    let update = classes
+        .iter()
+        .find(|class| class["kind"] == "UPDATE")
+        .unwrap();
     assert_eq!(update["id"], update["compat_id"]);
     assert_eq!(update["id"].as_str().unwrap().len(), 32);
     let output = std::process::Command::new("pt-query-digest")
@@ -202,8 +230,10 @@ fn identities_of_pt_query_digest() {
     let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
     let ids = |found: &Value, key: &str| -> Vec<String> {
         let classes = found["classes"].as_array().unwrap();
-        let mut ids: Vec<String> =
-            classes.iter().map(|class| class[key].as_str().unwrap().to_owned()).collect();
+        let mut ids: Vec<String> = classes
+            .iter()
+            .map(|class| class[key].as_str().unwrap().to_owned())
+            .collect();
         ids.sort();
         ids
     };
@@ -226,7 +256,10 @@ fn what_changed() {
     let before = format!("{path}@2026-05-12T03:00:00Z..2026-05-12T03:09:00Z");
     let during = format!("{path}@2026-05-12T03:09:00Z..2026-05-12T03:10:00Z");
     let told = text(&["queries", "--diff", &before, &during]);
-    let first = told.lines().find(|line| line.trim_start().starts_with("1 ")).unwrap();
+    let first = told
+        .lines()
+        .find(|line| line.trim_start().starts_with("1 "))
+        .unwrap();
     assert!(first.contains("0/s → 83.3/s"), "{told}");
     assert!(first.contains("show warnings"), "{told}");
     let found = json(&["queries", "--diff", &before, &during, "--json"]);
@@ -234,11 +267,27 @@ fn what_changed() {
     assert_eq!(found["changes"][0]["before"]["count"], 0);
     assert_eq!(found["changes"][0]["during"]["count"], 5000);
     // What was printed before can be compared, too.
-    let kept = files.write("a.json", text(&["queries", &path, "--json", "--until", "2026-05-12T03:09:00Z"]));
+    let kept = files.write(
+        "a.json",
+        text(&[
+            "queries",
+            &path,
+            "--json",
+            "--until",
+            "2026-05-12T03:09:00Z",
+        ]),
+    );
     let found = json(&["queries", "--diff", &kept, &path, "--json"]);
     assert_eq!(found["changes"][0]["kind"], "SHOW WARNINGS");
     let page = files.path("diff.html");
-    let output = run(&["queries", "--diff", &before, &during, "--html", page.to_str().unwrap()]);
+    let output = run(&[
+        "queries",
+        "--diff",
+        &before,
+        &during,
+        "--html",
+        page.to_str().unwrap(),
+    ]);
     assert!(output.status.success());
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("0/s → 83.3/s") && page.contains("What changed"));
@@ -257,7 +306,10 @@ fn a_page() {
     let mode = std::fs::metadata(&page).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
+    assert!(
+        page.contains("&lt;script&gt;") && !page.contains("<script"),
+        "{page}"
+    );
     assert!(page.contains("<title>") && page.ends_with("</html>\n"));
 }
 
@@ -273,7 +325,11 @@ fn a_growing_log() {
         .spawn()
         .unwrap();
     let append = |path: &Path, text: &str| {
-        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .unwrap();
         file.write_all(text.as_bytes()).unwrap();
     };
     // Half an event is none yet.
@@ -287,7 +343,11 @@ fn a_growing_log() {
     let pid = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["total"], 14);
 }
@@ -298,7 +358,10 @@ fn wait(child: &std::process::Child, _least: u64) {
     let begin = Instant::now();
     let mut calm = 0;
     while calm < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(60), "the log is not read");
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "the log is not read"
+        );
         std::thread::sleep(Duration::from_millis(250));
         calm = if at_end(child.id()) { calm + 1 } else { 0 };
     }
@@ -330,21 +393,39 @@ fn what_is_wrong_is_said_in_one_line() {
     let files = Files::new();
     let path = files.write("slow.log", log(10));
     let other = files.write("other.txt", "Thread 1 (LWP 2):\n".repeat(100));
-    let general = files.write("general.log", "2018-07-01T01:02:03.123456Z\t   10 Query\tselect 1\n");
+    let general = files.write(
+        "general.log",
+        "2018-07-01T01:02:03.123456Z\t   10 Query\tselect 1\n",
+    );
     let mut broken = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     broken.extend(b"no gzip at all");
     let broken = files.write("broken.gz", broken);
     let dir = files.dir.path().to_str().unwrap();
     for (arguments, parts) in [
-        (vec!["/nonexistent.log"], vec!["/nonexistent.log", "No such file"]),
+        (
+            vec!["/nonexistent.log"],
+            vec!["/nonexistent.log", "No such file"],
+        ),
         (vec![dir], vec![dir, "is a directory"]),
-        (vec![&*other], vec!["other.txt", "neither a slow log nor a general log"]),
+        (
+            vec![&*other],
+            vec!["other.txt", "neither a slow log nor a general log"],
+        ),
         (vec![&*path, &*general], vec!["some of these are slow logs"]),
         (vec![&*broken], vec!["broken.gz"]),
         (vec![&*path, "--since", "soon"], vec!["'soon' is no moment"]),
-        (vec![&*path, "--filter", "soon"], vec!["--filter", "a comparison"]),
-        (vec![&*path, "--order-by", "Rows_lost"], vec!["Rows_lost", "Rows_sent"]),
-        (vec![&*path, "--order-by", "time:most"], vec!["--order-by", "'most'"]),
+        (
+            vec![&*path, "--filter", "soon"],
+            vec!["--filter", "a comparison"],
+        ),
+        (
+            vec![&*path, "--order-by", "Rows_lost"],
+            vec!["Rows_lost", "Rows_sent"],
+        ),
+        (
+            vec![&*path, "--order-by", "time:most"],
+            vec!["--order-by", "'most'"],
+        ),
         (vec!["--diff", &*path, "x@y"], vec!["FILE@FROM..TO"]),
     ] {
         let mut all = vec!["queries"];
@@ -354,7 +435,10 @@ fn what_is_wrong_is_said_in_one_line() {
         assert_eq!(output.status.code(), Some(1), "{all:?}: {stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{all:?}: {stderr}");
         for part in parts {
-            assert!(stderr.contains(part), "{all:?}: '{part}' is not in: {stderr}");
+            assert!(
+                stderr.contains(part),
+                "{all:?}: '{part}' is not in: {stderr}"
+            );
         }
     }
     assert_eq!(run(&["queries"]).status.code(), Some(2));
@@ -368,7 +452,10 @@ fn nothing_is_something_too() {
     assert!(text(&["queries", &path]).contains("0 statements"));
     assert_eq!(json(&["queries", &path, "--json"])["total"], 0);
     // What was cut off before its first statement is remarked on.
-    let path = files.write("cut.log", &log(2)[..log(2).len() - 20].replacen("/usr", "stray\n/usr", 1));
+    let path = files.write(
+        "cut.log",
+        log(2)[..log(2).len() - 20].replacen("/usr", "stray\n/usr", 1),
+    );
     let output = run(&["queries", &path]);
     assert!(output.status.success());
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -58,16 +58,22 @@ fn ask(session: &mut Conn) {
     session.query_drop("USE known").unwrap();
     for n in 0..INSERTS {
         session
-            .query_drop(format!("INSERT INTO t VALUES ({n}, 'it''s; number\n# {n}'), ({n}, NULL)"))
+            .query_drop(format!(
+                "INSERT INTO t VALUES ({n}, 'it''s; number\n# {n}'), ({n}, NULL)"
+            ))
             .unwrap();
     }
     for n in 0..SELECTS {
         session
-            .query_drop(format!("SELECT a, b\nFROM t\n-- of one\nWHERE a = {n} OR b = 'secret {n}'"))
+            .query_drop(format!(
+                "SELECT a, b\nFROM t\n-- of one\nWHERE a = {n} OR b = 'secret {n}'"
+            ))
             .unwrap();
     }
     for _ in 0..3 {
-        session.query_drop("SELECT nothing FROM known.nowhere").unwrap_err();
+        session
+            .query_drop("SELECT nothing FROM known.nowhere")
+            .unwrap_err();
     }
     // A server logs a statement after its answer; when it answers the next one, that is done.
     session.query_drop("DO 0").unwrap();
@@ -78,7 +84,9 @@ fn class<'a>(found: &'a Value, start: &str) -> &'a Value {
     let mut those = classes
         .iter()
         .filter(|class| class["fingerprint"].as_str().unwrap().starts_with(start));
-    let one = those.next().unwrap_or_else(|| panic!("no {start} in {found:#}"));
+    let one = those
+        .next()
+        .unwrap_or_else(|| panic!("no {start} in {found:#}"));
     assert_eq!(those.next(), None, "{start} is in two classes");
     one
 }
@@ -127,14 +135,23 @@ fn known_is_there(path: &Path) -> Value {
 /// pt-query-digest counts the same statements.
 fn agrees_with_peer(path: &Path, found: &Value) {
     let output = std::process::Command::new("pt-query-digest")
-        .args(["--no-version-check", "--limit", "100%", "--group-by", "distill"])
+        .args([
+            "--no-version-check",
+            "--limit",
+            "100%",
+            "--group-by",
+            "distill",
+        ])
         .args(["--filter", "($event->{cmd} || '') eq 'Query'"])
         .args(["--output", "json"])
         .arg(path)
         .output();
     let output = match output {
         Ok(output) if output.status.success() => output,
-        Ok(output) => panic!("pt-query-digest: {}", String::from_utf8_lossy(&output.stderr)),
+        Ok(output) => panic!(
+            "pt-query-digest: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
         Err(error) => {
             eprintln!("skipped: pt-query-digest: {error}");
             return;
@@ -148,7 +165,10 @@ fn agrees_with_peer(path: &Path, found: &Value) {
         .filter(|class| class["kind"] != "COMMAND")
         .map(|class| class["count"].as_u64().unwrap())
         .sum();
-    assert_eq!(theirs["global"]["query_count"], ours, "pt-query-digest counts {theirs:#}");
+    assert_eq!(
+        theirs["global"]["query_count"], ours,
+        "pt-query-digest counts {theirs:#}"
+    );
 }
 
 #[test]
@@ -166,10 +186,15 @@ fn slow_log_of_mariadb() {
     assert_eq!(measure(select, "Bytes_sent")["count"], SELECTS);
     assert!(measure(select, "Bytes_sent")["min"].as_f64().unwrap() > 50.0);
     let insert = class(&found, "insert into t values (?+)");
-    assert_eq!(measure(insert, "Rows_affected")["sum"], 2.0 * INSERTS as f64);
+    assert_eq!(
+        measure(insert, "Rows_affected")["sum"],
+        2.0 * INSERTS as f64
+    );
     let notes = select["notes"].as_array().unwrap();
     assert!(
-        notes.iter().any(|note| note.as_str().unwrap().contains("SIMPLE")),
+        notes
+            .iter()
+            .any(|note| note.as_str().unwrap().contains("SIMPLE")),
         "{notes:?}"
     );
 }
@@ -183,10 +208,18 @@ fn slow_log_of_mysql_9() {
     let found = known_is_there(&path);
     // 1146: the table is not there.
     let failed = class(&found, "select nothing");
-    assert_eq!((&failed["count"], &failed["errors"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (&failed["count"], &failed["errors"]),
+        (&3.into(), &3.into())
+    );
     let select = class(&found, "select a, b from t where a");
     assert_eq!(select["errors"], 0);
-    for name in ["Bytes_sent", "Read_rnd_next", "Created_tmp_tables", "Sort_rows"] {
+    for name in [
+        "Bytes_sent",
+        "Read_rnd_next",
+        "Created_tmp_tables",
+        "Sort_rows",
+    ] {
         assert_eq!(measure(select, name)["count"], SELECTS, "{name}");
     }
     assert!(measure(select, "Bytes_sent")["sum"].as_f64().unwrap() > 0.0);

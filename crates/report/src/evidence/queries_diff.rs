@@ -20,6 +20,9 @@ use crate::{
 /// Columns of a line where the terminal does not tell.
 const WIDTH_USUAL: usize = 120;
 
+/// Columns of a page that has room for times beside the rates.
+const WIDE: usize = 96;
+
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct QueriesSide {
@@ -136,8 +139,16 @@ fn side(digest: &QueryDigest) -> QueriesSide {
 
 fn named(class: &QueryClass, by_kind: bool) -> QueryChange {
     QueryChange {
-        fingerprint: if by_kind { String::new() } else { class.fingerprint.clone() },
-        id: if by_kind { String::new() } else { class.id.clone() },
+        fingerprint: if by_kind {
+            String::new()
+        } else {
+            class.fingerprint.clone()
+        },
+        id: if by_kind {
+            String::new()
+        } else {
+            class.id.clone()
+        },
         kind: class.kind.to_ascii_uppercase(),
         ..QueryChange::default()
     }
@@ -203,7 +214,12 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         (options.names.0, "before  ", &diff.before),
         (options.names.1, "during  ", &diff.during),
     ] {
-        page.item(0, mark, &format!("{name}: {}", side_words(side)), Style::Plain);
+        page.item(
+            0,
+            mark,
+            &format!("{name}: {}", side_words(side)),
+            Style::Plain,
+        );
     }
     if diff.by_kind {
         page.paragraph(
@@ -220,28 +236,48 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         .changes
         .iter()
         .any(|change| change.before.load.is_some() || change.during.load.is_some());
+    let is_wide = page.width() >= WIDE;
     let line = |columns: [&str; 4]| {
         let [rank, rates, loads, means] = columns;
-        match has_load {
+        match has_load && is_wide {
             true => format!("{rank:>4}  {rates:>22}  {loads:>18}  {means:>20}  "),
             false => format!("{rank:>4}  {rates:>22}  "),
         }
     };
     if !diff.changes.is_empty() {
-        let title = line(["Rank", &format!("{} →", rate_title(diff)), "Load →", "Mean →"]) + "Item";
+        let title = line([
+            "Rank",
+            &format!("{} →", rate_title(diff)),
+            "Load →",
+            "Mean →",
+        ]) + "Item";
         page.raw(&[(&wrap::cut(&title, page.width()), Style::Dim)]);
     }
     for (index, change) in diff.changes.iter().take(options.limit).enumerate() {
         let said = said(diff, change);
-        let lead = line([&(index + 1).to_string(), &said.rates, &said.loads, &said.means]);
+        let lead = line([
+            &(index + 1).to_string(),
+            &said.rates,
+            &said.loads,
+            &said.means,
+        ]);
         let item = escape::terminal(&item(&change.fingerprint, &change.kind));
-        let room = page.width().saturating_sub(wrap::columns(&lead)).max(8);
-        let style = if change.weight >= 0.1 { Style::Bold } else { Style::Plain };
+        let room = page.width().saturating_sub(wrap::columns(&lead));
+        let lead = wrap::cut(&lead, page.width());
+        let style = if change.weight >= 0.1 {
+            Style::Bold
+        } else {
+            Style::Plain
+        };
         page.raw(&[(&lead, Style::Plain), (&wrap::cut(&item, room), style)]);
     }
     let more = diff.changes.len().saturating_sub(options.limit);
     if more > 0 {
-        page.paragraph(6, &format!("{} more changed less", count(more as u64)), Style::Dim);
+        page.paragraph(
+            6,
+            &format!("{} more changed less", count(more as u64)),
+            Style::Dim,
+        );
     }
     if diff.before.folded + diff.during.folded > 0 {
         let words = format!(
@@ -282,7 +318,8 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
         false => format!("{:.1}%", 100.0 * share.rate),
     };
     let (before, during) = (&change.before, &change.during);
-    let known = |number: Option<f64>, share: &QueryShare, say: &dyn Fn(f64) -> String| match number {
+    let known = |number: Option<f64>, share: &QueryShare, say: &dyn Fn(f64) -> String| match number
+    {
         Some(number) => say(number),
         None if share.count == 0 => "–".to_owned(),
         None => "?".to_owned(),
@@ -291,7 +328,8 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
         0 => "0".to_owned(),
         _ => known(share.load, share, &digits),
     };
-    let mean = |share: &QueryShare| known(share.mean, share, &|number| Quantity::Seconds.say(number));
+    let mean =
+        |share: &QueryShare| known(share.mean, share, &|number| Quantity::Seconds.say(number));
     Said {
         rates: format!("{} → {}", one_rate(before), one_rate(during)),
         loads: format!("{} → {}", load(before), load(during)),

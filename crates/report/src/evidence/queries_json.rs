@@ -1,10 +1,12 @@
 //! A digest of statements as JSON. Fields are added over time; none is renamed, removed or given another meaning.
 
+use std::io::{self, BufWriter, Write};
+
 use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
 use super::{queries_words::seconds, stacks_json::to_text};
-use crate::when;
+use crate::{escape, when};
 
 /// The document of `freezeframe queries --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,4 +52,31 @@ pub fn queries_document<'a>(
 /// [`queries_document`] as text.
 pub fn queries_json(digest: &QueryDigest, overall: Option<&QueryClass>) -> String {
     to_text(&queries_document(digest, overall))
+}
+
+/// [`queries_json`] piece by piece: a document of thousands of classes is many times as large as what it is made of.
+pub fn write_queries_json(
+    out: &mut dyn Write,
+    digest: &QueryDigest,
+    overall: Option<&QueryClass>,
+) -> io::Result<()> {
+    let mut out = Escaped(BufWriter::new(out));
+    serde_json::to_writer_pretty(&mut out, &queries_document(digest, overall))?;
+    out.0.write_all(b"\n")?;
+    out.0.flush()
+}
+
+/// Escapes what is written. A serializer writes whole characters at once.
+struct Escaped<W: Write>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(escape::json(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }

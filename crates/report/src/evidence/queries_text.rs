@@ -20,6 +20,8 @@ const WIDTH_USUAL: usize = 120;
 const NAME: usize = 14;
 /// Columns of its numbers.
 const NUMBER: usize = 9;
+/// Columns of a page, without the identity, that has room for all numbers of a class and some of its statement.
+const WIDE: usize = 84;
 /// Columns of the longest bar.
 const BAR: usize = 60;
 /// Users, hosts, databases that are named.
@@ -74,8 +76,8 @@ pub fn queries_text(
 }
 
 fn head(page: &mut Page, digest: &QueryDigest) {
-    let classes = digest.classes.len() as u64
-        + digest.folded.map_or(0, |folded| folded.classes_at_least);
+    let classes =
+        digest.classes.len() as u64 + digest.folded.map_or(0, |folded| folded.classes_at_least);
     let mut words = vec![
         counted(digest.count, "statement", "statements"),
         counted(classes, "class", "classes"),
@@ -97,7 +99,11 @@ fn head(page: &mut Page, digest: &QueryDigest) {
     };
     page.paragraph(0, &place, Style::Plain);
     if digest.lost > 0 {
-        page.paragraph(0, &format!("{} lost on the way", count(digest.lost)), Style::Plain);
+        page.paragraph(
+            0,
+            &format!("{} lost on the way", count(digest.lost)),
+            Style::Plain,
+        );
     }
 }
 
@@ -120,12 +126,20 @@ fn table(page: &mut Page, measures: &[QueryMeasure], of: Option<&[QueryMeasure]>
         .collect();
     if !shown.is_empty() {
         page.blank();
-        let name = shown.iter().map(|m| wrap::columns(&m.name)).max().unwrap_or(0);
+        let name = shown
+            .iter()
+            .map(|m| wrap::columns(&m.name))
+            .max()
+            .unwrap_or(0);
         // Room for the numbers comes first.
         let columns = 7 + usize::from(of.is_some());
         let room = page.width().saturating_sub(columns * (NUMBER + 1));
         let name = name.clamp(NAME, room.max(NAME)).min(40);
-        let pct = if of.is_some() { format!(" {:>NUMBER$}", "pct") } else { String::new() };
+        let pct = if of.is_some() {
+            format!(" {:>NUMBER$}", "pct")
+        } else {
+            String::new()
+        };
         let titles = ["total", "min", "max", "avg", "95%", "stddev", "median"]
             .map(|title| format!(" {title:>NUMBER$}"))
             .concat();
@@ -149,7 +163,13 @@ fn table(page: &mut Page, measures: &[QueryMeasure], of: Option<&[QueryMeasure]>
     let yes: Vec<String> = measures
         .iter()
         .filter(|measure| is_yes_no(measure) && measure.sum > 0.0)
-        .map(|measure| format!("{} {}", measure.name, share(measure.sum, measure.count as f64)))
+        .map(|measure| {
+            format!(
+                "{} {}",
+                measure.name,
+                share(measure.sum, measure.count as f64)
+            )
+        })
         .collect();
     if !yes.is_empty() {
         page.field("Yes", &yes.join(", "));
@@ -164,22 +184,33 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
         None => digest.count as f64,
     };
     let id_width = if compat_ids { 32 } else { 16 };
+    let is_wide = page.width() >= WIDE + id_width;
     let lead = |rank: &str, id: &str, columns: [&str; 5]| {
         let [time, part, calls, each, spread] = columns;
-        if has_time {
-            format!("{rank:>4} {id:<id_width$} {time:>9} {part:>6} {calls:>11} {each:>9} {spread:>6}  ")
+        if has_time && !is_wide {
+            format!("{rank:>4} {id:<id_width$} {time:>9} {part:>6} {calls:>11}  ")
+        } else if has_time {
+            format!(
+                "{rank:>4} {id:<id_width$} {time:>9} {part:>6} {calls:>11} {each:>9} {spread:>6}  "
+            )
         } else {
             format!("{rank:>4} {id:<id_width$} {part:>6} {calls:>11}  ")
         }
     };
     let title = lead("Rank", "Query ID", ["Time", "%", "Calls", "R/Call", "V/M"]);
-    page.raw(&[(&wrap::cut(&format!("{title}Item"), page.width()), Style::Dim)]);
+    page.raw(&[(
+        &wrap::cut(&format!("{title}Item"), page.width()),
+        Style::Dim,
+    )]);
     for (index, class) in digest.classes.iter().enumerate() {
         let id = match (compat_ids, &class.compat_id) {
             (true, Some(id)) => id.as_str(),
             _ => class.id.as_str(),
         };
-        let time = class.measures.iter().find(|measure| measure.name == "Query_time");
+        let time = class
+            .measures
+            .iter()
+            .find(|measure| measure.name == "Query_time");
         let said = |number: Option<f64>| {
             number.map_or_else(|| "–".to_owned(), |number| Quantity::Seconds.say(number))
         };
@@ -192,12 +223,13 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
                 &share(part, whole),
                 &count(class.count),
                 &said(time.map(|time| time.sum / time.count.max(1) as f64)),
-                &time.and_then(spread).map_or_else(|| "–".to_owned(), |spread| format!("{spread:.2}")),
+                &time
+                    .and_then(spread)
+                    .map_or_else(|| "–".to_owned(), |spread| format!("{spread:.2}")),
             ],
         );
         let item = escape::terminal(&item(&class.fingerprint, &class.kind));
-        let room = page.width().saturating_sub(wrap::columns(&line)).max(8);
-        page.raw(&[(&line, Style::Plain), (&wrap::cut(&item, room), Style::Bold)]);
+        profile_line(page, &line, (&item, Style::Bold));
     }
     if let Some(folded) = &digest.folded {
         let seconds = folded.seconds;
@@ -215,9 +247,19 @@ fn profile(page: &mut Page, digest: &QueryDigest, compat_ids: bool) {
                 "",
             ],
         );
-        let words = format!("({})", counted(folded.classes_at_least, "other class", "other classes"));
-        page.raw(&[(&line, Style::Plain), (&words, Style::Dim)]);
+        let words = format!(
+            "({})",
+            counted(folded.classes_at_least, "other class", "other classes")
+        );
+        profile_line(page, &line, (&words, Style::Dim));
     }
+}
+
+/// The numbers of a class, and as much of its statement as there is room for.
+fn profile_line(page: &mut Page, line: &str, (item, style): (&str, Style)) {
+    let room = page.width().saturating_sub(wrap::columns(line));
+    let line = wrap::cut(line, page.width());
+    page.raw(&[(&line, Style::Plain), (&wrap::cut(item, room), style)]);
 }
 
 /// The variance against the mean: pt-query-digest's V/M, seconds.
@@ -255,7 +297,11 @@ fn detail(
     }
     words.extend(range(class.first_us, class.last_us));
     page.paragraph(0, &words.join(", "), Style::Plain);
-    table(page, &class.measures, overall.map(|overall| overall.measures.as_slice()));
+    table(
+        page,
+        &class.measures,
+        overall.map(|overall| overall.measures.as_slice()),
+    );
     for (name, these) in [
         ("Users", &class.users),
         ("Hosts", &class.hosts),
@@ -269,7 +315,10 @@ fn detail(
     if let Some(id) = &class.compat_id {
         page.field("pt ID", id);
     }
-    let time = class.measures.iter().find(|measure| measure.name == "Query_time");
+    let time = class
+        .measures
+        .iter()
+        .find(|measure| measure.name == "Query_time");
     if let Some(time) = time.filter(|time| !time.decades.is_empty()) {
         distribution(page, time);
     }
@@ -286,7 +335,10 @@ fn detail(
     for note in class.notes.iter().take(NOTES_MAX) {
         // Plans have tabs between their columns.
         let line = escape::terminal(&note.replace('\t', "  "));
-        page.raw(&[("  ", Style::Plain), (&wrap::cut(&line, page.width() - 2), Style::Dim)]);
+        page.raw(&[
+            ("  ", Style::Plain),
+            (&wrap::cut(&line, page.width() - 2), Style::Dim),
+        ]);
     }
 }
 
@@ -316,7 +368,11 @@ fn distribution(page: &mut Page, time: &QueryMeasure) {
             0 => 0,
             number => ((*number as f64 / most as f64 * room as f64).round() as usize).max(1),
         };
-        let said = if *number == 0 { String::new() } else { format!(" {}", count(*number)) };
+        let said = if *number == 0 {
+            String::new()
+        } else {
+            format!(" {}", count(*number))
+        };
         page.raw(&[
             (&format!("{name:>6}  "), Style::Plain),
             (&"#".repeat(bar), Style::Mark),

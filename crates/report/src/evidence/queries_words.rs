@@ -108,7 +108,11 @@ pub(crate) fn names(counted: &[Counted], most: usize) -> String {
         .iter()
         .take(most)
         .map(|one| {
-            let name = if one.name.is_empty() { "(none)" } else { &one.name };
+            let name = if one.name.is_empty() {
+                "(none)"
+            } else {
+                &one.name
+            };
             format!("{name} {}", count(one.count))
         })
         .collect();

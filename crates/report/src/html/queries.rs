@@ -47,9 +47,7 @@ pub(super) fn changes(diff: &QueriesDiff, rows: usize) -> String {
             format!("<b>{}</b>", escape::html(&said.rates)),
             escape::html(&said.loads),
             escape::html(&said.means),
-            format!(
-                "<span class=\"bar\" style=\"width:{weight:.0}%\"></span>{weight:.0}%"
-            ),
+            format!("{weight:.0}%<span class=\"bar\" style=\"width:{weight:.0}%\"></span>"),
         ]
     });
     let by_kind = match diff.by_kind {
@@ -68,10 +66,13 @@ pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Opt
     }
     let mut out = format!("<p>{}</p>", headline(digest));
     if let Some(overall) = overall {
-        out.push_str(&measures(&overall.measures, None));
+        out.push_str(&format!(
+            "<h3>All statements</h3>{}",
+            measures(&overall.measures, None)
+        ));
     }
-    out.push_str(&profile(digest));
-    out.push_str(&details(digest, overall));
+    out.push_str(&format!("<h3>By class</h3>{}", profile(digest)));
+    out.push_str(&format!("<h3>Each class</h3>{}", details(digest, overall)));
     if !digest.blind.is_empty() {
         let items: String = digest
             .blind
@@ -84,7 +85,10 @@ pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Opt
 }
 
 fn headline(digest: &QueryDigest) -> String {
-    let mut words = vec![format!("<b>{}</b>", counted(digest.count, "statement", "statements"))];
+    let mut words = vec![format!(
+        "<b>{}</b>",
+        counted(digest.count, "statement", "statements")
+    )];
     if let Some(seconds) = seconds(digest) {
         words.push(format!("<b>{}</b>", rate(digest.count as f64 / seconds)));
         if let Some(time) = time_of(digest) {
@@ -110,7 +114,14 @@ fn profile(digest: &QueryDigest) -> String {
     let whole = time.unwrap_or(digest.count as f64);
     let mut columns = vec![
         Column("Statement", Holds::Code),
-        Column(if time.is_some() { "Share of time" } else { "Share" }, Holds::Numbers),
+        Column(
+            if time.is_some() {
+                "Share of time"
+            } else {
+                "Share"
+            },
+            Holds::Numbers,
+        ),
         Column("Calls", Holds::Numbers),
     ];
     if time.is_some() {
@@ -124,9 +135,13 @@ fn profile(digest: &QueryDigest) -> String {
     }
     columns.push(Column("ID", Holds::Code));
     let bar = |part: f64| {
-        let width = if whole > 0.0 { (100.0 * part / whole).clamp(0.0, 100.0) } else { 0.0 };
+        let width = if whole > 0.0 {
+            (100.0 * part / whole).clamp(0.0, 100.0)
+        } else {
+            0.0
+        };
         format!(
-            "<span class=\"bar\" style=\"width:{width:.0}%\"></span>{}",
+            "{}<span class=\"bar\" style=\"width:{width:.0}%\"></span>",
             share(part, whole)
         )
     };
@@ -151,16 +166,21 @@ fn profile(digest: &QueryDigest) -> String {
                 number(time.map(|time| time.sum / time.count.max(1) as f64)),
                 number(time.and_then(|time| time.p95)),
                 number(time.and_then(|time| time.max)),
-                time.and_then(spread).map_or_else(|| "–".to_owned(), |spread| format!("{spread:.2}")),
+                time.and_then(spread)
+                    .map_or_else(|| "–".to_owned(), |spread| format!("{spread:.2}")),
             ]);
         }
         row.push(cell(&class.id));
         row
     });
-    let mut out = Table::wide("", &columns).rows(rows, CLASSES_MAX.max(digest.classes.len().min(100)));
+    let mut out =
+        Table::wide("", &columns).rows(rows, CLASSES_MAX.max(digest.classes.len().min(100)));
     if let Some(folded) = &digest.folded {
         let time = folded.seconds.map_or_else(String::new, |seconds| {
-            format!(" and {} of time", escape::html(&Quantity::Seconds.say(seconds)))
+            format!(
+                " and {} of time",
+                escape::html(&Quantity::Seconds.say(seconds))
+            )
         });
         out.push_str(&format!(
             "<p class=\"none\">And {} with {}{time}.</p>",
@@ -172,7 +192,10 @@ fn profile(digest: &QueryDigest) -> String {
 }
 
 fn time_measure(class: &QueryClass) -> Option<&QueryMeasure> {
-    class.measures.iter().find(|measure| measure.name == "Query_time")
+    class
+        .measures
+        .iter()
+        .find(|measure| measure.name == "Query_time")
 }
 
 fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -> String {
@@ -203,7 +226,11 @@ fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -> String {
         .iter()
         .filter(|measure| is_yes_no(measure) && measure.sum > 0.0)
         .map(|measure| {
-            format!("{} {}", cell(&measure.name), share(measure.sum, measure.count as f64))
+            format!(
+                "{} {}",
+                cell(&measure.name),
+                share(measure.sum, measure.count as f64)
+            )
         })
         .collect();
     if !yes.is_empty() {
@@ -291,7 +318,12 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
         out.push_str(&format!("<h4>{title}</h4>{}", statement(sample)));
     }
     if !class.notes.is_empty() {
-        let lines: Vec<&str> = class.notes.iter().take(NOTES_MAX).map(String::as_str).collect();
+        let lines: Vec<&str> = class
+            .notes
+            .iter()
+            .take(NOTES_MAX)
+            .map(String::as_str)
+            .collect();
         out.push_str(&format!(
             "<h4>What the log says of it</h4>{}",
             statement(&lines.join("\n"))
@@ -315,7 +347,8 @@ fn distribution(time: &QueryMeasure) -> String {
         };
         vec![(*name).to_owned(), count(*number), bar]
     });
-    Table::narrow("histogram", "How long they took", &columns).rows(rows, DECADES.len())
+    let table = Table::narrow("histogram", "", &columns).rows(rows, DECADES.len());
+    format!("<h4>How long they took</h4>{table}")
 }
 
 /// A digest as one self-contained page. The title is text. Its size is bounded.
@@ -337,7 +370,9 @@ pub fn queries_diff_page(title: &str, before: &QueryDigest, during: &QueryDigest
     );
     for (id, name, digest) in [("during", "During", during), ("before", "Before", before)] {
         if let Some(section) = section(digest, None) {
-            body.push_str(&format!("<section id=\"{id}\"><h2>{name}</h2>{section}</section>"));
+            body.push_str(&format!(
+                "<section id=\"{id}\"><h2>{name}</h2>{section}</section>"
+            ));
         }
     }
     page(title, &body)

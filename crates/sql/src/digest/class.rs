@@ -51,7 +51,8 @@ impl Class {
 
     pub(crate) fn measure(&mut self, slot: usize, slots: usize) -> Option<&mut Measure> {
         if slot >= self.measures.len() {
-            self.measures.resize_with(slots.max(slot + 1), Measure::default);
+            self.measures
+                .resize_with(slots.max(slot + 1), Measure::default);
         }
         self.measures.get_mut(slot)
     }
@@ -101,12 +102,7 @@ impl Class {
     }
 
     /// Adds what another knows of the same class. `slots` and `names` translate its numbers.
-    pub(crate) fn merge(
-        &mut self,
-        other: Self,
-        translation: &Translation<'_>,
-        room: &mut usize,
-    ) {
+    pub(crate) fn merge(&mut self, other: Self, translation: &Translation<'_>, room: &mut usize) {
         self.count += other.count;
         self.errors += other.errors;
         for (slot, measure) in other.measures.into_iter().enumerate() {
@@ -139,8 +135,7 @@ impl Class {
             self.worst = other.worst;
             self.sample = other.sample;
             self.notes = other.notes;
-        } else {
-            *room += other.sample.capacity() + other.notes.capacity();
+            *room = room.saturating_sub(self.sample.capacity() + self.notes.capacity());
         }
     }
 
@@ -210,7 +205,11 @@ impl Class {
             + self.users.bytes()
             + self.hosts.bytes()
             + self.databases.bytes()
-            + self.measures.iter().map(|measure| size_of::<Measure>() + measure.bytes()).sum::<usize>()
+            + self
+                .measures
+                .iter()
+                .map(|measure| size_of::<Measure>() + measure.bytes())
+                .sum::<usize>()
     }
 }
 
@@ -229,7 +228,11 @@ impl Translation<'_> {
     fn name(&self, number: u32) -> u32 {
         match number {
             INHERITED => self.inherited,
-            _ => self.names.get(number as usize).copied().unwrap_or(super::names::OTHERS),
+            _ => self
+                .names
+                .get(number as usize)
+                .copied()
+                .unwrap_or(super::names::OTHERS),
         }
     }
 }

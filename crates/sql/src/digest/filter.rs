@@ -54,7 +54,9 @@ impl Filter {
                 Some((at, *sign, *operator))
             })
             .ok_or_else(|| {
-                format!("'{expression}': a comparison such as db=shop or Rows_examined>1000 expected")
+                format!(
+                    "'{expression}': a comparison such as db=shop or Rows_examined>1000 expected"
+                )
             })?;
         let name = expression.get(..at).unwrap_or_default().trim();
         let text = expression.get(at + sign.len()..).unwrap_or_default().trim();
@@ -73,12 +75,12 @@ impl Filter {
         );
         let number = text.parse::<f64>().unwrap_or(f64::NAN);
         match what {
-            What::Attribute(_) if operator != Operator::Contains && number.is_nan() => {
-                Err(format!("'{expression}': '{name}' is a number of the log, and '{text}' is none"))
-            }
-            What::User | What::Host | What::Database | What::Kind | What::Text if compares => {
-                Err(format!("'{expression}': {name} can be compared with = != and ~ only"))
-            }
+            What::Attribute(_) if operator != Operator::Contains && number.is_nan() => Err(
+                format!("'{expression}': '{name}' is a number of the log, and '{text}' is none"),
+            ),
+            What::User | What::Host | What::Database | What::Kind | What::Text if compares => Err(
+                format!("'{expression}': {name} can be compared with = != and ~ only"),
+            ),
             _ => Ok(Self {
                 what,
                 operator,
@@ -177,7 +179,11 @@ mod tests {
             ("db=shop", false),
             ("Rows_sent>0", false),
         ] {
-            assert_eq!(Filter::read(expression).unwrap().holds(&event), holds, "{expression}");
+            assert_eq!(
+                Filter::read(expression).unwrap().holds(&event),
+                holds,
+                "{expression}"
+            );
         }
         for expression in ["user", "=app", "Rows_sent>many", "user>5"] {
             assert!(Filter::read(expression).is_err(), "{expression}");

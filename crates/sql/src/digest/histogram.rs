@@ -23,7 +23,7 @@ pub(crate) struct Histogram {
     few: Vec<u64>,
     /// Which powers of two have a page, a bit each.
     octaves: u64,
-    pages: Vec<Box<[u32; PARTS]>>,
+    pages: Vec<[u32; PARTS]>,
     /// There was no room for a page: quantiles are not known.
     given_up: bool,
 }
@@ -58,9 +58,15 @@ impl Histogram {
             }
             *room -= PAGE_BYTES;
             self.octaves |= bit;
-            self.pages.insert(index, Box::new([0; PARTS]));
+            // Rare, and room for twice as many pages would mostly stay empty.
+            self.pages.reserve_exact(1);
+            self.pages.insert(index, [0; PARTS]);
         }
-        if let Some(cell) = self.pages.get_mut(index).and_then(|page| page.get_mut(part)) {
+        if let Some(cell) = self
+            .pages
+            .get_mut(index)
+            .and_then(|page| page.get_mut(part))
+        {
             *cell = cell.saturating_add(count);
         }
     }
@@ -73,9 +79,8 @@ impl Histogram {
         };
     }
 
-    /// Adds the values of another.
+    /// Adds the values of another, whose bytes are of another account.
     pub(crate) fn merge(&mut self, other: Self, room: &mut usize) {
-        *room += other.pages.len() * PAGE_BYTES;
         if other.given_up {
             self.give_up(room);
             return;
@@ -100,18 +105,24 @@ impl Histogram {
 
     /// The values at these shares of `zeros` zeros and all others, shares rising: the smallest value that so many
     /// of the values do not exceed.
-    pub(crate) fn quantiles<const N: usize>(&self, zeros: u64, shares: [f64; N]) -> Option<[f64; N]> {
+    pub(crate) fn quantiles<const N: usize>(
+        &self,
+        zeros: u64,
+        shares: [f64; N],
+    ) -> Option<[f64; N]> {
         if self.given_up {
             return None;
         }
-        let mut counted: Vec<(f64, u64)> = self.few.iter().map(|value| (*value as f64, 1)).collect();
+        let mut counted: Vec<(f64, u64)> =
+            self.few.iter().map(|value| (*value as f64, 1)).collect();
         counted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut octaves = self.octaves;
         for page in &self.pages {
             let octave = octaves.trailing_zeros();
             octaves &= octaves.wrapping_sub(1);
             let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
-            counted.extend(filled.map(|(part, count)| (middle_of(octave, part), u64::from(*count))));
+            counted
+                .extend(filled.map(|(part, count)| (middle_of(octave, part), u64::from(*count))));
         }
         let total = zeros + counted.iter().map(|(_, count)| count).sum::<u64>();
         Some(shares.map(|share| {
@@ -191,7 +202,10 @@ mod tests {
         one.merge(other, &mut room);
         let found = one.quantiles(0, [0.5, 0.95, 0.99]).unwrap();
         for (found, exact) in found.into_iter().zip([50_000.0, 95_000.0, 99_000.0]) {
-            assert!((found - exact).abs() <= exact * QUANTILE_ERROR, "{found} for {exact}");
+            assert!(
+                (found - exact).abs() <= exact * QUANTILE_ERROR,
+                "{found} for {exact}"
+            );
         }
         // Zeros are values too.
         assert_eq!(one.quantiles(100_001, [0.5]), Some([0.0]));
@@ -204,7 +218,10 @@ mod tests {
         for value in [1_000_003, 7, 500_009] {
             few.record(value, &mut room);
         }
-        assert_eq!(few.quantiles(0, [0.5, 0.95]), Some([500_009.0, 1_000_003.0]));
+        assert_eq!(
+            few.quantiles(0, [0.5, 0.95]),
+            Some([500_009.0, 1_000_003.0])
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ fn decimal(text: &[u8], places: u32) -> Option<u64> {
                     Some(left) => *left -= 1,
                     None => {}
                 }
-                number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+                number = number
+                    .saturating_mul(10)
+                    .saturating_add(u64::from(byte - b'0'));
             }
             b'.' if left.is_none() => left = Some(places),
             _ => return None,
@@ -121,10 +123,10 @@ impl Measure {
             return;
         };
         let Some(rest) = &mut self.rest else {
+            *room = room.saturating_sub(size_of::<NonZero>() + other.histogram.bytes());
             self.rest = Some(other);
             return;
         };
-        *room += size_of::<NonZero>();
         rest.count += other.count;
         rest.sum = rest.sum.saturating_add(other.sum);
         rest.min = rest.min.min(other.min);
@@ -152,10 +154,13 @@ impl Measure {
         let empty = NonZero::default();
         let rest = self.rest.as_deref().unwrap_or(&empty);
         let min = if zeros > 0 { 0 } else { rest.min };
-        let quantiles = rest.histogram.quantiles(zeros, [0.5, 0.95, 0.99]).map(|found| {
-            // The middle of a part may lie beyond the values in it.
-            found.map(|value| unit.told(value.clamp(min as f64, rest.max as f64)))
-        });
+        let quantiles = rest
+            .histogram
+            .quantiles(zeros, [0.5, 0.95, 0.99])
+            .map(|found| {
+                // The middle of a part may lie beyond the values in it.
+                found.map(|value| unit.told(value.clamp(min as f64, rest.max as f64)))
+            });
         let [median, p95, p99] = match quantiles {
             Some(found) => found.map(Some),
             None => [None; 3],
@@ -163,7 +168,8 @@ impl Measure {
         let count = self.count as f64;
         let variance = match self.count {
             0 | 1 => 0.0,
-            _ => ((rest.squares - rest.sum as f64 * (rest.sum as f64 / count)) / (count - 1.0)).max(0.0),
+            _ => ((rest.squares - rest.sum as f64 * (rest.sum as f64 / count)) / (count - 1.0))
+                .max(0.0),
         };
         QueryMeasure {
             name: name.to_owned(),
@@ -199,7 +205,11 @@ mod tests {
             ("Query_time", "0.000134", Some(134)),
             ("Query_time", "10.5", Some(10_500_000)),
             ("Query_time", "0.0001349", Some(134)),
-            ("Query_time", "18446744073709.55", Some(18_446_744_073_709_550_000)),
+            (
+                "Query_time",
+                "18446744073709.55",
+                Some(18_446_744_073_709_550_000),
+            ),
             ("Query_time", "-1", None),
             ("Query_time", "1.2.3", None),
             ("Query_time", ".", None),
@@ -226,7 +236,10 @@ mod tests {
         one.merge(other, &mut room);
         let told = one.tell("Query_time", Unit::Seconds);
         assert_eq!((told.count, told.sum), (4, 8.0));
-        assert_eq!((told.min, told.max, told.median), (Some(0.0), Some(4.0), Some(1.0)));
+        assert_eq!(
+            (told.min, told.max, told.median),
+            (Some(0.0), Some(4.0), Some(1.0))
+        );
         // Sample standard deviation of 0, 1, 3, 4.
         assert!((told.stddev.unwrap() - 1.825_741_858).abs() < 1e-6);
     }

@@ -82,7 +82,7 @@ impl Default for Options {
             until_us: None,
             filters: Vec::new(),
             classes_max: 20_000,
-            bytes_max: 40 << 20,
+            bytes_max: 20 << 20,
         }
     }
 }
@@ -181,8 +181,12 @@ impl Digester {
             return;
         }
         self.cut += u64::from(event.is_cut);
-        let user = event.user.map(|name| self.names.number(name, &mut self.room));
-        let host = event.host.map(|name| self.names.number(name, &mut self.room));
+        let user = event
+            .user
+            .map(|name| self.names.number(name, &mut self.room));
+        let host = event
+            .host
+            .map(|name| self.names.number(name, &mut self.room));
         let database = match event.database {
             _ if event.database_unknown => Some(INHERITED),
             Some(name) => Some(self.names.number(name, &mut self.room)),
@@ -263,6 +267,12 @@ impl Digester {
 
     /// Makes room for a class; `None` when there is none.
     fn new_class(&mut self, key: Key, event: &Event<'_>) -> Option<usize> {
+        // First what is known at once: a log may have a million classes.
+        let least = Class::bytes_of_new("", self.slots.len());
+        if self.classes.len() >= self.options.classes_max || self.room < least {
+            self.fold(key);
+            return None;
+        }
         let compat_id = match self.options.group_by {
             GroupBy::CompatFingerprint => Some(compat::compat_checksum(event.statement)),
             GroupBy::Fingerprint if !event.is_cut => Some(compat::compat_checksum(event.statement)),
@@ -274,19 +284,25 @@ impl Digester {
                 (label.to_owned(), class.to_string())
             }
             Key::Name(number) => {
-                let name = String::from_utf8_lossy(self.names.name(number)).into_owned();
+                let name = match self.names.name(number) {
+                    b"" => "(none)".to_owned(),
+                    name => String::from_utf8_lossy(name).into_owned(),
+                };
                 let id = crate::fingerprint_id(&name);
                 (name, id)
             }
             // The class is pt-query-digest's, the text is ours: theirs may have parts of literals in it.
             Key::Compat(_) => {
-                let start = event.statement.get(..KIND_BYTES_MAX).unwrap_or(event.statement);
+                let start = event
+                    .statement
+                    .get(..KIND_BYTES_MAX)
+                    .unwrap_or(event.statement);
                 let label = crate::fingerprint(&String::from_utf8_lossy(start));
                 (label, compat_id.clone().unwrap_or_default())
             }
         };
         let bytes = Class::bytes_of_new(&label, self.slots.len());
-        if self.classes.len() >= self.options.classes_max || self.room < bytes {
+        if self.room < bytes {
             self.fold(key);
             return None;
         }
@@ -304,7 +320,8 @@ impl Digester {
             },
             ..Class::default()
         });
-        self.index.insert(key, u32::try_from(place).unwrap_or(u32::MAX));
+        self.index
+            .insert(key, u32::try_from(place).unwrap_or(u32::MAX));
         Some(place)
     }
 
@@ -428,10 +445,9 @@ impl Digester {
         Some(slot)
     }
 
-    /// Adds what another saw of a later part. `database` is the default one where that part starts.
+    /// Adds what another saw of a later part. `database` is the default one where that part starts. What both keep
+    /// is within this one's limits afterwards.
     pub fn merge(&mut self, mut other: Self, database: Option<&[u8]>) {
-        let kept = other.options.bytes_max.saturating_sub(other.room);
-        self.room = self.room.saturating_sub(kept);
         let slots: Vec<Option<usize>> = std::mem::take(&mut other.slots)
             .into_iter()
             .map(|slot| self.slot_of(&slot.name, slot.unit))
@@ -467,8 +483,11 @@ impl Digester {
             let place = match self.index.get(&key) {
                 Some(place) => Some(*place as usize),
                 None if self.classes.len() >= self.options.classes_max => None,
+                None if self.room < class.heap_bytes() => None,
                 None => {
                     let place = self.classes.len();
+                    let bytes = Class::bytes_of_new(&class.label, slots.len());
+                    self.room = self.room.saturating_sub(bytes);
                     self.classes.push(Class {
                         label: class.label.clone(),
                         id: class.id.clone(),
@@ -476,7 +495,8 @@ impl Digester {
                         kind: class.kind.clone(),
                         ..Class::default()
                     });
-                    self.index.insert(key, u32::try_from(place).unwrap_or(u32::MAX));
+                    self.index
+                        .insert(key, u32::try_from(place).unwrap_or(u32::MAX));
                     Some(place)
                 }
             };
@@ -490,7 +510,8 @@ impl Digester {
                 }
             }
         }
-        self.folded.merge(other.folded, &translation, &mut self.room);
+        self.folded
+            .merge(other.folded, &translation, &mut self.room);
         for key in other.folded_keys {
             if self.folded_keys.len() < FOLDED_KEYS_MAX {
                 self.folded_keys.insert(key_of(key));
@@ -517,7 +538,9 @@ impl Digester {
     /// Bytes of memory that are kept, about.
     pub fn kept_bytes(&self) -> usize {
         let classes = self.classes.iter().chain([&self.folded]);
-        classes.map(|class| size_of::<Class>() + class.heap_bytes()).sum()
+        classes
+            .map(|class| size_of::<Class>() + class.heap_bytes())
+            .sum()
     }
 }
 
@@ -527,6 +550,9 @@ fn kind_of(event: &Event<'_>) -> String {
     if event.is_command {
         return "COMMAND".to_owned();
     }
-    let start = event.statement.get(..KIND_BYTES_MAX).unwrap_or(event.statement);
+    let start = event
+        .statement
+        .get(..KIND_BYTES_MAX)
+        .unwrap_or(event.statement);
     crate::statement_class(&String::from_utf8_lossy(start)).to_ascii_uppercase()
 }

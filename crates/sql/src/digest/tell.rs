@@ -26,6 +26,8 @@ impl Digester {
         limit: Option<usize>,
         literals: bool,
     ) -> LogDigest {
+        // Nothing more comes, and what is told needs room.
+        self.fingerprinter = crate::Fingerprinter::new(self.options.mode);
         let total = self.total();
         let classes_before = self.classes.len() as u64;
         let mut classes = std::mem::take(&mut self.classes);
@@ -47,9 +49,7 @@ impl Digester {
         let folded_count = self.folded.count + rest.iter().map(|class| class.count).sum::<u64>();
         let folded = (folded_count > 0).then(|| FoldedClasses {
             count: folded_count,
-            seconds: slot.map(|_| {
-                seconds(&self.folded) + rest.iter().map(seconds).sum::<f64>()
-            }),
+            seconds: slot.map(|_| seconds(&self.folded) + rest.iter().map(seconds).sum::<f64>()),
             classes_at_least: rest.len() as u64 + folded_before,
         });
         drop(rest);
@@ -101,7 +101,9 @@ impl Digester {
         let number = |class: &Class| -> f64 {
             let slot_named = |name: &str| {
                 let slots = &self.slots;
-                slots.iter().position(|slot| slot.name.eq_ignore_ascii_case(name))
+                slots
+                    .iter()
+                    .position(|slot| slot.name.eq_ignore_ascii_case(name))
             };
             match order {
                 Order::Count => class.count as f64,
@@ -145,7 +147,9 @@ impl Digester {
 
     /// Whether the log has numbers of this name, in any case of letters.
     pub fn measures(&self, name: &str) -> bool {
-        self.slots.iter().any(|slot| slot.name.eq_ignore_ascii_case(name))
+        self.slots
+            .iter()
+            .any(|slot| slot.name.eq_ignore_ascii_case(name))
     }
 
     /// Names of the numbers in the log.
@@ -155,7 +159,8 @@ impl Digester {
 
     fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
         let mut blind = Vec::new();
-        let mut add = |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
+        let mut add =
+            |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
         match way {
             QueryWay::SlowLog => add(
                 "statements",
@@ -173,28 +178,39 @@ impl Digester {
             add(
                 "statements",
                 Reason::NotRecorded,
-                format!("the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)", self.rate_max),
+                format!(
+                    "the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)",
+                    self.rate_max
+                ),
             );
         }
         if folded > 0 {
             add(
                 "classes",
                 Reason::Limit,
-                format!("{classes} classes are told apart; statements of later ones are counted together"),
+                format!(
+                    "{classes} classes are told apart; statements of later ones are counted together"
+                ),
             );
         }
         if self.cut > 0 {
             add(
                 "statements",
                 Reason::Limit,
-                format!("{} statements are cut off in the log, or longer than is looked at", self.cut),
+                format!(
+                    "{} statements are cut off in the log, or longer than is looked at",
+                    self.cut
+                ),
             );
         }
         if self.dropped_attributes > 0 {
             add(
                 "numbers",
                 Reason::Limit,
-                format!("{} numbers of too many different names", self.dropped_attributes),
+                format!(
+                    "{} numbers of too many different names",
+                    self.dropped_attributes
+                ),
             );
         }
         blind

@@ -200,12 +200,17 @@ impl GeneralReader {
             }
             "Query" => {
                 if argument.len() > 4
-                    && argument.get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"use "))
+                    && argument
+                        .get(..4)
+                        .is_some_and(|word| word.eq_ignore_ascii_case(b"use "))
                     && let Some(connection) = self.connections.get_mut(&id)
                 {
                     let name = argument.get(4..).unwrap_or_default().trim_ascii();
                     let name = name.strip_prefix(b"`").unwrap_or(name);
-                    keep(&mut connection.database, name.strip_suffix(b"`").unwrap_or(name));
+                    keep(
+                        &mut connection.database,
+                        name.strip_suffix(b"`").unwrap_or(name),
+                    );
                 }
             }
             // What an event says of its own connection must still be there for it.
@@ -266,7 +271,9 @@ fn start_of(line: &[u8]) -> Option<Start> {
     }
     let blanks = |from: usize| {
         let rest = line.get(from..).unwrap_or_default();
-        rest.iter().take_while(|byte| matches!(byte, b'\t' | b' ')).count()
+        rest.iter()
+            .take_while(|byte| matches!(byte, b'\t' | b' '))
+            .count()
     };
     at += blanks(at);
     let rest = line.get(at..)?;
@@ -306,9 +313,13 @@ fn end_of(bytes: &[u8], rest: Rest) -> Option<usize> {
         if next.is_empty() {
             break;
         }
-        let next = next.get(..line.unwrap_or(next.len()).min(LOOK_AHEAD)).unwrap_or_default();
+        let next = next
+            .get(..line.unwrap_or(next.len()).min(LOOK_AHEAD))
+            .unwrap_or_default();
         let may_start = matches!(next.first(), Some(b'\t' | b'0'..=b'9'));
-        if may_start && starts_event(next) || next.ends_with(b"started with:") && is_opening_line(next) {
+        if may_start && starts_event(next)
+            || next.ends_with(b"started with:") && is_opening_line(next)
+        {
             return Some(end + 1);
         }
         at = end + 1;

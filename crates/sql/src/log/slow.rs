@@ -263,14 +263,16 @@ impl SlowReader {
         if line.starts_with(b"# explain: ") || !line.contains(&b':') {
             let words = line.get(1..).unwrap_or_default().trim_ascii();
             if !words.is_empty() && self.notes.len() < NOTES_MAX {
-                self.notes.push(Span::new(
-                    at + 2,
-                    at + line.trim_ascii_end().len().max(2),
-                ));
+                self.notes
+                    .push(Span::new(at + 2, at + line.trim_ascii_end().len().max(2)));
             }
             return;
         }
-        let mut words = Words { bytes, at: at + 1, end: at + line.len() };
+        let mut words = Words {
+            bytes,
+            at: at + 1,
+            end: at + line.len(),
+        };
         let mut next = words.next();
         while let Some(name) = next {
             next = words.next();
@@ -283,7 +285,10 @@ impl SlowReader {
                     value
                 }
                 // The next name: this one has no value.
-                _ => Span { from: name.to, to: name.to },
+                _ => Span {
+                    from: name.to,
+                    to: name.to,
+                },
             };
             self.take_attribute(bytes, (name, value), head);
         }
@@ -359,17 +364,20 @@ enum End {
 /// Where a statement ends: before the line that starts the next event, or the lines of a server that opens its log.
 fn statement_end(bytes: &[u8], from: usize, rest: Rest) -> End {
     let mut at = from;
-    loop {
-        let Some(end) = line_end(bytes, at) else {
-            break;
-        };
+    while let Some(end) = line_end(bytes, at) {
         let next = bytes.get(end + 1..).unwrap_or_default();
         match next.first() {
             Some(b'#') => {
                 if next.len() < LOOK_AHEAD && rest != Rest::Nothing {
                     break;
                 }
-                let is_whole = || bytes.get(..end).unwrap_or_default().trim_ascii_end().ends_with(b";");
+                let is_whole = || {
+                    bytes
+                        .get(..end)
+                        .unwrap_or_default()
+                        .trim_ascii_end()
+                        .ends_with(b";")
+                };
                 if next.starts_with(TIME)
                     || next.starts_with(USER)
                     || next.starts_with(COMMAND) && is_whole()
@@ -511,7 +519,11 @@ impl Iterator for Words<'_> {
     fn next(&mut self) -> Option<Span> {
         let line = self.bytes.get(..self.end)?;
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-        let from = self.at + line.get(self.at..)?.iter().position(|byte| !is_blank(byte))?;
+        let from = self.at
+            + line
+                .get(self.at..)?
+                .iter()
+                .position(|byte| !is_blank(byte))?;
         let rest = line.get(from..)?;
         let to = from + rest.iter().position(is_blank).unwrap_or(rest.len());
         self.at = to;

@@ -49,21 +49,41 @@ fn counts_and_sums_are_exact() {
     let sum = total.sum("Query_time").unwrap();
     assert!((sum - 50.005).abs() < 1e-9, "{sum}");
     assert_eq!(total.sum("Rows_examined"), Some(100_000.0));
-    let time = total.measures.iter().find(|m| m.name == "Query_time").unwrap();
+    let time = total
+        .measures
+        .iter()
+        .find(|m| m.name == "Query_time")
+        .unwrap();
     assert_eq!((time.min, time.max), (Some(1e-6), Some(0.01)));
     for (found, exact) in [(time.median, 0.005), (time.p95, 0.0095), (time.p99, 0.0099)] {
         let found = found.unwrap();
-        assert!((found - exact).abs() <= exact * QUANTILE_ERROR, "{found} for {exact}");
+        assert!(
+            (found - exact).abs() <= exact * QUANTILE_ERROR,
+            "{found} for {exact}"
+        );
     }
     assert_eq!(time.decades, [9, 90, 900, 9000, 1, 0, 0, 0]);
-    let users: Vec<(&str, u64)> =
-        total.users.iter().map(|user| (user.name.as_str(), user.count)).collect();
+    let users: Vec<(&str, u64)> = total
+        .users
+        .iter()
+        .map(|user| (user.name.as_str(), user.count))
+        .collect();
     assert_eq!(users, [("app", 7500), ("root", 2500)]);
     assert_eq!(total.databases.len(), 1);
-    assert_eq!((total.databases[0].name.as_str(), total.databases[0].count), ("shop", 10_000));
+    assert_eq!(
+        (total.databases[0].name.as_str(), total.databases[0].count),
+        ("shop", 10_000)
+    );
     // The slowest update, without its literals.
-    let update = digest.classes.iter().find(|class| class.kind == "UPDATE").unwrap();
-    assert_eq!(update.sample.as_deref(), Some("update t set a = ? where id = ?"));
+    let update = digest
+        .classes
+        .iter()
+        .find(|class| class.kind == "UPDATE")
+        .unwrap();
+    assert_eq!(
+        update.sample.as_deref(),
+        Some("update t set a = ? where id = ?")
+    );
     assert_eq!(update.errors, Some(100));
 }
 
@@ -118,7 +138,13 @@ fn classes_over_the_limit_are_one() {
     assert_eq!(folded.classes_at_least, 2);
     let time = found.digest.classes[0].sum("Query_time").unwrap() + folded.seconds.unwrap();
     assert!((time - 0.00505).abs() < 1e-12, "{time}");
-    assert!(found.digest.blind.iter().any(|absent| absent.what == "classes"));
+    assert!(
+        found
+            .digest
+            .blind
+            .iter()
+            .any(|absent| absent.what == "classes")
+    );
     // And those that are not asked for.
     let mut digester = Digester::new(Options::default());
     feed(&mut digester, log.as_bytes(), LogKind::Slow);
@@ -151,7 +177,11 @@ fn memory_is_bounded() {
         if log.len() > 1 << 20 {
             feed(&mut digester, log.as_bytes(), LogKind::Slow);
             log.clear();
-            assert!(digester.kept_bytes() < 5 << 20, "{} bytes", digester.kept_bytes());
+            assert!(
+                digester.kept_bytes() < 5 << 20,
+                "{} bytes",
+                digester.kept_bytes()
+            );
         }
     }
     feed(&mut digester, log.as_bytes(), LogKind::Slow);
@@ -201,10 +231,19 @@ fn other_groups_and_orders() {
         classes
     };
     let named = |names: &[(&str, u64)]| -> Vec<(String, u64)> {
-        names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        names
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect()
     };
-    assert_eq!(grouped(GroupBy::User), named(&[("app", 750), ("root", 250)]));
-    assert_eq!(grouped(GroupBy::Kind), named(&[("SELECT", 750), ("UPDATE", 250)]));
+    assert_eq!(
+        grouped(GroupBy::User),
+        named(&[("app", 750), ("root", 250)])
+    );
+    assert_eq!(
+        grouped(GroupBy::Kind),
+        named(&[("SELECT", 750), ("UPDATE", 250)])
+    );
     assert_eq!(grouped(GroupBy::Database), named(&[("shop", 1000)]));
     assert_eq!(grouped(GroupBy::Host).len(), 3);
     assert_eq!(grouped(GroupBy::CompatFingerprint).len(), 3);
@@ -215,8 +254,14 @@ fn other_groups_and_orders() {
         found.digest.classes[0].kind.clone()
     };
     assert_eq!(first(Order::Count), "SELECT");
-    assert_eq!(first(Order::Measure("query_time".to_owned(), Statistic::Max)), "UPDATE");
-    assert_eq!(first(Order::Measure("Query_time".to_owned(), Statistic::Average)), "UPDATE");
+    assert_eq!(
+        first(Order::Measure("query_time".to_owned(), Statistic::Max)),
+        "UPDATE"
+    );
+    assert_eq!(
+        first(Order::Measure("Query_time".to_owned(), Statistic::Average)),
+        "UPDATE"
+    );
 }
 
 #[test]

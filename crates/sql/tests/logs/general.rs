@@ -25,7 +25,10 @@ fn up_to_5_6_and_mariadb() {
          \t\t    6 Query\tuse third\n\
          \t\t    6 Query\tselect 4",
     );
-    let statements: Vec<&str> = events.iter().map(|event| event.statement.as_str()).collect();
+    let statements: Vec<&str> = events
+        .iter()
+        .map(|event| event.statement.as_str())
+        .collect();
     assert_eq!(
         statements,
         [
@@ -44,8 +47,14 @@ fn up_to_5_6_and_mariadb() {
         ]
     );
     let query = &events[1];
-    assert_eq!((query.user.as_str(), query.host.as_str()), ("root", "localhost"));
-    assert_eq!((query.database.as_str(), query.connection), ("shop", Some(5)));
+    assert_eq!(
+        (query.user.as_str(), query.host.as_str()),
+        ("root", "localhost")
+    );
+    assert_eq!(
+        (query.database.as_str(), query.connection),
+        ("shop", Some(5))
+    );
     assert_eq!(query.time, Some(LogTime::Local(1_192_484_632 * SECOND)));
     let other = &events[4];
     assert_eq!((other.user.as_str(), other.host.as_str()), ("app", "web1"));
@@ -67,9 +76,17 @@ fn since_5_7() {
     assert_eq!(events[1].statement, "SHOW WARNINGS");
     assert_eq!(events[1].time, Some(LogTime::Utc(1_530_406_923_223_456)));
     assert_eq!(events[1].database, "");
-    assert!(events[2].statement.ends_with("text\n')"), "{}", events[2].statement);
+    assert!(
+        events[2].statement.ends_with("text\n')"),
+        "{}",
+        events[2].statement
+    );
     assert_eq!(
-        (events[4].user.as_str(), events[4].host.as_str(), events[4].database.as_str()),
+        (
+            events[4].user.as_str(),
+            events[4].host.as_str(),
+            events[4].database.as_str()
+        ),
         ("app", "10.0.0.1", "shop")
     );
 }

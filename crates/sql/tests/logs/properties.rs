@@ -13,7 +13,10 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         Just(&b"# Time: 2026-05-12T03:12:05.120456Z\n"[..]),
         Just(&b"# User@Host: root[root] @ localhost []  Id: 5\n"[..]),
         Just(&b"# User@Host: [x] @ [y\n"[..]),
-        Just(&b"# Query_time: 0.5  Lock_time: 0 Rows_sent: 3  Rows_examined: 18446744073709551616\n"[..]),
+        Just(
+            &b"# Query_time: 0.5  Lock_time: 0 Rows_sent: 3  Rows_examined: 18446744073709551616\n"
+                [..]
+        ),
         Just(&b"# Thread_id: 3  Schema:  QC_hit: No\n"[..]),
         Just(&b"# explain: 1\tSIMPLE\n"[..]),
         Just(&b"#\n"[..]),
@@ -22,7 +25,10 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         Just(&b"SET timestamp=1370073666;\n"[..]),
         Just(&b"select 'a' from t;\n"[..]),
         Just(&b"select \xff\xfe\n# x\n;\n"[..]),
-        Just(&b"/usr/sbin/mysqld, Version: 5.0 (x). started with:\nTcp port: 3306  Unix socket: s\n"[..]),
+        Just(
+            &b"/usr/sbin/mysqld, Version: 5.0 (x). started with:\nTcp port: 3306  Unix socket: s\n"
+                [..]
+        ),
         Just(&b"071015 21:43:52\t    5 Connect\troot@localhost on shop\n"[..]),
         Just(&b"\t\t    5 Query\tselect 1\n"[..]),
         Just(&b"\t\t    5 Quit\t\n"[..]),

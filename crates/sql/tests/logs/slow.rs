@@ -22,19 +22,35 @@ fn mysql_5_0() {
          select *\n  from t\n# a comment of the statement's own\n where a = 'x;\\n';\n",
     );
     assert_eq!(events.len(), 2);
-    let [first, second] = &events[..] else { panic!() };
+    let [first, second] = &events[..] else {
+        panic!()
+    };
     assert_eq!(first.statement, "select sleep(2) from n");
-    assert_eq!((first.user.as_str(), first.host.as_str()), ("root", "localhost"));
+    assert_eq!(
+        (first.user.as_str(), first.host.as_str()),
+        ("root", "localhost")
+    );
     assert_eq!(first.database, "test");
     assert_eq!(first.time, Some(LogTime::Local(1_192_484_632 * SECOND)));
     assert_eq!(first.attribute("Query_time"), "2");
     // The second did not change, nor did the database.
     assert_eq!(second.time, first.time);
-    assert_eq!((second.user.as_str(), second.host.as_str()), ("app", "web1"));
+    assert_eq!(
+        (second.user.as_str(), second.host.as_str()),
+        ("app", "web1")
+    );
     assert_eq!(second.database, "test");
     assert_eq!(second.attribute("Rows_examined"), "7");
-    assert!(second.statement.ends_with("where a = 'x;\\n'"), "{}", second.statement);
-    assert!(second.statement.contains("\n# a comment"), "{}", second.statement);
+    assert!(
+        second.statement.ends_with("where a = 'x;\\n'"),
+        "{}",
+        second.statement
+    );
+    assert!(
+        second.statement.contains("\n# a comment"),
+        "{}",
+        second.statement
+    );
 }
 
 #[test]
@@ -59,7 +75,10 @@ fn mysql_5_5_with_settings_and_commands() {
          SET timestamp=1293843726;\n\
          use other;\n",
     );
-    let statements: Vec<&str> = events.iter().map(|event| event.statement.as_str()).collect();
+    let statements: Vec<&str> = events
+        .iter()
+        .map(|event| event.statement.as_str())
+        .collect();
     assert_eq!(
         statements,
         [
@@ -75,7 +94,10 @@ fn mysql_5_5_with_settings_and_commands() {
     assert_eq!(events[0].time, Some(LogTime::Utc(1_293_843_723 * SECOND)));
     assert_eq!(events[3].time, Some(LogTime::Utc(1_293_843_726 * SECOND)));
     // The last one is the user's own, logged before it took effect.
-    assert!(events.iter().all(|event| event.database == "shop"), "{events:?}");
+    assert!(
+        events.iter().all(|event| event.database == "shop"),
+        "{events:?}"
+    );
 }
 
 #[test]
@@ -91,9 +113,14 @@ fn mysql_9_with_slow_extra() {
          SET timestamp=1778555525;\n\
          select 1;\n",
     );
-    let [event] = &events[..] else { panic!("{events:?}") };
+    let [event] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!(event.time, Some(LogTime::Utc(1_778_555_525_120_456)));
-    assert_eq!((event.user.as_str(), event.host.as_str()), ("app", "10.1.2.3"));
+    assert_eq!(
+        (event.user.as_str(), event.host.as_str()),
+        ("app", "10.1.2.3")
+    );
     assert_eq!(event.connection, Some(11));
     assert_eq!(event.database, "shop");
     for (name, value) in [
@@ -131,8 +158,13 @@ fn percona_extended() {
          SET timestamp=1370073667;\n\
          select 2;\n",
     );
-    let [first, second] = &events[..] else { panic!("{events:?}") };
-    assert_eq!((first.user.as_str(), first.database.as_str()), ("SQL_SLAVE", "db1"));
+    let [first, second] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (first.user.as_str(), first.database.as_str()),
+        ("SQL_SLAVE", "db1")
+    );
     assert_eq!(first.connection, Some(44));
     for (name, value) in [
         ("Full_scan", "Yes"),
@@ -147,7 +179,10 @@ fn percona_extended() {
     // An empty name is followed by the next one's.
     assert_eq!(second.database, "");
     assert_eq!(second.attribute("Last_errno"), "1146");
-    assert_eq!(second.notes, ["No InnoDB statistics available for this query"]);
+    assert_eq!(
+        second.notes,
+        ["No InnoDB statistics available for this query"]
+    );
 }
 
 #[test]
@@ -170,12 +205,18 @@ fn mariadb_with_explain() {
          SET timestamp=1795240800;\n\
          select * from t where a = 1;\n",
     );
-    let [event] = &events[..] else { panic!("{events:?}") };
+    let [event] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!(event.attribute("Rows_affected"), "0");
     assert_eq!(event.attribute("Bytes_sent"), "104");
     assert_eq!(event.attribute("QC_hit"), "No");
     assert_eq!(event.notes.len(), 2);
-    assert!(event.notes[1].starts_with("explain: 1\tSIMPLE\tt\tALL"), "{:?}", event.notes);
+    assert!(
+        event.notes[1].starts_with("explain: 1\tSIMPLE\tt\tALL"),
+        "{:?}",
+        event.notes
+    );
     assert_eq!(event.statement, "select * from t where a = 1");
 }
 
@@ -205,7 +246,12 @@ fn lines_between_events() {
         .collect();
     assert_eq!(
         seen,
-        [("a", "select 1"), ("b", ""), ("c", "use d"), ("e", "select 4")]
+        [
+            ("a", "select 1"),
+            ("b", ""),
+            ("c", "use d"),
+            ("e", "select 4")
+        ]
     );
     assert_eq!(events[3].database, "d");
 }
@@ -219,7 +265,9 @@ fn windows_line_ends() {
          SET timestamp=1192484632;\r\n\
          select 1;\r\n",
     );
-    let [event] = &events[..] else { panic!("{events:?}") };
+    let [event] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!(event.statement, "select 1");
     assert_eq!(event.attribute("Rows_examined"), "0");
     assert_eq!(event.time, Some(LogTime::Utc(1_192_484_632 * SECOND)));
@@ -228,7 +276,8 @@ fn windows_line_ends() {
 /// A statement larger than any room for it is told as far as it was seen, and the next event is found again.
 #[test]
 fn an_endless_statement() {
-    let head = "# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\n";
+    let head =
+        "# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\n";
     let mut log = format!("{head}insert into t values ('");
     log.push_str(&"x".repeat(100_000));
     let (start, rest) = (log.clone(), format!("yyy');\n{head}select 2;\n"));
@@ -267,7 +316,8 @@ fn a_log_without_its_start() {
 /// A border never parts a time from its event.
 #[test]
 fn borders() {
-    let head = "# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\n";
+    let head =
+        "# User@Host: a[a] @ h []\n# Query_time: 1  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\n";
     let first = format!("# Time: 071015 21:43:52\n{head}select 1;\n");
     let second = format!("{head}select 2;\n");
     let third = format!("# Time: 071015 21:43:53\n{head}select 3;\n");

@@ -38,10 +38,18 @@ pub(crate) fn read_by(log: &[u8], kind: LogKind, step: usize) -> (Vec<Seen>, u64
         if from >= log.len() {
             return (seen, reader.stray_bytes());
         }
-        let rest = if to == log.len() { Rest::Nothing } else { Rest::Follows };
+        let rest = if to == log.len() {
+            Rest::Nothing
+        } else {
+            Rest::Follows
+        };
         match reader.next(&log[from..to], rest) {
             Step::Event(event, used) => {
-                assert!(used > 0 && from + used <= to, "{used} bytes of {}", to - from);
+                assert!(
+                    used > 0 && from + used <= to,
+                    "{used} bytes of {}",
+                    to - from
+                );
                 seen.push(Seen {
                     statement: text(event.statement),
                     is_command: event.is_command,
@@ -61,7 +69,11 @@ pub(crate) fn read_by(log: &[u8], kind: LogKind, step: usize) -> (Vec<Seen>, u64
                 from += used;
             }
             Step::Skipped(used) => {
-                assert!(used > 0 && from + used <= to, "{used} bytes of {}", to - from);
+                assert!(
+                    used > 0 && from + used <= to,
+                    "{used} bytes of {}",
+                    to - from
+                );
                 from += used;
             }
             Step::More => {
