@@ -17,12 +17,15 @@ use lab::{Address, PrivateServer};
 use model::QueryDigest;
 use recorder::packets::{CaptureError, Captured, Collector, PacketCapture, PacketOptions};
 
-use super::measure::{counter, heading, line, mean_and_error, median, questions, table_line};
+use super::measure::{
+    Rate, by_both, counter, heading, line, mean_and_error, median, questions, scheduled_seconds,
+    table_line,
+};
 use crate::background::{Background, load, terminate};
 
 /// Rounds: in each one window without anything between two with each tool.
-const ROUNDS: usize = 16;
-const WINDOW: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 12;
+const WINDOW: Duration = Duration::from_millis(1500);
 
 /// What a tool may do before it is measured.
 const SETTLE: Duration = Duration::from_millis(400);
@@ -59,8 +62,8 @@ pub(super) fn run() -> Result<()> {
 /// What the windows with a tool brought.
 #[derive(Default)]
 struct Row {
-    /// Statements a second, as shares of those without it.
-    ratios: Vec<f64>,
+    /// Statements, as shares of those without it.
+    ratios: Vec<Rate>,
     /// Of a core.
     cpu: Vec<f64>,
     /// Packets, and those that were lost.
@@ -80,34 +83,36 @@ fn one_load(
     heading(&format!(
         "packet capture beside {} of {CLIENTS} clients over TCP, {name}: {ROUNDS} rounds of {} s each",
         busy.name(),
-        WINDOW.as_secs()
+        WINDOW.as_secs_f64()
     ))?;
     std::thread::sleep(Duration::from_secs(2));
+    let mut pids = vec![server.pid().context("the server has ended")?];
+    pids.extend(busy.pid());
     let mut counter = counter(server)?;
     let dir = tempfile::tempdir()?;
     let (mut alone, mut ours, mut theirs, mut noise) =
-        (Vec::new(), Row::default(), Row::default(), Vec::new());
+        (Vec::new(), Row::default(), Row::default(), Row::default());
     let mut tcpdump_there = true;
-    let mut before = rate(&mut counter)?;
+    let mut before = rate(&mut counter, &pids)?;
     for _ in 0..ROUNDS {
-        let with = with_capture(options, &mut counter, &mut ours)?;
-        let after = rate(&mut counter)?;
-        ours.ratios.push(2.0 * with / (before + after));
+        let with = with_capture(options, &mut counter, &pids, &mut ours)?;
+        let after = rate(&mut counter, &pids)?;
+        ours.ratios.push(with.against(before, after));
         before = after;
         if tcpdump_there {
-            match with_tcpdump(options, dir.path(), &mut counter, &mut theirs)? {
+            match with_tcpdump(options, dir.path(), &mut counter, &pids, &mut theirs)? {
                 Some(with) => {
-                    let after = rate(&mut counter)?;
-                    theirs.ratios.push(2.0 * with / (before + after));
+                    let after = rate(&mut counter, &pids)?;
+                    theirs.ratios.push(with.against(before, after));
                     before = after;
                 }
                 None => tcpdump_there = false,
             }
         }
-        let with = rate(&mut counter)?;
-        let after = rate(&mut counter)?;
-        noise.push(2.0 * with / (before + after));
-        alone.extend([before, with, after]);
+        let with = rate(&mut counter, &pids)?;
+        let after = rate(&mut counter, &pids)?;
+        noise.ratios.push(with.against(before, after));
+        alone.extend([before, with, after].map(|rate| rate.per_second));
         before = after;
     }
     busy.end()?;
@@ -116,16 +121,19 @@ fn one_load(
         &format!("{:.0}", median(&alone)),
         "",
     )?;
+    let columns = [
+        "by time",
+        "by processors",
+        "CPU, of a core",
+        "packets",
+        "lost",
+    ];
+    table_line("", &columns)?;
+    let (time, processors) = by_both(&noise.ratios);
     table_line(
-        "",
-        &[
-            "throughput with/without",
-            "CPU, of a core",
-            "packets",
-            "lost",
-        ],
+        "nothing (the noise)",
+        &[&mean_and_error(&time), &mean_and_error(&processors)],
     )?;
-    table_line("nothing (the noise)", &[&mean_and_error(&noise)])?;
     tell("freezeframe (>= 0.97)", &ours)?;
     if tcpdump_there {
         tell("tcpdump -w", &theirs)?;
@@ -135,15 +143,17 @@ fn one_load(
     line(
         "statements read, of those the server counted",
         &mean_and_error(&ours.found),
-        "1",
+        ">= 1",
     )
 }
 
 fn tell(name: &str, row: &Row) -> Result<()> {
+    let (time, processors) = by_both(&row.ratios);
     table_line(
         name,
         &[
-            &mean_and_error(&row.ratios),
+            &mean_and_error(&time),
+            &mean_and_error(&processors),
             &format!("{:.1} %", median(&row.cpu) * 100.0),
             &row.packets.to_string(),
             &row.lost.to_string(),
@@ -151,22 +161,37 @@ fn tell(name: &str, row: &Row) -> Result<()> {
     )
 }
 
-/// Statements a second over a window.
-fn rate(counter: &mut server::Session) -> Result<f64> {
+/// Statements over a window: a second, and a second of the processors' time that server and load took together, in which
+/// the kernel's work for a capture is contained. What else runs on the machine changes the first only.
+fn rate(counter: &mut server::Session, pids: &[u32]) -> Result<Rate> {
     std::thread::sleep(Duration::from_millis(200));
-    let (begin, before) = (Instant::now(), questions(counter)?);
+    let (begin, before, cpu) = (Instant::now(), questions(counter)?, cpu_of(pids)?);
     std::thread::sleep(WINDOW);
-    Ok((questions(counter)? - before) / begin.elapsed().as_secs_f64())
+    let counted = questions(counter)? - before;
+    Ok(Rate::of(counted, begin.elapsed(), cpu_of(pids)? - cpu))
+}
+
+fn cpu_of(pids: &[u32]) -> Result<f64> {
+    pids.iter().map(|pid| scheduled_seconds(*pid)).sum()
+}
+
+/// The same statements by the processors' time when a tool takes this share of a core besides.
+fn with_tool(rate: Rate, share: f64) -> Rate {
+    let statements_cpu = rate.per_second / rate.per_cpu_second;
+    Rate {
+        per_cpu_second: rate.per_second / (statements_cpu + share),
+        ..rate
+    }
 }
 
 type Running = JoinHandle<Result<(Captured, QueryDigest), CaptureError>>;
 
-/// A capture on its own thread, as the recorder runs it.
+/// A capture on its own thread, as the recorder runs it; it has begun when this returns.
 fn start_capture(options: &PacketOptions, stop: &Arc<AtomicBool>) -> Result<Running> {
-    let (options, stop) = (options.clone(), stop.clone());
+    let stop = stop.clone();
+    let mut capture = PacketCapture::open(options)?;
     let thread = std::thread::Builder::new().name("packets".to_owned());
     Ok(thread.spawn(move || {
-        let mut capture = PacketCapture::open(&options)?;
         let mut collector = Collector::new(false);
         capture.run(Duration::from_secs(60), &stop, &mut |one| {
             collector.take(one);
@@ -179,25 +204,28 @@ fn start_capture(options: &PacketOptions, stop: &Arc<AtomicBool>) -> Result<Runn
 fn with_capture(
     options: &PacketOptions,
     counter: &mut server::Session,
+    pids: &[u32],
     row: &mut Row,
-) -> Result<f64> {
+) -> Result<Rate> {
     let stop = Arc::new(AtomicBool::new(false));
-    let before = questions(counter)?;
     let thread = start_capture(options, &stop)?;
+    let before = questions(counter)?;
     std::thread::sleep(SETTLE);
-    let rate = rate(counter);
+    let rate = rate(counter, pids);
+    // Counted while it runs: it must have at least as many.
+    let counted = questions(counter)? - before;
     stop.store(true, Ordering::Relaxed);
     let Ok(ended) = thread.join() else {
         bail!("the capture failed");
     };
-    let counted = questions(counter)? - before;
     let (captured, digest) = ended?;
     let seconds = (captured.to_us - captured.from_us) as f64 / 1e6;
-    row.cpu.push(captured.cpu.as_secs_f64() / seconds);
+    let share = captured.cpu.as_secs_f64() / seconds;
+    row.cpu.push(share);
     row.packets += captured.packets;
     row.lost += captured.lost;
     row.found.push(digest.count as f64 / counted);
-    rate
+    Ok(with_tool(rate?, share))
 }
 
 /// `None` when it is not installed.
@@ -205,8 +233,9 @@ fn with_tcpdump(
     options: &PacketOptions,
     dir: &Path,
     counter: &mut server::Session,
+    pids: &[u32],
     row: &mut Row,
-) -> Result<Option<f64>> {
+) -> Result<Option<Rate>> {
     let file = dir.join("packets.pcap");
     let port = options.ports.first().context("no port")?.to_string();
     let child = Command::new("tcpdump")
@@ -222,20 +251,18 @@ fn with_tcpdump(
         other => other?,
     };
     std::thread::sleep(SETTLE);
-    let (begin, cpu) = (
-        Instant::now(),
-        super::measure::scheduled_seconds(child.id())?,
-    );
-    let rate = rate(counter);
-    let cpu = super::measure::scheduled_seconds(child.id())? - cpu;
-    row.cpu.push(cpu / begin.elapsed().as_secs_f64());
+    let (begin, cpu) = (Instant::now(), scheduled_seconds(child.id())?);
+    let rate = rate(counter, pids);
+    let cpu = scheduled_seconds(child.id())? - cpu;
+    let share = cpu / begin.elapsed().as_secs_f64();
+    row.cpu.push(share);
     terminate(&child);
     let said = said_at_end(&mut child)?;
     row.packets += number_before(&said, " packets captured");
     row.lost += number_before(&said, " packets dropped by kernel");
     // A stretch of minutes is gigabytes.
     let _ = std::fs::remove_file(&file);
-    rate.map(Some)
+    Ok(Some(with_tool(rate?, share)))
 }
 
 fn said_at_end(child: &mut Child) -> Result<String> {
@@ -275,6 +302,14 @@ impl Busy {
         match self {
             Self::Sysbench(_) => "sysbench oltp_point_select",
             Self::Lab(_) => "the lab's point selects",
+        }
+    }
+
+    /// Of a program of its own.
+    fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Sysbench(child) => Some(child.id()),
+            Self::Lab(_) => None,
         }
     }
 

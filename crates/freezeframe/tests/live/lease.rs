@@ -238,8 +238,9 @@ const PREVIOUS: [(bool, &str); 6] = [
 /// A short lease: much of a round is what is done before and after it.
 const TIME: &str = "60ms";
 
-/// Rounds of a short lease, each ended by SIGKILL at a random moment.
-fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally> {
+/// Rounds of a short lease, each ended by SIGKILL at a random moment after this share of a whole
+/// round: before that no lease is taken yet.
+fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64, from_share: f64) -> Option<Tally> {
     let mut scene = Scene::start(kind)?;
     let mut random = Random(seed);
     let mut tally = Tally::default();
@@ -256,7 +257,8 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally>
         let (on, output) = PREVIOUS[random.below(PREVIOUS.len() as u64) as usize];
         let before = scene.set(on, output);
         let mut owner = scene.live(TIME, &[]);
-        let moment = Duration::from_micros(random.below(whole.as_micros() as u64));
+        let from = whole.mul_f64(from_share);
+        let moment = from + Duration::from_micros(random.below((whole - from).as_micros() as u64));
         std::thread::sleep(moment);
         let watchdogs = children(owner.id());
         owner.kill().unwrap();
@@ -305,7 +307,7 @@ fn killed_at_a_random_moment_the_lease_is_given_back() {
     let mut tally = Tally::default();
     for (kind, rounds) in kinds().into_iter().zip([15, 5, 5]) {
         let seed = u64::from(std::process::id()) + 1;
-        let Some(more) = killed_at_random(kind, rounds, seed) else {
+        let Some(more) = killed_at_random(kind, rounds, seed, 0.4) else {
             continue;
         };
         tally.in_force += more.in_force;
@@ -320,7 +322,7 @@ fn killed_at_a_random_moment_the_lease_is_given_back() {
 #[ignore = "a thousand rounds take minutes; cargo test -p freezeframe --test live -- --ignored thousand"]
 fn a_thousand_kills_at_random_moments() {
     for (kind, rounds) in kinds().into_iter().zip([600, 200, 200]) {
-        if let Some(tally) = killed_at_random(kind, rounds, 20_261_121) {
+        if let Some(tally) = killed_at_random(kind, rounds, 20_261_121, 0.0) {
             assert!(
                 tally.in_force > rounds / 10 && tally.left > 0 && tally.on > 0,
                 "{tally:?}"

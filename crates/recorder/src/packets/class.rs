@@ -1,6 +1,6 @@
 //! What is known of a class of statements while packets come.
 
-use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use model::{Counted, QueryClass, QueryMeasure};
@@ -19,33 +19,76 @@ const SAMPLE_BYTES_MAX: usize = 4096;
 
 const MICROSECOND: f64 = 1e-6;
 
-/// How often names occurred.
-#[derive(Debug, Default)]
-pub(super) struct Names(HashMap<Arc<str>, u64>);
+/// How often names occurred. There are few, and the same one mostly comes again and again.
+#[derive(Debug)]
+pub(super) struct Names<K> {
+    counts: Vec<(K, u64)>,
+    /// Where the last one is.
+    last: usize,
+    others: u64,
+}
 
-impl Names {
-    pub(super) fn count(&mut self, name: &str) {
-        if let Some(count) = self.0.get_mut(name) {
-            *count += 1;
-        } else if self.0.len() < NAMES_MAX {
-            self.0.insert(name.into(), 1);
+impl<K> Default for Names<K> {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            last: 0,
+            others: 0,
+        }
+    }
+}
+
+impl<K> Names<K> {
+    fn count(&mut self, is: impl Fn(&K) -> bool, make: impl FnOnce() -> K) {
+        let is_last = self.counts.get(self.last).is_some_and(|(name, _)| is(name));
+        let found = if is_last {
+            Some(self.last)
         } else {
-            *self.0.entry(OTHERS.into()).or_default() += 1;
+            self.counts.iter().position(|(name, _)| is(name))
+        };
+        if let Some(index) = found {
+            self.last = index;
+            if let Some((_, count)) = self.counts.get_mut(index) {
+                *count += 1;
+            }
+        } else if self.counts.len() < NAMES_MAX {
+            self.last = self.counts.len();
+            self.counts.push((make(), 1));
+        } else {
+            self.others += 1;
         }
     }
 
     /// Most first.
-    pub(super) fn told(&self) -> Vec<Counted> {
+    fn told(&self, text: impl Fn(&K) -> String) -> Vec<Counted> {
         let mut all: Vec<Counted> = self
-            .0
+            .counts
             .iter()
             .map(|(name, count)| Counted {
-                name: name.to_string(),
+                name: text(name),
                 count: *count,
             })
             .collect();
         all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        if self.others > 0 {
+            all.push(Counted {
+                name: OTHERS.to_owned(),
+                count: self.others,
+            });
+        }
         all
+    }
+}
+
+impl Names<Box<str>> {
+    fn count_text(&mut self, text: Option<&str>) {
+        if let Some(text) = text {
+            self.count(|name| **name == *text, || text.into());
+        }
+    }
+
+    fn texts(&self) -> Vec<Counted> {
+        self.told(|name| name.to_string())
     }
 }
 
@@ -60,10 +103,10 @@ pub(super) struct Class {
     response: Histogram,
     rows: Histogram,
     sent: Histogram,
-    users: Names,
-    hosts: Names,
-    databases: Names,
-    programs: Names,
+    users: Names<Box<str>>,
+    hosts: Names<IpAddr>,
+    databases: Names<Box<str>>,
+    programs: Names<Box<str>>,
     first_us: Option<i64>,
     last_us: Option<i64>,
     slowest_us: Option<u64>,
@@ -94,16 +137,11 @@ impl Class {
         if statement.bytes_out > 0 {
             self.sent.record(statement.bytes_out);
         }
-        if let Some(user) = statement.user {
-            self.users.count(user);
-        }
-        if let Some(database) = statement.database {
-            self.databases.count(database);
-        }
-        if let Some(program) = statement.program {
-            self.programs.count(program);
-        }
-        self.hosts.count_address(statement.client.ip());
+        self.users.count_text(statement.user);
+        self.databases.count_text(statement.database);
+        self.programs.count_text(statement.program);
+        let host = statement.client.ip();
+        self.hosts.count(|one| *one == host, || host);
         let at = statement.at_us;
         self.first_us = Some(self.first_us.map_or(at, |first| first.min(at)));
         self.last_us = Some(self.last_us.map_or(at, |last| last.max(at)));
@@ -149,10 +187,10 @@ impl Class {
             count: self.count,
             errors: Some(self.errors),
             measures: measures.into_iter().flatten().collect(),
-            users: self.users.told(),
-            hosts: self.hosts.told(),
-            databases: self.databases.told(),
-            programs: self.programs.told(),
+            users: self.users.texts(),
+            hosts: self.hosts.told(IpAddr::to_string),
+            databases: self.databases.texts(),
+            programs: self.programs.texts(),
             first_us: self.first_us,
             last_us: self.last_us,
             sample: (!sample.is_empty()).then(|| {
@@ -164,18 +202,5 @@ impl Class {
             }),
             ..QueryClass::default()
         }
-    }
-}
-
-impl Names {
-    /// Writes the address where nothing is allocated for a known one.
-    fn count_address(&mut self, address: std::net::IpAddr) {
-        use std::io::Write;
-        // The longest IPv6 address has 45 characters.
-        let mut text = [0_u8; 48];
-        let mut rest = text.as_mut_slice();
-        let written = write!(rest, "{address}").map(|()| 48 - rest.len());
-        let name = text.get(..written.unwrap_or(0)).unwrap_or_default();
-        self.count(std::str::from_utf8(name).unwrap_or_default());
     }
 }

@@ -128,29 +128,36 @@ impl Decoder {
             // The same ports may have been in use before.
             self.close(key, each);
         }
-        if !self.connections.contains_key(&key) {
-            let nothing = segment.length == 0 && !opens;
-            if nothing || segment.rst {
-                return;
-            }
-            if self.connections.len() >= CONNECTIONS_MAX {
-                self.shared.connections.segments_left_out += u64::from(segment.length > 0);
-                return;
-            }
-            let connection = Connection::new(self.next, segment.client, opens);
-            self.next += 1;
-            self.shared.connections.seen += 1;
-            self.connections.insert(key, connection);
+        let ends = match self.connections.get_mut(&key) {
+            Some(connection) => take(connection, segment, &mut self.shared, each),
+            None => match self.begin(segment, opens) {
+                Some(mut connection) => {
+                    let ends = take(&mut connection, segment, &mut self.shared, each);
+                    self.connections.insert(key, connection);
+                    ends
+                }
+                None => return,
+            },
+        };
+        if ends {
+            self.close(key, each);
         }
-        if let Some(connection) = self.connections.get_mut(&key) {
-            take(connection, segment, &mut self.shared, each);
-            if segment.fin {
-                connection.ended.set(segment.to_server);
-            }
-            if segment.rst || connection.ended.both() {
-                self.close(key, each);
-            }
+    }
+
+    /// A connection that is not known yet; `None` when the segment tells nothing of it, or there is no room.
+    fn begin(&mut self, segment: &Segment<'_>, opens: bool) -> Option<Connection> {
+        let nothing = segment.length == 0 && !opens;
+        if nothing || segment.rst {
+            return None;
         }
+        if self.connections.len() >= CONNECTIONS_MAX {
+            self.shared.connections.segments_left_out += u64::from(segment.length > 0);
+            return None;
+        }
+        let connection = Connection::new(self.next, segment.client, opens);
+        self.next += 1;
+        self.shared.connections.seen += 1;
+        Some(connection)
     }
 
     /// The end: hands over the statements that still wait for their answers.
@@ -167,12 +174,13 @@ impl Decoder {
     }
 }
 
+/// Whether the connection ends with the segment.
 fn take(
     connection: &mut Connection,
     segment: &Segment<'_>,
     shared: &mut Shared,
     each: &mut Each<'_>,
-) {
+) -> bool {
     let Segment {
         to_server, at_us, ..
     } = *segment;
@@ -189,4 +197,8 @@ fn take(
         let (bytes, length) = (segment.payload, segment.length);
         connection.segment(to_server, (sequence, at_us), bytes, length, shared, each);
     }
+    if segment.fin {
+        connection.ended.set(to_server);
+    }
+    segment.rst || connection.ended.both()
 }

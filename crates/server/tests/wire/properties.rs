@@ -33,8 +33,8 @@ fn conversation(capabilities: u32, lengths: &[usize]) -> Conversation {
     conversation
 }
 
-fn sizes(sizes: &[usize]) -> impl FnMut() -> usize {
-    let mut all = sizes.to_vec().into_iter().cycle();
+fn sizes(sizes: &[usize]) -> impl FnMut() -> usize + '_ {
+    let mut all = sizes.iter().copied().cycle();
     move || all.next().unwrap_or(1)
 }
 

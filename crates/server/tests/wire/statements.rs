@@ -333,3 +333,37 @@ fn connections_that_were_open_before() {
         assert_eq!(told.len(), 19);
     }
 }
+
+#[test]
+fn an_answer_that_was_lost_with_an_earlier_request_is_not_taken_from_a_later_one() {
+    let mut conversation = Conversation::login(0);
+    for number in 0..5 {
+        conversation.ask(
+            format!("\x03SELECT {number}").as_bytes(),
+            &[if number == 1 {
+                b"\xff\x28\x04#42000No"
+            } else {
+                OK
+            }],
+        );
+    }
+    let mut sent = segments(&conversation.said, &mut || 1460);
+    // The first request and its answer, and the answer of the second: the second waits for the first, and is taken for
+    // lost with it only after its own answer was.
+    sent.drain(3..5);
+    sent.remove(4);
+    let told = decode(&sent, true).0;
+    let answered: Vec<(&str, bool)> = told[1..]
+        .iter()
+        .map(|one| (one.text.as_str(), one.answered))
+        .collect();
+    assert_eq!(
+        answered,
+        [
+            ("SELECT 1", false),
+            ("SELECT 2", true),
+            ("SELECT 3", true),
+            ("SELECT 4", true)
+        ]
+    );
+}
