@@ -224,6 +224,8 @@ struct Tally {
     left: usize,
     /// The log was still on when the owner was dead.
     on: usize,
+    /// The server was frozen while the owner was killed.
+    frozen: usize,
 }
 
 const PREVIOUS: [(bool, &str); 6] = [
@@ -260,22 +262,32 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64, from_share: f64)
         let from = whole.mul_f64(from_share);
         let moment = from + Duration::from_micros(random.below((whole - from).as_micros() as u64));
         std::thread::sleep(moment);
+        let kills_both = random.below(3) == 0;
+        // What the owner sends to a frozen server is executed when nobody of us lives any more.
+        let freezes = random.below(4) == 0;
+        if freezes {
+            scene.server.pause().unwrap();
+            std::thread::sleep(Duration::from_micros(random.below(20_000)));
+        }
         let watchdogs = children(owner.id());
         owner.kill().unwrap();
         owner.wait().unwrap();
         let in_force = !scene.leases().is_empty();
-        let kills_both = random.below(3) == 0;
         if kills_both {
             std::thread::sleep(Duration::from_micros(random.below(15_000)));
             watchdogs.iter().for_each(|pid| signal(*pid, Signal::KILL));
-        } else {
+        }
+        if freezes {
+            scene.server.resume().unwrap();
+        }
+        if !kills_both {
             tally.on += usize::from(in_force && scene.is_on());
         }
         wait_until("the watchdog to be done", || {
             watchdogs.iter().all(|pid| parent_of(*pid).is_none())
         });
         let what = format!(
-            "round {round} of {kind:?}: {on} {output}, killed after {moment:?}, both: {kills_both}"
+            "round {round} of {kind:?}: {on} {output}, killed after {moment:?}, both: {kills_both}, frozen: {freezes}"
         );
         let is_left = !scene.leases().is_empty();
         // A watchdog that was started between the look at the children and the kill is on its own; it is awaited.
@@ -292,7 +304,12 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64, from_share: f64)
         tally.in_force += usize::from(in_force);
         tally.both += usize::from(in_force && kills_both);
         tally.left += usize::from(is_left);
+        tally.frozen += usize::from(in_force && freezes);
         scene.is_as_before(&before, &what);
+        if freezes {
+            std::thread::sleep(Duration::from_millis(20));
+            scene.is_as_before(&before, &format!("later in {what}"));
+        }
     }
     eprintln!("{kind:?}, {rounds} rounds, a whole one takes {whole:?}: {tally:?}");
     Some(tally)
