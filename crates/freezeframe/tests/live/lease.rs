@@ -224,6 +224,8 @@ struct Tally {
     left: usize,
     /// The log was still on when the owner was dead.
     on: usize,
+    /// The server was frozen while the owner was killed.
+    frozen: usize,
 }
 
 const PREVIOUS: [(bool, &str); 6] = [
@@ -238,8 +240,9 @@ const PREVIOUS: [(bool, &str); 6] = [
 /// A short lease: much of a round is what is done before and after it.
 const TIME: &str = "60ms";
 
-/// Rounds of a short lease, each ended by SIGKILL at a random moment.
-fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally> {
+/// Rounds of a short lease, each ended by SIGKILL at a random moment after this share of a whole
+/// round: before that no lease is taken yet.
+fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64, from_share: f64) -> Option<Tally> {
     let mut scene = Scene::start(kind)?;
     let mut random = Random(seed);
     let mut tally = Tally::default();
@@ -256,24 +259,35 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally>
         let (on, output) = PREVIOUS[random.below(PREVIOUS.len() as u64) as usize];
         let before = scene.set(on, output);
         let mut owner = scene.live(TIME, &[]);
-        let moment = Duration::from_micros(random.below(whole.as_micros() as u64));
+        let from = whole.mul_f64(from_share);
+        let moment = from + Duration::from_micros(random.below((whole - from).as_micros() as u64));
         std::thread::sleep(moment);
+        let kills_both = random.below(3) == 0;
+        // What the owner sends to a frozen server is executed when nobody of us lives any more.
+        let freezes = random.below(4) == 0;
+        if freezes {
+            scene.server.pause().unwrap();
+            std::thread::sleep(Duration::from_micros(random.below(20_000)));
+        }
         let watchdogs = children(owner.id());
         owner.kill().unwrap();
         owner.wait().unwrap();
         let in_force = !scene.leases().is_empty();
-        let kills_both = random.below(3) == 0;
         if kills_both {
             std::thread::sleep(Duration::from_micros(random.below(15_000)));
             watchdogs.iter().for_each(|pid| signal(*pid, Signal::KILL));
-        } else {
+        }
+        if freezes {
+            scene.server.resume().unwrap();
+        }
+        if !kills_both {
             tally.on += usize::from(in_force && scene.is_on());
         }
         wait_until("the watchdog to be done", || {
             watchdogs.iter().all(|pid| parent_of(*pid).is_none())
         });
         let what = format!(
-            "round {round} of {kind:?}: {on} {output}, killed after {moment:?}, both: {kills_both}"
+            "round {round} of {kind:?}: {on} {output}, killed after {moment:?}, both: {kills_both}, frozen: {freezes}"
         );
         let is_left = !scene.leases().is_empty();
         // A watchdog that was started between the look at the children and the kill is on its own; it is awaited.
@@ -290,7 +304,12 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally>
         tally.in_force += usize::from(in_force);
         tally.both += usize::from(in_force && kills_both);
         tally.left += usize::from(is_left);
+        tally.frozen += usize::from(in_force && freezes);
         scene.is_as_before(&before, &what);
+        if freezes {
+            std::thread::sleep(Duration::from_millis(20));
+            scene.is_as_before(&before, &format!("later in {what}"));
+        }
     }
     eprintln!("{kind:?}, {rounds} rounds, a whole one takes {whole:?}: {tally:?}");
     Some(tally)
@@ -305,7 +324,7 @@ fn killed_at_a_random_moment_the_lease_is_given_back() {
     let mut tally = Tally::default();
     for (kind, rounds) in kinds().into_iter().zip([15, 5, 5]) {
         let seed = u64::from(std::process::id()) + 1;
-        let Some(more) = killed_at_random(kind, rounds, seed) else {
+        let Some(more) = killed_at_random(kind, rounds, seed, 0.4) else {
             continue;
         };
         tally.in_force += more.in_force;
@@ -320,7 +339,7 @@ fn killed_at_a_random_moment_the_lease_is_given_back() {
 #[ignore = "a thousand rounds take minutes; cargo test -p freezeframe --test live -- --ignored thousand"]
 fn a_thousand_kills_at_random_moments() {
     for (kind, rounds) in kinds().into_iter().zip([600, 200, 200]) {
-        if let Some(tally) = killed_at_random(kind, rounds, 20_261_121) {
+        if let Some(tally) = killed_at_random(kind, rounds, 20_261_121, 0.0) {
             assert!(
                 tally.in_force > rounds / 10 && tally.left > 0 && tally.on > 0,
                 "{tally:?}"
@@ -486,6 +505,23 @@ fn two_leases_at_a_time_are_one_too_many() {
         assert!(line.contains("another freezeframe"), "{line}");
     }
     assert!(scene.is_on(), "the first one goes on");
+    let list = freezeframe()
+        .args(["leases", "--json", "--dir"])
+        .arg(&scene.journal)
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let one = &list["leases"][0];
+    assert_eq!(
+        (&one["state"], &one["kind"]),
+        (&"in-force".into(), &"general-log".into()),
+        "{list}"
+    );
+    let previous = one["previous"]["general_log_file"].as_str();
+    assert_eq!(previous, Some(before.2.as_str()));
+    // A lease that is in force is not for others to give back.
+    scene.revert();
+    assert!(scene.is_on(), "the first one still goes on");
     signal(first.id(), Signal::INT);
     let (_, said) = finished(first);
     scene.is_as_before(&before, &said);
