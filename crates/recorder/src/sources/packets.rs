@@ -275,7 +275,7 @@ mod tests {
             users: vec![counted("app", 9)],
             ..QueryClass::default()
         };
-        assert_eq!(senders(&[other.clone()]), "");
+        assert_eq!(senders(std::slice::from_ref(&other)), "");
         assert_eq!(
             senders(&[other, class]),
             "user orm (75 %); host 10.0.0.7 (100 %)"
