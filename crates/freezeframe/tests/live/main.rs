@@ -18,6 +18,7 @@ mod harness;
 mod digest_text;
 mod interrupted;
 mod lease;
+mod lease_kills;
 mod locks;
 mod packets;
 mod packets_zstd;
