@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
@@ -15,22 +15,22 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::freezeframe;
 use crate::tool::{error_line, wait_until};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A private server, the journal of its leases, and somebody who asks it something.
-struct Scene {
-    server: PrivateServer,
-    admin: Conn,
-    journal: PathBuf,
+pub(crate) struct Scene {
+    pub(crate) server: PrivateServer,
+    pub(crate) admin: Conn,
+    pub(crate) journal: PathBuf,
     _dir: tempfile::TempDir,
     stop: Arc<AtomicBool>,
     load: Option<JoinHandle<()>>,
 }
 
-type Values = (bool, String, String);
+pub(crate) type Values = (bool, String, String);
 
 impl Scene {
-    fn start(kind: ServerKind) -> Option<Self> {
+    pub(crate) fn start(kind: ServerKind) -> Option<Self> {
         if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
             eprintln!("skipped: {error}");
             return None;
@@ -63,14 +63,14 @@ impl Scene {
         })
     }
 
-    fn values(&mut self) -> Values {
+    pub(crate) fn values(&mut self) -> Values {
         let question =
             "SELECT @@GLOBAL.general_log, @@GLOBAL.log_output, @@GLOBAL.general_log_file";
         self.admin.query_first(question).unwrap().unwrap()
     }
 
     /// Sets values as a user might have them, and says what the server makes of them.
-    fn set(&mut self, on: bool, output: &str) -> Values {
+    pub(crate) fn set(&mut self, on: bool, output: &str) -> Values {
         let file = self.server.datadir().join("previous.log");
         for statement in [
             "SET GLOBAL general_log = OFF".to_owned(),
@@ -84,7 +84,7 @@ impl Scene {
     }
 
     /// `queries --live` by the general log.
-    fn live(&self, time: &str, more: &[&str]) -> Child {
+    pub(crate) fn live(&self, time: &str, more: &[&str]) -> Child {
         let journal = self.journal.to_str().unwrap();
         let usual = [
             ("--log-max", "64"),
@@ -112,18 +112,18 @@ impl Scene {
             .unwrap()
     }
 
-    fn leases(&self) -> Vec<PathBuf> {
+    pub(crate) fn leases(&self) -> Vec<PathBuf> {
         files(&self.journal, |name| name.ends_with(".lease.json"))
     }
 
     /// Logs of leases that are still there.
-    fn logs(&self) -> Vec<PathBuf> {
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
         files(&self.server.datadir(), |name| {
             name.starts_with("freezeframe-")
         })
     }
 
-    fn start_revert(&self) -> Child {
+    pub(crate) fn start_revert(&self) -> Child {
         freezeframe()
             .args(["leases", "--revert", "--user", "root", "--dir"])
             .arg(&self.journal)
@@ -133,22 +133,22 @@ impl Scene {
             .unwrap()
     }
 
-    fn revert(&self) {
+    pub(crate) fn revert(&self) {
         let output = self.start_revert().wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{said}");
     }
 
-    fn is_on(&mut self) -> bool {
+    pub(crate) fn is_on(&mut self) -> bool {
         let (on, _, file) = self.values();
         on && file.contains("freezeframe-general-")
     }
 
-    fn wait_until_on(&mut self) {
+    pub(crate) fn wait_until_on(&mut self) {
         wait_until("the general log to be on", || self.is_on());
     }
 
-    fn is_as_before(&mut self, before: &Values, what: &str) {
+    pub(crate) fn is_as_before(&mut self, before: &Values, what: &str) {
         assert_eq!(&self.values(), before, "{what}");
         assert_eq!(self.leases(), [] as [PathBuf; 0], "{what}");
         assert_eq!(self.logs(), [] as [PathBuf; 0], "{what}");
@@ -174,14 +174,14 @@ fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 }
 
 /// Processes whose parent is this one.
-fn children(parent: u32) -> Vec<u32> {
+pub(crate) fn children(parent: u32) -> Vec<u32> {
     let numbers = std::fs::read_dir("/proc").unwrap();
     let pids = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
 }
 
 /// The fourth field of proc(5)'s stat, after the name in parentheses; none of a process that is gone.
-fn parent_of(pid: u32) -> Option<u32> {
+pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
@@ -189,46 +189,19 @@ fn parent_of(pid: u32) -> Option<u32> {
     fields.next()?.parse().ok()
 }
 
-fn signal(pid: u32, signal: Signal) {
+pub(crate) fn signal(pid: u32, signal: Signal) {
     // It may be gone already.
     let _ = kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal);
 }
 
-fn finished(child: Child) -> (Output, String) {
+pub(crate) fn finished(child: Child) -> (Output, String) {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     (output, said)
 }
 
-/// xorshift64*: rounds that failed can be run again.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let high = u128::from(self.0.wrapping_mul(0x2545_F491_4F6C_DD1D));
-        ((high * u128::from(end)) >> 64) as u64
-    }
-}
-
-/// What happened in many rounds.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Killed while the lease was in the journal.
-    in_force: usize,
-    /// The watchdog was killed as well.
-    both: usize,
-    /// Both were killed, and the lease was left for the next start.
-    left: usize,
-    /// The log was still on when the owner was dead.
-    on: usize,
-    /// The server was frozen while the owner was killed.
-    frozen: usize,
-}
-
-const PREVIOUS: [(bool, &str); 6] = [
+/// Values as users have them: `general_log`, `log_output`.
+pub(crate) const PREVIOUS: [(bool, &str); 6] = [
     (false, "FILE"),
     (false, "TABLE"),
     (false, "FILE,TABLE"),
@@ -237,115 +210,8 @@ const PREVIOUS: [(bool, &str); 6] = [
     (true, "NONE"),
 ];
 
-/// A short lease: much of a round is what is done before and after it.
-const TIME: &str = "60ms";
-
-/// Rounds of a short lease, each ended by SIGKILL at a random moment after this share of a whole
-/// round: before that no lease is taken yet.
-fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64, from_share: f64) -> Option<Tally> {
-    let mut scene = Scene::start(kind)?;
-    let mut random = Random(seed);
-    let mut tally = Tally::default();
-    let before = scene.set(false, "FILE");
-    // The fastest of some whole ones: a moment beyond the end kills nothing.
-    let mut whole = Duration::MAX;
-    for _ in 0..5 {
-        let begin = Instant::now();
-        let (_, said) = finished(scene.live(TIME, &[]));
-        whole = whole.min(begin.elapsed());
-        scene.is_as_before(&before, &said);
-    }
-    for round in 0..rounds {
-        let (on, output) = PREVIOUS[random.below(PREVIOUS.len() as u64) as usize];
-        let before = scene.set(on, output);
-        let mut owner = scene.live(TIME, &[]);
-        let from = whole.mul_f64(from_share);
-        let moment = from + Duration::from_micros(random.below((whole - from).as_micros() as u64));
-        std::thread::sleep(moment);
-        let kills_both = random.below(3) == 0;
-        // What the owner sends to a frozen server is executed when nobody of us lives any more.
-        let freezes = random.below(4) == 0;
-        if freezes {
-            scene.server.pause().unwrap();
-            std::thread::sleep(Duration::from_micros(random.below(20_000)));
-        }
-        let watchdogs = children(owner.id());
-        owner.kill().unwrap();
-        owner.wait().unwrap();
-        let in_force = !scene.leases().is_empty();
-        if kills_both {
-            std::thread::sleep(Duration::from_micros(random.below(15_000)));
-            watchdogs.iter().for_each(|pid| signal(*pid, Signal::KILL));
-        }
-        if freezes {
-            scene.server.resume().unwrap();
-        }
-        if !kills_both {
-            tally.on += usize::from(in_force && scene.is_on());
-        }
-        wait_until("the watchdog to be done", || {
-            watchdogs.iter().all(|pid| parent_of(*pid).is_none())
-        });
-        let what = format!(
-            "round {round} of {kind:?}: {on} {output}, killed after {moment:?}, both: {kills_both}, frozen: {freezes}"
-        );
-        let is_left = !scene.leases().is_empty();
-        // A watchdog that was started between the look at the children and the kill is on its own; it is awaited.
-        if kills_both || is_left && watchdogs.is_empty() {
-            if random.below(2) == 0 {
-                // The next start is killed as well; the one after that finds the same.
-                let mut next = scene.start_revert();
-                std::thread::sleep(Duration::from_micros(random.below(30_000)));
-                next.kill().unwrap();
-                next.wait().unwrap();
-            }
-            scene.revert();
-        }
-        tally.in_force += usize::from(in_force);
-        tally.both += usize::from(in_force && kills_both);
-        tally.left += usize::from(is_left);
-        tally.frozen += usize::from(in_force && freezes);
-        scene.is_as_before(&before, &what);
-        if freezes {
-            std::thread::sleep(Duration::from_millis(20));
-            scene.is_as_before(&before, &format!("later in {what}"));
-        }
-    }
-    eprintln!("{kind:?}, {rounds} rounds, a whole one takes {whole:?}: {tally:?}");
-    Some(tally)
-}
-
-fn kinds() -> [ServerKind; 3] {
+pub(crate) fn kinds() -> [ServerKind; 3] {
     [ServerKind::MariaDb, ServerKind::MySql55, ServerKind::MySql9]
-}
-
-#[test]
-fn killed_at_a_random_moment_the_lease_is_given_back() {
-    let mut tally = Tally::default();
-    for (kind, rounds) in kinds().into_iter().zip([15, 5, 5]) {
-        let seed = u64::from(std::process::id()) + 1;
-        let Some(more) = killed_at_random(kind, rounds, seed, 0.4) else {
-            continue;
-        };
-        tally.in_force += more.in_force;
-    }
-    assert!(
-        tally.in_force > 0,
-        "no round killed a lease that was in force: {tally:?}"
-    );
-}
-
-#[test]
-#[ignore = "a thousand rounds take minutes; cargo test -p freezeframe --test live -- --ignored thousand"]
-fn a_thousand_kills_at_random_moments() {
-    for (kind, rounds) in kinds().into_iter().zip([600, 200, 200]) {
-        if let Some(tally) = killed_at_random(kind, rounds, 20_261_121, 0.0) {
-            assert!(
-                tally.in_force > rounds / 10 && tally.left > 0 && tally.on > 0,
-                "{tally:?}"
-            );
-        }
-    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod asked;
 mod digest_text;
 mod interrupted;
 mod lease;
+mod lease_kills;
 mod locks;
 mod packets;
 mod packets_zstd;
