@@ -443,7 +443,12 @@ pub fn slow_border(bytes: &[u8]) -> Option<usize> {
 fn take_user<'a>(text: &'a [u8], head: &mut Head<'a>) {
     head.seen_more = true;
     head.seen_any = true;
-    let Some(middle) = memchr::memmem::find(text, b"] @ ") else {
+    // Not memmem, whose preparation takes longer than this short line.
+    let is_middle = |at: &usize| {
+        text.get(*at..)
+            .is_some_and(|rest| rest.starts_with(b"] @ "))
+    };
+    let Some(middle) = memchr::memchr_iter(b']', text).find(is_middle) else {
         return;
     };
     let (who, rest) = text.split_at(middle);
@@ -463,8 +468,10 @@ fn take_user<'a>(text: &'a [u8], head: &mut Head<'a>) {
     head.host = [name.trim_ascii(), address]
         .into_iter()
         .find(|name| !name.is_empty());
-    if let Some(id) = memchr::memmem::find(more, b"Id: ") {
-        head.connection = number(more.get(id + 4..).unwrap_or_default().trim_ascii());
+    // `]  Id:     5`
+    let more = more.get(1..).unwrap_or_default().trim_ascii_start();
+    if let Some(id) = more.strip_prefix(b"Id:") {
+        head.connection = number(id.trim_ascii());
     }
 }
 
