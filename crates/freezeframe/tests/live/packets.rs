@@ -521,3 +521,51 @@ fn a_refused_login_and_a_tls_connection() {
     assert_eq!(login.error, Some(1045));
     assert_eq!(login.user.as_deref(), Some("nobody"));
 }
+
+#[test]
+fn clients_past_the_ports_are_counted() {
+    for kind in [ServerKind::MariaDb, ServerKind::MySql9] {
+        let Some(server) = start(kind) else { continue };
+        let proc = kernel::roots::ProcRoot::default();
+        let process = kernel::servers::server(&proc, server.pid().unwrap()).unwrap();
+        let options = PacketOptions::of_process(&process).unwrap();
+        assert_eq!(options.ports, [server.port()]);
+        assert!(options.loopback_only);
+        let open: Vec<mysql::Conn> = (0..3)
+            .map(|_| server.login().connect(false, TIMEOUT).unwrap())
+            .collect();
+        let stop = AtomicBool::new(false);
+        let digest = recorder::packets::digest(&options, Duration::from_millis(300), &stop);
+        let digest = match digest {
+            Err(error @ recorder::packets::CaptureError::Refused(_)) => {
+                eprintln!("skipped: {error}");
+                return;
+            }
+            other => other.unwrap(),
+        };
+        assert_eq!((digest.count, digest.lost), (0, 0));
+        let [blind] = &digest.blind[..] else {
+            panic!("{:?}", digest.blind)
+        };
+        assert!(blind.what.contains("unix socket"), "{blind:?}");
+        assert!(blind.detail.starts_with("3 clients"), "{kind:?}: {blind:?}");
+        drop(open);
+    }
+}
+
+#[test]
+fn a_refusal_names_what_is_missing() {
+    // Capabilities belong to threads: this one gives them up.
+    let refused = std::thread::spawn(|| {
+        use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+        let mut sets = capabilities(None).unwrap();
+        sets.effective -= CapabilitySet::NET_RAW;
+        set_capabilities(None, sets).unwrap();
+        PacketCapture::open(&PacketOptions::of_ports(&[3306])).err()
+    });
+    let error = refused.join().unwrap().unwrap().to_string();
+    assert!(
+        error.contains("CAP_NET_RAW") && error.contains("setcap"),
+        "{error}"
+    );
+}

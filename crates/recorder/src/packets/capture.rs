@@ -10,11 +10,8 @@ use super::options::PacketOptions;
 /// How often the stop flag is looked at when there are no packets.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// The kernel hands a group of packets over after 50 ms at the latest.
-const LAST_GROUP: Duration = Duration::from_millis(60);
-
-/// Groups of packets that are taken at the end, when more come all the time.
-const LAST_GROUPS_MAX: usize = 64;
+/// The kernel hands a group of packets over after 50 ms, later on a machine that is busy.
+const LAST_GROUP: Duration = Duration::from_millis(250);
 
 /// What a capture was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +36,8 @@ pub struct PacketCapture {
     decoder: Decoder,
     ports: Vec<u16>,
     from_us: i64,
+    /// When the latest packet was seen.
+    latest_us: i64,
     cpu: Duration,
 }
 
@@ -50,6 +49,7 @@ impl PacketCapture {
             decoder: Decoder::new(),
             ports: options.ports.clone(),
             from_us: clock::wall_ms().saturating_mul(1000),
+            latest_us: 0,
             cpu: Duration::ZERO,
         })
     }
@@ -81,9 +81,11 @@ impl PacketCapture {
     }
 
     fn drain(&mut self, each: &mut dyn FnMut(&Statement<'_>)) -> bool {
-        let (decoder, ports) = (&mut self.decoder, &self.ports);
+        let (decoder, ports, latest) = (&mut self.decoder, &self.ports, &mut self.latest_us);
         self.capture.drain(&mut |packet| {
-            decoder.segment(&segment(packet, ports), each);
+            let segment = segment(packet, ports);
+            *latest = segment.at_us;
+            decoder.segment(&segment, each);
         })
     }
 
@@ -94,12 +96,13 @@ impl PacketCapture {
     ) -> Result<Captured, CaptureError> {
         let cpu = clock::thread_cpu();
         let to_us = clock::wall_ms().saturating_mul(1000);
-        if self.capture.wait(LAST_GROUP)? {
-            for _ in 0..LAST_GROUPS_MAX {
-                if !self.drain(each) {
-                    break;
-                }
+        let begin = Instant::now();
+        while self.latest_us < to_us {
+            let left = LAST_GROUP.saturating_sub(begin.elapsed());
+            if left.is_zero() || !self.capture.wait(left)? {
+                break;
             }
+            self.drain(each);
         }
         let counted = self.capture.counted()?;
         self.decoder.finish(each);

@@ -182,22 +182,26 @@ impl Opener {
     /// As much as comes out: bytes may be missing at the end.
     fn open_zlib(&mut self, packet: &[u8], wanted: usize) {
         self.zlib.reset(true);
-        self.output.reserve(wanted);
+        // Not `decompress_vec`: that clears all the room that a larger packet has left.
+        self.output.resize(wanted, 0);
         let mut rest = packet;
-        loop {
+        let mut filled = 0;
+        while let Some(room) = self
+            .output
+            .get_mut(filled..)
+            .filter(|room| !room.is_empty())
+        {
             let (before_in, before_out) = (self.zlib.total_in(), self.zlib.total_out());
-            let status = self
-                .zlib
-                .decompress_vec(rest, &mut self.output, FlushDecompress::Sync);
+            let status = self.zlib.decompress(rest, room, FlushDecompress::Sync);
             let taken = (self.zlib.total_in() - before_in) as usize;
+            let made = (self.zlib.total_out() - before_out) as usize;
             rest = rest.get(taken..).unwrap_or_default();
-            let moved = taken > 0 || self.zlib.total_out() > before_out;
-            let done = !matches!(status, Ok(Status::Ok)) || !moved;
-            if done || self.output.len() >= wanted {
-                self.output.truncate(wanted);
-                return;
+            filled += made;
+            if !matches!(status, Ok(Status::Ok)) || (taken == 0 && made == 0) {
+                break;
             }
         }
+        self.output.truncate(filled);
     }
 
     fn open_zstd(&mut self, packet: &[u8], wanted: usize) {
