@@ -182,7 +182,7 @@ impl Class {
         let sample = String::from_utf8_lossy(&self.sample);
         QueryClass {
             fingerprint: self.fingerprint.to_string(),
-            id: super::digest::class_id(&self.fingerprint),
+            id: sql::fingerprint_id(&self.fingerprint),
             kind: self.kind.clone(),
             count: self.count,
             errors: Some(self.errors),

@@ -165,12 +165,3 @@ impl Collector {
         }
     }
 }
-
-/// The identity of a class: FNV-1a of its fingerprint, 64 bits (draft-eastlake-fnv).
-pub(super) fn class_id(fingerprint: &str) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in fingerprint.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("{hash:016x}")
-}
