@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-
 use model::{Absent, Incident};
 
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
-use crate::judge::{self, Judgement};
+use crate::judge::{self, Judgement, Unjudged};
 use crate::verdict::Verdict;
-use crate::{FINDINGS_MAX, rank, sentence};
+use crate::{FINDINGS_MAX, chains, rank, sentence};
 
 /// Says which causes of the catalogue an incident shows, and why.
 ///
@@ -16,20 +14,17 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let evidence = Evidence::new(incident);
     let mut findings = Vec::new();
     let mut rejected = Vec::new();
-    let mut unjudged: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut unjudged: Vec<(String, Unjudged)> = Vec::new();
     for cause in catalogue.causes() {
         match judge::judge(cause, &evidence) {
             Judgement::Found(finding) => findings.push(*finding),
             Judgement::Rejected(reason) => rejected.push(reason),
-            Judgement::Unjudged(sources) => {
-                for source in sources {
-                    unjudged.entry(source).or_default().push(cause.id.clone());
-                }
-            }
+            Judgement::Unjudged(one) => unjudged.push((cause.id.clone(), one)),
             Judgement::Nothing => {}
         }
     }
-    let mut findings = rank::rank(findings, catalogue);
+    let seen = chains::effects(&findings, catalogue, &evidence);
+    let mut findings = rank::rank(findings, catalogue, &seen);
     let sentence =
         sentence::found(&findings).unwrap_or_else(|| sentence::nothing(incident, &unjudged));
     let folded = findings.split_off(findings.len().min(FINDINGS_MAX));

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use model::{Incident, Millis, ProcessList, TextKind, Window};
 
+use crate::names::Frames;
+
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.
 pub(crate) const SLICE_MS: Millis = 5_000;
@@ -37,6 +39,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
+    /// The frames of all stacks.
+    pub(crate) frames: Frames<'a>,
 }
 
 impl<'a> Evidence<'a> {
@@ -62,7 +66,26 @@ impl<'a> Evidence<'a> {
             slices: slices(stall),
             slices_and_after: slices(reach),
             processlists: processlists(incident),
+            frames: Frames::new(&incident.stacks.book),
         }
+    }
+
+    /// Whether evidence that was taken over a stretch of time tells of the stall: its middle lies
+    /// in it.
+    pub(crate) fn tells_of_stall(&self, from: Millis, to: Millis) -> bool {
+        let end = self
+            .slices_and_after
+            .last()
+            .map_or(self.stall.to, |slice| slice.to);
+        let middle = from.midpoint(to);
+        middle >= self.stall.from && middle <= end
+    }
+
+    /// The same for the time before the onset.
+    pub(crate) fn tells_of_before(&self, from: Millis, to: Millis) -> bool {
+        let middle = from.midpoint(to);
+        self.baseline
+            .is_some_and(|window| middle >= window.from && middle <= window.to)
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

@@ -15,11 +15,29 @@ pub(crate) enum Judgement {
     Found(Box<Finding>),
     /// It had signs and is refuted.
     Rejected(Rejected),
-    /// Evidence that it needs is absent; the sources that would have brought it.
-    Unjudged(BTreeSet<String>),
+    /// Evidence that it needs is absent.
+    Unjudged(Unjudged),
     /// Nothing speaks for it.
     Nothing,
 }
+
+/// A cause that could not be judged.
+pub(crate) struct Unjudged {
+    /// The sources that would have brought the evidence.
+    pub(crate) sources: BTreeSet<String>,
+    /// Something speaks for it.
+    pub(crate) pointed_at: bool,
+}
+
+/// Sources that many systems do not have. That they are absent is no reason to name every cause
+/// that could be looked for in them: only those that something else points at.
+const DEEP_SOURCES: [&str; 5] = [
+    "stacks",
+    "profile",
+    "packets",
+    "performance_schema",
+    "statements",
+];
 
 /// Independent sources for the level "likely".
 const SOURCES_LIKELY: usize = 2;
@@ -57,7 +75,15 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
             if sources.is_empty() {
                 sources.insert(TIME_BEFORE.to_owned());
             }
-            return Judgement::Unjudged(sources);
+            let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
+            let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
+            if refuted || (!has_signs && sources.iter().all(is_deep)) {
+                return Judgement::Nothing;
+            }
+            return Judgement::Unjudged(Unjudged {
+                sources,
+                pointed_at: has_signs,
+            });
         }
     }
     if !has_signs {
