@@ -9,8 +9,11 @@
     reason = "clippy does not see that all of this is test code"
 )]
 
+pub mod deep;
+
 use std::collections::BTreeMap;
 
+use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
     Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, Server, Stall, Text,
@@ -43,6 +46,7 @@ pub struct Story {
     absent: Vec<Absent>,
     processlists: bool,
     silent: Vec<&'static str>,
+    deep: Deep,
 }
 
 impl Story {
@@ -65,6 +69,7 @@ impl Story {
             absent: Vec::new(),
             processlists: true,
             silent: Vec::new(),
+            deep: Deep::healthy(),
         };
         for (name, rate) in [
             ("status.Questions", 4_000.0),
@@ -198,6 +203,43 @@ impl Story {
         self
     }
 
+    /// Where the threads stood in the stall, beside those that wait for their clients.
+    pub fn threads(mut self, during: &[Threads]) -> Self {
+        self.deep.threads_during = Deep::healthy().threads_before;
+        self.deep.threads_during.extend_from_slice(during);
+        self
+    }
+
+    /// What the processors ran for the server in the stall, beside the usual.
+    pub fn samples(mut self, during: &[Samples]) -> Self {
+        self.deep.samples_during = Deep::healthy().samples_before;
+        self.deep.samples_during.extend_from_slice(during);
+        self
+    }
+
+    /// The locks that threads waited for in the stall, and the chains between them.
+    pub fn locks(mut self, locks: &[Lock], chains: &[&[usize]]) -> Self {
+        self.deep.locks = locks.to_vec();
+        self.deep.chains = chains.iter().map(|chain| chain.to_vec()).collect();
+        self
+    }
+
+    /// What the server was asked.
+    pub fn asked(mut self, asked: &[Asked]) -> Self {
+        self.deep.asked = asked.to_vec();
+        self
+    }
+
+    /// No snapshots of the threads were taken, and no samples.
+    pub fn without_stacks(mut self) -> Self {
+        self.deep = Deep {
+            no_stacks: true,
+            no_profile: true,
+            ..Deep::default()
+        };
+        self
+    }
+
     /// Nothing whose name begins so was recorded.
     pub fn without(mut self, prefix: &str, reason: Reason) -> Self {
         let keep = |name: &String| !name.starts_with(prefix);
@@ -231,6 +273,11 @@ impl Story {
             signal.before = signal.during;
         }
         self.busy_before = self.busy_during.clone();
+        self.deep.threads_before = self.deep.threads_during.clone();
+        self.deep.samples_before = self.deep.samples_during.clone();
+        for asked in &mut self.deep.asked {
+            asked.before = asked.during;
+        }
         self
     }
 
@@ -261,8 +308,12 @@ impl Story {
             },
             timeline: self.timeline(),
             texts: self.texts(),
-            stacks: model::StackEvidence::default(),
-            queries: Vec::new(),
+            stacks: self
+                .deep
+                .evidence(self.onset_s, self.end_s.unwrap_or(self.to_s), self.to_s),
+            queries: self
+                .deep
+                .queries(self.onset_s, self.end_s.unwrap_or(self.to_s)),
             facts: self
                 .facts
                 .iter()
