@@ -41,6 +41,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
+    /// Some status variable was recorded.
+    has_status: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -67,6 +69,11 @@ impl<'a> Evidence<'a> {
             slices_and_after: slices(reach),
             processlists: processlists(incident),
             frames: Frames::new(&incident.stacks.book),
+            has_status: incident
+                .timeline
+                .series
+                .iter()
+                .any(|series| series.name.starts_with("status.")),
         }
     }
 
@@ -86,6 +93,16 @@ impl<'a> Evidence<'a> {
         let middle = from.midpoint(to);
         self.baseline
             .is_some_and(|window| middle >= window.from && middle <= window.to)
+    }
+
+    /// Whether the server has no such status variables: all are read together, so one that is in
+    /// no reading while others are is not absent evidence.
+    pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
+        let timeline = &self.incident.timeline;
+        self.has_status
+            && names
+                .iter()
+                .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

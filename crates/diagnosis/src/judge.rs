@@ -31,7 +31,8 @@ pub(crate) struct Unjudged {
 
 /// Sources that many systems do not have. That they are absent is no reason to name every cause
 /// that could be looked for in them: only those that something else points at.
-const DEEP_SOURCES: [&str; 5] = [
+const DEEP_SOURCES: [&str; 6] = [
+    "cgroup",
     "stacks",
     "profile",
     "packets",

@@ -72,14 +72,16 @@ fn count<'n>(
     let mut counted = Counted::default();
     let profiles = evidence.incident.stacks.profiles.iter();
     for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
-        counted.covered += profile.to.saturating_sub(profile.from);
-        counted.lost += profile.lost;
-        let mut matching = 0;
+        counted.covered = counted
+            .covered
+            .saturating_add(profile.to.saturating_sub(profile.from));
+        counted.lost = counted.lost.saturating_add(profile.lost);
+        let mut matching: u64 = 0;
         for row in &profile.counts {
             if !test.machine && !row.server {
                 continue;
             }
-            counted.of += row.count;
+            counted.of = counted.of.saturating_add(row.count);
             let name = matched.entry(row.stack).or_insert_with(|| {
                 evidence.frames.innermost(
                     &test.functions,
@@ -90,11 +92,12 @@ fn count<'n>(
                 )
             });
             if let Some(name) = *name {
-                matching += row.count;
-                *counted.by_name.entry(name).or_default() += row.count;
+                matching = row.count.saturating_add(matching);
+                let named = counted.by_name.entry(name).or_default();
+                *named = row.count.saturating_add(*named);
             }
         }
-        counted.matching += matching;
+        counted.matching = counted.matching.saturating_add(matching);
         counted.cpu_ms += busy_ms(profile, matching);
     }
     counted

@@ -148,7 +148,7 @@ impl Deep {
                     .push(profile(&mut book, from_s, to_s, samples));
             }
         }
-        if !self.locks.is_empty() {
+        if !self.no_stacks {
             evidence.locks.push(self.table(&mut book, onset_s));
         }
         evidence.book = book;

@@ -10,6 +10,7 @@
 )]
 
 pub mod deep;
+pub mod deep_stalls;
 
 use std::collections::BTreeMap;
 
@@ -73,6 +74,24 @@ impl Story {
         };
         for (name, rate) in [
             ("status.Questions", 4_000.0),
+            ("status.Com_commit", 800.0),
+            ("status.Com_insert", 400.0),
+            ("status.Com_update", 400.0),
+            ("status.Com_flush", 0.0),
+            ("status.Opened_tables", 0.1),
+            ("status.Table_open_cache_overflows", 0.0),
+            ("status.Created_tmp_disk_tables", 2.0),
+            ("status.Sort_merge_passes", 0.0),
+            ("status.Binlog_cache_disk_use", 0.0),
+            ("status.Ssl_finished_accepts", 1.0),
+            ("status.Innodb_buffer_pool_pages_flushed", 50.0),
+            ("cpu.context_switches", 9_000.0),
+            ("vmstat.allocstall_normal", 0.0),
+            ("vmstat.pgscan_direct", 0.0),
+            ("psi.cpu.some_us", 60_000.0),
+            ("process.major_faults", 0.0),
+            ("disk.sda.write_bytes", 4e6),
+            ("threads.by_name.mysqld.wait_ns", 1e7),
             ("status.Com_show_warnings", 10.0),
             ("status.Bytes_sent", 4_000_000.0),
             ("status.Sort_scan", 20.0),
@@ -113,6 +132,20 @@ impl Story {
         }
         for (name, level) in [
             ("status.Threads_running", 4.0),
+            ("status.Open_tables", 200.0),
+            ("cpu.steal_share", 0.0),
+            ("meminfo.Dirty", 2e7),
+            ("meminfo.Writeback", 0.0),
+            ("threads.running", 1.0),
+            ("process.swap_bytes", 0.0),
+            ("recorder.late_ms", 1.0),
+            ("innodb.semaphore_waits", 0.0),
+            ("innodb.queries_in_queue", 0.0),
+            ("innodb.history_list_length", 30.0),
+            ("innodb.prepared_transactions", 1.0),
+            ("innodb.lock_structs", 4.0),
+            ("innodb.checkpoint_age_bytes", 30e6),
+            ("innodb.checkpoint_age_max_bytes", 80e6),
             ("status.Threads_connected", 60.0),
             ("status.Innodb_data_pending_fsyncs", 0.3),
             ("status.Innodb_row_lock_current_waits", 0.0),
@@ -149,6 +182,23 @@ impl Story {
         }
         for (name, value) in [
             ("variables.max_connections", "151"),
+            ("variables.version", "10.11.6-MariaDB"),
+            ("variables.innodb_adaptive_hash_index", "ON"),
+            ("variables.innodb_autoinc_lock_mode", "1"),
+            ("variables.innodb_thread_concurrency", "0"),
+            ("variables.innodb_deadlock_detect", "ON"),
+            ("variables.query_cache_size", "1048576"),
+            ("variables.query_cache_type", "ON"),
+            ("variables.table_open_cache", "2000"),
+            ("variables.time_zone", "SYSTEM"),
+            ("variables.skip_name_resolve", "OFF"),
+            ("variables.general_log", "OFF"),
+            ("variables.innodb_spin_wait_delay", "4"),
+            ("server.allocator", "glibc"),
+            ("host.cpus", "4"),
+            ("sysctl.vm.swappiness", "60"),
+            ("sysctl.vm.min_free_kbytes", "67584"),
+            ("sysctl.net.core.somaxconn", "4096"),
             ("variables.have_compress", "YES"),
             (
                 "variables.protocol_compression_algorithms",
