@@ -1,6 +1,11 @@
 //! Witnesses that look at profiles, stacks, locks and statements. The causes and the evidence here
 //! are made up.
 
+#![allow(
+    clippy::panic,
+    reason = "clippy does not see that helpers of tests are test code"
+)]
+
 mod common;
 
 use common::Story;
