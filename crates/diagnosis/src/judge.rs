@@ -40,6 +40,9 @@ const DEEP_SOURCES: [&str; 6] = [
     "statements",
 ];
 
+/// Sources that rise with any trouble: they point at no cause in particular.
+const GENERAL_SOURCES: [&str; 4] = ["cpu", "psi", "threads", "recorder"];
+
 /// Independent sources for the level "likely".
 const SOURCES_LIKELY: usize = 2;
 
@@ -78,7 +81,11 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
             }
             let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
             let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
-            if refuted || (!has_signs && sources.iter().all(is_deep)) {
+            let points_at = |(sign, witness): &(&Sign, Witness)| {
+                sign.counts && !GENERAL_SOURCES.contains(&witness.source.as_str())
+            };
+            let pointed_at = tested.holding.iter().any(points_at);
+            if refuted || (!pointed_at && sources.iter().all(is_deep)) {
                 return Judgement::Nothing;
             }
             return Judgement::Unjudged(Unjudged {

@@ -95,6 +95,22 @@ fn without_stacks_and_profiles_nothing_is_listed_that_nothing_points_to() {
 }
 
 #[test]
+fn system_time_alone_points_at_nothing_in_particular() {
+    let verdict = Story::healthy()
+        .without_stacks()
+        .level("cpu.system_share", 0.1, 0.7)
+        .rate("process.system_ticks", 20.0, 300.0)
+        .rate("psi.memory.some_us", 0.0, 200_000.0)
+        .verdict();
+    assert_eq!(named(&verdict), []);
+    assert!(
+        !verdict.sentence.contains("Not judged"),
+        "{}",
+        verdict.sentence
+    );
+}
+
+#[test]
 fn settings_refute() {
     for (cause, story, fact, value) in [
         (

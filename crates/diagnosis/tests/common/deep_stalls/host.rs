@@ -3,7 +3,7 @@
 use model::RunState::{Sleeping, Stopped, Uninterruptible};
 
 use super::super::Story;
-use super::super::deep::{Samples, Threads};
+use super::super::deep::{Asked, Samples, Threads};
 use super::{held, lock, waiting};
 
 pub fn reclaim() -> Story {
@@ -371,5 +371,98 @@ pub fn spinning() -> Story {
         .rate("status.Questions", 4_000.0, 500.0)
         .level("status.Threads_running", 4.0, 30.0)
         .level("innodb.semaphore_waits", 0.0, 12.0)
+        .samples(&[CPU])
+}
+
+pub fn audit() -> Story {
+    const CPU: Samples = (
+        30,
+        &[
+            "k:audit_filter_syscall",
+            "k:__audit_syscall_exit",
+            "send",
+            "net_flush",
+        ],
+    );
+    Story::healthy()
+        .rate("process.system_ticks", 20.0, 90.0)
+        .samples(&[CPU])
+}
+
+pub fn caches() -> Story {
+    const CPU: Samples = (
+        60,
+        &[
+            "k:_raw_spin_lock_irqsave",
+            "k:arc_evict_state",
+            "k:arc_reclaim_thread",
+            "read",
+        ],
+    );
+    Story::healthy()
+        .level("cpu.system_share", 0.1, 0.8)
+        .samples(&[CPU])
+}
+
+pub fn expressions() -> Story {
+    const CPU: Samples = (
+        90,
+        &[
+            "pcre2_match_8",
+            "Regexp_processor_pcre::pcre_exec",
+            "Item_func_regex::val_int",
+        ],
+    );
+    Story::healthy()
+        .rate("process.user_ticks", 60.0, 380.0)
+        .samples(&[CPU])
+        .asked(&[
+            Asked {
+                way: model::QueryWay::PerformanceSchema,
+                kind: "SELECT",
+                fingerprint: "select * from t where a regexp ?",
+                before: 1,
+                during: 20,
+                seconds_each: Some(0.4),
+            },
+            Asked {
+                way: model::QueryWay::PerformanceSchema,
+                kind: "SELECT",
+                fingerprint: "select * from t where id = ?",
+                before: 400,
+                during: 400,
+                seconds_each: Some(0.001),
+            },
+        ])
+}
+
+pub fn instruments() -> Story {
+    const CPU: Samples = (
+        10,
+        &[
+            "pfs_start_mutex_wait_v1",
+            "inline_mysql_mutex_lock",
+            "do_command",
+        ],
+    );
+    Story::healthy()
+        .level("cpu.busy_share", 0.6, 1.0)
+        .samples(&[CPU])
+}
+
+pub fn mapped_buffers() -> Story {
+    const CPU: Samples = (
+        30,
+        &[
+            "k:clear_page_erms",
+            "k:do_anonymous_page",
+            "Filesort_buffer::alloc_sort_buffer",
+            "filesort",
+        ],
+    );
+    Story::healthy()
+        .rate("status.Sort_scan", 20.0, 1_500.0)
+        .rate("process.minor_faults", 200.0, 4_000.0 * 60.0)
+        .rate("process.system_ticks", 20.0, 180.0)
         .samples(&[CPU])
 }

@@ -80,6 +80,16 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("mmap-lock", Certain, host::memory_map()),
         ("status-monitoring", Certain, host::monitoring()),
         ("general-log", Certain, host::statement_log()),
+        ("redo-log-buffer", Certain, server::log_buffer()),
+        ("fil-system", Certain, server::open_files()),
+        ("hot-page-latch", Likely, server::hot_page()),
+        ("change-buffer", Likely, server::merges()),
+        ("doublewrite", Likely, server::double_writes()),
+        ("linux-auditd", Certain, host::audit()),
+        ("fs-memory-reclaim", Certain, host::caches()),
+        ("regex-json", Likely, host::expressions()),
+        ("pfs-overhead", Likely, host::instruments()),
+        ("malloc-mmap-threshold", Likely, host::mapped_buffers()),
         ("spin-tuning", Likely, host::spinning()),
     ]
 }

@@ -387,3 +387,82 @@ pub fn statistics() -> Story {
             &[],
         )
 }
+
+pub fn log_buffer() -> Story {
+    const WAITS: Threads = (
+        12,
+        "mysqld",
+        Sleeping,
+        &["pthread_cond_wait", "log_buffer_extend", "mtr_t::commit"],
+    );
+    waiting("update")
+        .rate("status.Innodb_log_waits", 0.0, 40.0)
+        .rate("disk.sda.write_bytes", 4e6, 9e7)
+        .threads(&[WAITS])
+}
+
+pub fn open_files() -> Story {
+    const WAITS: Threads = (
+        12,
+        "mysqld",
+        Sleeping,
+        &[
+            "os_event_wait",
+            "fil_mutex_enter_and_prepare_for_io",
+            "fil_io",
+        ],
+    );
+    waiting("Sending data")
+        .level("status.Innodb_num_open_files", 1_990.0, 2_000.0)
+        .fact("variables.innodb_open_files", "2000")
+        .level("innodb.semaphore_waits", 0.0, 12.0)
+        .threads(&[WAITS])
+}
+
+pub fn hot_page() -> Story {
+    const WAITS: Threads = (
+        30,
+        "mysqld",
+        Sleeping,
+        &[
+            "os_event_wait",
+            "rw_lock_x_lock_func",
+            "buf_page_get_gen",
+            "row_upd_clust_step",
+        ],
+    );
+    waiting("updating")
+        .level("innodb.semaphore_waits", 0.0, 30.0)
+        .threads(&[WAITS])
+        .locks(&[lock("page latch at 0x7f00", 30)], &[])
+}
+
+pub fn merges() -> Story {
+    const WORK: Threads = (
+        9,
+        "mysqld",
+        Uninterruptible,
+        &[
+            "k:io_schedule",
+            "pread64",
+            "ibuf_merge_or_delete_for_page",
+            "buf_page_io_complete",
+        ],
+    );
+    waiting("Sending data")
+        .level("innodb.change_buffer_pages", 40_000.0, 40_000.0)
+        .level("innodb.semaphore_waits", 0.0, 9.0)
+        .threads(&[WORK])
+}
+
+pub fn double_writes() -> Story {
+    const WAITS: Threads = (
+        9,
+        "mysqld",
+        Sleeping,
+        &["os_event_wait", "buf_dblwr_add_to_batch", "buf_flush_page"],
+    );
+    waiting("update")
+        .rate("status.Innodb_buffer_pool_pages_flushed", 50.0, 4_000.0)
+        .threads(&[WAITS])
+}
