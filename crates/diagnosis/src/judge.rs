@@ -13,12 +13,21 @@ use crate::verdict::{Finding, Level, Rejected, Witness};
 /// What came out for a cause.
 pub(crate) enum Judgement {
     Found(Box<Finding>),
-    /// It had signs and is refuted.
-    Rejected(Rejected),
+    /// It had signs and is refuted, or a necessary one is not there.
+    Rejected(Turned),
     /// Evidence that it needs is absent.
     Unjudged(Unjudged),
     /// Nothing speaks for it.
     Nothing,
+}
+
+/// A cause that was turned down.
+pub(crate) struct Turned {
+    pub(crate) rejected: Rejected,
+    /// A sign against it holds; else a necessary one is not there.
+    pub(crate) refuted: bool,
+    /// How many signs for it hold.
+    pub(crate) signs: usize,
 }
 
 /// A cause that could not be judged.
@@ -56,12 +65,17 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let tested = Tested::new(&cause.witnesses, evidence);
     let against = Tested::new(&cause.against, evidence);
     let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
-    let rejected = |why: String| {
+    let rejected = |why: String, refuted: bool| {
         if has_signs {
-            Judgement::Rejected(Rejected {
-                cause: cause.id.clone(),
-                title: cause.title.clone(),
-                why,
+            let counting = tested.holding.iter().filter(|(sign, _)| sign.counts);
+            Judgement::Rejected(Turned {
+                rejected: Rejected {
+                    cause: cause.id.clone(),
+                    title: cause.title.clone(),
+                    why,
+                },
+                refuted,
+                signs: counting.count(),
             })
         } else {
             Judgement::Nothing
@@ -70,7 +84,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
 
     match need(&cause.witnesses, &tested) {
         Needed::Met => {}
-        Needed::Missing(why) => return rejected(why),
+        Needed::Missing(why) => return rejected(why, false),
         Needed::Unknown(names) => {
             let mut sources: BTreeSet<String> = names
                 .iter()
@@ -98,7 +112,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
         return Judgement::Nothing;
     }
     if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
-        return rejected(refuting.says.clone());
+        return rejected(refuting.says.clone(), true);
     }
     let weakened = !against.holding.is_empty();
     let (level, confidence) = level(&tested.holding, weakened);

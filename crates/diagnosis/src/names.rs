@@ -8,6 +8,9 @@ use std::rc::Rc;
 use model::{Side, StackBook, StackId};
 use regex_lite::Regex;
 
+/// Longest pattern that is shown whole, in bytes.
+const SHORT: usize = 48;
+
 /// A regular expression. One that is only words with `|` between them, as most are, is compared as
 /// words.
 #[derive(Debug, Clone)]
@@ -54,6 +57,14 @@ impl NamePattern {
                 (false, true) => name.ends_with(&word.text),
                 (false, false) => name.contains(&word.text),
             }),
+        }
+    }
+
+    /// Short, for people: its first words.
+    pub(crate) fn short(&self) -> String {
+        match self.text.split_once('|') {
+            Some((first, _)) if self.text.len() > SHORT => format!("{first}|…"),
+            _ => self.text.clone(),
         }
     }
 

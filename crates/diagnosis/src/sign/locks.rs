@@ -33,7 +33,7 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
     let number = Number {
         seen,
         baseline: before,
-        what: format!("{what} for /{}/", test.lock.text()),
+        what: format!("{what} for /{}/", test.lock.short()),
         show,
         each: Some(each.unwrap_or_else(|| "none".to_owned())),
         source: STACKS,

@@ -43,7 +43,7 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
     let number = Number {
         seen,
         baseline,
-        what: format!("{what} /{}/", test.functions.text()),
+        what: format!("{what} /{}/", test.functions.short()),
         show,
         each: top(&stall),
         source: PROFILE,

@@ -10,6 +10,7 @@ use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::names::NamePattern;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -31,7 +32,7 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         StacksCounting::Share => ("the share of threads", Show::Percent),
         StacksCounting::Threads => ("the number of threads", Show::Count),
     };
-    let frames: Vec<&str> = test.frames.iter().map(|frame| frame.text()).collect();
+    let frames: Vec<String> = test.frames.iter().map(NamePattern::short).collect();
     let what = match (frames.is_empty(), test.state) {
         (true, Some(state)) => format!("{what} that were {}", state.words()),
         _ => format!("{what} in /{}/", frames.join("/ under /")),
