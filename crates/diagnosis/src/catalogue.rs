@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::cause_file;
+use crate::deep::{LockTest, ProfileTest, StacksTest, StatementsTest};
 use crate::expression::{Condition, Expression};
 use crate::human::Show;
 use crate::provenance;
+use crate::sign::statements;
 use crate::template::Template;
 use crate::verdict::Remedy;
 
@@ -15,6 +17,15 @@ const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/built
 
 /// The name under which the processlists are a source, and are missed.
 pub(crate) const PROCESSLIST: &str = "processlist";
+
+/// The name under which profiles of the processors are a source, and are missed.
+pub(crate) const PROFILE: &str = "profile";
+
+/// The same of snapshots of all threads.
+pub(crate) const STACKS: &str = "stacks";
+
+/// The name under which digests of statements are missed, by whichever way.
+pub(crate) const STATEMENTS: &str = "statements";
 
 /// Stands for every other cause in `effect_of`.
 pub(crate) const ANY_CAUSE: &str = "*";
@@ -98,6 +109,10 @@ pub(crate) enum Test {
     Measure(MeasureTest),
     Processlist(ProcesslistTest),
     Fact(FactTest),
+    Profile(ProfileTest),
+    Stacks(StacksTest),
+    Lock(LockTest),
+    Statements(StatementsTest),
 }
 
 #[derive(Debug, Clone)]
@@ -184,6 +199,10 @@ impl Sign {
         match &self.test {
             Test::Processlist(_) => provenance::source_of(PROCESSLIST),
             Test::Fact(test) => provenance::source_of(&test.name),
+            Test::Profile(_) => provenance::source_of(PROFILE),
+            // Lock tables are made from the same snapshots.
+            Test::Stacks(_) | Test::Lock(_) => provenance::source_of(STACKS),
+            Test::Statements(test) => test.way.map_or(STATEMENTS, statements::source).to_owned(),
             Test::Measure(test) => test
                 .expression
                 .patterns()

@@ -1,12 +1,13 @@
-use std::collections::BTreeMap;
-
 use model::{Absent, Incident};
 
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
-use crate::judge::{self, Judgement};
-use crate::verdict::Verdict;
-use crate::{FINDINGS_MAX, rank, sentence};
+use crate::judge::{self, Judgement, Turned, Unjudged};
+use crate::verdict::{Finding, Rejected, Verdict};
+
+/// Causes without a necessary sign that are told when there is no finding, at the most.
+const REJECTED_MAX: usize = 5;
+use crate::{FINDINGS_MAX, chains, rank, sentence};
 
 /// Says which causes of the catalogue an incident shows, and why.
 ///
@@ -16,20 +17,18 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let evidence = Evidence::new(incident);
     let mut findings = Vec::new();
     let mut rejected = Vec::new();
-    let mut unjudged: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut unjudged: Vec<(String, Unjudged)> = Vec::new();
     for cause in catalogue.causes() {
         match judge::judge(cause, &evidence) {
             Judgement::Found(finding) => findings.push(*finding),
-            Judgement::Rejected(reason) => rejected.push(reason),
-            Judgement::Unjudged(sources) => {
-                for source in sources {
-                    unjudged.entry(source).or_default().push(cause.id.clone());
-                }
-            }
+            Judgement::Rejected(turned) => rejected.push(turned),
+            Judgement::Unjudged(one) => unjudged.push((cause.id.clone(), one)),
             Judgement::Nothing => {}
         }
     }
-    let mut findings = rank::rank(findings, catalogue);
+    let rejected = worth_telling(rejected, &findings, catalogue);
+    let seen = chains::effects(&findings, catalogue, &evidence);
+    let mut findings = rank::rank(findings, catalogue, &seen);
     let sentence =
         sentence::found(&findings).unwrap_or_else(|| sentence::nothing(incident, &unjudged));
     let folded = findings.split_off(findings.len().min(FINDINGS_MAX));
@@ -41,6 +40,40 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         absent: absences(incident),
         sources: Vec::new(),
     }
+}
+
+/// Causes that were turned down, as far as they tell the reader something: those that a sign speaks
+/// against, those that look like what was found, and without a finding the few that most speaks for.
+/// A catalogue is long, and a busy second has some sign of much in it.
+fn worth_telling(
+    turned: Vec<Turned>,
+    findings: &[Finding],
+    catalogue: &Catalogue,
+) -> Vec<Rejected> {
+    let names = |one: &str, other: &str| {
+        let alikes = catalogue.get(one).map(|cause| cause.look_alikes.iter());
+        alikes.is_some_and(|mut alikes| alikes.any(|alike| alike.cause == other))
+    };
+    let is_alike = |cause: &str| {
+        let mut found = findings.iter().map(|finding| finding.cause.as_str());
+        found.any(|found| names(found, cause) || names(cause, found))
+    };
+    let mut signs: Vec<usize> = turned
+        .iter()
+        .filter(|one| !one.refuted)
+        .map(|one| one.signs)
+        .collect();
+    signs.sort_unstable_by(|left, right| right.cmp(left));
+    let enough = signs.get(REJECTED_MAX).map_or(1, |next| next + 1);
+    let is_told = |one: &Turned| {
+        let alone = findings.is_empty() && one.signs >= enough;
+        one.refuted || alone || is_alike(&one.rejected.cause)
+    };
+    turned
+        .into_iter()
+        .filter(is_told)
+        .map(|one| one.rejected)
+        .collect()
 }
 
 /// Each absence once.

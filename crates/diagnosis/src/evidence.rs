@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use model::{Incident, Millis, ProcessList, TextKind, Window};
 
+use crate::names::Frames;
+
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.
 pub(crate) const SLICE_MS: Millis = 5_000;
@@ -37,6 +39,10 @@ pub(crate) struct Evidence<'a> {
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
+    /// The frames of all stacks.
+    pub(crate) frames: Frames<'a>,
+    /// Some status variable was recorded.
+    has_status: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -62,7 +68,41 @@ impl<'a> Evidence<'a> {
             slices: slices(stall),
             slices_and_after: slices(reach),
             processlists: processlists(incident),
+            frames: Frames::new(&incident.stacks.book),
+            has_status: incident
+                .timeline
+                .series
+                .iter()
+                .any(|series| series.name.starts_with("status.")),
         }
+    }
+
+    /// Whether evidence that was taken over a stretch of time tells of the stall: its middle lies
+    /// in it.
+    pub(crate) fn tells_of_stall(&self, from: Millis, to: Millis) -> bool {
+        let end = self
+            .slices_and_after
+            .last()
+            .map_or(self.stall.to, |slice| slice.to);
+        let middle = from.midpoint(to);
+        middle >= self.stall.from && middle <= end
+    }
+
+    /// The same for the time before the onset.
+    pub(crate) fn tells_of_before(&self, from: Millis, to: Millis) -> bool {
+        let middle = from.midpoint(to);
+        self.baseline
+            .is_some_and(|window| middle >= window.from && middle <= window.to)
+    }
+
+    /// Whether the server has no such status variables: all are read together, so one that is in
+    /// no reading while others are is not absent evidence.
+    pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
+        let timeline = &self.incident.timeline;
+        self.has_status
+            && names
+                .iter()
+                .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

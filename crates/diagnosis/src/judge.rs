@@ -13,13 +13,44 @@ use crate::verdict::{Finding, Level, Rejected, Witness};
 /// What came out for a cause.
 pub(crate) enum Judgement {
     Found(Box<Finding>),
-    /// It had signs and is refuted.
-    Rejected(Rejected),
-    /// Evidence that it needs is absent; the sources that would have brought it.
-    Unjudged(BTreeSet<String>),
+    /// It had signs and is refuted, or a necessary one is not there.
+    Rejected(Turned),
+    /// Evidence that it needs is absent.
+    Unjudged(Unjudged),
     /// Nothing speaks for it.
     Nothing,
 }
+
+/// A cause that was turned down.
+pub(crate) struct Turned {
+    pub(crate) rejected: Rejected,
+    /// A sign against it holds; else a necessary one is not there.
+    pub(crate) refuted: bool,
+    /// How many signs for it hold.
+    pub(crate) signs: usize,
+}
+
+/// A cause that could not be judged.
+pub(crate) struct Unjudged {
+    /// The sources that would have brought the evidence.
+    pub(crate) sources: BTreeSet<String>,
+    /// Something speaks for it.
+    pub(crate) pointed_at: bool,
+}
+
+/// Sources that many systems do not have. That they are absent is no reason to name every cause
+/// that could be looked for in them: only those that something else points at.
+const DEEP_SOURCES: [&str; 6] = [
+    "cgroup",
+    "stacks",
+    "profile",
+    "packets",
+    "performance_schema",
+    "statements",
+];
+
+/// Sources that rise with any trouble: they point at no cause in particular.
+const GENERAL_SOURCES: [&str; 4] = ["cpu", "psi", "threads", "recorder"];
 
 /// Independent sources for the level "likely".
 const SOURCES_LIKELY: usize = 2;
@@ -34,12 +65,17 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let tested = Tested::new(&cause.witnesses, evidence);
     let against = Tested::new(&cause.against, evidence);
     let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
-    let rejected = |why: String| {
+    let rejected = |why: String, refuted: bool| {
         if has_signs {
-            Judgement::Rejected(Rejected {
-                cause: cause.id.clone(),
-                title: cause.title.clone(),
-                why,
+            let counting = tested.holding.iter().filter(|(sign, _)| sign.counts);
+            Judgement::Rejected(Turned {
+                rejected: Rejected {
+                    cause: cause.id.clone(),
+                    title: cause.title.clone(),
+                    why,
+                },
+                refuted,
+                signs: counting.count(),
             })
         } else {
             Judgement::Nothing
@@ -48,7 +84,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
 
     match need(&cause.witnesses, &tested) {
         Needed::Met => {}
-        Needed::Missing(why) => return rejected(why),
+        Needed::Missing(why) => return rejected(why, false),
         Needed::Unknown(names) => {
             let mut sources: BTreeSet<String> = names
                 .iter()
@@ -57,14 +93,26 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
             if sources.is_empty() {
                 sources.insert(TIME_BEFORE.to_owned());
             }
-            return Judgement::Unjudged(sources);
+            let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
+            let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
+            let points_at = |(sign, witness): &(&Sign, Witness)| {
+                sign.counts && !GENERAL_SOURCES.contains(&witness.source.as_str())
+            };
+            let pointed_at = tested.holding.iter().any(points_at);
+            if refuted || (!pointed_at && sources.iter().all(is_deep)) {
+                return Judgement::Nothing;
+            }
+            return Judgement::Unjudged(Unjudged {
+                sources,
+                pointed_at: has_signs,
+            });
         }
     }
     if !has_signs {
         return Judgement::Nothing;
     }
     if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
-        return rejected(refuting.says.clone());
+        return rejected(refuting.says.clone(), true);
     }
     let weakened = !against.holding.is_empty();
     let (level, confidence) = level(&tested.holding, weakened);

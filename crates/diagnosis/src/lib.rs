@@ -7,12 +7,15 @@
 
 mod catalogue;
 mod cause_file;
+mod chains;
+mod deep;
 mod diagnose;
 mod evaluate;
 mod evidence;
 mod expression;
 mod human;
 mod judge;
+mod names;
 mod provenance;
 mod rank;
 mod sentence;

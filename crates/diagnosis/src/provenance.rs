@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 24] = [
+const ORIGINS: [Origin; 28] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -68,6 +68,22 @@ const ORIGINS: [Origin; 24] = [
         "packets",
         "packets on the server's port from the trigger on, need CAP_NET_RAW and clients that use TCP without TLS",
     ),
+    origin(
+        "digests",
+        "performance_schema",
+        "performance_schema's digests of statements, where it is on",
+    ),
+    origin(
+        "performance_schema",
+        "performance_schema",
+        "performance_schema's digests of statements, where it is on",
+    ),
+    origin(
+        "statements",
+        "statements",
+        "performance_schema's digests of statements, or packets on the server's port from the trigger on",
+    ),
+    origin("sysctl", "sysctl", "/proc/sys"),
     origin("clock", "clock", "the recorder's clock"),
     origin("recorder", "recorder", "the recorder itself"),
     origin(

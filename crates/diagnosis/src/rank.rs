@@ -1,15 +1,22 @@
 //! Relations between findings, and their order.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::catalogue::{ANY_CAUSE, Catalogue};
+use crate::chains::Effect;
 use crate::verdict::{Finding, Level, Relation};
 
 /// Adds the relations and puts the findings in order: the strongest first, but a consequence after
-/// its root, and what only makes another worse after that other.
-pub(crate) fn rank(findings: Vec<Finding>, catalogue: &Catalogue) -> Vec<Finding> {
+/// its root, and what only makes another worse after that other. `seen` are consequences that the
+/// chains of waits show.
+pub(crate) fn rank(
+    findings: Vec<Finding>,
+    catalogue: &Catalogue,
+    seen: &BTreeSet<Effect>,
+) -> Vec<Finding> {
     let mut rest = findings;
-    let links = links(&rest, catalogue);
+    let links = links(&rest, catalogue, seen);
     for link in &links {
         for finding in &mut rest {
             let relation = if finding.cause == link.from {
@@ -47,22 +54,24 @@ fn stronger_first(left: &Finding, right: &Finding) -> Ordering {
 enum Kind {
     /// `from` makes `to` worse.
     Aggravates,
-    /// `from` is a consequence of `to`.
+    /// `from` is a consequence of `to`, as a rule.
     EffectOf,
+    /// The same, and a chain of waits shows it: the root goes first however sure it is.
+    SeenEffectOf,
 }
 
 impl Kind {
     fn forward(self) -> &'static str {
         match self {
             Self::Aggravates => "aggravates",
-            Self::EffectOf => "effect-of",
+            Self::EffectOf | Self::SeenEffectOf => "effect-of",
         }
     }
 
     fn backward(self) -> &'static str {
         match self {
             Self::Aggravates => "aggravated-by",
-            Self::EffectOf => "root-of",
+            Self::EffectOf | Self::SeenEffectOf => "root-of",
         }
     }
 }
@@ -82,6 +91,7 @@ impl Link {
                 other.cause == self.to
                     && match self.kind {
                         Kind::Aggravates => other.level >= finding.level,
+                        Kind::SeenEffectOf => true,
                         Kind::EffectOf => {
                             other.level > Level::Possible || other.level >= finding.level
                         }
@@ -90,8 +100,22 @@ impl Link {
     }
 }
 
-fn links(findings: &[Finding], catalogue: &Catalogue) -> Vec<Link> {
-    let mut links = Vec::new();
+fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -> Vec<Link> {
+    let mut links: Vec<Link> = seen
+        .iter()
+        .map(|effect| Link {
+            from: effect.effect.clone(),
+            kind: Kind::SeenEffectOf,
+            to: effect.root.clone(),
+        })
+        .collect();
+    // What is seen goes before what is usual, in either direction.
+    let is_seen = |one: &str, other: &str| {
+        seen.iter().any(|effect| {
+            (effect.effect == one && effect.root == other)
+                || (effect.effect == other && effect.root == one)
+        })
+    };
     for finding in findings {
         let Some(cause) = catalogue.get(&finding.cause) else {
             continue;
@@ -109,7 +133,7 @@ fn links(findings: &[Finding], catalogue: &Catalogue) -> Vec<Link> {
             if names(&cause.aggravates) {
                 add(Kind::Aggravates);
             }
-            if names(&cause.effect_of) || any() {
+            if (names(&cause.effect_of) || any()) && !is_seen(&cause.id, &other.cause) {
                 add(Kind::EffectOf);
             }
         }

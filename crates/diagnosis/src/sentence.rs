@@ -1,9 +1,10 @@
 //! The verdict in one sentence.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use model::Incident;
 
+use crate::judge::Unjudged;
 use crate::verdict::Finding;
 
 /// Causes named in the sentence as not judged, at the most.
@@ -53,9 +54,8 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
     Some(text)
 }
 
-/// The sentence when nothing was found. `unjudged` are causes that could not be judged, by the
-/// sources that are absent.
-pub(crate) fn nothing(incident: &Incident, unjudged: &BTreeMap<String, Vec<String>>) -> String {
+/// The sentence when nothing was found. `unjudged` are causes that could not be judged.
+pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> String {
     let mut text = "No known cause fits what was recorded.".to_owned();
     let seen: Vec<&str> = incident
         .stall
@@ -67,23 +67,46 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &BTreeMap<String, Vec<Strin
     if !seen.is_empty() {
         text.push_str(&format!(" Seen: {}.", seen.join("; ")));
     }
-    if !unjudged.is_empty() {
-        let mut causes: Vec<&str> = unjudged.values().flatten().map(String::as_str).collect();
-        causes.sort_unstable();
-        causes.dedup();
-        let more = causes.len().saturating_sub(UNJUDGED_MAX);
-        causes.truncate(UNJUDGED_MAX);
-        let more = match more {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let sources: Vec<&str> = unjudged.keys().map(String::as_str).collect();
-        text.push_str(&format!(
-            " Not judged, because evidence is absent ({}): {}{more}.",
-            sources.join(", "),
-            causes.join(", ")
-        ));
+    if unjudged.is_empty() {
+        return text;
     }
+    let sources: BTreeSet<&str> = unjudged
+        .iter()
+        .flat_map(|(_, one)| one.sources.iter().map(String::as_str))
+        .collect();
+    let sources: Vec<&str> = sources.into_iter().collect();
+    // Those that something speaks for are worth a name; the others are told by their number.
+    let (mut pointed_at, mut others): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (cause, one) in unjudged {
+        let list = if one.pointed_at {
+            &mut pointed_at
+        } else {
+            &mut others
+        };
+        list.push(cause);
+    }
+    pointed_at.sort_unstable();
+    others.sort_unstable();
+    let mut named = pointed_at;
+    if named.len() + others.len() <= UNJUDGED_MAX {
+        named.append(&mut others);
+        named.sort_unstable();
+    }
+    let more = others.len() + named.len().saturating_sub(UNJUDGED_MAX);
+    named.truncate(UNJUDGED_MAX);
+    let mut causes = named.join(", ");
+    if more > 0 {
+        let and = if causes.is_empty() { "" } else { " and " };
+        let plural = if more == 1 { "" } else { "s" };
+        causes.push_str(&format!("{and}{more} other cause{plural}"));
+        if named.is_empty() {
+            causes = format!("{more} cause{plural} of the catalogue");
+        }
+    }
+    text.push_str(&format!(
+        " Not judged, because evidence is absent ({}): {causes}.",
+        sources.join(", "),
+    ));
     text
 }
 

@@ -1,14 +1,20 @@
 //! Tests one sign on the evidence.
 
+pub(crate) mod locks;
 mod measure;
+mod profile;
 mod sessions;
+mod stacks;
+pub(crate) mod statements;
 
 use std::collections::BTreeSet;
 
 use model::Window;
 
 use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
+use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
+use crate::expression::Condition;
 use crate::human::{self, Show};
 use crate::template::Filling;
 use crate::verdict::Witness;
@@ -30,7 +36,76 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
         Test::Measure(test) => measure::test(sign, test, evidence),
         Test::Processlist(test) => sessions::test(sign, test, evidence),
         Test::Fact(test) => fact(sign, test, evidence),
+        Test::Profile(test) => profile::test(sign, test, evidence),
+        Test::Stacks(test) => stacks::test(sign, test, evidence),
+        Test::Lock(test) => locks::test(sign, test, evidence),
+        Test::Statements(test) => statements::test(sign, test, evidence),
     }
+}
+
+/// What a sign came to that is one number over the stall.
+struct Number<'s> {
+    seen: Seen,
+    baseline: Option<f64>,
+    /// What the number is, in words.
+    what: String,
+    show: Show,
+    each: Option<String>,
+    source: &'s str,
+}
+
+/// Judges a sign that is one number over the stall as a whole.
+fn over_stall(
+    sign: &Sign,
+    limits: &Limits,
+    only_if: &[Condition],
+    evidence: &Evidence,
+    number: Number,
+) -> Outcome {
+    let seen = match number.seen {
+        Seen::Number(value) => {
+            match evaluate::all_true(only_if, evidence.incident, evidence.stall) {
+                Truth::True => Seen::Number(value),
+                Truth::False => Seen::Idle(value),
+                Truth::Absent(names) => Seen::Absent(names),
+            }
+        }
+        other => other,
+    };
+    let judged = judge(
+        limits,
+        Over::Stall,
+        vec![seen],
+        number.baseline,
+        &number.what,
+        number.show,
+    );
+    let (value, limit) = match judged {
+        Judged::Holds { value, limit } => (value, limit),
+        Judged::Not(text) => return Outcome::Not(text),
+        Judged::Unknown(names) => return Outcome::Unknown(names),
+    };
+    let filling = Filling {
+        text: None,
+        value: Some(value),
+        baseline: number.baseline,
+        limit: Some(limit),
+        each: number.each,
+    };
+    Outcome::Holds(Witness {
+        id: sign.id.clone(),
+        source: number.source.to_owned(),
+        says: sign.says.render(&filling, number.show),
+        value: Some(value),
+        baseline: number.baseline,
+        limit: Some(limit),
+        signals: Vec::new(),
+        conclusive: sign.conclusive,
+    })
+}
+
+fn absent(name: &str) -> Seen {
+    Seen::Absent(BTreeSet::from([name.to_owned()]))
 }
 
 /// Whether a sign is looked for in settings, which say nothing about the time of the stall.

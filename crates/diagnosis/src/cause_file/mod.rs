@@ -1,5 +1,6 @@
 //! Reads one file of the catalogue and says what is wrong with it, with line and key.
 
+mod deep;
 mod raw;
 mod sign;
 

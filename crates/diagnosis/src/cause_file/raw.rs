@@ -78,6 +78,20 @@ pub(super) struct RawSign {
     pub(super) equals: Option<Spanned<String>>,
     pub(super) not: Option<Spanned<String>>,
     pub(super) matches: Option<Spanned<String>>,
+    pub(super) functions: Option<Spanned<String>>,
+    pub(super) under: Option<Spanned<String>>,
+    #[serde(rename = "where")]
+    pub(super) place: Option<Spanned<RawPlace>>,
+    pub(super) side: Option<Spanned<RawSide>>,
+    pub(super) of: Option<Spanned<RawOf>>,
+    pub(super) min_samples: Option<Spanned<u64>>,
+    pub(super) frames: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) thread: Option<Spanned<String>>,
+    pub(super) lock: Option<Spanned<String>>,
+    pub(super) caller: Option<Spanned<String>>,
+    pub(super) holder: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) way: Option<Spanned<RawWay>>,
+    pub(super) min_statements: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +100,43 @@ pub(super) enum RawKind {
     Measure,
     Processlist,
     Fact,
+    Profile,
+    Stacks,
+    Lock,
+    Statements,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawPlace {
+    #[serde(rename = "self")]
+    Innermost,
+    Anywhere,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawSide {
+    Kernel,
+    User,
+    Any,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawOf {
+    Server,
+    Machine,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawWay {
+    SlowLog,
+    GeneralLog,
+    PerformanceSchema,
+    Packets,
+    Status,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -96,9 +147,15 @@ pub(super) enum RawWindow {
     Stall,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum RawCounting {
     Share,
     Sessions,
+    Cpus,
+    Threads,
+    Waiters,
+    Waiting,
+    PerSecond,
+    Time,
 }

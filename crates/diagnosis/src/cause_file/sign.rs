@@ -66,6 +66,10 @@ impl Reader<'_> {
             RawKind::Measure => Test::Measure(self.measure(spanned, side)?),
             RawKind::Processlist => Test::Processlist(self.processlist(spanned, side)?),
             RawKind::Fact => Test::Fact(self.fact(spanned)?),
+            RawKind::Profile => Test::Profile(self.profile(spanned)?),
+            RawKind::Stacks => Test::Stacks(self.stacks(spanned, side)?),
+            RawKind::Lock => Test::Lock(self.lock(spanned)?),
+            RawKind::Statements => Test::Statements(self.statements(spanned)?),
         };
         let says = Template::parse(raw.says.get_ref())
             .map_err(|problem| self.at(&raw.says, "says", problem))?;
@@ -77,6 +81,10 @@ impl Reader<'_> {
             Test::Measure(test) => (baseline_known(&test.limits), test.each),
             Test::Processlist(test) => (baseline_known(&test.limits), false),
             Test::Fact(_) => (false, false),
+            Test::Profile(test) => (baseline_known(&test.limits), true),
+            Test::Stacks(test) => (baseline_known(&test.limits), false),
+            Test::Lock(test) => (baseline_known(&test.limits), true),
+            Test::Statements(test) => (baseline_known(&test.limits), false),
         };
         says.check(baseline, each)
             .map_err(|problem| self.at(&raw.says, "says", problem))?;
@@ -93,13 +101,40 @@ impl Reader<'_> {
 
     /// Keys that do not belong to the kind of sign, or to its side.
     fn foreign_keys(&self, raw: &RawSign, side: Side) -> Read<()> {
-        use RawKind::{Fact, Measure, Processlist};
-        let numbers: &[RawKind] = &[Measure, Processlist];
-        let keys: [(&str, Option<usize>, &[RawKind]); 21] = [
+        use RawKind::{Fact, Lock, Measure, Processlist, Profile, Stacks, Statements};
+        let numbers: &[RawKind] = &[Measure, Processlist, Profile, Stacks, Lock, Statements];
+        let limited: &[RawKind] = &[
+            Measure,
+            Processlist,
+            Profile,
+            Stacks,
+            Lock,
+            Statements,
+            Fact,
+        ];
+        let counted: &[RawKind] = &[Processlist, Profile, Stacks, Lock, Statements];
+        let keys: [(&str, Option<usize>, &[RawKind]); 34] = [
+            ("functions", begin(&raw.functions), &[Profile]),
+            ("under", begin(&raw.under), &[Profile]),
+            ("where", begin(&raw.place), &[Profile]),
+            ("side", begin(&raw.side), &[Profile]),
+            ("of", begin(&raw.of), &[Profile]),
+            ("min_samples", begin(&raw.min_samples), &[Profile]),
+            ("frames", begin(&raw.frames), &[Stacks]),
+            ("thread", begin(&raw.thread), &[Stacks]),
+            ("lock", begin(&raw.lock), &[Lock]),
+            ("caller", begin(&raw.caller), &[Lock]),
+            ("holder", begin(&raw.holder), &[Lock]),
+            ("way", begin(&raw.way), &[Statements]),
+            ("min_statements", begin(&raw.min_statements), &[Statements]),
             ("measure", begin(&raw.measure), &[Measure]),
             ("unit", begin(&raw.unit), &[Measure]),
             ("each", begin(&raw.each), &[Measure]),
-            ("window", begin(&raw.window), numbers),
+            (
+                "window",
+                begin(&raw.window),
+                &[Measure, Processlist, Stacks],
+            ),
             (
                 "only_if",
                 raw.only_if
@@ -107,8 +142,8 @@ impl Reader<'_> {
                     .and_then(|list| Some(list.first()?.span().start)),
                 numbers,
             ),
-            ("above", begin(&raw.above), &[Measure, Processlist, Fact]),
-            ("below", begin(&raw.below), &[Measure, Processlist, Fact]),
+            ("above", begin(&raw.above), limited),
+            ("below", begin(&raw.below), limited),
             ("times_baseline", begin(&raw.times_baseline), numbers),
             (
                 "at_most_times_baseline",
@@ -116,12 +151,16 @@ impl Reader<'_> {
                 numbers,
             ),
             ("baseline_optional", begin(&raw.baseline_optional), numbers),
-            ("class", begin(&raw.class), &[Processlist]),
-            ("state", begin(&raw.state), &[Processlist]),
+            ("class", begin(&raw.class), &[Processlist, Statements]),
+            ("state", begin(&raw.state), &[Processlist, Stacks]),
             ("command", begin(&raw.command), &[Processlist]),
             ("user", begin(&raw.user), &[Processlist]),
-            ("statement", begin(&raw.statement), &[Processlist]),
-            ("counting", begin(&raw.counting), &[Processlist]),
+            (
+                "statement",
+                begin(&raw.statement),
+                &[Processlist, Statements],
+            ),
+            ("counting", begin(&raw.counting), counted),
             ("min_sessions", begin(&raw.min_sessions), &[Processlist]),
             ("fact", begin(&raw.fact), &[Fact]),
             ("equals", begin(&raw.equals), &[Fact]),
@@ -216,10 +255,14 @@ impl Reader<'_> {
         let limits = self.limits(spanned)?;
         Ok(ProcesslistTest {
             column: column?,
-            counting: match self.needed(spanned, &raw.counting, "counting")?.get_ref() {
-                RawCounting::Share => Counting::Share,
-                RawCounting::Sessions => Counting::Sessions,
-            },
+            counting: self.counting(
+                spanned,
+                &[
+                    (RawCounting::Share, Counting::Share),
+                    (RawCounting::Sessions, Counting::Sessions),
+                ],
+                "share or sessions",
+            )?,
             min_sessions: raw.min_sessions.as_ref().map_or(1, |min| *min.get_ref()),
             only_if: self.only_if(raw)?,
             over: over(raw, &limits, side),
@@ -258,7 +301,7 @@ impl Reader<'_> {
         })
     }
 
-    fn needed<'r, T>(
+    pub(super) fn needed<'r, T>(
         &self,
         sign: &Spanned<RawSign>,
         value: &'r Option<Spanned<T>>,
@@ -269,12 +312,12 @@ impl Reader<'_> {
             .ok_or_else(|| self.at(sign, key, "is missing for this kind"))
     }
 
-    fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex_lite::Regex> {
+    pub(super) fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex_lite::Regex> {
         regex_lite::Regex::new(text.get_ref())
             .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 
-    fn only_if(&self, raw: &RawSign) -> Read<Vec<Condition>> {
+    pub(super) fn only_if(&self, raw: &RawSign) -> Read<Vec<Condition>> {
         let list = raw.only_if.as_deref().unwrap_or_default();
         list.iter()
             .map(|text| {
@@ -284,7 +327,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn limits(&self, spanned: &Spanned<RawSign>) -> Read<Limits> {
+    pub(super) fn limits(&self, spanned: &Spanned<RawSign>) -> Read<Limits> {
         let raw = spanned.get_ref();
         let number = |value: &Option<Spanned<f64>>, key: &str| -> Read<Option<f64>> {
             match value {
@@ -337,7 +380,11 @@ fn is_setting(test: &Test) -> bool {
     match test {
         Test::Fact(_) => true,
         Test::Measure(test) => test.expression.patterns().is_empty(),
-        Test::Processlist(_) => false,
+        Test::Processlist(_)
+        | Test::Profile(_)
+        | Test::Stacks(_)
+        | Test::Lock(_)
+        | Test::Statements(_) => false,
     }
 }
 
@@ -349,7 +396,7 @@ fn baseline_known(limits: &Limits) -> bool {
 
 /// Where no window is given: a sign of high values looks for the worst slice; a sign against by
 /// low values must hold in every slice ("was never high").
-fn over(raw: &RawSign, limits: &Limits, side: Side) -> Over {
+pub(super) fn over(raw: &RawSign, limits: &Limits, side: Side) -> Over {
     match raw.window.as_ref().map(|window| *window.get_ref()) {
         Some(RawWindow::Worst) => Over::Worst,
         Some(RawWindow::Every) => Over::Every,

@@ -107,6 +107,7 @@ fn see(
     let value = evaluate::value(expression, evidence.incident, window);
     let truth = evaluate::all_true(only_if, evidence.incident, window);
     match (value, truth) {
+        (Value::Absent(names), _) if evidence.server_lacks(&names) => Seen::Nothing,
         (Value::Absent(names), _) => Seen::Absent(names),
         (_, Truth::Absent(names)) => Seen::Absent(names),
         (Value::Undefined, _) => Seen::Nothing,

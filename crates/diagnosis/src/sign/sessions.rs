@@ -1,6 +1,6 @@
 //! Signs that look at the sessions of the processlist.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{Millis, ProcessList, Window};
 use regex_lite::Regex;
@@ -17,20 +17,19 @@ use crate::verdict::Witness;
 const SIGNALS_MAX: usize = 8;
 
 pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> Outcome {
+    let counts = counts(test, evidence);
     let seen = windows(test.over, evidence)
         .into_iter()
-        .map(|window| see(test, evidence, window))
+        .map(|window| see(test, &counts, evidence, window))
         .collect();
     let baseline = evidence.baseline.and_then(|window| {
-        let before = snapshots(evidence, window).filter_map(|(_, list)| {
-            // Before the onset few sessions are the normal thing, not a set too small to judge.
-            let min = match test.counting {
-                Counting::Share => test.min_sessions,
-                Counting::Sessions => 0,
-            };
-            counted(test, list, min)
-        });
-        median(before.collect())
+        let before = inside(&counts, window).iter();
+        // Before the onset few sessions are the normal thing, not a set too small to judge.
+        let min = match test.counting {
+            Counting::Share => test.min_sessions,
+            Counting::Sessions => 0,
+        };
+        median(before.filter_map(|one| one.number(test, min)).collect())
     });
     let show = match test.counting {
         Counting::Share => Show::Percent,
@@ -61,15 +60,59 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
     })
 }
 
-fn see(test: &ProcesslistTest, evidence: &Evidence, window: Window) -> Seen {
-    let inside: Vec<&ProcessList> = snapshots(evidence, window).map(|(_, list)| list).collect();
+/// What one processlist shows.
+struct Counted {
+    at: Millis,
+    matching: u64,
+    of: u64,
+}
+
+impl Counted {
+    /// Absent when fewer than `min` sessions are there to look at.
+    fn number(&self, test: &ProcesslistTest, min: u64) -> Option<f64> {
+        if self.of < min {
+            return None;
+        }
+        match test.counting {
+            Counting::Sessions => Some(self.matching as f64),
+            Counting::Share => (self.of > 0).then(|| self.matching as f64 / self.of as f64),
+        }
+    }
+}
+
+/// Each processlist once: windows overlap, and states are the same few words again and again.
+fn counts(test: &ProcesslistTest, evidence: &Evidence) -> Vec<Counted> {
+    let mut known: HashMap<&str, bool> = HashMap::new();
+    let lists = evidence.processlists.iter();
+    let mut counts: Vec<Counted> = lists
+        .map(|(at, list)| {
+            let (matching, of) = count(test, list, &mut known);
+            Counted {
+                at: *at,
+                matching,
+                of,
+            }
+        })
+        .collect();
+    counts.sort_by_key(|one| one.at);
+    counts
+}
+
+fn inside(counts: &[Counted], window: Window) -> &[Counted] {
+    let from = counts.partition_point(|one| one.at < window.from);
+    let to = counts.partition_point(|one| one.at <= window.to);
+    counts.get(from..to).unwrap_or_default()
+}
+
+fn see(test: &ProcesslistTest, counts: &[Counted], evidence: &Evidence, window: Window) -> Seen {
+    let inside = inside(counts, window);
     if inside.is_empty() {
         return Seen::Absent(BTreeSet::from([PROCESSLIST.to_owned()]));
     }
-    let counts = inside
+    let numbers = inside
         .iter()
-        .filter_map(|list| counted(test, list, test.min_sessions));
-    let Some(number) = median(counts.collect()) else {
+        .filter_map(|one| one.number(test, test.min_sessions));
+    let Some(number) = median(numbers.collect()) else {
         return Seen::Nothing;
     };
     match evaluate::all_true(&test.only_if, evidence.incident, window) {
@@ -89,9 +132,22 @@ fn snapshots<'e>(
         .filter(move |(at, _)| *at >= window.from && *at <= window.to)
 }
 
-/// The number in one processlist; absent when fewer than `min` sessions are there to look at.
-fn counted(test: &ProcesslistTest, list: &ProcessList, min: u64) -> Option<f64> {
-    let (matching, of) = match &test.column {
+/// How many sessions of a processlist match, and of how many.
+fn count<'l>(
+    test: &ProcesslistTest,
+    list: &'l ProcessList,
+    known: &mut HashMap<&'l str, bool>,
+) -> (u64, u64) {
+    let mut matches = |regex: &Regex, text: &'l str| -> bool {
+        *known.entry(text).or_insert_with(|| regex.is_match(text))
+    };
+    let mut sum = |counts: &'l BTreeMap<String, u64>, regex: &Regex| -> u64 {
+        counts
+            .iter()
+            .filter(|(name, _)| matches(regex, name))
+            .fold(0, |sum, (_, count)| count.saturating_add(sum))
+    };
+    match &test.column {
         Column::Class(class) => (
             list.by_class.get(class).copied().unwrap_or(0),
             list.active(),
@@ -105,25 +161,10 @@ fn counted(test: &ProcesslistTest, list: &ProcessList, min: u64) -> Option<f64> 
                     .iter()
                     .filter(|session| !session.statement.is_empty())
             };
-            let matching = active().filter(|session| regex.is_match(&session.statement));
+            let matching = active().filter(|session| matches(regex, &session.statement));
             (matching.count() as u64, active().count() as u64)
         }
-    };
-    if of < min {
-        return None;
     }
-    match test.counting {
-        Counting::Sessions => Some(matching as f64),
-        Counting::Share => (of > 0).then(|| matching as f64 / of as f64),
-    }
-}
-
-fn sum(counts: &BTreeMap<String, u64>, regex: &Regex) -> u64 {
-    counts
-        .iter()
-        .filter(|(name, _)| regex.is_match(name))
-        .map(|(_, count)| count)
-        .sum()
 }
 
 /// The middle value, the lower of two: half of the snapshots show at least as much.

@@ -9,8 +9,13 @@
     reason = "clippy does not see that all of this is test code"
 )]
 
+pub mod deep;
+pub mod deep_stalls;
+pub mod stalls;
+
 use std::collections::BTreeMap;
 
+use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
     Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, Server, Stall, Text,
@@ -43,6 +48,7 @@ pub struct Story {
     absent: Vec<Absent>,
     processlists: bool,
     silent: Vec<&'static str>,
+    deep: Deep,
 }
 
 impl Story {
@@ -65,9 +71,28 @@ impl Story {
             absent: Vec::new(),
             processlists: true,
             silent: Vec::new(),
+            deep: Deep::healthy(),
         };
         for (name, rate) in [
             ("status.Questions", 4_000.0),
+            ("status.Com_commit", 800.0),
+            ("status.Com_insert", 400.0),
+            ("status.Com_update", 400.0),
+            ("status.Com_flush", 0.0),
+            ("status.Opened_tables", 0.1),
+            ("status.Table_open_cache_overflows", 0.0),
+            ("status.Created_tmp_disk_tables", 2.0),
+            ("status.Sort_merge_passes", 0.0),
+            ("status.Binlog_cache_disk_use", 0.0),
+            ("status.Ssl_finished_accepts", 1.0),
+            ("status.Innodb_buffer_pool_pages_flushed", 50.0),
+            ("cpu.context_switches", 9_000.0),
+            ("vmstat.allocstall_normal", 0.0),
+            ("vmstat.pgscan_direct", 0.0),
+            ("psi.cpu.some_us", 60_000.0),
+            ("process.major_faults", 0.0),
+            ("disk.sda.write_bytes", 4e6),
+            ("threads.by_name.mysqld.wait_ns", 1e7),
             ("status.Com_show_warnings", 10.0),
             ("status.Bytes_sent", 4_000_000.0),
             ("status.Sort_scan", 20.0),
@@ -108,6 +133,20 @@ impl Story {
         }
         for (name, level) in [
             ("status.Threads_running", 4.0),
+            ("status.Open_tables", 200.0),
+            ("cpu.steal_share", 0.0),
+            ("meminfo.Dirty", 2e7),
+            ("meminfo.Writeback", 0.0),
+            ("threads.running", 1.0),
+            ("process.swap_bytes", 0.0),
+            ("recorder.late_ms", 1.0),
+            ("innodb.semaphore_waits", 0.0),
+            ("innodb.queries_in_queue", 0.0),
+            ("innodb.history_list_length", 30.0),
+            ("innodb.prepared_transactions", 1.0),
+            ("innodb.lock_structs", 4.0),
+            ("innodb.checkpoint_age_bytes", 30e6),
+            ("innodb.checkpoint_age_max_bytes", 80e6),
             ("status.Threads_connected", 60.0),
             ("status.Innodb_data_pending_fsyncs", 0.3),
             ("status.Innodb_row_lock_current_waits", 0.0),
@@ -144,6 +183,23 @@ impl Story {
         }
         for (name, value) in [
             ("variables.max_connections", "151"),
+            ("variables.version", "10.11.6-MariaDB"),
+            ("variables.innodb_adaptive_hash_index", "ON"),
+            ("variables.innodb_autoinc_lock_mode", "1"),
+            ("variables.innodb_thread_concurrency", "0"),
+            ("variables.innodb_deadlock_detect", "ON"),
+            ("variables.query_cache_size", "1048576"),
+            ("variables.query_cache_type", "ON"),
+            ("variables.table_open_cache", "2000"),
+            ("variables.time_zone", "SYSTEM"),
+            ("variables.skip_name_resolve", "OFF"),
+            ("variables.general_log", "OFF"),
+            ("variables.innodb_spin_wait_delay", "4"),
+            ("server.allocator", "glibc"),
+            ("host.cpus", "4"),
+            ("sysctl.vm.swappiness", "60"),
+            ("sysctl.vm.min_free_kbytes", "67584"),
+            ("sysctl.net.core.somaxconn", "4096"),
             ("variables.have_compress", "YES"),
             (
                 "variables.protocol_compression_algorithms",
@@ -198,6 +254,43 @@ impl Story {
         self
     }
 
+    /// Where the threads stood in the stall, beside those that wait for their clients.
+    pub fn threads(mut self, during: &[Threads]) -> Self {
+        self.deep.threads_during = Deep::healthy().threads_before;
+        self.deep.threads_during.extend_from_slice(during);
+        self
+    }
+
+    /// What the processors ran for the server in the stall, beside the usual.
+    pub fn samples(mut self, during: &[Samples]) -> Self {
+        self.deep.samples_during = Deep::healthy().samples_before;
+        self.deep.samples_during.extend_from_slice(during);
+        self
+    }
+
+    /// The locks that threads waited for in the stall, and the chains between them.
+    pub fn locks(mut self, locks: &[Lock], chains: &[&[usize]]) -> Self {
+        self.deep.locks = locks.to_vec();
+        self.deep.chains = chains.iter().map(|chain| chain.to_vec()).collect();
+        self
+    }
+
+    /// What the server was asked.
+    pub fn asked(mut self, asked: &[Asked]) -> Self {
+        self.deep.asked = asked.to_vec();
+        self
+    }
+
+    /// No snapshots of the threads were taken, and no samples.
+    pub fn without_stacks(mut self) -> Self {
+        self.deep = Deep {
+            no_stacks: true,
+            no_profile: true,
+            ..Deep::default()
+        };
+        self
+    }
+
     /// Nothing whose name begins so was recorded.
     pub fn without(mut self, prefix: &str, reason: Reason) -> Self {
         let keep = |name: &String| !name.starts_with(prefix);
@@ -231,6 +324,11 @@ impl Story {
             signal.before = signal.during;
         }
         self.busy_before = self.busy_during.clone();
+        self.deep.threads_before = self.deep.threads_during.clone();
+        self.deep.samples_before = self.deep.samples_during.clone();
+        for asked in &mut self.deep.asked {
+            asked.before = asked.during;
+        }
         self
     }
 
@@ -261,8 +359,12 @@ impl Story {
             },
             timeline: self.timeline(),
             texts: self.texts(),
-            stacks: model::StackEvidence::default(),
-            queries: Vec::new(),
+            stacks: self
+                .deep
+                .evidence(self.onset_s, self.end_s.unwrap_or(self.to_s), self.to_s),
+            queries: self
+                .deep
+                .queries(self.onset_s, self.end_s.unwrap_or(self.to_s)),
             facts: self
                 .facts
                 .iter()
@@ -378,153 +480,4 @@ pub fn finding<'v>(verdict: &'v Verdict, cause: &str) -> &'v Finding {
         .chain(&verdict.folded)
         .find(|finding| finding.cause == cause)
         .unwrap_or_else(|| panic!("{cause} is not among the findings: {}", verdict.sentence))
-}
-
-/// The stalls with known truth.
-pub mod stalls {
-    use super::Story;
-
-    pub fn show_warnings_flood() -> Story {
-        Story::healthy()
-            .rate("status.Com_show_warnings", 10.0, 12_300.0)
-            .rate("status.Questions", 4_000.0, 16_000.0)
-            .rate("status.Bytes_sent", 4_000_000.0, 5_500_000.0)
-            .level("cpu.system_share", 0.1, 0.8)
-            .level("cpu.busy_share", 0.35, 1.0)
-            .rate("process.system_ticks", 20.0, 600.0)
-            .level("status.Threads_running", 4.0, 30.0)
-            .busy(&[
-                ("show warnings", "", "orm", 25),
-                ("select", "Sending data", "app", 5),
-            ])
-    }
-
-    pub fn compressed_show_warnings() -> Story {
-        show_warnings_flood()
-            .rate("status.Bytes_sent", 1_000_000.0, 12_300.0 * 103.0)
-            .rate("process.minor_faults", 200.0, 16_000.0 * 18.0)
-            .level("sessions.compressed", 0.0, 30.0)
-    }
-
-    /// What the capture of packets sees of a flood over the compressed protocol.
-    pub fn on_the_wire(story: Story) -> Story {
-        story
-            .rate("packets.statements", 16_000.0, 16_000.0)
-            .rate("packets.show_warnings", 12_300.0, 12_300.0)
-            .rate("packets.bytes", 2_400_000.0, 2_400_000.0)
-            .rate("packets.compressed_bytes", 2_300_000.0, 2_300_000.0)
-            .level("packets.connections", 30.0, 30.0)
-            .level("packets.compressed_connections", 29.0, 29.0)
-            .fact(
-                "packets.show_warnings.senders",
-                "orm at 10.0.0.7 with Connector/J (98 %)",
-            )
-    }
-
-    pub fn thp_compaction() -> Story {
-        Story::healthy()
-            .rate("vmstat.compact_stall", 0.2, 310.0)
-            .rate("vmstat.compact_migrate_scanned", 100.0, 4_000_000.0)
-            .rate("vmstat.thp_fault_fallback", 0.0, 200.0)
-            .level("cpu.system_share", 0.1, 0.83)
-            .level("cpu.busy_share", 0.35, 0.95)
-            .rate("process.system_ticks", 20.0, 700.0)
-            .level("buddyinfo.order_9_free_blocks", 30.0, 3.0)
-            .level("buddyinfo.order_10_free_blocks", 5.0, 0.0)
-            .rate("psi.memory.some_us", 0.0, 600_000.0)
-            .rate("status.Questions", 4_000.0, 300.0)
-            .level("status.Threads_running", 4.0, 40.0)
-            .busy(&[
-                ("select", "Sending data", "app", 30),
-                ("insert", "update", "app", 8),
-            ])
-    }
-
-    pub fn max_connections() -> Story {
-        Story::healthy()
-            .level("probe.connect_outcome", 0.0, 3.0)
-            .rate("status.Connection_errors_max_connections", 0.0, 40.0)
-            .level("status.Threads_connected", 60.0, 151.0)
-            .level("processlist.sessions", 60.0, 149.0)
-    }
-
-    pub fn connection_storm() -> Story {
-        Story::healthy()
-            .rate("status.Connections", 20.0, 900.0)
-            .rate("status.Threads_created", 0.1, 400.0)
-            .level("probe.connect_us", 900.0, 1_300_000.0)
-            .level("accept_queue.tcp.length", 0.0, 120.0)
-            .rate("net.listen_overflows", 0.0, 30.0)
-            .busy(&[
-                ("", "login", "unauthenticated user", 40),
-                ("select", "Sending data", "app", 3),
-            ])
-    }
-
-    pub fn small_bufpool() -> Story {
-        Story::healthy()
-            .rate("status.Innodb_buffer_pool_reads", 900.0, 4_000.0)
-            .rate(
-                "status.Innodb_buffer_pool_read_requests",
-                90_000.0,
-                100_000.0,
-            )
-            .rate("status.Innodb_buffer_pool_wait_free", 0.0, 20.0)
-            .rate("disk.sda.reads", 900.0, 4_000.0)
-            .rate("disk.sda.busy_ms", 400.0, 990.0)
-            .rate("psi.io.some_us", 200_000.0, 900_000.0)
-            .level("cpu.iowait_share", 0.1, 0.5)
-            .rate("status.Questions", 800.0, 900.0)
-            .level("status.Threads_running", 8.0, 60.0)
-            .busy(&[("select", "Sending data", "app", 55)])
-            .busy_before(&[("select", "Sending data", "app", 30)])
-    }
-
-    pub fn slow_fsync() -> Story {
-        Story::healthy()
-            .rate("status.Innodb_data_fsyncs", 300.0, 2.0)
-            .level("status.Innodb_data_pending_fsyncs", 0.3, 1.0)
-            .rate("disk.sda.flushes", 100.0, 2.0)
-            .rate("disk.sda.flush_ms", 200.0, 900.0)
-            .rate("disk.sda.writes", 300.0, 10.0)
-            .rate("disk.sda.write_ms", 300.0, 2_000.0)
-            .rate("psi.io.full_us", 5_000.0, 700_000.0)
-            .level("threads.uninterruptible", 0.2, 4.0)
-            .rate("status.Questions", 4_000.0, 40.0)
-            .level("status.Threads_running", 4.0, 30.0)
-            .level("innodb.pending_log_flushes", 0.0, 1.0)
-            .busy(&[
-                ("commit", "Commit", "app", 24),
-                ("select", "Sending data", "app", 3),
-            ])
-    }
-
-    pub fn row_lock_pileup() -> Story {
-        Story::healthy()
-            .level("status.Innodb_row_lock_current_waits", 0.1, 35.0)
-            .level("innodb.lock_wait_transactions", 0.0, 35.0)
-            .level("innodb.lock_wait_seconds_max", 0.0, 12.0)
-            .level("innodb.active_seconds_max", 1.0, 80.0)
-            .rate("status.Questions", 4_000.0, 60.0)
-            .level("status.Threads_running", 4.0, 37.0)
-            .level("cpu.busy_share", 0.35, 0.04)
-            .busy(&[
-                ("update", "Updating", "app", 35),
-                ("select", "Sending data", "app", 2),
-            ])
-    }
-
-    /// Every stall with the cause that it has.
-    pub fn all() -> Vec<(&'static str, Story)> {
-        vec![
-            ("show-warnings-flood", show_warnings_flood()),
-            ("compressed-protocol", compressed_show_warnings()),
-            ("thp-compaction", thp_compaction()),
-            ("max-connections", max_connections()),
-            ("connection-storm", connection_storm()),
-            ("small-bufpool", small_bufpool()),
-            ("slow-fsync", slow_fsync()),
-            ("row-lock-pileup", row_lock_pileup()),
-        ]
-    }
 }

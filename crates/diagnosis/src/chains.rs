@@ -1,0 +1,106 @@
+//! Follow the holder, not the crowd: chains of waits decide which of two findings is the root.
+
+use std::collections::BTreeSet;
+
+use model::{Holder, WaitChain};
+
+use crate::catalogue::{Catalogue, Cause, Sign, Test};
+use crate::evidence::Evidence;
+use crate::sign::locks::is_it;
+use crate::verdict::Finding;
+
+/// Of two causes one is the consequence of the other, because who holds the lock of the one is held
+/// up by the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Effect {
+    /// The id of the consequence.
+    pub(crate) effect: String,
+    /// The id of the root.
+    pub(crate) root: String,
+}
+
+/// The consequences that the chains of the stall show among the findings.
+///
+/// Where two chains contradict each other, nothing is said.
+pub(crate) fn effects(
+    findings: &[Finding],
+    catalogue: &Catalogue,
+    evidence: &Evidence,
+) -> BTreeSet<Effect> {
+    let causes: Vec<&Cause> = findings
+        .iter()
+        .filter_map(|finding| catalogue.get(&finding.cause))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let tables = evidence.incident.stacks.locks.iter();
+    for table in tables.filter(|table| evidence.tells_of_stall(table.from, table.to)) {
+        // A circle has no end that could be the root.
+        for chain in table.chains.iter().filter(|chain| !chain.circular) {
+            for effect in &causes {
+                for root in causes.iter().filter(|root| root.id != effect.id) {
+                    if leads(chain, effect, root, evidence) {
+                        seen.insert(Effect {
+                            effect: effect.id.clone(),
+                            root: root.id.clone(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    let turned = |one: &Effect| Effect {
+        effect: one.root.clone(),
+        root: one.effect.clone(),
+    };
+    let (seen, all) = (seen.clone(), seen);
+    seen.into_iter()
+        .filter(|one| !all.contains(&turned(one)))
+        .collect()
+}
+
+/// Whether the chain goes through a lock that names `effect` and from there on to a lock, or to a
+/// holder at work, that names `root` and not `effect`.
+fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -> bool {
+    let Some(at) = chain
+        .links
+        .iter()
+        .position(|link| names_lock(effect, &link.lock))
+    else {
+        return false;
+    };
+    let crowd_is_roots = chain
+        .links
+        .get(at)
+        .is_some_and(|link| names_lock(root, &link.lock));
+    if crowd_is_roots {
+        return false;
+    }
+    let further = chain.links.get(at + 1..).unwrap_or_default();
+    let by_lock = further.iter().any(|link| names_lock(root, &link.lock));
+    let holder = chain.links.last().and_then(|link| link.holder.as_ref());
+    by_lock || holder.is_some_and(|holder| names_holder(root, holder, evidence))
+}
+
+/// A lock sign of the cause is about this lock: one that asks for a holder is about any lock.
+fn names_lock(cause: &Cause, lock: &str) -> bool {
+    signs(cause).any(|sign| match &sign.test {
+        Test::Lock(test) => test.holder.is_empty() && test.lock.is_match(lock),
+        _ => false,
+    })
+}
+
+/// The last holder of a chain stands where a sign of the cause looks.
+fn names_holder(cause: &Cause, holder: &Holder, evidence: &Evidence) -> bool {
+    signs(cause).any(|sign| match &sign.test {
+        Test::Lock(test) => !test.holder.is_empty() && is_it(&test.holder, evidence, holder),
+        Test::Stacks(test) => {
+            !test.frames.is_empty() && evidence.frames.goes_through(&test.frames, holder.stack)
+        }
+        _ => false,
+    })
+}
+
+/// Circumstances say nothing of who waits for whom.
+fn signs(cause: &Cause) -> impl Iterator<Item = &Sign> {
+    cause.witnesses.iter().filter(|sign| sign.counts)
+}

@@ -1,0 +1,193 @@
+//! Names of functions and locks against patterns, fast: a catalogue has hundreds of patterns and a
+//! record has thousands of names.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use model::{Side, StackBook, StackId};
+use regex_lite::Regex;
+
+/// Longest pattern that is shown whole, in bytes.
+const SHORT: usize = 48;
+
+/// A regular expression. One that is only words with `|` between them, as most are, is compared as
+/// words.
+#[derive(Debug, Clone)]
+pub(crate) struct NamePattern {
+    text: String,
+    how: How,
+}
+
+#[derive(Debug, Clone)]
+enum How {
+    Words(Vec<Word>),
+    Regex(Regex),
+}
+
+#[derive(Debug, Clone)]
+struct Word {
+    text: String,
+    /// `^` stood before it.
+    begins: bool,
+    /// `$` stood behind it.
+    ends: bool,
+}
+
+impl NamePattern {
+    /// Reads a pattern; the error says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let words: Option<Vec<Word>> = text.split('|').map(word).collect();
+        let how = match words {
+            Some(words) => How::Words(words),
+            None => How::Regex(Regex::new(text).map_err(|error| error.to_string())?),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            how,
+        })
+    }
+
+    pub(crate) fn is_match(&self, name: &str) -> bool {
+        match &self.how {
+            How::Regex(regex) => regex.is_match(name),
+            How::Words(words) => words.iter().any(|word| match (word.begins, word.ends) {
+                (true, true) => name == word.text,
+                (true, false) => name.starts_with(&word.text),
+                (false, true) => name.ends_with(&word.text),
+                (false, false) => name.contains(&word.text),
+            }),
+        }
+    }
+
+    /// Short, for people: its first words.
+    pub(crate) fn short(&self) -> String {
+        match self.text.split_once('|') {
+            Some((first, _)) if self.text.len() > SHORT => format!("{first}|…"),
+            _ => self.text.clone(),
+        }
+    }
+
+    /// As it stands in the file.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// A plain word, or nothing when the text means more than itself.
+fn word(text: &str) -> Option<Word> {
+    let (begins, rest) = match text.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (ends, rest) = match rest.strip_suffix('$') {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:~ -<>,&".contains(&byte);
+    (!rest.is_empty() && rest.bytes().all(plain)).then(|| Word {
+        text: rest.to_owned(),
+        begins,
+        ends,
+    })
+}
+
+/// The frames of a record, each tested once against each pattern.
+pub(crate) struct Frames<'a> {
+    book: &'a StackBook,
+    tested: RefCell<HashMap<String, Rc<Vec<bool>>>>,
+}
+
+impl<'a> Frames<'a> {
+    pub(crate) fn new(book: &'a StackBook) -> Self {
+        Self {
+            book,
+            tested: RefCell::default(),
+        }
+    }
+
+    /// For each frame of the book whether its name matches.
+    fn matching(&self, pattern: &NamePattern) -> Rc<Vec<bool>> {
+        let mut tested = self.tested.borrow_mut();
+        if let Some(done) = tested.get(pattern.text()) {
+            return Rc::clone(done);
+        }
+        let frames = self.book.frames().iter();
+        let done: Rc<Vec<bool>> =
+            Rc::new(frames.map(|frame| pattern.is_match(&frame.name)).collect());
+        tested.insert(pattern.text().to_owned(), Rc::clone(&done));
+        done
+    }
+
+    /// Whether a stack goes through frames that match these patterns, innermost first, with any
+    /// frames between them.
+    pub(crate) fn goes_through(&self, patterns: &[NamePattern], stack: StackId) -> bool {
+        let mut frames = self.book.stack(stack).frames.iter();
+        patterns.iter().all(|pattern| {
+            let matching = self.matching(pattern);
+            frames.any(|frame| matching.get(frame.0 as usize).copied().unwrap_or(false))
+        })
+    }
+
+    /// The innermost frame that matches `pattern` on one side of the system call boundary and has a
+    /// caller that matches `under`. With `only_self` it must be the stack's innermost.
+    pub(crate) fn innermost(
+        &self,
+        pattern: &NamePattern,
+        under: Option<&NamePattern>,
+        side: Option<Side>,
+        only_self: bool,
+        stack: StackId,
+    ) -> Option<&'a str> {
+        let matching = self.matching(pattern);
+        let callers = under.map(|under| self.matching(under));
+        let frames = &self.book.stack(stack).frames;
+        let depth = if only_self { 1 } else { frames.len() };
+        for (index, id) in frames.iter().enumerate().take(depth) {
+            let Some(frame) = self.book.frame(*id) else {
+                continue;
+            };
+            let this = matching.get(id.0 as usize).copied().unwrap_or(false)
+                && side.is_none_or(|side| frame.side == side)
+                && callers.as_ref().is_none_or(|callers| {
+                    let mut outer = frames.iter().skip(index + 1);
+                    outer.any(|caller| callers.get(caller.0 as usize).copied().unwrap_or(false))
+                });
+            if this {
+                return Some(&frame.name);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_expressions_match_alike() {
+        for (pattern, name, expected) in [
+            ("malloc", "_int_malloc", true),
+            ("^malloc$", "_int_malloc", false),
+            ("^malloc$|^free$", "free", true),
+            ("^_int_", "_int_free", true),
+            ("_slowpath$", "rwsem_down_read_slowpath", true),
+            ("THD::init", "THD::init_for_queries", true),
+            ("^(malloc|free)$", "free", true),
+            ("flush_tlb_.*", "flush_tlb_mm_range", true),
+            ("a|b", "c", false),
+        ] {
+            let parsed = NamePattern::parse(pattern).unwrap();
+            assert_eq!(parsed.is_match(name), expected, "{pattern} {name}");
+            let regex = Regex::new(pattern).unwrap();
+            assert_eq!(regex.is_match(name), expected, "{pattern} {name}");
+        }
+        assert!(matches!(
+            NamePattern::parse("^malloc$|free").unwrap().how,
+            How::Words(_)
+        ));
+        assert!(NamePattern::parse("(").is_err());
+        assert!(NamePattern::parse("a||b").unwrap().is_match(""));
+    }
+}

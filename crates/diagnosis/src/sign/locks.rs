@@ -1,0 +1,120 @@
+//! Signs that look at the tables of locks: what threads waited for, and who held it.
+
+use model::{Holder, LockRow, LockTable};
+
+use super::{Number, Outcome, Seen, absent, over_stall};
+use crate::catalogue::{STACKS, Sign};
+use crate::deep::{LockCounting, LockTest};
+use crate::evidence::Evidence;
+use crate::human::Show;
+use crate::names::NamePattern;
+
+pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome {
+    let tables = || evidence.incident.stacks.locks.iter();
+    let worst = tables()
+        .filter(|table| evidence.tells_of_stall(table.from, table.to))
+        .map(|table| counted(test, evidence, table))
+        .reduce(|best, one| if one.0 > best.0 { one } else { best });
+    // Tables are made of bursts; before the onset there rarely is one.
+    let before = tables()
+        .filter(|table| evidence.tells_of_before(table.from, table.to))
+        .map(|table| counted(test, evidence, table).0)
+        .reduce(f64::max);
+    let (what, show) = match test.counting {
+        LockCounting::Share => ("the share of time in waits", Show::Percent),
+        LockCounting::Waiters => ("the most threads that waited at once", Show::Count),
+        LockCounting::Waiting => ("the number of threads that waited", Show::Count),
+        LockCounting::PerSecond => ("waits", Show::PerSecond),
+    };
+    let (seen, each) = match worst {
+        Some((value, name)) => (Seen::Number(value), name),
+        None => (absent(STACKS), None),
+    };
+    let number = Number {
+        seen,
+        baseline: before,
+        what: format!("{what} for /{}/", test.lock.short()),
+        show,
+        each: Some(each.unwrap_or_else(|| "none".to_owned())),
+        source: STACKS,
+    };
+    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// The number in one table, and the lock with most of it.
+fn counted(test: &LockTest, evidence: &Evidence, table: &LockTable) -> (f64, Option<String>) {
+    let micros = table.to.saturating_sub(table.from).max(1) as f64 * 1000.0;
+    let rows = table.locks.iter().chain(&table.conditions);
+    let mut sum = 0.0;
+    let mut largest = 0.0;
+    let mut name = None;
+    for row in rows.filter(|row| test.lock.is_match(&row.name)) {
+        if !test.holder.is_empty() && !is_held(&test.holder, evidence, table, row) {
+            continue;
+        }
+        let part = part(test, row);
+        let value = part
+            * match test.counting {
+                LockCounting::Share => row.share,
+                LockCounting::Waiters => f64::from(row.waiters_max),
+                LockCounting::Waiting => row.total_us / micros,
+                LockCounting::PerSecond => row.waits as f64 * 1e6 / micros,
+            };
+        if value > largest {
+            largest = value;
+            name = Some(row.name.clone());
+        }
+        sum += value;
+    }
+    // Crowds at different locks were largest at different moments: they do not add up.
+    match test.counting {
+        LockCounting::Waiters => (largest, name),
+        _ => (sum, name),
+    }
+}
+
+/// The part of a row's time that came from the caller that is asked for.
+fn part(test: &LockTest, row: &LockRow) -> f64 {
+    let Some(caller) = &test.caller else {
+        return 1.0;
+    };
+    let time = |matching: bool| -> f64 {
+        row.callers
+            .iter()
+            .filter(|one| !matching || one.path.iter().any(|name| caller.is_match(name)))
+            .map(|one| one.total_us)
+            .sum()
+    };
+    let all = time(false);
+    if all > 0.0 { time(true) / all } else { 0.0 }
+}
+
+/// Whether a holder of the lock, or one further down a chain from it, is the one that is asked for.
+fn is_held(
+    patterns: &[NamePattern],
+    evidence: &Evidence,
+    table: &LockTable,
+    row: &LockRow,
+) -> bool {
+    let further = table.chains.iter().flat_map(|chain| {
+        let from = chain.links.iter().position(|link| link.lock == row.name);
+        let links = from.and_then(|from| chain.links.get(from..));
+        links.unwrap_or_default().iter()
+    });
+    let chained = further.filter_map(|link| link.holder.as_ref());
+    row.holders
+        .iter()
+        .chain(chained)
+        .any(|holder| is_it(patterns, evidence, holder))
+}
+
+/// Whether a holder is the one that is asked for.
+pub(crate) fn is_it(patterns: &[NamePattern], evidence: &Evidence, holder: &Holder) -> bool {
+    patterns.iter().all(|pattern| {
+        pattern.is_match(&holder.doing)
+            || pattern.is_match(&holder.name)
+            || evidence
+                .frames
+                .goes_through(std::slice::from_ref(pattern), holder.stack)
+    })
+}

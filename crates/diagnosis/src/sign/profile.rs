@@ -1,0 +1,128 @@
+//! Signs that look at what the processors ran.
+
+use std::collections::HashMap;
+
+use model::{Millis, Profile, StackId};
+
+use super::{Number, Outcome, Seen, absent, over_stall};
+use crate::catalogue::{PROFILE, Sign};
+use crate::deep::{ProfileCounting, ProfileTest};
+use crate::evidence::Evidence;
+use crate::human::Show;
+
+pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outcome {
+    let mut matched: HashMap<StackId, Option<&str>> = HashMap::new();
+    let stall = count(test, evidence, &mut matched, |from, to| {
+        evidence.tells_of_stall(from, to)
+    });
+    let before = count(test, evidence, &mut matched, |from, to| {
+        evidence.tells_of_before(from, to)
+    });
+    let length = evidence.stall.to.saturating_sub(evidence.stall.from);
+    let seen = if stall.covered == 0 || stall.lost > stall.of {
+        absent(PROFILE)
+    } else if stall.of < test.min_samples {
+        // A server that hardly ran has no share worth telling, and a profile that covers little of
+        // the stall tells little of it.
+        if stall.covered * 2 >= length {
+            Seen::Nothing
+        } else {
+            absent(PROFILE)
+        }
+    } else {
+        value(test, &stall).map_or(Seen::Nothing, Seen::Number)
+    };
+    let (what, show) = match test.counting {
+        ProfileCounting::Share => ("the share of samples in", Show::Percent),
+        ProfileCounting::Cpus => ("the number of CPUs busy in", Show::Count),
+    };
+    let baseline = match test.counting {
+        ProfileCounting::Share if before.of < test.min_samples => None,
+        _ => value(test, &before),
+    };
+    let number = Number {
+        seen,
+        baseline,
+        what: format!("{what} /{}/", test.functions.short()),
+        show,
+        each: top(&stall),
+        source: PROFILE,
+    };
+    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// Samples of some stretch of time.
+#[derive(Default)]
+struct Counted<'n> {
+    matching: u64,
+    of: u64,
+    /// Busy processors times milliseconds.
+    cpu_ms: f64,
+    covered: Millis,
+    lost: u64,
+    by_name: HashMap<&'n str, u64>,
+}
+
+fn count<'n>(
+    test: &ProfileTest,
+    evidence: &Evidence<'n>,
+    matched: &mut HashMap<StackId, Option<&'n str>>,
+    tells: impl Fn(Millis, Millis) -> bool,
+) -> Counted<'n> {
+    let mut counted = Counted::default();
+    let profiles = evidence.incident.stacks.profiles.iter();
+    for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
+        counted.covered = counted
+            .covered
+            .saturating_add(profile.to.saturating_sub(profile.from));
+        counted.lost = counted.lost.saturating_add(profile.lost);
+        let mut matching: u64 = 0;
+        for row in &profile.counts {
+            if !test.machine && !row.server {
+                continue;
+            }
+            counted.of = counted.of.saturating_add(row.count);
+            let name = matched.entry(row.stack).or_insert_with(|| {
+                evidence.frames.innermost(
+                    &test.functions,
+                    test.under.as_ref(),
+                    test.side,
+                    test.only_self,
+                    row.stack,
+                )
+            });
+            if let Some(name) = *name {
+                matching = row.count.saturating_add(matching);
+                let named = counted.by_name.entry(name).or_default();
+                *named = row.count.saturating_add(*named);
+            }
+        }
+        counted.matching = counted.matching.saturating_add(matching);
+        counted.cpu_ms += busy_ms(profile, matching);
+    }
+    counted
+}
+
+fn busy_ms(profile: &Profile, samples: u64) -> f64 {
+    samples as f64 * 1000.0 / f64::from(profile.hz.max(1))
+}
+
+fn value(test: &ProfileTest, counted: &Counted) -> Option<f64> {
+    match test.counting {
+        ProfileCounting::Share => {
+            (counted.of > 0).then(|| counted.matching as f64 / counted.of as f64)
+        }
+        ProfileCounting::Cpus => {
+            (counted.covered > 0).then(|| counted.cpu_ms / counted.covered as f64)
+        }
+    }
+}
+
+/// The function that matched most often; of equal ones the first by name.
+fn top(counted: &Counted) -> Option<String> {
+    let most = counted
+        .by_name
+        .iter()
+        .max_by(|(a, left), (b, right)| left.cmp(right).then_with(|| b.cmp(a)));
+    most.map(|(name, _)| (*name).to_owned())
+}

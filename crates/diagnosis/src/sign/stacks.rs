@@ -1,0 +1,149 @@
+//! Signs that look at where the server's threads stood.
+
+use std::collections::HashMap;
+
+use model::{Millis, StackId, Window};
+
+use super::{Judged, Outcome, Seen, absent, judge, windows};
+use crate::catalogue::{STACKS, Sign};
+use crate::deep::{StacksCounting, StacksTest};
+use crate::evaluate::{self, Truth};
+use crate::evidence::Evidence;
+use crate::human::Show;
+use crate::names::NamePattern;
+use crate::template::Filling;
+use crate::verdict::Witness;
+
+/// Snapshots before the onset that are something to compare with, at the least.
+const BASELINE_SNAPSHOTS_MIN: usize = 3;
+
+pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outcome {
+    let counts = counts(test, evidence);
+    let seen = windows(test.over, evidence)
+        .into_iter()
+        .map(|window| see(test, &counts, evidence, window))
+        .collect();
+    let baseline = evidence.baseline.and_then(|window| {
+        let inside = counts.inside(window);
+        let enough = inside.len() >= BASELINE_SNAPSHOTS_MIN;
+        enough.then(|| average(test, inside)).flatten()
+    });
+    let (what, show) = match test.counting {
+        StacksCounting::Share => ("the share of threads", Show::Percent),
+        StacksCounting::Threads => ("the number of threads", Show::Count),
+    };
+    let frames: Vec<String> = test.frames.iter().map(NamePattern::short).collect();
+    let what = match (frames.is_empty(), test.state) {
+        (true, Some(state)) => format!("{what} that were {}", state.words()),
+        _ => format!("{what} in /{}/", frames.join("/ under /")),
+    };
+    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+        Judged::Holds { value, limit } => (value, limit),
+        Judged::Not(text) => return Outcome::Not(text),
+        Judged::Unknown(names) => return Outcome::Unknown(names),
+    };
+    let filling = Filling {
+        text: None,
+        value: Some(value),
+        baseline,
+        limit: Some(limit),
+        each: None,
+    };
+    Outcome::Holds(Witness {
+        id: sign.id.clone(),
+        source: sign.source(),
+        says: sign.says.render(&filling, show),
+        value: Some(value),
+        baseline,
+        limit: Some(limit),
+        signals: Vec::new(),
+        conclusive: sign.conclusive,
+    })
+}
+
+/// What one snapshot shows.
+struct Snapshot {
+    at: Millis,
+    threads: u32,
+    matching: i64,
+}
+
+struct Counts(Vec<Snapshot>);
+
+impl Counts {
+    fn inside(&self, window: Window) -> &[Snapshot] {
+        let from = self.0.partition_point(|one| one.at < window.from);
+        let to = self.0.partition_point(|one| one.at <= window.to);
+        self.0.get(from..to).unwrap_or_default()
+    }
+}
+
+/// Each run is added where it begins and taken off behind its end.
+fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
+    let stacks = &evidence.incident.stacks;
+    let mut snapshots: Vec<Snapshot> = stacks
+        .snapshots
+        .iter()
+        .map(|note| Snapshot {
+            at: note.at,
+            threads: note.threads,
+            matching: 0,
+        })
+        .collect();
+    snapshots.sort_by_key(|one| one.at);
+    let mut matched: HashMap<StackId, bool> = HashMap::new();
+    for run in &stacks.runs {
+        let matches = test.state.is_none_or(|state| run.state == state)
+            && test
+                .thread
+                .as_ref()
+                .is_none_or(|thread| thread.is_match(&run.name))
+            && *matched
+                .entry(run.stack)
+                .or_insert_with(|| evidence.frames.goes_through(&test.frames, run.stack));
+        if !matches {
+            continue;
+        }
+        let from = snapshots.partition_point(|one| one.at < run.from);
+        let behind = snapshots.partition_point(|one| one.at <= run.to);
+        if from >= behind {
+            continue;
+        }
+        if let Some(first) = snapshots.get_mut(from) {
+            first.matching += 1;
+        }
+        if let Some(next) = snapshots.get_mut(behind) {
+            next.matching -= 1;
+        }
+    }
+    let mut sum = 0;
+    for one in &mut snapshots {
+        sum += one.matching;
+        one.matching = sum;
+    }
+    Counts(snapshots)
+}
+
+fn see(test: &StacksTest, counts: &Counts, evidence: &Evidence, window: Window) -> Seen {
+    let inside = counts.inside(window);
+    if inside.is_empty() {
+        return absent(STACKS);
+    }
+    let Some(number) = average(test, inside) else {
+        return Seen::Nothing;
+    };
+    match evaluate::all_true(&test.only_if, evidence.incident, window) {
+        Truth::True => Seen::Number(number),
+        Truth::False => Seen::Idle(number),
+        Truth::Absent(names) => Seen::Absent(names),
+    }
+}
+
+fn average(test: &StacksTest, inside: &[Snapshot]) -> Option<f64> {
+    let matching: i64 = inside.iter().map(|one| one.matching).sum();
+    let of = match test.counting {
+        StacksCounting::Threads => inside.len() as f64,
+        StacksCounting::Share => inside.iter().map(|one| f64::from(one.threads)).sum(),
+    };
+    (of > 0.0).then(|| matching as f64 / of)
+}

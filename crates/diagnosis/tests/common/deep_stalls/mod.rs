@@ -1,0 +1,95 @@
+//! Made-up stalls with stacks, profiles and locks, each with the cause that it has.
+
+pub mod host;
+pub mod server;
+
+use diagnosis::Level;
+
+use super::Story;
+use super::deep::Lock;
+
+pub fn lock(name: &'static str, waiters: u32) -> Lock {
+    Lock {
+        name,
+        waiters,
+        path: &["do_command"],
+        holder: None,
+    }
+}
+
+pub fn held(
+    name: &'static str,
+    waiters: u32,
+    doing: &'static str,
+    frames: &'static [&'static str],
+) -> Lock {
+    Lock {
+        holder: Some((doing, frames)),
+        ..lock(name, waiters)
+    }
+}
+
+pub fn waiting(state: &'static str) -> Story {
+    Story::healthy()
+        .rate("status.Questions", 4_000.0, 60.0)
+        .level("status.Threads_running", 4.0, 40.0)
+        .busy(&[("select", state, "app", 36)])
+}
+
+/// Every stall, the cause that it has, and how sure.
+pub fn all() -> Vec<(&'static str, Level, Story)> {
+    use Level::{Certain, Likely};
+    vec![
+        ("malloc-arena", Certain, server::malloc_arena()),
+        ("timezone-mutex", Certain, server::timezone()),
+        ("kernel-mutex", Certain, server::kernel_mutex()),
+        ("trx-sys-rseg", Certain, server::trx_sys()),
+        ("ahi-latch", Certain, server::ahi()),
+        ("btr-index-latch", Certain, server::index_latch()),
+        ("mdl-pileup", Certain, server::metadata()),
+        ("ftwrl-backup", Certain, server::read_lock()),
+        ("query-cache", Certain, server::query_cache()),
+        ("table-open-cache", Certain, server::table_cache()),
+        ("checkpoint-sync-flush", Certain, server::checkpoint()),
+        ("lru-single-page-flush", Certain, server::free_pages()),
+        ("binlog-group-commit", Certain, server::binlog()),
+        ("large-trx", Certain, server::huge_transaction()),
+        ("purge-lag", Likely, server::purge()),
+        ("drop-table-bufpool", Certain, server::drop_table()),
+        ("persistent-stats", Certain, server::statistics()),
+        ("direct-reclaim", Certain, host::reclaim()),
+        ("numa-swap", Certain, host::swapping()),
+        ("cgroup-memory", Certain, host::memory_limit()),
+        ("cgroup-throttle", Certain, host::throttled()),
+        ("steal-time", Certain, host::steal()),
+        ("too-many-running", Certain, host::too_many()),
+        ("innodb-thread-concurrency", Certain, host::innodb_queue()),
+        ("server-stopped", Certain, host::stopped()),
+        ("pagecache-writeback", Certain, host::writeback()),
+        ("disk-full", Certain, host::full_disk()),
+        ("tmp-disk", Certain, host::temporary_tables()),
+        ("deadlock-detect", Certain, host::deadlock_search()),
+        ("autoinc-lock", Certain, host::autoinc()),
+        ("dns-resolve", Certain, host::resolver()),
+        ("tcp-accept-overflow", Certain, host::accept_queue()),
+        ("tls-handshake", Likely, host::handshakes()),
+        ("semisync-ack", Certain, host::semisync()),
+        ("galera-gr-flow-control", Certain, host::galera()),
+        ("jemalloc-purge", Likely, host::jemalloc()),
+        ("tcmalloc-central", Certain, host::tcmalloc()),
+        ("mmap-lock", Certain, host::memory_map()),
+        ("status-monitoring", Certain, host::monitoring()),
+        ("general-log", Certain, host::statement_log()),
+        ("redo-log-buffer", Certain, server::log_buffer()),
+        ("fil-system", Certain, server::open_files()),
+        ("hot-page-latch", Likely, server::hot_page()),
+        ("change-buffer", Likely, server::merges()),
+        ("doublewrite", Likely, server::double_writes()),
+        ("linux-auditd", Certain, host::audit()),
+        ("fs-memory-reclaim", Certain, host::caches()),
+        ("regex-json", Likely, host::expressions()),
+        ("pfs-overhead", Likely, host::instruments()),
+        ("malloc-mmap-threshold", Likely, host::mapped_buffers()),
+        ("spin-tuning", Likely, host::spinning()),
+    ]
+}

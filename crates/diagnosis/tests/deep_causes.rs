@@ -1,0 +1,292 @@
+//! Causes that are told by stacks, profiles, locks and settings of the host: each is named where it
+//! is, and not where only its look-alike is.
+
+mod common;
+
+use common::deep_stalls::{all, host, lock, server, waiting};
+use common::{Story, finding, named};
+use diagnosis::{Level, Verdict};
+
+#[test]
+fn each_stall_gets_its_cause() {
+    let mut wrong = Vec::new();
+    for (cause, level, story) in all() {
+        let verdict = story.verdict();
+        if named(&verdict).first() != Some(&(cause, level)) {
+            wrong.push(format!(
+                "{cause}: {:?}: {}",
+                named(&verdict),
+                verdict.sentence
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_other_cause_is_as_sure() {
+    let mut wrong = Vec::new();
+    for (cause, _, story) in all() {
+        let verdict = story.verdict();
+        let others: Vec<_> = named(&verdict)
+            .into_iter()
+            .filter(|(other, level)| *other != cause && *level > Level::Possible)
+            .collect();
+        if !others.is_empty() {
+            wrong.push(format!("{cause}: {others:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn why(verdict: &Verdict, cause: &str) -> String {
+    let mut rejected = verdict.rejected.iter();
+    rejected
+        .find(|rejected| rejected.cause == cause)
+        .map_or_else(
+            || "not rejected".to_owned(),
+            |rejected| rejected.why.clone(),
+        )
+}
+
+#[test]
+fn a_busy_server_that_copes_gets_no_finding() {
+    // Crowds at the same places, and every statement is through in a few milliseconds.
+    for (cause, _, story) in all() {
+        let latches = [
+            "malloc-arena",
+            "timezone-mutex",
+            "kernel-mutex",
+            "trx-sys-rseg",
+            "ahi-latch",
+            "btr-index-latch",
+            "query-cache",
+            "table-open-cache",
+            "binlog-group-commit",
+            "too-many-running",
+            "tcmalloc-central",
+            "general-log",
+            "spin-tuning",
+        ];
+        if !latches.contains(&cause) {
+            continue;
+        }
+        let verdict = story
+            .rate("status.Questions", 1.0, 45_000.0)
+            .rate("status.Com_commit", 1.0, 9_000.0)
+            .verdict();
+        assert_eq!(named(&verdict), [], "{cause}: {}", verdict.sentence);
+        assert!(
+            why(&verdict, cause).contains("a busy server that copes"),
+            "{cause}: {}",
+            why(&verdict, cause)
+        );
+    }
+}
+
+#[test]
+fn without_stacks_and_profiles_nothing_is_listed_that_nothing_points_to() {
+    let verdict = Story::healthy().without_stacks().verdict();
+    assert_eq!(named(&verdict), []);
+    assert_eq!(
+        verdict.sentence,
+        "No known cause fits what was recorded. Seen: SELECT 1 took 3.2 s, the limit is 1 s."
+    );
+}
+
+#[test]
+fn system_time_alone_points_at_nothing_in_particular() {
+    let verdict = Story::healthy()
+        .without_stacks()
+        .level("cpu.system_share", 0.1, 0.7)
+        .rate("process.system_ticks", 20.0, 300.0)
+        .rate("psi.memory.some_us", 0.0, 200_000.0)
+        .verdict();
+    assert_eq!(named(&verdict), []);
+    assert!(
+        !verdict.sentence.contains("Not judged"),
+        "{}",
+        verdict.sentence
+    );
+}
+
+#[test]
+fn settings_refute() {
+    for (cause, story, fact, value) in [
+        (
+            "ahi-latch",
+            server::ahi(),
+            "variables.innodb_adaptive_hash_index",
+            "OFF",
+        ),
+        (
+            "query-cache",
+            server::query_cache(),
+            "variables.query_cache_type",
+            "OFF",
+        ),
+        (
+            "kernel-mutex",
+            server::kernel_mutex(),
+            "variables.version",
+            "8.0.36",
+        ),
+        (
+            "malloc-arena",
+            server::malloc_arena(),
+            "server.allocator",
+            "jemalloc",
+        ),
+        (
+            "innodb-thread-concurrency",
+            host::innodb_queue(),
+            "variables.innodb_thread_concurrency",
+            "0",
+        ),
+        (
+            "deadlock-detect",
+            host::deadlock_search(),
+            "variables.innodb_deadlock_detect",
+            "OFF",
+        ),
+        (
+            "autoinc-lock",
+            host::autoinc(),
+            "variables.innodb_autoinc_lock_mode",
+            "2",
+        ),
+        (
+            "dns-resolve",
+            host::resolver(),
+            "variables.skip_name_resolve",
+            "ON",
+        ),
+    ] {
+        let verdict = story.fact(fact, value).verdict();
+        assert!(
+            !named(&verdict).iter().any(|(found, _)| *found == cause),
+            "{cause}: {}",
+            verdict.sentence
+        );
+        assert!(
+            why(&verdict, cause).contains(value),
+            "{cause}: {}",
+            why(&verdict, cause)
+        );
+    }
+}
+
+/// As published in 2012: the crowd waits for kernel_mutex, and its one holder waits for an arena.
+#[test]
+fn the_holder_and_not_the_crowd_is_the_root() {
+    let story = server::kernel_mutex().locks(
+        &[
+            common::deep::Lock {
+                name: "kernel_mutex",
+                waiters: 40,
+                path: &["trx_start"],
+                holder: Some((
+                    "waits for malloc arena main_arena",
+                    &[
+                        "__lll_lock_wait_private",
+                        "_int_malloc",
+                        "malloc",
+                        "mem_heap_create_block",
+                        "lock_rec_create",
+                    ],
+                )),
+            },
+            lock("malloc arena main_arena", 2),
+        ],
+        &[&[0, 1]],
+    );
+    let verdict = story.verdict();
+    let order: Vec<&str> = named(&verdict)
+        .into_iter()
+        .map(|(cause, _)| cause)
+        .collect();
+    assert_eq!(
+        order,
+        ["malloc-arena", "kernel-mutex"],
+        "{}",
+        verdict.sentence
+    );
+    let relations = |cause: &str| -> Vec<(String, String)> {
+        let relations = &finding(&verdict, cause).relations;
+        relations
+            .iter()
+            .map(|one| (one.kind.clone(), one.cause.clone()))
+            .collect()
+    };
+    let pair = |kind: &str, cause: &str| (kind.to_owned(), cause.to_owned());
+    assert_eq!(relations("malloc-arena"), [pair("root-of", "kernel-mutex")]);
+    assert_eq!(
+        relations("kernel-mutex"),
+        [pair("effect-of", "malloc-arena")]
+    );
+    // It is only possible, and goes first all the same: the chain shows it.
+    assert_eq!(finding(&verdict, "malloc-arena").level, Level::Possible);
+    assert!(
+        verdict
+            .sentence
+            .contains("followed by kernel-mutex: up to 40 threads waited for kernel_mutex"),
+        "{}",
+        verdict.sentence
+    );
+    // Without the chain the usual order holds.
+    let verdict = server::kernel_mutex().verdict();
+    assert_eq!(named(&verdict), [("kernel-mutex", Level::Certain)]);
+}
+
+/// After actionsky 20201217: sessions in 'Opening tables' behind the statistics thread, which waits
+/// for space in the redo log.
+#[test]
+fn a_chain_of_three_ends_at_its_root() {
+    let story = server::statistics()
+        .level("status.Innodb_checkpoint_age", 30e6, 78e6)
+        .level("innodb.checkpoint_age_bytes", 30e6, 78e6)
+        .locks(
+            &[
+                common::deep::Lock {
+                    name: "dict_sys mutex",
+                    waiters: 36,
+                    path: &["dict_table_open_on_name"],
+                    holder: Some((
+                        "waits for space in the redo log (checkpoint)",
+                        &[
+                            "log_free_check",
+                            "que_eval_sql",
+                            "dict_stats_save",
+                            "dict_stats_thread",
+                        ],
+                    )),
+                },
+                lock("space in the redo log (checkpoint)", 3),
+            ],
+            &[&[0, 1]],
+        );
+    let verdict = story.verdict();
+    let order: Vec<&str> = named(&verdict)
+        .into_iter()
+        .map(|(cause, _)| cause)
+        .collect();
+    assert_eq!(
+        order,
+        ["checkpoint-sync-flush", "persistent-stats"],
+        "{}",
+        verdict.sentence
+    );
+}
+
+#[test]
+fn one_odd_thread_is_no_crowd() {
+    let story = waiting("Sending data").locks(
+        &[
+            lock("malloc arena main_arena", 2),
+            lock("trx_sys mutex", 3),
+            lock("metadata lock", 1),
+        ],
+        &[],
+    );
+    assert_eq!(named(&story.verdict()), []);
+}

@@ -1,0 +1,487 @@
+//! Witnesses that look at profiles, stacks, locks and statements. The causes and the evidence here
+//! are made up.
+
+#![allow(
+    clippy::panic,
+    reason = "clippy does not see that helpers of tests are test code"
+)]
+
+mod common;
+
+use common::Story;
+use common::deep::{Asked, Lock};
+use diagnosis::{Catalogue, Level, Verdict, diagnose};
+use model::{QueryWay, RunState};
+
+const HEAD: &str = r#"id = "x"
+title = "A cause"
+what = "It is this. It does that."
+refuted_by = ["This."]
+sources = ["A page."]
+"#;
+
+const TAIL: &str = r#"
+[remedy]
+now = ["a"]
+durable = ["b"]
+undo = ["c"]
+risk = "d"
+verify = ["e"]
+"#;
+
+fn file(signs: &str) -> String {
+    format!("{HEAD}{signs}{TAIL}")
+}
+
+fn verdict(story: &Story, signs: &str) -> Verdict {
+    let catalogue =
+        Catalogue::from_files(&[("x.toml", file(signs))]).unwrap_or_else(|error| panic!("{error}"));
+    diagnose(&story.build(), &catalogue)
+}
+
+/// The sentence of the only witness, or nothing.
+fn says(story: &Story, sign: &str) -> Option<String> {
+    let verdict = verdict(story, &format!("[[witness]]\nid = \"w\"\n{sign}\n"));
+    let finding = verdict.findings.first()?;
+    finding
+        .witnesses
+        .first()
+        .map(|witness| witness.says.clone())
+}
+
+/// Why the cause was rejected or could not be judged, when the sign is a necessary one beside
+/// another that holds.
+fn why_not(story: &Story, sign: &str) -> String {
+    let signs = format!(
+        "[[witness]]\nid = \"w\"\nnecessary = true\n{sign}\n[[witness]]\nid = \"q\"\nkind = \"measure\"\n\
+         measure = \"rate(status.Questions)\"\nabove = 1\nunit = \"per_second\"\nsays = \"q\"\n"
+    );
+    let verdict = verdict(story, &signs);
+    assert!(verdict.findings.is_empty(), "{}", verdict.sentence);
+    verdict
+        .rejected
+        .first()
+        .map_or(verdict.sentence, |rejected| rejected.why.clone())
+}
+
+const COMPACTION: &str = r#"kind = "profile"
+functions = "^compact_zone$|^isolate_freepages"
+side = "kernel"
+counting = "share"
+above = 0.2
+times_baseline = 3
+baseline_optional = true
+says = "{value} of the samples were in {each}[, against {baseline} before]""#;
+
+fn compaction() -> Story {
+    Story::healthy().samples(&[(
+        99,
+        &[
+            "k:isolate_freepages_block",
+            "k:compact_zone",
+            "memset",
+            "do_command",
+        ],
+    )])
+}
+
+#[test]
+fn a_profile_tells_the_share_of_a_function() {
+    // 99 of 132 samples a second.
+    assert_eq!(
+        says(&compaction(), COMPACTION).as_deref(),
+        Some("75 % of the samples were in isolate_freepages_block, against 0 % before")
+    );
+    let own = COMPACTION.replace("side =", "where = \"self\"\nside =");
+    assert!(says(&compaction(), &own).is_some());
+    let own = own.replace("|^isolate_freepages", "");
+    assert_eq!(says(&compaction(), &own), None);
+    let user = COMPACTION.replace("\"kernel\"", "\"user\"");
+    assert_eq!(says(&compaction(), &user), None);
+    for (under, expected) in [
+        ("^memset$", true),
+        ("^compact_zone$", true),
+        ("^malloc$", false),
+    ] {
+        let under = COMPACTION.replace("side =", &format!("under = \"{under}\"\nside ="));
+        assert_eq!(says(&compaction(), &under).is_some(), expected, "{under}");
+    }
+    // 99 samples a second at 49 a second and processor.
+    let cpus = COMPACTION.replace("\"share\"", "\"cpus\"");
+    assert_eq!(
+        says(&compaction(), &cpus).as_deref(),
+        Some("2.02 of the samples were in isolate_freepages_block, against 0 before")
+    );
+    assert_eq!(
+        why_not(&Story::healthy(), COMPACTION),
+        "a necessary sign is not there: the share of samples in /^compact_zone$|^isolate_freepages/ \
+         was 0 %, the limit is 20 %"
+    );
+    assert_eq!(says(&compaction().unchanged(), COMPACTION), None);
+}
+
+#[test]
+fn a_profile_of_few_samples_says_nothing() {
+    let many = COMPACTION.replace("above", "min_samples = 5000\nabove");
+    assert!(why_not(&compaction(), &many).contains("had nothing to count"));
+    assert!(
+        why_not(&compaction().without_stacks(), COMPACTION)
+            .contains("Not judged, because evidence is absent (profile): x.")
+    );
+}
+
+const QUEUE: &str = r#"kind = "stacks"
+frames = ["^__lll_lock_wait", "^malloc$"]
+counting = "threads"
+above = 4
+times_baseline = 3
+baseline_optional = true
+says = "{value} threads[, {baseline} before]""#;
+
+fn queue() -> Story {
+    Story::healthy().threads(&[(
+        20,
+        "mysqld",
+        RunState::Sleeping,
+        &[
+            "k:futex_wait",
+            "__lll_lock_wait_private",
+            "_int_malloc",
+            "malloc",
+            "my_malloc",
+        ],
+    )])
+}
+
+#[test]
+fn stacks_tell_where_threads_stand() {
+    assert_eq!(
+        says(&queue(), QUEUE).as_deref(),
+        Some("20 threads, 0 before")
+    );
+    let turned = QUEUE.replace(
+        r#""^__lll_lock_wait", "^malloc$""#,
+        r#""^malloc$", "^__lll_lock_wait""#,
+    );
+    assert_eq!(says(&queue(), &turned), None);
+    let share = QUEUE
+        .replace("\"threads\"", "\"share\"")
+        .replace("above = 4", "above = 0.2");
+    assert_eq!(
+        says(&queue(), &share).as_deref(),
+        Some("25 % threads, 0 % before")
+    );
+    for (state, expected) in [("sleeping", true), ("uninterruptible", false)] {
+        let state = QUEUE.replace("counting", &format!("state = \"{state}\"\ncounting"));
+        assert_eq!(says(&queue(), &state).is_some(), expected);
+    }
+    let named = QUEUE.replace("counting", "thread = \"^page_cleaner\"\ncounting");
+    assert_eq!(says(&queue(), &named), None);
+    assert_eq!(says(&queue().unchanged(), QUEUE), None);
+    assert_eq!(
+        why_not(&Story::healthy(), QUEUE),
+        "a necessary sign is not there: the number of threads in /^__lll_lock_wait/ under /^malloc$/ \
+         was 0, the limit is 4"
+    );
+    assert!(why_not(&queue().without_stacks(), QUEUE).contains("(stacks): x."));
+}
+
+const LOCK: &str = r#"kind = "lock"
+lock = "^kernel_mutex$"
+counting = "waiters"
+above = 8
+says = "{value} waited for {each}""#;
+
+fn kernel_mutex() -> Story {
+    Story::healthy().locks(
+        &[
+            Lock {
+                name: "kernel_mutex",
+                waiters: 30,
+                path: &["trx_start", "trx_start_if_not_started"],
+                holder: Some((
+                    "waits for malloc arena main_arena",
+                    &["__lll_lock_wait", "malloc"],
+                )),
+            },
+            Lock {
+                name: "malloc arena main_arena",
+                waiters: 4,
+                path: &["malloc", "mem_heap_create_block"],
+                holder: Some(("runs", &["k:clear_page_erms", "sysmalloc", "_int_malloc"])),
+            },
+        ],
+        &[&[0, 1]],
+    )
+}
+
+#[test]
+fn lock_tables_tell_who_waits_and_who_holds() {
+    assert_eq!(
+        says(&kernel_mutex(), LOCK).as_deref(),
+        Some("30 waited for kernel_mutex")
+    );
+    for (counting, limit, expected) in [
+        ("share", "0.4", "50 % waited for kernel_mutex"),
+        ("waiting", "29", "30 waited for kernel_mutex"),
+        ("per_second", "299", "300/s waited for kernel_mutex"),
+    ] {
+        let sign = LOCK
+            .replace("waiters", counting)
+            .replace("= 8", &format!("= {limit}"));
+        assert_eq!(says(&kernel_mutex(), &sign).as_deref(), Some(expected));
+    }
+    for (key, expected) in [
+        (r#"caller = "^trx_start""#, true),
+        (r#"caller = "^trx_commit""#, false),
+        (r#"holder = ["malloc arena"]"#, true),
+        (r#"holder = ["^malloc$", "^__lll_lock_wait$"]"#, true),
+        // Who holds what the holder waits for.
+        (r#"holder = ["^clear_page"]"#, true),
+        (r#"holder = ["^fsync$"]"#, false),
+    ] {
+        let sign = LOCK.replace("counting", &format!("{key}\ncounting"));
+        assert_eq!(says(&kernel_mutex(), &sign).is_some(), expected, "{key}");
+    }
+    assert!(why_not(&Story::healthy().without_stacks(), LOCK).contains("(stacks): x."));
+    assert!(
+        why_not(&kernel_mutex(), &LOCK.replace("kernel_mutex", "LOCK_open")).contains(
+            "the most threads that waited at once for /^LOCK_open$/ was 0, the limit is 8"
+        )
+    );
+}
+
+const FLOOD: &str = r#"kind = "statements"
+class = "SHOW WARNINGS"
+counting = "share"
+above = 0.3
+times_baseline = 3
+baseline_optional = true
+says = "{value} were SHOW WARNINGS[, {baseline} before]""#;
+
+fn flood(way: QueryWay) -> Vec<Asked> {
+    let seconds_each = (way != QueryWay::StatementCounters).then_some(0.001);
+    vec![
+        Asked {
+            way,
+            kind: "SHOW WARNINGS",
+            fingerprint: "show warnings",
+            before: 10,
+            during: 600,
+            seconds_each,
+        },
+        Asked {
+            way,
+            kind: "SELECT",
+            fingerprint: "select * from t where id = ?",
+            before: 390,
+            during: 400,
+            seconds_each: seconds_each.map(|seconds| seconds * 6.0),
+        },
+    ]
+}
+
+#[test]
+fn the_mix_of_statements_is_told_by_each_way() {
+    for (way, source) in [
+        (QueryWay::PerformanceSchema, "performance_schema"),
+        (QueryWay::Packets, "packets"),
+        (QueryWay::StatementCounters, "status"),
+    ] {
+        let story = Story::healthy().asked(&flood(way));
+        let verdict = verdict(&story, &format!("[[witness]]\nid = \"w\"\n{FLOOD}\n"));
+        let witness = verdict.findings.first().unwrap().witnesses.first().unwrap();
+        assert_eq!(witness.says, "60 % were SHOW WARNINGS, 2.5 % before");
+        assert_eq!(witness.source, source);
+        assert_eq!(says(&story.unchanged(), FLOOD), None);
+    }
+    let story = Story::healthy().asked(&flood(QueryWay::Packets));
+    let time = FLOOD
+        .replace("\"share\"", "\"time\"")
+        .replace("0.3", "0.15");
+    assert_eq!(
+        says(&story, &time).as_deref(),
+        Some("20 % were SHOW WARNINGS, 0.426 % before")
+    );
+    let rate = FLOOD
+        .replace("\"share\"", "\"per_second\"")
+        .replace("0.3", "500");
+    assert_eq!(
+        says(&story, &rate).as_deref(),
+        Some("600/s were SHOW WARNINGS, 10/s before")
+    );
+    let like = FLOOD.replace(
+        "class = \"SHOW WARNINGS\"",
+        "statement = \"(?i)^select .* from t \"",
+    );
+    assert!(says(&story, &like.replace("= 3\n", "= 0.1\n")).is_some());
+    let other = FLOOD.replace("counting", "way = \"performance_schema\"\ncounting");
+    assert!(why_not(&story, &other).contains("(performance_schema): x."));
+    let few = FLOOD.replace("counting", "min_statements = 1000000\ncounting");
+    assert!(why_not(&story, &few).contains("had nothing to count"));
+    assert!(why_not(&Story::healthy(), FLOOD).contains("(statements): x."));
+}
+
+#[test]
+fn ways_are_independent_of_each_other() {
+    let mut asked = flood(QueryWay::Packets);
+    asked.extend(flood(QueryWay::PerformanceSchema));
+    let story = Story::healthy().asked(&asked);
+    let sign = |id: &str, way: &str| {
+        let sign = FLOOD.replace("counting", &format!("way = \"{way}\"\ncounting"));
+        format!("[[witness]]\nid = \"{id}\"\n{sign}\n")
+    };
+    let level = |signs: &str| verdict(&story, signs).findings.first().unwrap().level;
+    let two = format!(
+        "{}{}",
+        sign("a", "packets"),
+        sign("b", "performance_schema")
+    );
+    assert_eq!(level(&two), Level::Likely);
+    let same = format!("{}{}", sign("a", "packets"), sign("b", "packets"));
+    assert_eq!(level(&same), Level::Possible);
+    // Lock tables are made from the snapshots.
+    let both = format!("[[witness]]\nid = \"a\"\n{LOCK}\n[[witness]]\nid = \"b\"\n{QUEUE}\n");
+    let mut story = kernel_mutex();
+    story = story.threads(&[(
+        20,
+        "mysqld",
+        RunState::Sleeping,
+        &["__lll_lock_wait_private", "malloc"],
+    )]);
+    assert_eq!(
+        verdict(&story, &both).findings.first().unwrap().level,
+        Level::Possible
+    );
+}
+
+#[test]
+fn mistakes_are_told_with_file_line_and_key() {
+    for (sign, before, after, expected) in [
+        (
+            COMPACTION,
+            "functions = \"^",
+            "functions = \"(^",
+            "x.toml:9: functions: not a regular",
+        ),
+        (
+            COMPACTION,
+            "functions",
+            "lock",
+            "lock: does not belong to this kind",
+        ),
+        (
+            COMPACTION,
+            "functions = \"^compact_zone$|^isolate_freepages\"",
+            "",
+            "functions: is missing for this kind",
+        ),
+        (COMPACTION, "\"kernel\"", "\"kernle\"", "x.toml:10: "),
+        (
+            COMPACTION,
+            "\"share\"",
+            "\"threads\"",
+            "x.toml:11: counting: must be share or cpus for this kind",
+        ),
+        (
+            COMPACTION,
+            "counting = \"share\"",
+            "",
+            "counting: is missing for this kind",
+        ),
+        (
+            COMPACTION,
+            "above = 0.2\ntimes_baseline = 3\nbaseline_optional = true",
+            "",
+            "needs a limit",
+        ),
+        (
+            COMPACTION,
+            "side",
+            "window = \"worst\"\nside",
+            "window: does not belong to this kind",
+        ),
+        (
+            COMPACTION,
+            "side",
+            "where = \"outside\"\nside",
+            "x.toml:10: ",
+        ),
+        (
+            QUEUE,
+            "frames = [\"^__lll_lock_wait\", \"^malloc$\"]",
+            "frames = []",
+            "frames: must have 1 to 16",
+        ),
+        (
+            QUEUE,
+            "frames = [\"^__lll_lock_wait\", \"^malloc$\"]",
+            "",
+            "needs frames, or a state",
+        ),
+        (
+            QUEUE,
+            "\"^malloc$\"",
+            "\"[\"",
+            "frames: not a regular expression",
+        ),
+        (
+            QUEUE,
+            "counting",
+            "state = \"R\"\ncounting",
+            "state: must be running, sleeping",
+        ),
+        (
+            QUEUE,
+            "{value} threads",
+            "{value} on {each}",
+            "says: {each} needs",
+        ),
+        (
+            LOCK,
+            "lock = \"^kernel_mutex$\"",
+            "lock = \" \"",
+            "lock: must not be empty",
+        ),
+        (
+            LOCK,
+            "counting",
+            "holder = []\ncounting",
+            "holder: must have 1 to 16",
+        ),
+        (
+            LOCK,
+            "waiters",
+            "time",
+            "counting: must be share, waiters, waiting or per_second",
+        ),
+        (
+            FLOOD,
+            "class = \"SHOW WARNINGS\"",
+            "",
+            "needs class, statement or both",
+        ),
+        (
+            FLOOD,
+            "counting = \"share\"",
+            "way = \"status\"\ncounting = \"time\"",
+            "way: status knows classes",
+        ),
+        (FLOOD, "counting", "way = \"wire\"\ncounting", "x.toml:10: "),
+        (FLOOD, "{value}", "{value} {each}", "says: {each} needs"),
+    ] {
+        assert!(sign.contains(before), "{before}");
+        let text = file(&format!(
+            "[[witness]]\nid = \"w\"\n{}\n",
+            sign.replacen(before, after, 1)
+        ));
+        let error = match Catalogue::from_files(&[("x.toml", &text)]) {
+            Ok(_) => panic!("no error for {after}"),
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            error.contains(expected),
+            "{after}\n  got {error}\n  not {expected}"
+        );
+    }
+}
