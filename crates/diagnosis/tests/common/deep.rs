@@ -267,6 +267,7 @@ impl Deep {
                             folded: None,
                             lost: 0,
                             blind: Vec::new(),
+                            connections: None,
                         },
                     }),
                 }
