@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use model::{Absent, Reason};
 use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
-use remedy::{Back, LoginWay, ProcessId, ServerWay, revert_leftovers};
+use remedy::{Back, ProcessId, ServerWay, revert_leftovers};
 use sql::log::LogKind;
 
 use super::live::{Listening, Not, Seen, absolute, answers, wait};
@@ -112,19 +112,7 @@ fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
             "no address is known",
         )));
     };
-    let file = &listening.config.server;
-    let home = || {
-        let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
-        path.exists().then_some(path)
-    };
-    let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
-        said.as_deref().or(configured.as_deref()).map(absolute)
-    };
-    let login = LoginWay {
-        user: target.login.user.clone(),
-        password_file: path(&live.server.password_file, &file.password_file),
-        defaults_file: path(&live.server.defaults_file, &file.defaults_file).or_else(home),
-    };
+    let login = leases::login_way(&live.server, &listening.config, &target.login.user);
     Ok(Plan {
         journal: absolute(&leases::dir(live.lease_dir.as_deref(), &listening.config)),
         server: ServerWay {

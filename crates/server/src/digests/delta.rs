@@ -260,6 +260,11 @@ fn blind(
             "digests are sums: no quantiles and no samples; a statement counts when it ends, and one inside a stored \
              program counts beside the call",
         ),
+        Absent::new(
+            "prepared statements on MariaDB",
+            Reason::Unsupported,
+            "MariaDB 10.11 counts no executions of prepared statements here: packets and the general log have them",
+        ),
     ];
     if emptied {
         blind.push(Absent::new(

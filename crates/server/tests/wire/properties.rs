@@ -51,8 +51,14 @@ fn whole(conversation: &Conversation) -> Vec<Told> {
     decode(&segments(&conversation.said, &mut || 60_000), true).0
 }
 
+/// As many as `PROPTEST_CASES` says, for a longer search.
+fn cases() -> u32 {
+    let said = std::env::var("PROPTEST_CASES").ok();
+    said.and_then(|cases| cases.parse().ok()).unwrap_or(200)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     /// The same statements however they are cut, doubled, or out of order by a few.
     #[test]
