@@ -13,6 +13,7 @@ mod processlist;
 mod profile;
 mod queries;
 mod sample;
+mod semaphore;
 mod signal;
 mod stack;
 mod threads;
@@ -36,6 +37,7 @@ pub use queries::{
     QueryWay,
 };
 pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
+pub use semaphore::SemaphoreWait;
 pub use signal::{Kind, Unit, kind_of_status_variable};
 pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
 pub use threads::{

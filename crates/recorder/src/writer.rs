@@ -17,10 +17,11 @@ use crate::notice::Notices;
 const QUEUE_BATCHES: usize = 120;
 
 /// Outside of a stall the history keeps one text of a kind in this time; the ring keeps all.
-const TEXT_EVERY_MS: [(TextKind, Millis); 3] = [
+const TEXT_EVERY_MS: [(TextKind, Millis); 4] = [
     (TextKind::Processlist, 10_000),
     (TextKind::Threads, 60_000),
     (TextKind::InnodbStatus, 60_000),
+    (TextKind::Semaphores, 60_000),
 ];
 
 /// How often the same absence is written down, milliseconds.

@@ -114,16 +114,25 @@ pub fn innodb_status(session: &mut Session) -> Result<Taken, ServerError> {
         "" => row.at(0),
         text => text,
     });
-    let readings = innodb::signals(&innodb::parse(text))
+    let status = innodb::parse(text);
+    let readings = innodb::signals(&status)
         .into_iter()
         .map(|(name, value)| Reading::gauge(name, unit_of_innodb(name), value))
         .collect();
+    let mut texts = vec![Text {
+        kind: TextKind::InnodbStatus,
+        body: innodb::redact(text),
+    }];
+    // An empty list says that nobody waited, which a text that was cut off before cannot.
+    if status.semaphores.listed {
+        texts.push(Text {
+            kind: TextKind::Semaphores,
+            body: serde_json::to_string(&status.semaphore_waits).unwrap_or_default(),
+        });
+    }
     Ok(Taken {
         readings,
-        texts: vec![Text {
-            kind: TextKind::InnodbStatus,
-            body: innodb::redact(text),
-        }],
+        texts,
         ..Taken::default()
     })
 }

@@ -23,8 +23,9 @@ mod status;
 mod transaction;
 mod transactions;
 
+pub use model::SemaphoreWait;
 pub use redact::{STATUS_BYTES_MAX, redact};
-pub use semaphores::{SEMAPHORE_WAITS_MAX, SemaphoreWait, semaphore_waits};
+pub use semaphores::{SEMAPHORE_WAITS_MAX, semaphore_waits};
 pub use signals::signals;
 pub use status::{
     AdaptiveHash, BufferPool, InnodbStatus, LatestDeadlock, LogStatus, PendingIo, RowOperations,

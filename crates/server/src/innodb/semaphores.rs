@@ -1,6 +1,6 @@
 //! Threads that wait for a mutex or a latch, in the SEMAPHORES section and in error logs.
 
-use serde::{Deserialize, Serialize};
+use model::SemaphoreWait;
 
 use super::forms::stem;
 use super::numbers::{leading_f64, leading_u64, u64_after};
@@ -8,53 +8,6 @@ use super::status::{SemaphoreCounters, SpinCounters};
 
 /// Most waits that are read from one text: more than a status of 1 MiB can hold.
 pub const SEMAPHORE_WAITS_MAX: usize = 20_000;
-
-/// One thread that waits for a mutex or a latch (`sync0arr.cc`, `sync_array_cell_print()`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SemaphoreWait {
-    /// The waiting operating system thread, as the server names it (`pthread_t` on Linux). Empty
-    /// for the waits of MariaDB 10.6 and later, which name no thread.
-    pub thread: String,
-    /// The connection it serves, where the transactions of the same text tell it.
-    pub connection_id: Option<u64>,
-    /// The source file that asks for the lock, with its folder before 5.5 (`btr/btr0sea.c`).
-    pub file: String,
-    /// The line in it.
-    pub line: u32,
-    /// How long it has waited.
-    pub seconds: f64,
-    /// What it wants: `Mutex`, `S-lock`, `SX-lock`, `X-lock`, `X-lock (wait_ex)` (it has the lock
-    /// reserved and waits for the readers to leave), or `Latch` for MariaDB 10.6 and later.
-    /// Empty when the text ends before.
-    pub lock_kind: String,
-    /// The lock's name: `&kernel_mutex`, `DICT_SYS`, `dict_sys.latch`.
-    pub lock_name: Option<String>,
-    /// The lock's address: waits for one lock have the same.
-    pub lock_address: Option<String>,
-    /// The source file that created the lock.
-    pub created_file: Option<String>,
-    /// The line in it.
-    pub created_line: Option<u32>,
-    /// The thread that has the lock for writing, as the server names it. It may be the waiting
-    /// thread itself: then it waits for readers or for the disk.
-    pub holder_thread: Option<String>,
-    /// The connection the holder serves, where the transactions of the same text tell it.
-    pub holder_connection_id: Option<u64>,
-    /// What the holder's connection runs, without literals.
-    pub holder_query: Option<String>,
-    /// How the holder has it: `exclusive`, `wait exclusive`, `SX`.
-    pub holder_mode: Option<String>,
-    /// Threads that have it for reading.
-    pub readers: Option<u64>,
-    /// Where the mutex was last taken (`file line N`). Debug builds only.
-    pub last_reserved: Option<String>,
-    /// Where the latch was last taken for reading (`file line N`).
-    pub last_read_locked: Option<String>,
-    /// Where the latch was last taken for writing (`file line N`).
-    pub last_write_locked: Option<String>,
-    /// The wait had just ended when it was printed.
-    pub ended: bool,
-}
 
 /// Every semaphore wait in `text`, which may be a status or any log, in its order, at most
 /// [`SEMAPHORE_WAITS_MAX`].

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::semaphores::SemaphoreWait;
 use super::transaction::{ActiveTransaction, LockWait};
 use super::transactions::TransactionSummary;
+use model::SemaphoreWait;
 
 /// One printout of the InnoDB monitor. What the text does not say is absent: `None`, or an empty
 /// list. The lines come from `srv_printf_innodb_monitor()` in `storage/innobase/srv/srv0srv.cc`.
