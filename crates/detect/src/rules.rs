@@ -283,9 +283,18 @@ fn look_at_user_trigger(
     if trigger.holds(value) {
         Sign::Bad {
             since,
-            says: format!("{}: it is {value}", trigger.text),
+            says: format!("{}: it is {}", trigger.text, rounded(value)),
         }
     } else {
         Sign::Good
+    }
+}
+
+/// A number as people write it: whole when it is large, two places when it is not.
+fn rounded(value: f64) -> String {
+    if value.abs() >= 1000.0 || value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.2}")
     }
 }

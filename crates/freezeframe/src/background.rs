@@ -27,6 +27,7 @@ pub(crate) fn load(
         clients,
         rate_per_second,
         compression,
+        reconnect: false,
         statements: mix.statements(),
         duration: Duration::from_secs(150),
         timeout: Duration::from_secs(10),

@@ -1,16 +1,15 @@
 //! The demonstration: a real server, a real stall, recorded from outside by this same program.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
-use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lab::{Load, PrivateServer};
 use serde_json::Value;
 
-use crate::background::{Background, load, start_recorder, terminate};
+use crate::background::{Background, load};
+use crate::lab_recorder::{Recorder, explain};
 use crate::output;
 
 /// Ordinary load before the flood: the detector needs ten seconds of it to know what is usual.
@@ -36,9 +35,6 @@ const INCIDENT_DEADLINE: Duration = Duration::from_secs(30);
 /// No cool-down to wait out, should the machine itself stall the server before the flood does.
 const CONFIG: &str = "[detect]\ncool_down_seconds = 1\n";
 
-/// How often the recorder's output is looked at.
-const POLL: Duration = Duration::from_millis(100);
-
 /// The recorder ends by itself after this, whatever becomes of us.
 const RECORDER_BOUND: &str = "180s";
 
@@ -60,14 +56,19 @@ pub(crate) fn run(dir: &Path) -> Result<ExitCode> {
     ))?;
     let ordinary = lab::mix("ordinary").context("the mix 'ordinary' is gone")?;
     ordinary.prepare(&server.login())?;
-    let mut recorder = Recorder::start(&server, dir)?;
+    let mut recorder = Recorder::start(
+        &server,
+        dir,
+        CONFIG,
+        &["--after", AFTER, "--for", RECORDER_BOUND],
+    )?;
 
     say(&format!("ordinary load for {} s", ORDINARY.as_secs()))?;
     let usual = Background::start(load(server.login(), ordinary, 4, Some(400.0), false))?;
     recorder.wait(ORDINARY, |_| false)?;
     // A busy or paused machine can stall a server by itself; that is another incident.
-    recorder.wait(INCIDENT_DEADLINE, |recorder| !recorder.in_stall)?;
-    let earlier = recorder.incidents.len();
+    recorder.wait(INCIDENT_DEADLINE, |recorder| !recorder.in_stall())?;
+    let earlier = recorder.incidents().len();
     say(&format!(
         "FLOOD: {FLOOD_CLIENTS} clients send SHOW WARNINGS over the compressed protocol for {} s",
         FLOOD.as_secs()
@@ -84,107 +85,14 @@ pub(crate) fn run(dir: &Path) -> Result<ExitCode> {
         flooded.per_second
     ))?;
     recorder.wait(INCIDENT_DEADLINE, |recorder| {
-        recorder.incidents.len() > earlier
+        recorder.incidents().len() > earlier
     })?;
     usual.end()?;
-    let frame = recorder.incidents.get(earlier).cloned();
+    let frame = recorder.incidents().get(earlier).cloned();
     recorder.stop()?;
     drop(server);
     let frame = frame.context("no incident was written: the stall was not noticed")?;
     judge(&explain(&frame)?, &frame)
-}
-
-/// `freezeframe record` as a user starts it, beside the private server. Its output is passed on
-/// line by line, and read as a person reads it: whether a stall is under way, which incidents
-/// were written.
-struct Recorder {
-    child: Child,
-    lines: Receiver<String>,
-    in_stall: bool,
-    incidents: Vec<PathBuf>,
-}
-
-impl Recorder {
-    fn start(server: &PrivateServer, dir: &Path) -> Result<Self> {
-        let config = server.directory().join("freezeframe.toml");
-        std::fs::write(&config, CONFIG).with_context(|| config.display().to_string())?;
-        let mut more = ["--after", AFTER, "--for", RECORDER_BOUND, "--config"]
-            .map(OsStr::new)
-            .to_vec();
-        more.push(config.as_os_str());
-        let (child, lines) = start_recorder(server, dir, &more)?;
-        Ok(Self {
-            child,
-            lines,
-            in_stall: false,
-            incidents: Vec::new(),
-        })
-    }
-
-    fn read_lines(&mut self) -> Result<()> {
-        while let Ok(line) = self.lines.try_recv() {
-            output::print(&line)?;
-            // After the time of day.
-            let Some((_, told)) = line.split_once("  ") else {
-                continue;
-            };
-            if told.starts_with("STALL ") {
-                self.in_stall = true;
-            } else if let Some(path) = told.strip_prefix("incident ") {
-                self.in_stall = false;
-                self.incidents.push(PathBuf::from(path.trim()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for a time, or until `enough`; false when the time was over first.
-    fn wait(&mut self, time: Duration, enough: impl Fn(&Self) -> bool) -> Result<bool> {
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            self.read_lines()?;
-            if enough(self) {
-                return Ok(true);
-            }
-            if self.child.try_wait()?.is_some() {
-                bail!("the recorder ended by itself");
-            }
-            std::thread::sleep(POLL);
-        }
-        Ok(false)
-    }
-
-    fn stop(mut self) -> Result<()> {
-        terminate(&self.child);
-        self.child.wait()?;
-        for line in self.lines.iter() {
-            output::print(&line)?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            terminate(&self.child);
-            let _ = self.child.wait();
-        }
-    }
-}
-
-/// What `freezeframe explain --json` says of the file.
-fn explain(frame: &Path) -> Result<Value> {
-    let answer = Command::new(std::env::current_exe()?)
-        .args(["explain", "--json"])
-        .arg(frame)
-        .output()?;
-    serde_json::from_slice(&answer.stdout).with_context(|| {
-        format!(
-            "explain failed: {}",
-            String::from_utf8_lossy(&answer.stderr).trim()
-        )
-    })
 }
 
 /// Passes when the first finding is the flood, at least likely, and the compression aggravates it.

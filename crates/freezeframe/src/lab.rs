@@ -8,7 +8,7 @@ use lab::{Address, Login, MIXES};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Lab, Load};
-use crate::{bench, demo, output};
+use crate::{bench, demo, healthy, output, scenario};
 
 /// How long a client waits for an answer before it connects again.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,6 +21,10 @@ pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
             parts,
             servers,
         } => bench::run(*stretch, parts, servers),
+        Lab::List(args) => scenario::list(args),
+        Lab::Run(args) => scenario::run(args),
+        Lab::Score(args) => scenario::score(args),
+        Lab::Healthy(args) => healthy::run(args),
         Lab::Load(args) => load(args),
     }
 }
@@ -65,6 +69,7 @@ fn load(args: &Load) -> Result<ExitCode> {
             clients: args.clients,
             rate_per_second: args.rate,
             compression: args.compress,
+            reconnect: false,
             statements,
             duration: args.for_time,
             timeout: CLIENT_TIMEOUT,

@@ -77,7 +77,7 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
                 }
                 Err(error) => error,
             },
-            Some(connection) => {
+            Some(open) => {
                 if let Some(schedule) = &mut schedule {
                     lock(done).skipped += schedule.skip_overdue(Instant::now());
                     if wait(end, schedule.next()) {
@@ -85,9 +85,12 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
                     }
                 }
                 let text = text(&load.statements, &mut random);
-                match send(connection, &text, end, done) {
+                match send(open, &text, end, done) {
                     Ok(()) => {
                         backoff = RECONNECT_BACKOFF_MIN;
+                        if load.reconnect {
+                            connection = None;
+                        }
                         continue;
                     }
                     Err(error) => error,

@@ -29,6 +29,14 @@ pub enum Error {
         /// The directory of the fetched servers.
         servers: PathBuf,
     },
+    /// A scenario's file is wrong.
+    #[error("{file}: {problem}")]
+    Scenario {
+        /// Which.
+        file: String,
+        /// Why.
+        problem: String,
+    },
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Io {

@@ -13,6 +13,9 @@ mod login;
 mod mix;
 mod private_server;
 mod process;
+mod scenario;
+mod session;
+mod slow_sync;
 mod victims;
 
 pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
@@ -24,4 +27,7 @@ pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
 pub use login::{Address, Login};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
+pub use scenario::{Scenario, Step, Traffic, Truth, scenario, scenarios};
+pub use session::{HeldSession, say};
+pub use slow_sync::SlowSync;
 pub use victims::{Victim, build_victim, victim_names};

@@ -37,6 +37,8 @@ pub struct Load {
     pub rate_per_second: Option<f64>,
     /// Whether the clients use the compressed protocol.
     pub compression: bool,
+    /// Whether each text goes over a connection of its own.
+    pub reconnect: bool,
     /// Weights and texts, chosen at random by weight; `{row}` becomes a random number from 1 to
     /// [`crate::ROWS`], the same in the whole text. A text is a statement, or several with
     /// [`crate::STATEMENT_SEPARATOR`] between them.

@@ -29,7 +29,7 @@ pub struct Mix {
 
 /// Every mixture there is. They use what MySQL 5.5 has already and MySQL 9 still has: it lost
 /// `MD5()`.
-pub const MIXES: [Mix; 4] = [
+pub const MIXES: [Mix; 5] = [
     Mix {
         name: "ordinary",
         what: "point selects, small ranges, inserts and updates of single rows",
@@ -63,6 +63,26 @@ pub const MIXES: [Mix; 4] = [
         what: "selects by primary key",
         needs_table: true,
         statements: &[(1, "SELECT c FROM freezeframe_lab.t WHERE id = {row}")],
+    },
+    Mix {
+        name: "reports",
+        what: "aggregates and sorts over the whole table",
+        needs_table: true,
+        statements: &[
+            (
+                2,
+                "SELECT k DIV 100 AS part, COUNT(*), SUM(id), MAX(c) FROM freezeframe_lab.t \
+                 GROUP BY part ORDER BY 3 DESC",
+            ),
+            (
+                1,
+                "SELECT c, id FROM freezeframe_lab.t WHERE k > {row} ORDER BY c LIMIT 50",
+            ),
+            (
+                1,
+                "SELECT COUNT(*) FROM freezeframe_lab.t a JOIN freezeframe_lab.t b ON b.id = a.k WHERE a.id < {row}",
+            ),
+        ],
     },
     Mix {
         name: "transactions",

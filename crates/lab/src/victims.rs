@@ -75,28 +75,34 @@ pub fn build_victim(name: &str, dir: &Path) -> Result<PathBuf, Error> {
         .iter()
         .find(|source| source.name == name)
         .ok_or_else(|| Error::NoSuchVictim(name.to_owned()))?;
-    let cc = find_program("cc", COMPILER_PACKAGE)?;
-    let text = dir.join(format!("{name}.c"));
-    for (path, contents) in [(&text, source.text), (&dir.join("victim.h"), HEADER)] {
-        fs::write(path, contents).map_err(Error::io(format!("write {}", path.display())))?;
-    }
+    let header = dir.join("victim.h");
+    fs::write(&header, HEADER).map_err(Error::io(format!("write {}", header.display())))?;
     let program = dir.join(name);
-    let output = Command::new(&cc)
+    compile(source.text, source.options, &program)?;
+    Ok(program)
+}
+
+/// Compiles C beside what comes of it, with `cc`.
+pub(crate) fn compile(text: &str, options: &[&str], output: &Path) -> Result<(), Error> {
+    let cc = find_program("cc", COMPILER_PACKAGE)?;
+    let source = output.with_extension("c");
+    fs::write(&source, text).map_err(Error::io(format!("write {}", source.display())))?;
+    let result = Command::new(&cc)
         .args(CC_OPTIONS)
-        .args(source.options)
+        .args(options)
         .arg("-o")
-        .arg(&program)
-        .arg(&text)
+        .arg(output)
+        .arg(&source)
         .stdin(Stdio::null())
         .output()
         .map_err(Error::io(format!("run {}", cc.display())))?;
-    if output.status.success() {
-        return Ok(program);
+    if result.status.success() {
+        return Ok(());
     }
     Err(Error::Compile {
-        name: name.to_owned(),
-        status: output.status,
-        output: text_tail(&[output.stdout, output.stderr].concat()),
+        name: output.display().to_string(),
+        status: result.status,
+        output: text_tail(&[result.stdout, result.stderr].concat()),
     })
 }
 

@@ -24,6 +24,7 @@ fn load(login: Login, mix_name: &str) -> Load {
         clients: 4,
         rate_per_second: None,
         compression: false,
+        reconnect: false,
         statements: mix.statements(),
         duration: Duration::from_secs(1),
         timeout: TIMEOUT,

@@ -56,6 +56,7 @@ fn load(login: Login, name: &str) -> LoadResult {
         clients: 16,
         rate_per_second: None,
         compression: false,
+        reconnect: false,
         statements: mix.statements(),
         duration: Duration::from_secs(1),
         timeout: TIMEOUT,
@@ -178,6 +179,7 @@ fn a_transaction_that_fails_is_rolled_back() {
         clients: 1,
         rate_per_second: Some(20.0),
         compression: false,
+        reconnect: false,
         statements: vec![(
             1,
             "BEGIN;\nUPDATE freezeframe_lab.t SET k = 4000000000;\nSELECT nothing;\nCOMMIT".into(),

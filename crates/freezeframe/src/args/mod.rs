@@ -1,7 +1,9 @@
+mod lab;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -189,6 +191,14 @@ pub(crate) enum Lab {
         #[arg(long = "server", value_name = "SERVER")]
         servers: Vec<ServerArg>,
     },
+    /// The scenarios: ways to break a throw-away server, with known truth.
+    List(Json),
+    /// Run a scenario: is it noticed, how fast, and named right?
+    Run(ScenarioRun),
+    /// Run many scenarios and print the table.
+    Score(ScenarioScore),
+    /// Healthy, busy and idle servers, captured again and again: no cause may be named.
+    Healthy(Healthy),
     /// Load for a server: N clients, a mix of statements, bounded in time.
     Load(Load),
 }
@@ -228,6 +238,37 @@ pub(crate) enum ServerArg {
     MariaDb11,
 }
 
+impl From<ServerArg> for ::lab::ServerKind {
+    fn from(server: ServerArg) -> Self {
+        match server {
+            ServerArg::Mariadb => Self::MariaDb,
+            ServerArg::MySql55 => Self::MySql55,
+            ServerArg::MySql9 => Self::MySql9,
+            ServerArg::MariaDb11 => Self::MariaDb11,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  freezeframe lab healthy --for 1h --dir /tmp/healthy
+
+Exit codes: 0 nothing was named likely or certain, 3 something was.")]
+pub(crate) struct Healthy {
+    /// How long, over all servers; at least one round of all loads on each
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "1h")]
+    pub(crate) for_time: Duration,
+    /// These servers; else all that are there
+    #[arg(long = "server", value_name = "SERVER")]
+    pub(crate) servers: Vec<ServerArg>,
+    /// Where the incidents go
+    #[arg(long, value_name = "DIR", default_value = "healthy")]
+    pub(crate) dir: PathBuf,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   freezeframe lab load --socket /tmp/s.sock --clients 30 --mix show-warnings --compress --for 10s")]
@@ -247,7 +288,7 @@ pub(crate) struct Load {
     /// Clients, each with a connection of its own
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) clients: usize,
-    /// Statements: ordinary or show-warnings
+    /// Statements: ordinary, point-selects, reports, transactions or show-warnings
     #[arg(
         long,
         value_name = "NAME",

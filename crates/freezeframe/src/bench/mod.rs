@@ -28,7 +28,10 @@ pub(crate) fn run(
     servers: &[ServerArg],
 ) -> Result<ExitCode> {
     raise_open_files();
-    let servers: Vec<ServerKind> = servers.iter().map(|server| kind(*server)).collect();
+    let servers: Vec<ServerKind> = servers
+        .iter()
+        .map(|server| ServerKind::from(*server))
+        .collect();
     let wanted = |part| parts.is_empty() || parts.contains(&part);
     if wanted(BenchPart::Recorder) {
         recorder::run(stretch)?;
@@ -52,15 +55,6 @@ pub(crate) fn run(
         packets::run()?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn kind(server: ServerArg) -> ServerKind {
-    match server {
-        ServerArg::Mariadb => ServerKind::MariaDb,
-        ServerArg::MySql55 => ServerKind::MySql55,
-        ServerArg::MySql9 => ServerKind::MySql9,
-        ServerArg::MariaDb11 => ServerKind::MariaDb11,
-    }
 }
 
 /// Two thousand connections are as many open files, here and in the server, which inherits the

@@ -23,6 +23,7 @@ fn a_healthy_busy_server_gets_no_finding() {
             clients: 4,
             rate_per_second: Some(500.0),
             compression: false,
+            reconnect: false,
             statements: mix.statements(),
             duration: Duration::from_secs(20),
             timeout: Duration::from_secs(10),

@@ -30,6 +30,7 @@ fn flood(login: Login, seconds: u64, statements: &[&str]) -> std::thread::JoinHa
         clients: 4,
         rate_per_second: Some(FLOOD),
         compression: false,
+        reconnect: false,
         statements: statements
             .iter()
             .map(|statement| (1, (*statement).to_owned()))

@@ -76,6 +76,7 @@ fn work(server: &PrivateServer, seconds: u64) -> std::thread::JoinHandle<()> {
         clients: 2,
         rate_per_second: Some(300.0),
         compression: false,
+        reconnect: false,
         statements: vec![(1, "SELECT BENCHMARK(20000, CRC32('x'))".to_owned())],
         duration: Duration::from_secs(seconds),
         timeout: TIMEOUT,

@@ -69,6 +69,7 @@ impl Busy {
             clients,
             rate_per_second: None,
             compression: false,
+            reconnect: false,
             statements: mix.statements(),
             duration: Duration::from_secs(600),
             timeout: TIMEOUT,

@@ -1,0 +1,54 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ServerArg;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe lab run mdl-pileup
+  freezeframe lab run row-lock-pileup --server mysql-9 --dir /tmp/lab
+
+Exit codes: 0 the true cause stands first, 3 it does not, 1 it could not be run.")]
+pub(crate) struct ScenarioRun {
+    /// The scenario, of `lab list`
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// On this server; else the first one of the scenario that is there
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) server: Option<ServerArg>,
+    /// Where the incident goes
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub(crate) dir: PathBuf,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe lab score                          every scenario on the first server that is there
+  freezeframe lab score --all --times 3          on every server, three times
+  freezeframe lab score --markdown lab-score.md  the table as a file as well
+
+Exit codes: 0 every true cause stood first, 3 one did not.")]
+pub(crate) struct ScenarioScore {
+    /// Only these scenarios
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// On every server of a scenario that is there
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How often each
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) times: u32,
+    /// Where the incidents go
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub(crate) dir: PathBuf,
+    /// Write the table as Markdown, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,220 @@
+//! The lab's scenarios: run, and scored against their truth.
+
+mod run;
+mod steps;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use lab::{Scenario, ServerKind};
+use store::write_private;
+
+use crate::args::{Json, ScenarioRun, ScenarioScore};
+use crate::output;
+use run::Outcome;
+
+/// The true cause does not stand first.
+const NOT_NAMED: u8 = 3;
+
+/// `lab list`.
+pub(crate) fn list(args: &Json) -> Result<ExitCode> {
+    let all = lab::scenarios()?;
+    if args.json {
+        let list: Vec<_> = all
+            .iter()
+            .map(|scenario| {
+                serde_json::json!({
+                    "name": scenario.name,
+                    "what": scenario.what,
+                    "cause": scenario.truth.cause,
+                    "servers": scenario.servers,
+                    "can_run": here(scenario).is_ok(),
+                    "why_not": here(scenario).err().map(|error| error.to_string()),
+                })
+            })
+            .collect();
+        output::print(&serde_json::to_string_pretty(&list)?)?;
+    } else {
+        for scenario in &all {
+            let servers = match here(scenario) {
+                Ok(kinds) => kinds
+                    .iter()
+                    .map(|kind| kind.name())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                Err(error) => format!("cannot run here: {error}"),
+            };
+            output::print(&format!(
+                "{}  ({servers})\n    {}",
+                scenario.name,
+                scenario.what.trim()
+            ))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `lab run`.
+pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
+    let scenario = named(&args.name)?;
+    let kind = match args.server {
+        Some(server) => ServerKind::from(server),
+        None => *here(&scenario)?.first().context("no server")?,
+    };
+    if !scenario.kinds().contains(&kind) {
+        bail!("{} does not happen on {}", scenario.name, kind.name());
+    }
+    let outcome = run::run(&scenario, kind, &args.dir, args.json)?;
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&outcome)?)?;
+    } else {
+        output::print(&format!(
+            "{}\n{}",
+            outcome.sentence,
+            table(std::slice::from_ref(&outcome))
+        ))?;
+    }
+    Ok(code(outcome.passed()))
+}
+
+/// `lab score`.
+pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
+    let scenarios = match args.names.as_slice() {
+        [] => lab::scenarios()?,
+        names => names
+            .iter()
+            .map(|name| named(name))
+            .collect::<Result<_>>()?,
+    };
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut skipped = Vec::new();
+    for scenario in &scenarios {
+        let kinds = match here(scenario) {
+            Ok(kinds) => kinds,
+            Err(error) => {
+                skipped.push(format!("{}: {error}", scenario.name));
+                continue;
+            }
+        };
+        let count = if args.all { kinds.len() } else { 1 };
+        for kind in kinds.into_iter().take(count) {
+            for _ in 0..args.times {
+                let dir = args.dir.join(&scenario.name);
+                match run::run(scenario, kind, &dir, true) {
+                    Ok(outcome) => {
+                        if !args.json {
+                            output::print(&row(&outcome))?;
+                        }
+                        outcomes.push(outcome);
+                    }
+                    Err(error) => {
+                        let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
+                        eprintln!("freezeframe: {why}");
+                        skipped.push(why);
+                    }
+                }
+            }
+        }
+    }
+    let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&serde_json::json!({
+            "runs": outcomes,
+            "passed": passed,
+            "not_run": skipped,
+        }))?)?;
+    } else {
+        output::print(&format!(
+            "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
+            outcomes.len()
+        ))?;
+        for text in &skipped {
+            output::print(&format!("not run: {text}"))?;
+        }
+    }
+    if let Some(path) = &args.markdown {
+        write(path, &outcomes, &skipped)?;
+    }
+    Ok(code(passed == outcomes.len() && !outcomes.is_empty()))
+}
+
+fn code(passed: bool) -> ExitCode {
+    ExitCode::from(if passed { 0 } else { NOT_NAMED })
+}
+
+fn named(name: &str) -> Result<Scenario> {
+    match lab::scenario(name)? {
+        Some(scenario) => Ok(scenario),
+        None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),
+    }
+}
+
+/// The servers of a scenario that are on this machine.
+fn here(scenario: &Scenario) -> Result<Vec<ServerKind>> {
+    let mut missing = None;
+    let mut found = Vec::new();
+    for kind in scenario.kinds() {
+        match lab::installed(kind) {
+            Ok(_) => found.push(kind),
+            Err(error) => missing = Some(error),
+        }
+    }
+    match missing {
+        Some(error) if found.is_empty() => Err(error.into()),
+        _ => Ok(found),
+    }
+}
+
+fn seconds(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} s"))
+}
+
+fn row(outcome: &Outcome) -> String {
+    let rank = outcome
+        .rank
+        .map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+    format!(
+        "{:<6}  {:<22}  {:<20}  noticed {:>7}  rank {rank}  {:<8}  {}",
+        if outcome.passed() { "ok" } else { "MISSED" },
+        outcome.scenario,
+        outcome.server,
+        seconds(outcome.noticed_seconds),
+        outcome.level.as_deref().unwrap_or("-"),
+        match outcome.wrong.as_slice() {
+            [] => String::new(),
+            wrong => format!("beside it {}", wrong.join(", ")),
+        }
+    )
+}
+
+fn table(outcomes: &[Outcome]) -> String {
+    outcomes.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn write(path: &Path, outcomes: &[Outcome], skipped: &[String]) -> Result<()> {
+    let mut text = String::from(
+        "| scenario | server | noticed after the break | first sign to trigger | rank | level | wrong beside it |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for outcome in outcomes {
+        let rank = outcome
+            .rank
+            .map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {rank} | {} | {} |",
+            outcome.scenario,
+            outcome.server,
+            seconds(outcome.noticed_seconds),
+            seconds(outcome.sign_to_trigger_seconds),
+            outcome.level.as_deref().unwrap_or("-"),
+            outcome.wrong.join(", ")
+        );
+    }
+    for one in skipped {
+        let _ = writeln!(text, "\nNot run: {one}");
+    }
+    Ok(write_private(path, text.as_bytes())?)
+}

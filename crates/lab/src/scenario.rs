@@ -1,0 +1,203 @@
+//! Scenarios: a throw-away server is broken in a known way. Each is one file of `scenarios/`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{Error, ServerKind};
+
+/// The files of `scenarios/`, as (name, text), embedded by `build.rs`.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+/// Longest [`Scenario::seconds`].
+const SECONDS_MAX: u64 = 600;
+
+/// One way to break a server, and what must be said of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name, that of its file.
+    pub name: String,
+    /// What happens, in a sentence or two.
+    pub what: String,
+    /// The servers on which it can happen, by [`ServerKind::need`].
+    pub servers: Vec<String>,
+    /// Additional arguments of the server.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Additional environment variables of the server.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// The server's fsync and its like can be slowed down, see [`Step::SlowSync`].
+    #[serde(default)]
+    pub slow_sync: bool,
+    /// Statements that make what is needed, once, before the healthy time. The tables of
+    /// [`crate::Mix::prepare`] are there.
+    #[serde(default)]
+    pub prepare: Vec<String>,
+    /// How long the break lasts.
+    pub seconds: u64,
+    /// The load of the healthy time, which goes on in the break.
+    pub healthy: Traffic,
+    /// What is done to break it, in this order, and taken back in the other.
+    #[serde(rename = "break")]
+    pub steps: Vec<Step>,
+    /// What is true.
+    pub truth: Truth,
+}
+
+/// Statements that clients send.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// The name of a [`crate::Mix`]; else `statements`.
+    #[serde(default)]
+    pub mix: Option<String>,
+    /// Texts, equally often, as [`crate::Load::statements`] explains them.
+    #[serde(default)]
+    pub statements: Vec<String>,
+    /// Clients at the same time.
+    pub clients: usize,
+    /// Texts a second of all of them; else as fast as it goes.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// They speak the compressed protocol.
+    #[serde(default)]
+    pub compress: bool,
+    /// Each text goes over a connection of its own.
+    #[serde(default)]
+    pub reconnect: bool,
+}
+
+/// One part of a break.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// More clients.
+    Load(Traffic),
+    /// One session that says something and stays, its transaction open, until the break is over.
+    Session {
+        /// What it says.
+        statements: Vec<String>,
+        /// How long the next step waits for it, so that its locks are held, in seconds.
+        #[serde(default)]
+        settle_seconds: f64,
+    },
+    /// Connections that ask for nothing.
+    Idle {
+        /// How many.
+        connections: usize,
+    },
+    /// The server stands still (SIGSTOP).
+    Pause,
+    /// Each fsync, fdatasync and msync of the server takes this much longer.
+    SlowSync {
+        /// Milliseconds.
+        milliseconds: u32,
+    },
+}
+
+/// What must be said, and what may be.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Truth {
+    /// The cause's id.
+    pub cause: String,
+    /// Ids of causes that may be named beside it, because they are there as well.
+    #[serde(default)]
+    pub also: Vec<String>,
+}
+
+impl Scenario {
+    /// The servers of it.
+    pub fn kinds(&self) -> Vec<ServerKind> {
+        ServerKind::ALL
+            .into_iter()
+            .filter(|kind| self.servers.iter().any(|name| name == kind.need()))
+            .collect()
+    }
+}
+
+/// Every scenario, by name.
+pub fn scenarios() -> Result<Vec<Scenario>, Error> {
+    FILES
+        .iter()
+        .map(|(file, text)| read(file, text))
+        .collect::<Result<_, _>>()
+}
+
+/// The scenario of that name.
+pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
+    Ok(scenarios()?
+        .into_iter()
+        .find(|scenario| scenario.name == name))
+}
+
+fn read(file: &str, text: &str) -> Result<Scenario, Error> {
+    let wrong = |problem: String| Error::Scenario {
+        file: file.to_owned(),
+        problem,
+    };
+    let scenario: Scenario =
+        toml::from_str(text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
+    if format!("{}.toml", scenario.name) != file {
+        return Err(wrong(format!("its name is '{}'", scenario.name)));
+    }
+    let unknown = scenario
+        .servers
+        .iter()
+        .find(|name| ServerKind::ALL.iter().all(|kind| kind.need() != *name));
+    if let Some(name) = unknown {
+        return Err(wrong(format!("there is no server '{name}'")));
+    }
+    if scenario.servers.is_empty() || scenario.steps.is_empty() {
+        return Err(wrong("it has no server or no break".to_owned()));
+    }
+    if scenario.seconds == 0 || scenario.seconds > SECONDS_MAX {
+        return Err(wrong(format!("seconds must be 1 to {SECONDS_MAX}")));
+    }
+    let slow = |step: &Step| matches!(step, Step::SlowSync { .. });
+    if scenario.steps.iter().any(slow) && !scenario.slow_sync {
+        return Err(wrong(
+            "a slow_sync needs `slow_sync = true` above".to_owned(),
+        ));
+    }
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scenario_can_be_read() {
+        let all = scenarios().unwrap();
+        assert!(all.len() >= 10, "{}", all.len());
+        for scenario in &all {
+            assert!(!scenario.kinds().is_empty(), "{}", scenario.name);
+            let mixes = scenario.steps.iter().filter_map(|step| match step {
+                Step::Load(traffic) => Some(traffic),
+                _ => None,
+            });
+            for traffic in mixes.chain([&scenario.healthy]) {
+                match &traffic.mix {
+                    Some(name) => assert!(crate::mix(name).is_some(), "{name}"),
+                    None => assert!(!traffic.statements.is_empty(), "{}", scenario.name),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_file() {
+        let error = read("x.toml", "name = 1").unwrap_err().to_string();
+        assert!(error.starts_with("x.toml: "), "{error}");
+        let text = "name = 'y'\nwhat = ''\nservers = ['server']\nseconds = 1\nhealthy = {clients = 1}\nbreak = [{do = 'pause'}]\ntruth = {cause = 'x'}";
+        let error = read("x.toml", text).unwrap_err().to_string();
+        assert_eq!(error, "x.toml: its name is 'y'");
+        let error = read("y.toml", &text.replace("'server'", "'oracle'"))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "y.toml: there is no server 'oracle'");
+    }
+}

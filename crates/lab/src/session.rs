@@ -1,0 +1,48 @@
+//! Single sessions: statements said once, and sessions that stay with their locks held.
+
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+
+use crate::{Error, Login};
+
+/// Says statements one after another over a connection of its own, which is closed then.
+pub fn say(login: &Login, statements: &[String], timeout: Duration) -> Result<(), Error> {
+    let mut connection = login.connect(false, timeout)?;
+    for sql in statements {
+        connection
+            .query_drop(sql)
+            .map_err(Error::client(format!("say {sql}")))?;
+    }
+    Ok(())
+}
+
+/// A session that said something and stays, its transaction open, until this is dropped.
+#[derive(Debug)]
+pub struct HeldSession {
+    _end: Sender<()>,
+}
+
+impl HeldSession {
+    /// Connects and begins to say the statements. They may wait for locks themselves, so nobody
+    /// waits for them; what fails is told on standard error.
+    pub fn begin(login: &Login, statements: &[String], timeout: Duration) -> Result<Self, Error> {
+        let mut connection = login.connect(false, timeout)?;
+        let statements = statements.to_vec();
+        let (end, ended) = channel::<()>();
+        std::thread::Builder::new()
+            .name("lab-session".to_owned())
+            .spawn(move || {
+                for sql in &statements {
+                    if let Err(error) = connection.query_drop(sql) {
+                        eprintln!("freezeframe: lab: {sql}: {error}");
+                    }
+                }
+                // Nothing is sent: it returns when the other end is dropped.
+                let _ = ended.recv();
+            })
+            .map_err(Error::io("start a session's thread"))?;
+        Ok(Self { _end: end })
+    }
+}
