@@ -31,6 +31,9 @@ pub struct Scenario {
     /// The server's fsync and its like can be slowed down, see [`Step::SlowSync`].
     #[serde(default)]
     pub slow_sync: bool,
+    /// A trigger of the operator's own, for what only they know to be a stall.
+    #[serde(default)]
+    pub trigger: Option<String>,
     /// Statements that make what is needed, once, before the healthy time. The tables of
     /// [`crate::Mix::prepare`] are there.
     #[serde(default)]

@@ -78,7 +78,11 @@ pub(super) fn run(
         mix.prepare(&server.login())?;
     }
     lab::say(&server.login(), &scenario.prepare, PREPARE_TIMEOUT)?;
-    let mut recorder = Recorder::start(&server, dir, CONFIG, &["--after", AFTER])?;
+    let mut options = vec!["--after", AFTER];
+    if let Some(trigger) = &scenario.trigger {
+        options.extend(["--trigger", trigger]);
+    }
+    let mut recorder = Recorder::start(&server, dir, CONFIG, &options)?;
     if quiet {
         recorder.quiet();
     }
@@ -106,9 +110,13 @@ pub(super) fn run(
         })?;
     }
     usual.end()?;
-    let incident = recorder.incidents().get(earlier).cloned();
+    let incidents = recorder
+        .incidents()
+        .get(earlier..)
+        .unwrap_or_default()
+        .to_vec();
     recorder.stop()?;
-    judge(scenario, kind, begin, incident)
+    judge(scenario, kind, begin, &incidents)
 }
 
 fn since(begin: Timestamp) -> Duration {
@@ -119,12 +127,12 @@ fn judge(
     scenario: &Scenario,
     kind: ServerKind,
     begin: Timestamp,
-    incident: Option<PathBuf>,
+    incidents: &[PathBuf],
 ) -> Result<Outcome> {
     let mut outcome = Outcome {
         scenario: scenario.name.clone(),
         server: kind.name(),
-        incident: incident.clone(),
+        incident: None,
         noticed_seconds: None,
         sign_to_trigger_seconds: None,
         rank: None,
@@ -132,18 +140,27 @@ fn judge(
         wrong: Vec::new(),
         sentence: "not noticed".to_owned(),
     };
-    let Some(path) = incident else {
-        return Ok(outcome);
-    };
-    let verdict = explain(&path)?;
-    let time = |name: &str| {
+    // The machine may stall the server by itself; such an incident may end after the begin of the break.
+    let time = |verdict: &Value, name: &str| {
         verdict["incident"][name]
             .as_str()?
             .parse::<Timestamp>()
             .ok()
     };
+    let mut found = None;
+    for path in incidents {
+        let verdict = explain(path)?;
+        if time(&verdict, "trigger").is_some_and(|trigger| trigger >= begin) {
+            found = Some((path.clone(), verdict));
+            break;
+        }
+    }
+    let Some((path, verdict)) = found else {
+        return Ok(outcome);
+    };
+    outcome.incident = Some(path);
     let between = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
-    if let (Some(onset), Some(trigger)) = (time("onset"), time("trigger")) {
+    if let (Some(onset), Some(trigger)) = (time(&verdict, "onset"), time(&verdict, "trigger")) {
         outcome.noticed_seconds = Some(between(begin, trigger));
         outcome.sign_to_trigger_seconds = Some(between(onset, trigger));
     }
