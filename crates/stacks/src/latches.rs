@@ -10,16 +10,18 @@
 
 use std::collections::HashMap;
 
-/// From the begin of an event to the futex words of its condition variable: a mutex, a flag and a count
-/// of eight bytes each, and 40 bytes into the condition (os0sync.h of 5.5; os0event.cc of 8.0, where
-/// the two numbers come first).
-pub(crate) const EVENT_FUTEX: u64 = if cfg!(target_arch = "aarch64") {
+/// From the begin of an event to its condition variable: a mutex, and a flag and a count of eight bytes
+/// each (os0sync.h of 5.5; os0event.cc of 8.0, where the two numbers come first).
+const EVENT_CONDITION: u64 = if cfg!(target_arch = "aarch64") {
     48
 } else {
     40
 } + 8
-    + 8
-    + 40;
+    + 8;
+
+/// From the begin of an event to the futex words of its condition variable, `__g_signals`: since glibc
+/// 2.41, which left two words before them out, and before.
+pub(crate) const EVENT_FUTEXES: [u64; 2] = [EVENT_CONDITION + 32, EVENT_CONDITION + 40];
 
 /// Cells that are read in one look at most: a server with more threads in them is told in part.
 const CELLS_MAX: u64 = 4096;
@@ -192,8 +194,8 @@ pub struct Latch {
 pub(crate) struct LatchWait {
     /// `pthread_self()` of the thread that waits.
     pub(crate) waiter: u64,
-    /// The eight bytes with the futex words that it sleeps on, if it does.
-    pub(crate) futex: u64,
+    /// The event that it sleeps on, if it does.
+    event: u64,
     /// `pthread_self()` of the thread that has the lock; 0 when that cannot be known.
     pub(crate) owner: u64,
 }
@@ -349,8 +351,8 @@ impl Latches {
     /// The places where threads sleep that wait for a lock.
     fn remember(&mut self, words: &Words, latch: Latch, is_named: bool) {
         for event in [words.event, words.write_next_event] {
-            for at in [EVENT_FUTEX, self.layout.event_mutex] {
-                let place = event.saturating_add(at) & !7;
+            let places = EVENT_FUTEXES.into_iter().chain([self.layout.event_mutex]);
+            for place in places.map(|at| event.saturating_add(at) & !7) {
                 // A place that was of another lock may be of this one by now.
                 let known = self.known.entry(place).or_insert(latch);
                 if is_named || known.address != latch.address {
@@ -472,7 +474,7 @@ impl Latches {
         });
         LatchWait {
             waiter: cell.thread,
-            futex: futex_of(event),
+            event,
             owner,
         }
     }
@@ -498,8 +500,13 @@ impl Latches {
     }
 }
 
-fn futex_of(event: u64) -> u64 {
-    event.saturating_add(EVENT_FUTEX)
+impl LatchWait {
+    /// Whether who sleeps on this futex sleeps on the event.
+    pub(crate) fn is_at(&self, futex: u64) -> bool {
+        EVENT_FUTEXES
+            .iter()
+            .any(|at| self.event.saturating_add(*at) == futex & !7)
+    }
 }
 
 /// A number of the server, of at most eight bytes.

@@ -9,7 +9,7 @@ use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Registers, Way
 use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
 
 use crate::images::{Image, Images, ImagesError, Memory, Process};
-use crate::latches::{Latch, Latches, Peek};
+use crate::latches::{Latch, LatchWait, Latches, Peek};
 use crate::raw_book::{RawBook, RawStackId};
 use crate::seen::{Seen, SeenSyscall, SeenThread};
 use crate::unwind::Unwound;
@@ -195,11 +195,11 @@ impl Watch {
     /// Writes down who has the locks that threads of a snapshot wait for.
     fn tell_latch_owners(&mut self, threads: &mut [SeenThread], by_pointer: &HashMap<u64, u32>) {
         let waits = self.latches.iter_mut().flat_map(Latches::take_waits);
-        let owners: HashMap<(u32, u64), u32> = waits
+        let owners: HashMap<u32, (LatchWait, u32)> = waits
             .filter_map(|wait| {
                 let waiter = by_pointer.get(&wait.waiter)?;
                 let owner = by_pointer.get(&wait.owner)?;
-                Some(((*waiter, wait.futex), *owner))
+                Some((*waiter, (wait, *owner)))
             })
             .collect();
         if owners.is_empty() {
@@ -208,7 +208,8 @@ impl Watch {
         for thread in threads {
             let futex = thread.syscall.as_mut().and_then(|call| call.futex.as_mut());
             if let Some(futex) = futex
-                && let Some(owner) = owners.get(&(thread.tid, futex.address & !7))
+                && let Some((wait, owner)) = owners.get(&thread.tid)
+                && wait.is_at(futex.address)
             {
                 futex.latch_owner = *owner;
             }

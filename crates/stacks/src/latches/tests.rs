@@ -78,7 +78,7 @@ fn look(fake: &Fake, latches: &mut Latches) -> Vec<LatchWait> {
 fn wait(owner: u64) -> Vec<LatchWait> {
     vec![LatchWait {
         waiter: WAITER,
-        futex: EVENT + EVENT_FUTEX,
+        event: EVENT,
         owner,
     }]
 }
@@ -92,10 +92,28 @@ fn a_writer_of_5_5_is_known_and_its_lock_has_its_name() {
         address: LOCK_AT,
         name: Some("dict_operation_lock"),
     };
-    for place in [EVENT, EVENT + 100, NEXT_EVENT + 96] {
+    // The mutex; the condition's words of glibc since 2.41 and before, on x86-64.
+    let of_condition = EVENT_FUTEXES.map(|at| NEXT_EVENT + at);
+    for place in [EVENT, EVENT + EVENT_FUTEXES[1] + 4]
+        .into_iter()
+        .chain(of_condition)
+    {
         assert_eq!(latches.at(place), Some(latch), "{place:#x}");
     }
     assert_eq!(latches.at(EVENT + 40), None);
+    let wait = wait(WRITER)[0];
+    for (at, expected) in [
+        (88, true),
+        (92, true),
+        (96, true),
+        (100, true),
+        (80, false),
+        (104, false),
+    ] {
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(wait.is_at(EVENT + at), expected, "{at}");
+        }
+    }
 }
 
 #[test]
@@ -167,7 +185,7 @@ fn the_next_writer_waits_on_another_event_and_for_readers() {
     fake.put(LOCK_AT + 24, WAITER, 8);
     let expected = LatchWait {
         waiter: WAITER,
-        futex: NEXT_EVENT + EVENT_FUTEX,
+        event: NEXT_EVENT,
         owner: 0,
     };
     assert_eq!(look(&fake, &mut latches), [expected]);
@@ -248,7 +266,7 @@ fn owners_of_mysql_9_are_those_that_are_in_the_way() {
         let event = if request == 3 { NEXT_EVENT } else { EVENT };
         let expected = LatchWait {
             waiter: WAITER,
-            futex: event + EVENT_FUTEX,
+            event,
             owner,
         };
         assert_eq!(waits, [expected], "request {request}, word {word:#x}");

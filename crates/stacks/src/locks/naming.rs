@@ -6,7 +6,7 @@ use super::LockSymbols;
 use super::classify::{Class, Doing, EventPart};
 use super::known::{What, is_idle_symbol};
 use super::own::Kind;
-use crate::latches::{EVENT_FUTEX, Latch};
+use crate::latches::{EVENT_FUTEXES, Latch};
 
 /// Size of a heap of glibc's allocator and its alignment (`HEAP_MAX_SIZE`, malloc/arena.c; with the
 /// default of `DEFAULT_MMAP_THRESHOLD_MAX`).
@@ -53,7 +53,12 @@ pub(super) fn lock_address(class: &Class, futex: u64, symbols: &LockSymbols) -> 
     }
     match class.event {
         Some(EventPart::Mutex) => return futex & !7,
-        Some(EventPart::Condition) => return (futex & !7).saturating_sub(EVENT_FUTEX),
+        Some(EventPart::Condition) => {
+            // Which of them, only a known mutex tells.
+            let [since_2_41, before] = EVENT_FUTEXES.map(|at| (futex & !7).saturating_sub(at));
+            let known = symbols.events.contains_key(&since_2_41);
+            return if known { since_2_41 } else { before };
+        }
         None => {}
     }
     let two_words = matches!(
