@@ -111,6 +111,11 @@ pub struct FutexWait {
     /// The thread whose `pthread_self()` stands in the 64 bytes from the address on, as in the
     /// read-write locks of MariaDB's InnoDB that keep their writer; 0 when there is none.
     pub pointer_owner: u32,
+    /// The thread that has the InnoDB read-write lock which is waited for on this futex, by the
+    /// server's own table of waits and the lock's words (MySQL 5.5, and 8.0 and later); 0 when that
+    /// is not known.
+    #[serde(default)]
+    pub latch_owner: u32,
 }
 
 /// The system call a thread is in.

@@ -2,6 +2,7 @@
 
 pub mod images;
 mod kernel_locks;
+mod latches;
 pub mod locks;
 pub mod names;
 mod naming;
@@ -15,6 +16,7 @@ pub mod unwind;
 mod watch;
 
 pub use kernel_locks::kernel_lock_rows;
+pub use latches::Latch;
 pub use naming::{Numbers, RawStacks, lock_symbols};
 pub use raw_book::{RawBook, RawStackId};
 pub use seen::{Seen, SeenSyscall, SeenThread};

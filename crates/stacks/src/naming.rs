@@ -54,6 +54,9 @@ impl RawStacks {
 pub fn lock_symbols<'a>(places: impl IntoIterator<Item = (u64, &'a LockPlace)>) -> LockSymbols {
     let mut symbols = LockSymbols::default();
     for (address, place) in places {
+        if let Some(latch) = place.latch {
+            symbols.latches.insert(address & !7, latch);
+        }
         if let Some((image, offset)) = &place.variable {
             if let Some(symbol) = image.objects().find(*offset) {
                 let found = DataSymbol {

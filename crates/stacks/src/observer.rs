@@ -106,7 +106,9 @@ impl Observer {
         if let Some(glance) = &mut self.glance {
             let _ = glance.enable();
         }
+        self.watch.before_threads();
         let raw = self.snapshotter.take(false);
+        self.watch.after_threads();
         let captured = Instant::now();
         let mut on_processor: HashMap<u32, Sampled> = HashMap::new();
         if let Some(glance) = &mut self.glance {
@@ -154,9 +156,11 @@ impl Observer {
         }
         for thread in &seen.threads {
             if let Some(futex) = thread.syscall.and_then(|call| call.futex) {
-                self.places
-                    .entry(futex.address)
-                    .or_insert_with(|| self.watch.place(futex.address));
+                let place = self.watch.place(futex.address);
+                // What a latch is, is known when a wait for it was seen in the server's table.
+                if place.latch.is_some() || !self.places.contains_key(&futex.address) {
+                    self.places.insert(futex.address, place);
+                }
             }
         }
         self.unwinding.push(captured.elapsed());

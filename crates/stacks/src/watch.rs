@@ -9,6 +9,7 @@ use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Registers, Way
 use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
 
 use crate::images::{Image, Images, ImagesError, Memory, Process};
+use crate::latches::{Latch, LatchWait, Latches, Peek};
 use crate::raw_book::{RawBook, RawStackId};
 use crate::seen::{Seen, SeenSyscall, SeenThread};
 use crate::unwind::Unwound;
@@ -23,6 +24,8 @@ pub struct LockPlace {
     pub memory: Memory,
     /// The image whose variable it may be, and the address in it.
     pub(crate) variable: Option<(Arc<Image>, u64)>,
+    /// The read-write lock of InnoDB that is waited for there.
+    pub(crate) latch: Option<Latch>,
 }
 
 /// A sample of a profile, unwound.
@@ -42,6 +45,16 @@ pub struct Watch {
     book: Arc<Mutex<RawBook>>,
     known: HashMap<u32, Known>,
     places: HashMap<u64, LockPlace>,
+    latches: Option<Latches>,
+}
+
+/// Memory of a process.
+struct Peeked(u32);
+
+impl Peek for Peeked {
+    fn peek(&self, address: u64, bytes: &mut [u8]) -> bool {
+        read_memory(self.0, address, bytes).is_ok_and(|read| read == bytes.len())
+    }
 }
 
 /// What is remembered of a thread until it moves.
@@ -60,8 +73,10 @@ pub(crate) fn lock(book: &Mutex<RawBook>) -> MutexGuard<'_, RawBook> {
 impl Watch {
     /// Reads the process's memory map: this waits for its mmap_lock.
     pub fn open(pid: u32, images: &Images, book: Arc<Mutex<RawBook>>) -> Result<Self, ImagesError> {
+        let process = Process::open(pid, images)?;
         Ok(Self {
-            process: Process::open(pid, images)?,
+            latches: Latches::find(|name| process.symbol_address(name)),
+            process,
             book,
             known: HashMap::new(),
             places: HashMap::new(),
@@ -73,8 +88,36 @@ impl Watch {
         self.process.pid()
     }
 
+    /// To be called just before a snapshot of which the lock table is made, and
+    /// [`Self::after_threads`] just after: the owners of InnoDB's read-write locks are believed that
+    /// had them at both times.
+    pub fn before_threads(&mut self) {
+        let memory = Peeked(self.pid());
+        if let Some(latches) = &mut self.latches {
+            latches.read_before(&memory);
+        }
+    }
+
+    /// See [`Self::before_threads`]; [`Self::see`] tells what it found.
+    pub fn after_threads(&mut self) {
+        let memory = Peeked(self.pid());
+        if let Some(latches) = &mut self.latches {
+            latches.read_after(&memory);
+        }
+    }
+
     /// Where a lock lies.
     pub fn place(&mut self, address: u64) -> LockPlace {
+        LockPlace {
+            latch: self
+                .latches
+                .as_ref()
+                .and_then(|latches| latches.at(address)),
+            ..self.memory_place(address)
+        }
+    }
+
+    fn memory_place(&mut self, address: u64) -> LockPlace {
         if let Some(place) = self.places.get(&address) {
             return place.clone();
         }
@@ -87,6 +130,7 @@ impl Watch {
                 .process
                 .locate(address)
                 .map(|(loaded, address)| (loaded.image.clone(), address.offset)),
+            latch: None,
         };
         self.places.insert(address, place.clone());
         place
@@ -115,6 +159,7 @@ impl Watch {
             known.insert(raw_thread.tid, now);
         }
         self.known = known;
+        self.tell_latch_owners(&mut threads, &by_pointer);
         Seen {
             note: SnapshotNote {
                 at,
@@ -145,6 +190,30 @@ impl Watch {
             .map(|event| (event, "kernel_mutex"))
             .into_iter()
             .collect()
+    }
+
+    /// Writes down who has the locks that threads of a snapshot wait for.
+    fn tell_latch_owners(&mut self, threads: &mut [SeenThread], by_pointer: &HashMap<u64, u32>) {
+        let waits = self.latches.iter_mut().flat_map(Latches::take_waits);
+        let owners: HashMap<u32, (LatchWait, u32)> = waits
+            .filter_map(|wait| {
+                let waiter = by_pointer.get(&wait.waiter)?;
+                let owner = by_pointer.get(&wait.owner)?;
+                Some((*waiter, (wait, *owner)))
+            })
+            .collect();
+        if owners.is_empty() {
+            return;
+        }
+        for thread in threads {
+            let futex = thread.syscall.as_mut().and_then(|call| call.futex.as_mut());
+            if let Some(futex) = futex
+                && let Some((wait, owner)) = owners.get(&thread.tid)
+                && wait.is_at(futex.address)
+            {
+                futex.latch_owner = *owner;
+            }
+        }
     }
 
     fn thread_pointer(&self, thread: &RawThread) -> Option<u64> {
@@ -307,5 +376,6 @@ fn futex_wait(futex: &RawFutex, by_pointer: &HashMap<u64, u32>) -> FutexWait {
         operation: futex.operation,
         owner_word: words.map_or(0, |words| words[2]),
         pointer_owner,
+        latch_owner: 0,
     }
 }

@@ -18,6 +18,7 @@ mod harness;
 mod asked;
 mod digest_text;
 mod interrupted;
+mod latches;
 mod lease;
 mod lease_kills;
 mod locks;

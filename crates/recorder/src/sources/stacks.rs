@@ -144,7 +144,14 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
     let begin = kernel::clock::thread_cpu();
     // In calm threads that did not move are not read again: what they did they still do. In a burst
     // they are, for the lock that they wait for may have another owner.
-    let raw = match snapshotter.take(!in_burst) {
+    if in_burst {
+        watch.before_threads();
+    }
+    let raw = snapshotter.take(!in_burst);
+    if in_burst {
+        watch.after_threads();
+    }
+    let raw = match raw {
         Ok(raw) => raw,
         Err(error) => {
             state.looking = None;

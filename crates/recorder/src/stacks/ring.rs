@@ -373,6 +373,7 @@ mod tests {
                     operation: 0x80,
                     owner_word,
                     pointer_owner: 0,
+                    latch_owner: 0,
                 }),
             }),
             ..thread(1, 7, 5)

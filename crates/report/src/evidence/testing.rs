@@ -69,6 +69,7 @@ pub(crate) fn waiting(thread: ThreadAt, address: u64, operation: u32) -> ThreadA
             operation,
             owner_word: 0,
             pointer_owner: 0,
+            latch_owner: 0,
         });
     }
     thread

@@ -95,6 +95,7 @@ impl Server {
                     operation: 0x189,
                     owner_word: 0,
                     pointer_owner: 0,
+                    latch_owner: 0,
                 }),
             });
             self.snapshot.threads.push(ThreadAt {

@@ -83,6 +83,7 @@ fn snapshot(stacks: &[StackId]) -> ThreadSnapshot {
                         operation: u32::MAX,
                         owner_word: 0,
                         pointer_owner: 0,
+                        latch_owner: 0,
                     }),
                 }),
                 stack: *stack,

@@ -402,6 +402,7 @@ fn run(tid: u32, span: (Millis, Millis), state: RunState, call: &str, stack: Sta
             operation: 0x89,
             owner_word: 4_711,
             pointer_owner: 0,
+            latch_owner: 0,
         }),
     });
     ThreadRun {

@@ -213,7 +213,7 @@ fn parts_of(
                     stack: &scene.names(sample.stack),
                 };
                 fold::add(tallies, &seen, 0.0);
-                (row, path, lock_address(&class, sample.address))
+                (row, path, lock_address(&class, sample.address, symbols))
             })
         };
         add_part(&mut parts, goal, sample.waited_us, sample.stack);

@@ -1,7 +1,8 @@
 //! Who holds a lock that others wait for.
 //!
 //! Two things tell. The lock itself: a pthread mutex of glibc keeps its owner's thread id, some
-//! locks of MariaDB's InnoDB their writer's `pthread_self()`. That word is believed only where
+//! locks of MariaDB's InnoDB their writer's `pthread_self()`, the read-write locks of MySQL's too,
+//! which its table of waits leads to (`crate::latches`). That word is believed only where
 //! the stacks say that it is such a lock (behind the plain word of an arena stands something else),
 //! and only for a thread of the same snapshot that does not wait there itself. Otherwise the stacks:
 //! a thread in code that runs only under the lock. A lock has one owner, so two such threads mean
@@ -118,6 +119,7 @@ fn owner(waiter: &Waiter<'_>) -> Option<u32> {
     let futex = waiter.futex()?;
     let tid = match waiter.class.kind {
         Kind::Mutex if !waiter.class.allocator => futex.owner_word,
+        Kind::InnodbRwLock if futex.latch_owner != 0 => futex.latch_owner,
         Kind::OwnFutex | Kind::InnodbMutex | Kind::InnodbRwLock if !waiter.class.on_condition => {
             futex.pointer_owner
         }

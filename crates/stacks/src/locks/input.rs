@@ -3,6 +3,8 @@ use std::ops::Range;
 
 use model::{Millis, StackBook, StackId, ThreadSnapshot};
 
+use crate::latches::Latch;
+
 /// What a lock table is made of: threads at several moments, with named stacks.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
@@ -36,6 +38,8 @@ pub struct LockSymbols {
     /// Mutexes of InnoDB up to MySQL 5.5 that a variable leads to, by the address of the event
     /// (`os_event_struct`) that threads wait on.
     pub events: HashMap<u64, &'static str>,
+    /// InnoDB's read-write locks, by the eight bytes with the futex words of their events.
+    pub latches: HashMap<u64, Latch>,
 }
 
 impl LockSymbols {

@@ -6,6 +6,7 @@ use super::LockSymbols;
 use super::classify::{Class, Doing, EventPart};
 use super::known::{What, is_idle_symbol};
 use super::own::Kind;
+use crate::latches::{EVENT_FUTEXES, Latch};
 
 /// Size of a heap of glibc's allocator and its alignment (`HEAP_MAX_SIZE`, malloc/arena.c; with the
 /// default of `DEFAULT_MMAP_THRESHOLD_MAX`).
@@ -15,15 +16,6 @@ const HEAP_BYTES: u64 = 64 << 20;
 const ARENA_OFFSETS: std::ops::Range<u64> = 16..4096;
 /// `pthread_cond_t`; its futex words are the two groups' signals (`__g_signals`).
 const COND_BYTES: u64 = 48;
-/// From the begin of an InnoDB event up to MySQL 5.5 to the futex words of its condition variable:
-/// a mutex, `is_set`, `signal_count`, and 40 bytes into the condition (os0sync.h).
-const EVENT_CONDITION: u64 = if cfg!(target_arch = "aarch64") {
-    48
-} else {
-    40
-} + 8
-    + 8
-    + 40;
 /// The largest of pthread's locks with the pointer that the server's instrumentation puts behind it.
 const LOCK_BYTES_MAX: u64 = 64;
 
@@ -52,10 +44,21 @@ impl RowName {
 /// words in the same eight bytes (`__g_signals` at 40 and 44; `__wrphase_futex` and
 /// `__writers_futex` at 8 and 12 of glibc), and so has a latch of MariaDB's InnoDB (`writer` and
 /// `readers` of `ssux_lock_impl`).
-pub(super) fn lock_address(class: &Class, futex: u64) -> u64 {
+///
+/// For a read-write lock of MySQL's InnoDB of which the server's table of waits told it is the lock's
+/// own: who waits as the next writer sleeps on another event than the others.
+pub(super) fn lock_address(class: &Class, futex: u64, symbols: &LockSymbols) -> u64 {
+    if let Some(latch) = latch_of(class, futex, symbols) {
+        return latch.address;
+    }
     match class.event {
         Some(EventPart::Mutex) => return futex & !7,
-        Some(EventPart::Condition) => return (futex & !7).saturating_sub(EVENT_CONDITION),
+        Some(EventPart::Condition) => {
+            // Which of them, only a known mutex tells.
+            let [since_2_41, before] = EVENT_FUTEXES.map(|at| (futex & !7).saturating_sub(at));
+            let known = symbols.events.contains_key(&since_2_41);
+            return if known { since_2_41 } else { before };
+        }
         None => {}
     }
     let two_words = matches!(
@@ -67,6 +70,12 @@ pub(super) fn lock_address(class: &Class, futex: u64) -> u64 {
     } else {
         futex
     }
+}
+
+fn latch_of<'a>(class: &Class, futex: u64, symbols: &'a LockSymbols) -> Option<&'a Latch> {
+    (class.kind == Kind::InnodbRwLock)
+        .then(|| symbols.latches.get(&(futex & !7)))
+        .flatten()
 }
 
 /// Whether a thread that waits here on something nameless idles after all: the data symbol says so,
@@ -86,7 +95,7 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
         Doing::Condition(known) => (false, known),
         Doing::Works | Doing::Idle(_) => return None,
     };
-    let address = lock_address(class, futex);
+    let address = lock_address(class, futex, symbols);
     let row = |name: String, named_by, address| {
         Some(RowName {
             contended,
@@ -105,6 +114,9 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
     {
         return row((*name).to_owned(), NamedBy::Symbol, address);
     }
+    if let Some(name) = latch_of(class, futex, symbols).and_then(|latch| latch.name) {
+        return row(name.to_owned(), NamedBy::Symbol, address);
+    }
     if let Some((name, whole)) = symbol_name(futex, symbols)
         && (whole || known.is_none())
     {
@@ -117,7 +129,21 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
     {
         return row(name.to_owned(), NamedBy::Symbol, *event);
     }
+    let one_latch = |name: &str| {
+        symbols
+            .latches
+            .values()
+            .find(|latch| latch.name == Some(name))
+            .filter(|_| class.kind == Kind::InnodbRwLock)
+    };
     let what = match known.map(|known| known.what) {
+        Some(What::Lock(name)) if let Some(latch) = one_latch(name) => {
+            if futex == 0 {
+                return row(name.to_owned(), NamedBy::Symbol, latch.address);
+            }
+            // What the call path says is not so: where the lock of that name is, is known.
+            Some(What::LockEach("InnoDB read-write lock"))
+        }
         // Functions that enter `kernel_mutex` also enter the mutex of a rollback segment
         // (trx_commit_off_kernel): where the address of the one is known, this is the other.
         Some(What::Lock(name))

@@ -130,7 +130,7 @@ impl<'a> Scene<'a> {
                     thread,
                     class,
                     row: self.row_id(row),
-                    address: lock_address(&class, address),
+                    address: lock_address(&class, address, symbols),
                 });
             }
         }

@@ -1,4 +1,7 @@
+use std::collections::HashMap;
+
 use model::HolderBy;
+use stacks::Latch;
 use stacks::locks::LockSymbols;
 
 use crate::notation::{Story, row};
@@ -69,6 +72,53 @@ fn a_writers_pointer_is_believed_only_where_locks_have_it() {
     );
     assert!(row(&table.locks, "page latch at 0x20").holders.is_empty());
     assert!(row(&table.locks, "0x30").holders.is_empty());
+}
+
+#[test]
+fn the_writer_of_a_latch_is_the_one_that_the_servers_table_of_waits_led_to() {
+    let wait = "pthread_cond_wait < os_event_wait_low < sync_array_wait_event";
+    let moment = format!(
+        "
+        tid 1 S futex 0x1060 latch 9 | {wait} < rw_lock_s_lock_spin < row_mysql_freeze_data_dictionary_func < f
+        tid 2 S futex 0x2060 | {wait} < rw_lock_x_lock_func < row_mysql_freeze_data_dictionary_func < g
+        tid 3 S futex 0x3060 latch 2 | {wait} < rw_lock_s_lock_spin < buf_page_get_gen < h
+        tid 4 S futex 0x4060 latch 8 | {wait} < rw_lock_s_lock_spin < row_mysql_freeze_data_dictionary_func < f
+        tid 5 S futex 0x5060 latch 9 | {wait} < mutex_spin_wait < log_write_up_to < f
+        tid 9 R | row_drop_table_for_mysql
+        "
+    );
+    let latch = |address, name| Latch { address, name };
+    let name = Some("dict_operation_lock");
+    let symbols = LockSymbols {
+        // Who waits as the next writer sleeps on an event of its own.
+        latches: HashMap::from([
+            (0x1060, latch(0x100, name)),
+            (0x2060, latch(0x100, name)),
+            (0x3060, latch(0x300, None)),
+        ]),
+        ..LockSymbols::default()
+    };
+    let table = Story::of(&[&moment]).table_with(&symbols);
+    let dictionary = row(&table.locks, "dict_operation_lock");
+    assert_eq!((dictionary.address, dictionary.waiters_max), (0x100, 2));
+    let holders: Vec<_> = dictionary
+        .holders
+        .iter()
+        .map(|one| (one.tid, one.by))
+        .collect();
+    assert_eq!(holders, [(9, HolderBy::OwnerField)]);
+    let page = row(&table.locks, "page latch at 0x300");
+    assert_eq!(page.holders[0].tid, 2);
+    assert_eq!(page.holders[0].doing, "waits for dict_operation_lock");
+    // Not where the path says, for that lock is elsewhere; and the owner is no thread of the process.
+    let other = row(&table.locks, "InnoDB read-write lock at 0x4060");
+    assert!(other.holders.is_empty(), "{other:?}");
+    // A mutex is none.
+    let log = table
+        .locks
+        .iter()
+        .find(|row| row.name.starts_with("redo log") || row.name.starts_with("log_sys"));
+    assert!(log.unwrap().holders.is_empty(), "{log:?}");
 }
 
 const MAIN: &str = "0x7f4373413c60";

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Words before the bar, in any order: `tid N`, a state's letter, `futex ADDRESS`, `op N`, `owner N`,
-//! `pointer N`, `in SYSCALL`, `moved N` (switches; 0 without), `named NAME`. A frame may be written
+//! `pointer N`, `latch N`, `in SYSCALL`, `moved N` (switches; 0 without), `named NAME`. A frame may be written
 //! `name[image]`; `image+0x12` is nameless; `k:name` is of the kernel. A line that begins with `#` is a
 //! remark.
 
@@ -93,11 +93,13 @@ impl Story {
                         operation: 0x80,
                         owner_word: 0,
                         pointer_owner: 0,
+                        latch_owner: 0,
                     });
                 }
                 "op" => futex.as_mut().unwrap().operation = number() as u32,
                 "owner" => futex.as_mut().unwrap().owner_word = number() as u32,
                 "pointer" => futex.as_mut().unwrap().pointer_owner = number() as u32,
+                "latch" => futex.as_mut().unwrap().latch_owner = number() as u32,
                 "in" => name = Some(words.next().unwrap().to_owned()),
                 "named" => thread.name = words.next().unwrap().to_owned(),
                 letter if letter.len() == 1 => {
