@@ -15,13 +15,14 @@ mod recorder;
 mod ring;
 mod sources;
 mod stacks;
+mod surroundings;
 mod table;
 mod target;
 mod worker;
 mod writer;
 
 pub use capture::host_name;
-pub use check::{Checked, check_sources};
+pub use check::{Checked, Looked, look_at};
 pub use config::RecorderConfig;
 pub use general_log::GeneralLogPermit;
 pub use notice::Notice;

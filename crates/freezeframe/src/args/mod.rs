@@ -16,7 +16,8 @@ use clap_complete::Shell;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code)."
+    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code), \
+                  4 something serious (check --exit-code)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -44,7 +45,7 @@ pub(crate) enum Command {
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
     LeaseWatchdog,
-    /// Try every source once: what can be recorded here, and what cannot and why.
+    /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.
     Sources(Json),
@@ -153,12 +154,28 @@ pub(crate) struct Incidents {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe check                       every server on this host
+  freezeframe check --port 3306 --verbose also which rules saw nothing, and why others could not be judged
+  freezeframe check --json | jq '.[].audit.lines[] | select(.severity == \"serious\")'
+  freezeframe check --exit-code           4 when something was seen that servers stalled with
+
+A line is printed only for what was seen at this server; a setting alone is no line.")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// How long to look at the server, for what is told by rates
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
+    pub(crate) look: Duration,
+    /// Also the rules that saw nothing, and those without evidence
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Exit with 4 when something serious was seen
+    #[arg(long)]
+    pub(crate) exit_code: bool,
 }
 
 #[derive(Debug, Args)]
