@@ -90,7 +90,11 @@ pub(crate) struct ServerArgs {
   freezeframe record                                    every server on this host
   freezeframe record --socket /run/mysqld/mysqld.sock   this one
   freezeframe record --trigger 'Threads_running > 200 for 3s' \\
-                     --trigger 'rate(vmstat.compact_stall) > 50'")]
+                     --trigger 'rate(vmstat.compact_stall) > 50'
+  freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
+                                                        a server stalls; Prometheus at /metrics
+
+Programs and addresses that are told of incidents: [[hooks]] in docs/configuration.md.")]
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -109,6 +113,9 @@ pub(crate) struct Record {
     /// Stop after this time
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) for_time: Option<Duration>,
+    /// Answer /healthz and /metrics here, such as 127.0.0.1:9306
+    #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
     /// Keep no history on disk
     #[arg(long)]
     pub(crate) no_history: bool,

@@ -13,3 +13,4 @@
 mod harness;
 
 mod check;
+mod hooks;
