@@ -234,6 +234,8 @@ pub(crate) enum BenchPart {
     Memory,
     /// Statements from packets at full load over TCP, beside tcpdump
     Packets,
+    /// The verdict on a full incident, and the catalogue on the ring
+    Verdict,
 }
 
 /// A kind of private server.

@@ -13,4 +13,5 @@
 mod harness;
 
 mod check;
+mod determinism;
 mod hooks;
