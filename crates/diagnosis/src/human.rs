@@ -74,12 +74,23 @@ fn round(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let places = DIGITS - 1 - value.abs().log10().floor() as i32;
+    let places = DIGITS - 1 - magnitude(value);
     if places <= 0 {
         return value.round();
     }
     let factor = 10f64.powi(places.min(12));
     (value * factor).round() / factor
+}
+
+/// The power of ten of the first digit. Not by a logarithm: its last bit is not the same with every
+/// C library, and a verdict is to be the same everywhere.
+fn magnitude(value: f64) -> i32 {
+    let text = format!("{:e}", value.abs());
+    let exponent = text
+        .rsplit('e')
+        .next()
+        .and_then(|digits| digits.parse().ok());
+    exponent.unwrap_or(0)
 }
 
 /// Without an exponent and without zeros at the end.
@@ -130,6 +141,9 @@ mod tests {
             (1e-9, Show::Count, "less than 0.000001"),
         ] {
             assert_eq!(show(value, how), expected, "{value} {how:?}");
+        }
+        for (value, expected) in [(1000.0, 3), (999.999, 2), (1e-9, -9), (0.1, -1), (-50.0, 1)] {
+            assert_eq!(magnitude(value), expected, "{value}");
         }
         assert_eq!(times(11.94), "11.9 times");
         assert_eq!(times(1.3), "1.3 times");

@@ -5,6 +5,7 @@
 //! sign that is found becomes a [`Witness`] of a [`Finding`]. Evidence that is absent never counts
 //! for or against a cause: it is listed.
 
+mod audit;
 mod catalogue;
 mod cause_file;
 mod chains;
@@ -23,6 +24,7 @@ mod sign;
 mod template;
 mod verdict;
 
+pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit};
 pub use catalogue::{Catalogue, CatalogueError, Cause, LookAlike, builtin_files};
 pub use diagnose::diagnose;
 pub use verdict::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -6,6 +7,8 @@ use detect::UserTrigger;
 use recorder::RecorderConfig;
 use serde::Deserialize;
 use store::HistoryLimits;
+
+use crate::hooks::{self, HookConfig};
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
 
@@ -20,6 +23,10 @@ pub(crate) struct Config {
     pub(crate) history: HistoryConfig,
     pub(crate) detect: DetectConfig,
     pub(crate) queries: QueriesConfig,
+    /// Who is told of incidents.
+    pub(crate) hooks: Vec<HookConfig>,
+    /// Where /healthz and /metrics are answered.
+    pub(crate) listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -90,6 +97,16 @@ impl Config {
                     path.display(),
                     line.map_or(1, |line| line + 1)
                 );
+            }
+        }
+        for (index, hook) in config.hooks.iter().enumerate() {
+            if let Err(error) = hooks::check(hook) {
+                let mut heads = text
+                    .lines()
+                    .enumerate()
+                    .filter(|(_, line)| line.trim_start().starts_with("[[hooks]]"));
+                let line = heads.nth(index).map_or(1, |(line, _)| line + 1);
+                bail!("{}:{line}: {error:#}", path.display());
             }
         }
         Ok(config)
@@ -201,6 +218,14 @@ mod tests {
             error.starts_with("f.toml:3: triggers: trigger 'x >> 3', column 4"),
             "{error}"
         );
+        let hook = "[[hooks]]\nshell = 'x'\n[[hooks]]\nurl = 'ftp://x'\n";
+        let error = error_of(hook);
+        assert!(
+            error.starts_with("f.toml:3: hooks: url: 'ftp://x'"),
+            "{error}"
+        );
+        let error = error_of("listen = \"nowhere\"\n");
+        assert!(error.starts_with("f.toml:1: listen: "), "{error}");
         let error = error_of("[detect\n");
         assert!(error.starts_with("f.toml:1: "), "{error}");
         assert!(!error.contains('\n'));

@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use detect::UserTrigger;
-use diagnosis::{Catalogue, Verdict, diagnose};
-use recorder::{GeneralLogPermit, Notice, Recorder};
+use diagnosis::{Catalogue, Level, Verdict, diagnose};
+use recorder::{GeneralLogPermit, Notice, Recorder, host_name};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::Record;
 use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
+use crate::hooks::{Event, Hooks};
+use crate::listen::{self, Board};
 use crate::{leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
@@ -25,6 +27,12 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         .or_else(|| config.dir.clone())
         .unwrap_or_else(default_dir);
     let leases_dir = std::path::absolute(dir.join("leases"))?;
+    let board = Arc::new(Board::default());
+    let status = args.listen.or(config.listen);
+    let listening = status.map(|address| listen::start(address, board.clone()));
+    let listening = listening.transpose()?;
+    let hooks = Hooks::start(&config.hooks, &dir)?;
+    board.hooks(hooks.states());
     let mut recording = config.recorder(dir)?;
     for trigger in &args.triggers {
         recording.detect.user.push(UserTrigger::parse(trigger)?);
@@ -44,6 +52,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     for target in targets {
         let label = target.label.clone();
         let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
+        board.add(&label, recorder.pulse());
         let thread = std::thread::Builder::new()
             .name(format!("ff-{label}"))
             .spawn(move || recorder.run())?;
@@ -57,13 +66,21 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         json: args.json,
         html: !args.no_html,
         several: recorders.len() > 1,
+        board,
+        hooks,
     };
+    if let Some(address) = listening {
+        teller.listening(address)?;
+    }
     let result = teller.run(&told);
     // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
     stop.store(true, Ordering::Relaxed);
     for recorder in recorders {
         let _ = recorder.join();
     }
+    // What the recorders told on their way out is an event too, whoever reads it.
+    teller.rest(&told);
+    teller.hooks.finish();
     result
 }
 
@@ -112,23 +129,118 @@ fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {
     Ok(())
 }
 
+/// A verdict, and the page that was written of it.
+struct Explained {
+    verdict: Verdict,
+    page: Option<Result<PathBuf>>,
+}
+
 /// Tells what the recorders notice.
 struct Teller {
     json: bool,
     html: bool,
     several: bool,
+    board: Arc<Board>,
+    hooks: Hooks,
 }
 
 impl Teller {
     fn run(&self, told: &Receiver<(String, Notice)>) -> Result<ExitCode> {
         while let Ok((label, notice)) = told.recv() {
+            let explained = self.explain(&notice);
+            self.spread(&label, &notice, explained.as_ref());
             if self.json {
-                self.tell_json(&label, notice)?;
+                self.tell_json(&label, notice, explained)?;
             } else {
-                self.tell_text(&label, notice)?;
+                self.tell_text(&label, notice, explained)?;
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The verdict on what a notice brings, once for all who are told.
+    fn explain(&self, notice: &Notice) -> Option<Explained> {
+        match notice {
+            Notice::Preliminary(incident) => Some(Explained {
+                verdict: diagnose(incident, Catalogue::builtin()),
+                page: None,
+            }),
+            Notice::Written { path, incident, .. } => {
+                let verdict = verdict(incident, path);
+                let page = self.page(path, incident, &verdict);
+                Some(Explained { verdict, page })
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells the status address and the hooks.
+    fn spread(&self, label: &str, notice: &Notice, explained: Option<&Explained>) {
+        let verdict = explained.map(|explained| &explained.verdict);
+        let event = match notice {
+            Notice::Triggered {
+                id,
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+            } => {
+                self.board.triggered(label, id, *trigger_wall_ms);
+                Event::start(json!({"id": id, "onset": rfc3339(*onset_wall_ms),
+                    "trigger": rfc3339(*trigger_wall_ms), "rule": trigger.rule,
+                    "says": trigger.says, "server": label, "host": host_name()}))
+            }
+            Notice::Preliminary(incident) => Event::preliminary(
+                json!({"id": incident.id, "verdict": verdict, "server": label, "host": host_name()}),
+            ),
+            Notice::Ended { end_wall_ms } => {
+                let id = self.board.over(label);
+                Event::end(
+                    json!({"id": id, "end": rfc3339(*end_wall_ms), "server": label,
+                    "host": host_name()}),
+                )
+            }
+            Notice::Written {
+                path,
+                incident,
+                recovered,
+            } => {
+                let first = verdict.and_then(|verdict| verdict.findings.first());
+                let named = first.filter(|finding| finding.level >= Level::Likely);
+                self.board
+                    .written(label, named.map(|finding| finding.cause.as_str()));
+                // Whoever is told works elsewhere than we do.
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let page = explained.and_then(|explained| explained.page.as_ref()?.as_ref().ok());
+                let page = page.and_then(|page| std::path::absolute(page).ok());
+                Event::verdict(json!({"id": incident.id, "path": path, "html": page,
+                    "recovered": recovered, "verdict": verdict, "server": label,
+                    "host": host_name()}))
+            }
+            Notice::Suppressed(_) => return self.board.suppressed(label),
+            Notice::Stopped => return self.board.ended(label),
+            _ => return,
+        };
+        self.hooks.tell(&event);
+    }
+
+    /// What is still told when nobody reads our output any more.
+    fn rest(&self, told: &Receiver<(String, Notice)>) {
+        for (label, notice) in told.try_iter() {
+            let explained = self.explain(&notice);
+            self.spread(&label, &notice, explained.as_ref());
+        }
+    }
+
+    fn listening(&self, address: std::net::SocketAddr) -> Result<()> {
+        if self.json {
+            let time = rfc3339(kernel::clock::wall_ms());
+            let object = json!({"event": "listening", "address": address, "time": time});
+            return output::print(&object.to_string());
+        }
+        self.line(
+            "",
+            &format!("status at http://{address}/healthz and /metrics"),
+        )
     }
 
     fn line(&self, label: &str, text: &str) -> Result<()> {
@@ -141,7 +253,7 @@ impl Teller {
         output::print(&format!("{now}  {label}{}", output::plain(text)))
     }
 
-    fn tell_text(&self, label: &str, notice: Notice) -> Result<()> {
+    fn tell_text(&self, label: &str, notice: Notice, explained: Option<Explained>) -> Result<()> {
         let line = match notice {
             Notice::Started(server) => match server.pid {
                 Some(pid) => format!("recording pid {pid}, {}", server.address),
@@ -169,10 +281,10 @@ impl Teller {
                 trigger.rule
             ),
             Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
-            Notice::Preliminary(incident) => {
-                let verdict = diagnose(&incident, Catalogue::builtin());
-                format!("so far: {}", verdict.sentence)
-            }
+            Notice::Preliminary(_) => match explained {
+                Some(explained) => format!("so far: {}", explained.verdict.sentence),
+                None => return Ok(()),
+            },
             Notice::Ended { end_wall_ms } => {
                 format!("over: the last sign was at {}", output::clock(end_wall_ms))
             }
@@ -187,8 +299,9 @@ impl Teller {
                         "an earlier recorder was killed in a stall: recovered",
                     )?;
                 }
-                let verdict = verdict(&incident, &path);
-                let page = self.page(&path, &incident, &verdict);
+                let Some(Explained { verdict, page }) = explained else {
+                    return Ok(());
+                };
                 let text = report::text(&incident, &verdict, &output::text_options());
                 output::print(&format!("\n{text}\n"))?;
                 self.line(label, &format!("incident {}", path.display()))?;
@@ -228,7 +341,10 @@ impl Teller {
             .then(|| write_html(&page, incident, verdict).map(|()| page))
     }
 
-    fn tell_json(&self, label: &str, notice: Notice) -> Result<()> {
+    fn tell_json(&self, label: &str, notice: Notice, explained: Option<Explained>) -> Result<()> {
+        let (verdict, page) = explained.map_or((None, None), |explained| {
+            (Some(explained.verdict), explained.page.and_then(Result::ok))
+        });
         let mut object = match notice {
             Notice::Started(server) => json!({"event": "started", "to": server}),
             Notice::Version(version) => json!({"event": "version", "version": version}),
@@ -244,7 +360,6 @@ impl Teller {
                 json!({"event": "joined", "rule": trigger.rule, "says": trigger.says})
             }
             Notice::Preliminary(incident) => {
-                let verdict = diagnose(&incident, Catalogue::builtin());
                 json!({"event": "preliminary", "id": incident.id, "verdict": verdict})
             }
             Notice::Ended { end_wall_ms } => {
@@ -255,9 +370,6 @@ impl Teller {
                 incident,
                 recovered,
             } => {
-                let verdict = verdict(&incident, &path);
-                let page = self.page(&path, &incident, &verdict);
-                let page = page.and_then(Result::ok);
                 json!({"event": "written", "id": incident.id, "path": path, "html": page,
                     "recovered": recovered, "verdict": verdict})
             }

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod netlink;
 pub mod packets;
 pub mod perf;
+pub mod places;
 pub mod procfs;
 pub mod read;
 pub mod roots;

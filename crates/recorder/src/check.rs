@@ -1,15 +1,17 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use model::{Absent, Reason, Sample};
+use model::{Absent, Reason, Sample, StackEvidence, TextKind, TimedAbsent, Timeline, Window};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
 use crate::stacks::StackWatch;
+use crate::surroundings;
 use crate::table::SOURCES;
 use crate::target::{Shared, Target};
 use crate::worker::{self, Context};
@@ -29,13 +31,34 @@ pub struct Checked {
     pub absent: Vec<Absent>,
 }
 
-/// Reads every source of a server once, as the recorder would, and tells how each answered
-/// within `patience`.
-pub fn check_sources(
+/// A short look at a server.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// How each source answered the first time.
+    pub checked: Vec<Checked>,
+    /// All signals of the look.
+    pub timeline: Timeline,
+    /// Facts by name, with what a check reads beside the sources.
+    pub facts: BTreeMap<String, String>,
+    /// The last text of the processlist.
+    pub processlist: Option<String>,
+    /// Stacks and profile.
+    pub stacks: StackEvidence,
+    /// What could not be taken.
+    pub absent: Vec<TimedAbsent>,
+    /// How long it lasted, milliseconds.
+    pub took_ms: u64,
+}
+
+/// Reads the sources of a server as the recorder would, for `time`: every source at least once,
+/// unless it does not answer within `patience`, and those of each second so often that rates can
+/// be told.
+pub fn look_at(
     target: Target,
     config: &RecorderConfig,
     patience: Duration,
-) -> std::io::Result<Vec<Checked>> {
+    time: Duration,
+) -> std::io::Result<Looked> {
     let (sender, samples) = sync_channel(SOURCES.len() * 64);
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(target));
@@ -43,10 +66,12 @@ pub fn check_sources(
     shared.burst.store(true, Ordering::Relaxed);
     let queries = Arc::new(QueryWatch::default());
     queries.begin_burst(0);
+    let clock = RecorderClock::start();
+    let stacks = Arc::new(StackWatch::new());
     let context = Context {
-        clock: RecorderClock::start(),
-        shared,
-        stacks: Arc::new(StackWatch::new()),
+        clock: clock.clone(),
+        shared: shared.clone(),
+        stacks: stacks.clone(),
         queries: queries.clone(),
         in_flight: Arc::new(InFlight::new()),
         samples: sender,
@@ -54,12 +79,23 @@ pub fn check_sources(
         stop: stop.clone(),
     };
     worker::start(&context, config)?;
-    let end = Instant::now() + patience;
+    let begin = Instant::now();
+    let (patient_until, look_until) = (begin + patience, begin + time);
     let mut first: Vec<Option<Sample>> = vec![None; SOURCES.len()];
-    while first.iter().any(Option::is_none)
-        && let Some(left) = end.checked_duration_since(Instant::now())
-        && let Ok(sample) = samples.recv_timeout(left)
-    {
+    let mut looked = Looked::default();
+    loop {
+        let until = if first.iter().any(Option::is_none) {
+            patient_until.max(look_until)
+        } else {
+            look_until
+        };
+        let Some(left) = until.checked_duration_since(Instant::now()) else {
+            break;
+        };
+        let Ok(sample) = samples.recv_timeout(left) else {
+            break;
+        };
+        looked.add(&sample);
         if let Some(index) = crate::table::index_of(sample.source)
             && let Some(slot) = first.get_mut(index)
         {
@@ -67,11 +103,61 @@ pub fn check_sources(
         }
     }
     stop.store(true, Ordering::Relaxed);
-    Ok(SOURCES
+    let pid = shared.process().map(|process| process.pid);
+    let surroundings = surroundings::look(pid, &looked.facts);
+    looked.facts.extend(surroundings.facts);
+    for absent in surroundings.absent {
+        looked.add_absent(clock.now(), &absent);
+    }
+    let window = Window {
+        from: 0,
+        to: clock.now(),
+    };
+    looked.stacks = stacks.name(stacks.evidence(window));
+    looked.took_ms = clock.now();
+    looked.checked = SOURCES
         .iter()
         .zip(first)
         .map(|(source, sample)| checked(source.name, sample, patience))
-        .collect())
+        .collect();
+    Ok(looked)
+}
+
+impl Looked {
+    fn add(&mut self, sample: &Sample) {
+        self.timeline.push(sample);
+        match &sample.outcome {
+            Ok(taken) => {
+                for fact in &taken.facts {
+                    self.facts.insert(fact.name.clone(), fact.value.clone());
+                }
+                for text in &taken.texts {
+                    if text.kind == TextKind::Processlist {
+                        self.processlist = Some(text.body.clone());
+                    }
+                }
+                for absent in &taken.absent {
+                    self.add_absent(sample.at, absent);
+                }
+            }
+            Err(absent) => self.add_absent(sample.at, absent),
+        }
+    }
+
+    fn add_absent(&mut self, at: model::Millis, absent: &Absent) {
+        match self.absent.iter_mut().find(|known| known.absent == *absent) {
+            Some(known) => {
+                known.last = at;
+                known.count += 1;
+            }
+            None => self.absent.push(TimedAbsent {
+                first: at,
+                last: at,
+                count: 1,
+                absent: absent.clone(),
+            }),
+        }
+    }
 }
 
 fn checked(source: &'static str, sample: Option<Sample>, patience: Duration) -> Checked {

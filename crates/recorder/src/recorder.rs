@@ -16,6 +16,7 @@ use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
 use crate::notice::{Notice, Notices};
+use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
 use crate::ring::Ring;
 use crate::stacks::{RawEvidence, StackWatch};
@@ -26,6 +27,9 @@ use crate::writer::Writer;
 
 /// Samples that may wait for the recorder's thread: half a minute of all sources.
 const SAMPLES_MAX: usize = 1024;
+
+/// How often the ring is measured for others, milliseconds.
+const PULSE_RING_MS: Millis = 2000;
 
 /// How often the recorder looks at what is in flight, milliseconds.
 const BEAT_MS: Millis = 250;
@@ -73,6 +77,8 @@ pub struct Recorder {
     version: String,
     told_absent: Vec<(String, Reason)>,
     overdue: Vec<bool>,
+    pulse: Arc<Pulse>,
+    pulse_due: Millis,
 }
 
 impl Recorder {
@@ -157,7 +163,14 @@ impl Recorder {
             version: String::new(),
             told_absent: Vec::new(),
             overdue: vec![false; SOURCES.len()],
+            pulse: Arc::new(Pulse::default()),
+            pulse_due: 0,
         })
+    }
+
+    /// How this recorder does, for others to look at.
+    pub fn pulse(&self) -> Arc<Pulse> {
+        self.pulse.clone()
     }
 
     /// Records until it is stopped. A stall that is being captured then is written as it is.
@@ -180,6 +193,7 @@ impl Recorder {
 
     fn take(&mut self, mut sample: Sample) {
         self.ring.add(&mut sample);
+        self.pulse.sample(&sample);
         self.tell_news(&sample);
         let events = self.detector.observe(&sample);
         for event in events {
@@ -217,6 +231,7 @@ impl Recorder {
     /// Everything that is due by time and not by a sample.
     fn beat(&mut self) {
         let now = self.clock.now();
+        self.tell_pulse(now);
         self.watch_in_flight(now);
         if let Some(capture) = &mut self.capture {
             if now >= capture.complete_at(&self.config) {
@@ -247,6 +262,7 @@ impl Recorder {
             self.hand_over();
         }
         let lost = self.lost.load(Ordering::Relaxed);
+        self.pulse.lost(lost);
         if lost > self.told_lost {
             self.notices.send(Notice::Lost(lost - self.told_lost));
             self.told_lost = lost;
@@ -262,6 +278,16 @@ impl Recorder {
             let name = "recorder.history_missing_samples";
             self.take_own(vec![Reading::counter(name, Unit::Count, missing as f64)]);
         }
+    }
+
+    fn tell_pulse(&mut self, now: Millis) {
+        self.pulse.beat();
+        if now < self.pulse_due {
+            return;
+        }
+        self.pulse_due = now + PULSE_RING_MS;
+        let [series, values, texts, absent] = self.ring.size();
+        self.pulse.ring(series, values, texts, absent);
     }
 
     fn note_written(&mut self) {
@@ -324,6 +350,7 @@ impl Recorder {
             if !overdue || was {
                 continue;
             }
+            self.pulse.missed_deadline();
             if let Some(readings) = unanswered_probe(source.name, now - since.unwrap_or(now)) {
                 self.take(Sample {
                     source: source.name,
@@ -381,6 +408,7 @@ impl Recorder {
                 // On its way to the disk before anybody is told: we may be killed at any moment.
                 self.hand_over();
                 self.note_open();
+                self.pulse.stalled(&trigger.says);
                 let clock = self.clock.clock();
                 self.notices.send(Notice::Triggered {
                     id,
@@ -397,6 +425,7 @@ impl Recorder {
                 self.note_open();
             }
             Event::Ended { end, .. } => {
+                self.pulse.over();
                 let end_wall_ms = self.clock.clock().wall_ms(end);
                 if let Some(capture) = &mut self.capture {
                     capture.stall.end = Some(end);

@@ -125,6 +125,17 @@ impl Ring {
             .retain(|timed| timed.at > from || later.get(&timed.fact.name) == Some(&timed.at));
     }
 
+    /// Signals, values, bytes of texts, and different absences.
+    pub(crate) fn size(&self) -> [u64; 4] {
+        let values: usize = self.timeline.series.iter().map(|s| s.values.len()).sum();
+        [
+            self.timeline.series.len() as u64,
+            values as u64,
+            self.text_bytes as u64,
+            self.absent.len() as u64,
+        ]
+    }
+
     /// Fills an incident with what lies within its window.
     pub(crate) fn fill(&self, incident: &mut Incident) {
         let Window { from, to } = incident.window;

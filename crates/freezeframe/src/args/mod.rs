@@ -18,7 +18,8 @@ use clap_complete::Shell;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code)."
+    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code), \
+                  4 something serious (check --exit-code)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -46,7 +47,7 @@ pub(crate) enum Command {
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
     LeaseWatchdog,
-    /// Try every source once: what can be recorded here, and what cannot and why.
+    /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.
     Sources(Json),
@@ -91,7 +92,11 @@ pub(crate) struct ServerArgs {
   freezeframe record                                    every server on this host
   freezeframe record --socket /run/mysqld/mysqld.sock   this one
   freezeframe record --trigger 'Threads_running > 200 for 3s' \\
-                     --trigger 'rate(vmstat.compact_stall) > 50'")]
+                     --trigger 'rate(vmstat.compact_stall) > 50'
+  freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
+                                                        a server stalls; Prometheus at /metrics
+
+Programs and addresses that are told of incidents: [[hooks]] in docs/configuration.md.")]
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -110,6 +115,9 @@ pub(crate) struct Record {
     /// Stop after this time
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) for_time: Option<Duration>,
+    /// Answer /healthz and /metrics here, such as 127.0.0.1:9306
+    #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
     /// Keep no history on disk
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -155,12 +163,28 @@ pub(crate) struct Incidents {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe check                       every server on this host
+  freezeframe check --port 3306 --verbose also which rules saw nothing, and why others could not be judged
+  freezeframe check --json | jq '.[].audit.lines[] | select(.severity == \"serious\")'
+  freezeframe check --exit-code           4 when something was seen that servers stalled with
+
+A line is printed only for what was seen at this server; a setting alone is no line.")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// How long to look at the server, for what is told by rates
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
+    pub(crate) look: Duration,
+    /// Also the rules that saw nothing, and those without evidence
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Exit with 4 when something serious was seen
+    #[arg(long)]
+    pub(crate) exit_code: bool,
 }
 
 #[derive(Debug, Args)]
@@ -220,6 +244,8 @@ pub(crate) enum BenchPart {
     Memory,
     /// Statements from packets at full load over TCP, beside tcpdump
     Packets,
+    /// The verdict on a full incident, and the catalogue on the ring
+    Verdict,
 }
 
 /// A kind of private server.

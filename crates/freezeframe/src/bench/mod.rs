@@ -11,6 +11,7 @@ mod profile;
 mod queries;
 mod recorder;
 mod snapshots;
+mod verdict;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -53,6 +54,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Packets) {
         packets::run()?;
+    }
+    if wanted(BenchPart::Verdict) {
+        verdict::run()?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,10 @@
 pub mod buddyinfo;
 pub mod cgroup;
 pub mod diskstats;
+pub mod limits;
 pub mod maps;
 pub mod meminfo;
+pub mod mountinfo;
 pub mod net;
 pub mod netstat;
 pub mod pressure;

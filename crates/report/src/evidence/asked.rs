@@ -123,6 +123,7 @@ fn asked_by(incident: &Incident, way: QueryWay) -> Option<Asked> {
     rows.sort_by(|a, b| {
         let by = change(b).total_cmp(&change(a));
         by.then_with(|| a.fingerprint.cmp(&b.fingerprint))
+            .then_with(|| a.id.cmp(&b.id))
     });
     let left_out = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);

@@ -1,9 +1,11 @@
+mod audit;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use kernel::access::{EvidenceAdvice, access, advise, process_access};
-use recorder::{Checked, check_sources};
+use recorder::{Checked, look_at};
 use serde_json::json;
 
 use crate::args::Check;
@@ -16,27 +18,50 @@ const WIDTH_UNKNOWN: usize = 100;
 /// How long the sources have to answer once.
 const PATIENCE: Duration = Duration::from_millis(3500);
 
+/// `check --exit-code` when something was seen that servers stalled with.
+const SERIOUS: u8 = 4;
+
 pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
+    let mut serious = false;
     for target in targets::find(&args.server, &config)? {
         let label = target.label.clone();
         let pid = target.process.as_ref().map(|process| process.pid);
-        let checked = check_sources(target, &recording, PATIENCE)?;
+        let mut looked = look_at(target, &recording, PATIENCE, args.look)?;
         let evidence = evidence(pid);
+        let checked = std::mem::take(&mut looked.checked);
+        let took_ms = looked.took_ms;
+        let audit = audit::of(looked);
+        serious |= audit.is_serious();
         if args.json {
-            answers.push(as_json(&label, &checked, &evidence));
+            let mut answer = as_json(&label, &checked, &evidence);
+            answer["audit"] = audit::as_json(&audit, took_ms);
+            answers.push(answer);
         } else {
             output::print(&as_text(&label, &checked))?;
             output::print(&evidence_text(&evidence))?;
+            let text = audit::as_text(&audit, took_ms, args.verbose, width());
+            output::print(&text)?;
         }
     }
     if args.json {
         output::print(&serde_json::to_string_pretty(&answers)?)?;
     }
     // Absent evidence is no error: a recording without it is worth having.
-    Ok(ExitCode::SUCCESS)
+    Ok(if args.exit_code && serious {
+        ExitCode::from(SERIOUS)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn width() -> usize {
+    match output::text_options().width {
+        0 => WIDTH_UNKNOWN,
+        width => width,
+    }
 }
 
 /// What this machine allows to be taken of a server's threads, tried and not assumed.
@@ -48,10 +73,7 @@ fn evidence(pid: Option<u32>) -> Vec<EvidenceAdvice> {
 }
 
 fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
-    let width = match output::text_options().width {
-        0 => WIDTH_UNKNOWN,
-        width => width,
-    };
+    let width = width();
     let mut text = "  stacks, profiles and locks\n".to_owned();
     let mut told: Vec<&String> = Vec::new();
     for advice in evidence {

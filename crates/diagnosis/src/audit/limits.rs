@@ -1,0 +1,101 @@
+//! Rules about limits: connections, open files, the table cache.
+
+use super::{Judged, Look, note, serious};
+use crate::human::{Show, show};
+
+pub(super) fn connections(look: &Look) -> Judged {
+    let Some(max) = look.variable_number("max_connections")? else {
+        return Ok(None);
+    };
+    let now = look.status("Threads_connected")?.unwrap_or(0.0);
+    let most = look.status("Max_used_connections")?.unwrap_or(0.0);
+    let refused = look
+        .status("Connection_errors_max_connections")?
+        .unwrap_or(0.0);
+    if max <= 0.0 {
+        return Ok(None);
+    }
+    if now / max >= 0.95 {
+        return serious(format!(
+            "{} of {} connections are in use (max_connections)",
+            show(now, Show::Count),
+            show(max, Show::Count)
+        ));
+    }
+    if refused > 0.0 || most > max {
+        return note(format!(
+            "max_connections ({}) has been reached: {} at once at the most, {} refused since the \
+             start",
+            show(max, Show::Count),
+            show(most, Show::Count),
+            show(refused, Show::Count)
+        ));
+    }
+    if now / max >= 0.85 {
+        return note(format!(
+            "{} of {} connections are in use",
+            show(now, Show::Count),
+            show(max, Show::Count)
+        ));
+    }
+    Ok(None)
+}
+
+pub(super) fn table_cache(look: &Look) -> Judged {
+    let (Some(open), Some(opened)) = (
+        look.status("Open_tables")?,
+        look.status_rate("Opened_tables")?,
+    ) else {
+        return Ok(None);
+    };
+    let Some(cache) = look.variable_number("table_open_cache")? else {
+        return Ok(None);
+    };
+    if opened < 10.0 || open < 0.95 * cache {
+        return Ok(None);
+    }
+    note(format!(
+        "the table cache is full ({} of {}) and tables are opened anew, at {}; open_files_limit \
+         is {}",
+        show(open, Show::Count),
+        show(cache, Show::Count),
+        show(opened, Show::PerSecond),
+        look.variable("open_files_limit")?.unwrap_or("unknown")
+    ))
+}
+
+pub(super) fn open_files(look: &Look) -> Judged {
+    let open = look.number("process.open_files")?;
+    let limit = look.number("limits.open_files")?;
+    if limit <= 0.0 || open / limit < 0.8 {
+        return Ok(None);
+    }
+    let text = format!(
+        "the server has {} files open of the {} it may have (Max open files)",
+        show(open, Show::Count),
+        show(limit, Show::Count)
+    );
+    if open / limit < 0.95 {
+        return note(text);
+    }
+    serious(text)
+}
+
+/// Open files that a server of that time reserves memory for one by one.
+const HUGE_LIMIT: f64 = 1e8;
+
+pub(super) fn huge_open_files(look: &Look) -> Judged {
+    let version = look.fact("server.version")?;
+    let old = version.starts_with("5.") && !version.contains("MariaDB");
+    if !old {
+        return Ok(None);
+    }
+    let limit = look.variable_number("open_files_limit")?.unwrap_or(0.0);
+    if limit < HUGE_LIMIT {
+        return Ok(None);
+    }
+    serious(format!(
+        "open_files_limit is {}, and this version allocates memory for each",
+        show(limit, Show::Count)
+    ))
+}

@@ -1,0 +1,209 @@
+use std::collections::BTreeMap;
+
+use model::{
+    Absent, Measure, ProcessList, Series, Side, StackEvidence, TimedAbsent, Timeline, Window,
+};
+
+use super::Missing;
+
+/// A short look at a server: what the rules are applied to.
+#[derive(Debug, Clone, Default)]
+pub struct Look {
+    /// Signals of some seconds.
+    pub timeline: Timeline,
+    /// Facts by name: variables, settings of the kernel, limits, places.
+    pub facts: BTreeMap<String, String>,
+    /// The last processlist.
+    pub processlist: Option<ProcessList>,
+    /// Stacks and profile of the same seconds.
+    pub stacks: StackEvidence,
+    /// What could not be taken.
+    pub absent: Vec<TimedAbsent>,
+}
+
+/// Everything of a look is of its window.
+const ALL: Window = Window {
+    from: 0,
+    to: u64::MAX,
+};
+
+/// Samples of the server's threads below which a share of them is not told.
+const SAMPLES_MIN: u64 = 50;
+
+/// Beginnings of names, and what the absence of their source is called.
+const SOURCES: [(&str, &str); 14] = [
+    ("status.", "status"),
+    ("variables.", "variables"),
+    ("processlist.", "processlist"),
+    ("innodb.", "innodb status"),
+    ("cgroup.", "cgroup"),
+    ("thp.server", "process"),
+    ("thp.", "thp"),
+    ("accept_queue.", "accept queue"),
+    ("sessions.", "compressed sessions"),
+    ("process.", "process"),
+    ("limits.", "limits"),
+    ("place.", "places"),
+    ("disk.", "disk"),
+    ("server.allocator", "allocator"),
+];
+
+impl Look {
+    /// A fact that every system of ours has.
+    pub(super) fn fact(&self, name: &str) -> Result<&str, Missing> {
+        self.maybe(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// A fact that need not be there.
+    pub(super) fn maybe(&self, name: &str) -> Option<&str> {
+        self.facts.get(name).map(String::as_str)
+    }
+
+    /// A fact that is a number.
+    pub(super) fn number(&self, name: &str) -> Result<f64, Missing> {
+        self.fact(name)?
+            .parse()
+            .map_err(|_| Missing(format!("{name} is no number")))
+    }
+
+    /// A variable of the server; none where the server's version does not have it.
+    pub(super) fn variable(&self, name: &str) -> Result<Option<&str>, Missing> {
+        let full = format!("variables.{name}");
+        match self.maybe(&full) {
+            None if !self.facts.keys().any(|name| name.starts_with("variables.")) => {
+                Err(self.missing(&full))
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// The same as a number.
+    pub(super) fn variable_number(&self, name: &str) -> Result<Option<f64>, Missing> {
+        Ok(self.variable(name)?.and_then(|value| value.parse().ok()))
+    }
+
+    /// Whether a switch of the server is on.
+    pub(super) fn is_on(&self, name: &str) -> Result<bool, Missing> {
+        Ok(self
+            .variable(name)?
+            .is_some_and(|value| matches!(value, "ON" | "1" | "YES")))
+    }
+
+    fn series(&self, name: &str) -> Option<&Series> {
+        self.timeline.get(name)
+    }
+
+    fn measured(&self, name: &str, measure: Measure) -> Option<f64> {
+        self.timeline.measure(self.series(name)?, measure, ALL)
+    }
+
+    /// The last value of a signal.
+    pub(super) fn last(&self, name: &str) -> Result<f64, Missing> {
+        self.measured(name, Measure::Last)
+            .ok_or_else(|| self.missing(name))
+    }
+
+    /// The same, of a signal that need not be there.
+    pub(super) fn last_or(&self, name: &str, otherwise: f64) -> f64 {
+        self.measured(name, Measure::Last).unwrap_or(otherwise)
+    }
+
+    /// The mean of a level.
+    pub(super) fn mean(&self, name: &str) -> Result<f64, Missing> {
+        self.measured(name, Measure::Mean)
+            .ok_or_else(|| self.missing(name))
+    }
+
+    /// The growth of a counter a second.
+    pub(super) fn rate(&self, name: &str) -> Result<f64, Missing> {
+        self.measured(name, Measure::Rate)
+            .ok_or_else(|| match self.series(name) {
+                Some(_) => Missing(format!("{name} was read only once")),
+                None => self.missing(name),
+            })
+    }
+
+    /// The same, zero where the signal is not there.
+    pub(super) fn rate_or_zero(&self, name: &str) -> f64 {
+        self.measured(name, Measure::Rate).unwrap_or(0.0)
+    }
+
+    /// The growth of a counter of the server's status a second; none where its version does not
+    /// have it.
+    pub(super) fn status_rate(&self, name: &str) -> Result<Option<f64>, Missing> {
+        let full = format!("status.{name}");
+        match self.series(&full) {
+            None if self.timeline.matching("status.*").next().is_some() => Ok(None),
+            _ => self.rate(&full).map(Some),
+        }
+    }
+
+    /// Its last value; none where the server's version does not have it.
+    pub(super) fn status(&self, name: &str) -> Result<Option<f64>, Missing> {
+        let full = format!("status.{name}");
+        match self.series(&full) {
+            None if self.timeline.matching("status.*").next().is_some() => Ok(None),
+            _ => self.last(&full).map(Some),
+        }
+    }
+
+    /// Names of the signals `HEAD*TAIL`, as what stands for the star.
+    pub(super) fn named(&self, head: &str, tail: &str) -> Vec<&str> {
+        self.timeline
+            .series
+            .iter()
+            .filter_map(|series| series.name.strip_prefix(head)?.strip_suffix(tail))
+            .collect()
+    }
+
+    /// The last processlist.
+    pub(super) fn processlist(&self) -> Result<&ProcessList, Missing> {
+        self.processlist
+            .as_ref()
+            .ok_or_else(|| self.missing("processlist.sessions"))
+    }
+
+    /// The share of the server's CPU samples with one of these functions anywhere in the stack.
+    pub(super) fn profile_share(&self, functions: &[&str]) -> Result<f64, Missing> {
+        let book = &self.stacks.book;
+        let named = |frame: &model::FrameId| {
+            book.frame(*frame).is_some_and(|frame| {
+                frame.side == Side::User
+                    && functions.iter().any(|name| frame.name.starts_with(name))
+            })
+        };
+        let (mut all, mut hit) = (0_u64, 0_u64);
+        for row in self.stacks.profiles.iter().flat_map(|p| &p.counts) {
+            if row.server {
+                all = all.saturating_add(row.count);
+                if book.stack(row.stack).frames.iter().any(named) {
+                    hit = hit.saturating_add(row.count);
+                }
+            }
+        }
+        if all < SAMPLES_MIN {
+            return Err(Missing(format!(
+                "{all} samples of the server's CPU time: too few to tell a share"
+            )));
+        }
+        Ok(hit as f64 / all as f64)
+    }
+
+    /// Why something is not there, by what its source said.
+    pub(super) fn missing(&self, name: &str) -> Missing {
+        let source = SOURCES
+            .iter()
+            .find(|(head, _)| name.starts_with(head))
+            .map(|(_, source)| *source);
+        let said: Option<&Absent> = source.and_then(|source| {
+            self.absent
+                .iter()
+                .map(|timed| &timed.absent)
+                .find(|absent| absent.what == source)
+        });
+        Missing(match said {
+            Some(absent) => format!("{name}: {} ({})", absent.reason.words(), absent.detail),
+            None => format!("{name} is not there"),
+        })
+    }
+}

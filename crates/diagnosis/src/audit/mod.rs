@@ -1,0 +1,129 @@
+//! What could stall a server before it does: plain rules over what a short look at it found.
+//!
+//! Pure: a [`Look`] and the one table of rules ([`RULES`]) in, lines out. A rule speaks only when
+//! it has seen something; one whose evidence is absent says that and why. So a setting alone is
+//! never a line: it takes what the setting does to this server.
+
+mod host;
+mod innodb;
+mod limits;
+mod load;
+mod look;
+mod memory;
+mod rules;
+mod sql;
+
+pub use look::Look;
+pub use rules::{RULES, Rule};
+
+use serde::Serialize;
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Worth knowing; nothing has to be done now.
+    Note,
+    /// Servers stalled with exactly this.
+    Serious,
+}
+
+/// What a rule saw.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seen {
+    severity: Severity,
+    text: String,
+}
+
+/// Why a rule cannot be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Missing(String);
+
+/// What became of a rule: something was seen, nothing was, or the evidence is missing.
+pub(crate) type Judged = Result<Option<Seen>, Missing>;
+
+fn serious(text: String) -> Judged {
+    Ok(Some(Seen {
+        severity: Severity::Serious,
+        text,
+    }))
+}
+
+fn note(text: String) -> Judged {
+    Ok(Some(Seen {
+        severity: Severity::Note,
+        text,
+    }))
+}
+
+/// A rule that saw something.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditLine {
+    /// The rule.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen, with its value.
+    pub saw: String,
+    /// Why it matters.
+    pub why: &'static str,
+    /// The cause of the catalogue that it may become; some rules have none.
+    pub cause: Option<&'static str>,
+    /// The command that shows what to do.
+    pub remedy: Option<String>,
+    /// Where this is known from.
+    pub source: &'static str,
+}
+
+/// A rule that cannot be judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotJudged {
+    /// The rule.
+    pub rule: &'static str,
+    /// The evidence that is missing.
+    pub why: String,
+}
+
+/// The answer of all rules.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Audit {
+    /// What was seen, the serious first, else in the order of the table.
+    pub lines: Vec<AuditLine>,
+    /// Rules that saw nothing.
+    pub fine: Vec<&'static str>,
+    /// Rules without evidence.
+    pub not_judged: Vec<NotJudged>,
+}
+
+impl Audit {
+    /// Something serious was seen.
+    pub fn is_serious(&self) -> bool {
+        self.lines
+            .iter()
+            .any(|line| line.severity == Severity::Serious)
+    }
+}
+
+/// Applies all rules.
+pub fn audit(look: &Look) -> Audit {
+    let mut audit = Audit::default();
+    for rule in RULES {
+        match (rule.judge)(look) {
+            Ok(None) => audit.fine.push(rule.id),
+            Ok(Some(seen)) => audit.lines.push(AuditLine {
+                rule: rule.id,
+                severity: seen.severity,
+                saw: seen.text,
+                why: rule.why,
+                cause: rule.cause,
+                remedy: rule.cause.map(|cause| format!("freezeframe fix {cause}")),
+                source: rule.source,
+            }),
+            Err(Missing(why)) => audit.not_judged.push(NotJudged { rule: rule.id, why }),
+        }
+    }
+    audit
+        .lines
+        .sort_by_key(|line| std::cmp::Reverse(line.severity));
+    audit
+}

@@ -1,0 +1,74 @@
+//! The second half of a check: what could stall this server before it does.
+
+use diagnosis::{Audit, Look, Severity, audit};
+use recorder::Looked;
+use serde_json::{Value, json};
+
+use super::wrapped;
+
+/// Applies the rules to what was looked at.
+pub(super) fn of(looked: Looked) -> Audit {
+    // A text that cannot be read is no evidence.
+    let processlist = looked
+        .processlist
+        .and_then(|text| serde_json::from_str(&text).ok());
+    audit(&Look {
+        timeline: looked.timeline,
+        facts: looked.facts,
+        processlist,
+        stacks: looked.stacks,
+        absent: looked.absent,
+    })
+}
+
+pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, width: usize) -> String {
+    let mut text = format!(
+        "  what could stall it, by a look of {:.0} s\n",
+        took_ms as f64 / 1000.0
+    );
+    for line in &audit.lines {
+        let state = match line.severity {
+            Severity::Serious => "STALLS",
+            Severity::Note => "note  ",
+        };
+        text += &wrapped(
+            &format!("    {state}  {:<20} ", line.rule),
+            &line.saw,
+            width,
+        );
+        text += &wrapped("            why: ", line.why, width);
+        if let Some(remedy) = &line.remedy {
+            text += &wrapped("            to do: ", remedy, width);
+        }
+        text += &wrapped("            known from: ", line.source, width);
+    }
+    if audit.lines.is_empty() {
+        text += "    nothing was seen\n";
+    }
+    if verbose {
+        text += &wrapped("    seen and fine: ", &audit.fine.join(", "), width);
+        for rule in &audit.not_judged {
+            text += &wrapped(
+                &format!("    not judged  {:<20} ", rule.rule),
+                &rule.why,
+                width,
+            );
+        }
+    } else {
+        text += &format!(
+            "    {} rules saw nothing, {} could not be judged (--verbose lists them)\n",
+            audit.fine.len(),
+            audit.not_judged.len()
+        );
+    }
+    text
+}
+
+pub(super) fn as_json(audit: &Audit, took_ms: u64) -> Value {
+    json!({
+        "looked_ms": took_ms,
+        "lines": audit.lines,
+        "fine": audit.fine,
+        "not_judged": audit.not_judged,
+    })
+}

@@ -1,0 +1,273 @@
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// How long a program or an address may take, unless the configuration says otherwise.
+const DEADLINE_SECONDS: u64 = 30;
+
+/// The longest that may be said.
+const DEADLINE_SECONDS_MAX: u64 = 3600;
+
+/// Where curl(1) is looked for: https goes through it.
+const CURL: [&str; 3] = ["/usr/bin/curl", "/usr/local/bin/curl", "/bin/curl"];
+
+/// When a hook is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum On {
+    /// A stall was noticed.
+    Start,
+    /// A first verdict while it lasts.
+    Preliminary,
+    /// It is over.
+    End,
+    /// Its file is written, with the verdict.
+    Verdict,
+}
+
+impl On {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Preliminary => "preliminary",
+            Self::End => "end",
+            Self::Verdict => "verdict",
+        }
+    }
+}
+
+/// A hook, as the configuration has it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HookConfig {
+    /// What it is called in messages and metrics; else its program or host.
+    name: Option<String>,
+    /// Which events; else start, end and verdict.
+    on: Option<Vec<On>>,
+    /// Program and arguments; no shell.
+    program: Option<Vec<String>>,
+    /// A line for `/bin/sh -c`.
+    shell: Option<String>,
+    /// Where to post to.
+    url: Option<String>,
+    /// Further header lines of a post, `Name: value`.
+    headers: Vec<String>,
+    /// How long it may take.
+    deadline_seconds: Option<u64>,
+}
+
+/// What a hook does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Action {
+    /// Runs a program.
+    Run(Vec<String>),
+    /// Posts by ourselves.
+    Post(Address),
+    /// Posts by curl(1).
+    Curl {
+        /// Where it is.
+        curl: &'static str,
+        /// The address.
+        url: String,
+    },
+}
+
+/// The parts of an http address.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Address {
+    /// Host and port, to connect to.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// As it stands in the `Host` line.
+    pub(super) authority: String,
+    /// Path and query.
+    pub(super) path: String,
+}
+
+/// A hook that is well formed.
+#[derive(Debug, Clone)]
+pub(super) struct Hook {
+    pub(super) name: String,
+    pub(super) on: Vec<On>,
+    pub(super) action: Action,
+    pub(super) headers: Vec<String>,
+    pub(super) deadline: Duration,
+}
+
+impl Hook {
+    pub(super) fn new(config: &HookConfig) -> Result<Self> {
+        let action = match (&config.program, &config.shell, &config.url) {
+            (Some(program), None, None) if program.first().is_some_and(|name| !name.is_empty()) => {
+                Action::Run(program.clone())
+            }
+            (None, Some(line), None) => {
+                Action::Run(vec!["/bin/sh".to_owned(), "-c".to_owned(), line.clone()])
+            }
+            (None, None, Some(url)) => post(url)?,
+            _ => bail!("hooks: each needs one of program = [\"/path\", …], shell, url"),
+        };
+        let bad = |line: &&String| !line.contains(':') || line.contains(['\r', '\n', '"', '\\']);
+        if let Some(line) = config.headers.iter().find(bad) {
+            bail!("hooks: headers: '{line}' is not of the form 'Name: value'");
+        }
+        let seconds = config.deadline_seconds.unwrap_or(DEADLINE_SECONDS);
+        if seconds == 0 || seconds > DEADLINE_SECONDS_MAX {
+            bail!("hooks: deadline_seconds is 1 to {DEADLINE_SECONDS_MAX}");
+        }
+        let name = match (&config.name, &action) {
+            (Some(name), _) => name.clone(),
+            (None, Action::Run(program)) => match (&config.shell, program.first()) {
+                (Some(_), _) => "shell".to_owned(),
+                (None, path) => path
+                    .and_then(|path| Path::new(path).file_name())
+                    .map(|name| name.to_string_lossy().into_owned())
+                    .unwrap_or_default(),
+            },
+            (None, Action::Post(address)) => address.host.clone(),
+            (None, Action::Curl { url, .. }) => authority(url).unwrap_or_default().to_owned(),
+        };
+        Ok(Self {
+            name,
+            on: config
+                .on
+                .clone()
+                .unwrap_or_else(|| vec![On::Start, On::End, On::Verdict]),
+            action,
+            headers: config.headers.clone(),
+            deadline: Duration::from_secs(seconds),
+        })
+    }
+
+    /// The name of its queue: the same after a restart, whatever else the configuration says.
+    pub(super) fn key(&self) -> String {
+        let target = match &self.action {
+            Action::Run(program) => program.join("\0"),
+            Action::Post(address) => {
+                format!("http://{}{}", address.authority, address.path)
+            }
+            Action::Curl { url, .. } => url.clone(),
+        };
+        format!("{:016x}", fnv(target.as_bytes()))
+    }
+}
+
+/// FNV-1a, 64 bits: a name for a file, no more.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn authority(url: &str) -> Option<&str> {
+    let rest = url.split_once("://")?.1;
+    rest.split(['/', '?', '#']).next()
+}
+
+fn post(url: &str) -> Result<Action> {
+    let clean = url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['"', '\\']);
+    if !clean {
+        bail!("hooks: url: blanks, quotes and other than ASCII have to be escaped: '{url}'");
+    }
+    if url.starts_with("https://") {
+        let curl = CURL
+            .iter()
+            .find(|path| Path::new(path).exists())
+            .with_context(|| {
+                format!("hooks: {url}: https goes through curl, which is not there")
+            })?;
+        return Ok(Action::Curl {
+            curl,
+            url: url.to_owned(),
+        });
+    }
+    let address = (|| {
+        let rest = url.strip_prefix("http://")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let path = path.split('#').next().unwrap_or_default();
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+            _ => (authority, 80),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        (!host.is_empty() && !host.contains('@')).then(|| Address {
+            host: host.to_owned(),
+            port,
+            authority: authority.to_owned(),
+            path: match path {
+                path if path.starts_with('/') => path.to_owned(),
+                path => format!("/{path}"),
+            },
+        })
+    })();
+    address
+        .map(Action::Post)
+        .with_context(|| format!("hooks: url: '{url}' is not of the form http://host[:port]/path"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook(text: &str) -> Result<Hook> {
+        Hook::new(&toml::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        for (url, host, port, path) in [
+            ("http://a.example/x?y=1#z", "a.example", 80, "/x?y=1"),
+            ("http://127.0.0.1:8080", "127.0.0.1", 8080, "/"),
+            ("http://[::1]:99/a", "::1", 99, "/a"),
+            ("http://[::1]/a", "::1", 80, "/a"),
+            ("http://h?q", "h", 80, "/?q"),
+        ] {
+            let Action::Post(address) = post(url).unwrap() else {
+                panic!("{url}");
+            };
+            assert_eq!(
+                (address.host.as_str(), address.port, address.path.as_str()),
+                (host, port, path),
+                "{url}"
+            );
+        }
+        for url in [
+            "ftp://x/",
+            "http://",
+            "http://u:p@h/",
+            "http://h:99999/",
+            "http://h/ b",
+            "http://h/\r\nX: y",
+            "x",
+        ] {
+            assert!(post(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_hook_is_one_thing_and_keeps_its_queue() {
+        assert!(hook("").is_err());
+        assert!(hook("program = []").is_err());
+        assert!(hook("program = ['/bin/true']\nurl = 'http://h/'").is_err());
+        assert!(hook("url = 'http://h/'\nheaders = [\"a: b\\r\\nc: d\"]").is_err());
+        assert!(hook("url = 'http://h/'\ndeadline_seconds = 0").is_err());
+        let one = hook("program = ['/bin/page', 'x']\non = ['verdict']").unwrap();
+        let again = hook("name = 'n'\nprogram = ['/bin/page', 'x']").unwrap();
+        let other = hook("program = ['/bin/page', 'y']").unwrap();
+        assert_eq!(one.key(), again.key());
+        assert_ne!(one.key(), other.key());
+        assert_eq!((one.name.as_str(), again.name.as_str()), ("page", "n"));
+        assert_eq!((one.on.len(), again.on.len()), (1, 3));
+        let shell = hook("shell = 'logger stalled'").unwrap();
+        assert_eq!(
+            shell.action,
+            Action::Run(
+                ["/bin/sh", "-c", "logger stalled"]
+                    .map(str::to_owned)
+                    .into()
+            )
+        );
+    }
+}

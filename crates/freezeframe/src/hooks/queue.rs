@@ -1,0 +1,166 @@
+//! Events that wait for one hook, each a file: they survive the recorder's end.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::write_private;
+
+/// Events of one hook that are kept at the most; of more, the oldest go.
+const EVENTS_MAX: usize = 500;
+
+/// Bytes of one event. The verdict of a larger one is left out.
+pub(super) const EVENT_BYTES_MAX: usize = 1 << 20;
+
+const SUFFIX: &str = ".json";
+
+/// An event in the queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Queued {
+    /// What a hook is given.
+    pub(super) body: Value,
+    /// The variables of a program.
+    pub(super) environment: BTreeMap<String, String>,
+    /// When it was told, milliseconds since 1970.
+    pub(super) told_wall_ms: i64,
+}
+
+/// The queue of one hook. Where the disk refuses, events are kept in memory as long as we run.
+#[derive(Debug)]
+pub(super) struct Queue {
+    dir: PathBuf,
+    /// By name, which is their order.
+    events: BTreeMap<String, Queued>,
+    count: u64,
+}
+
+impl Queue {
+    /// Takes up what an earlier recorder left. A file that cannot be read is put aside once.
+    pub(super) fn open(dir: &Path) -> Self {
+        let mut queue = Self {
+            dir: dir.to_owned(),
+            events: BTreeMap::new(),
+            count: 0,
+        };
+        let Ok(files) = std::fs::read_dir(dir) else {
+            return queue;
+        };
+        let mut names: Vec<String> = files
+            .filter_map(|file| file.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(SUFFIX))
+            .collect();
+        names.sort();
+        for name in names {
+            let path = dir.join(&name);
+            let small = path
+                .metadata()
+                .is_ok_and(|there| there.len() <= 2 * EVENT_BYTES_MAX as u64);
+            let read = small
+                .then(|| std::fs::read(&path).ok())
+                .flatten()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            match read {
+                Some(queued) if queue.events.len() < EVENTS_MAX => {
+                    queue.events.insert(name, queued);
+                }
+                _ => {
+                    let _ = std::fs::rename(&path, path.with_extension("unreadable"));
+                }
+            }
+        }
+        queue
+    }
+
+    /// Puts an event at the end and tells how many older ones had to go for it.
+    pub(super) fn push(&mut self, queued: Queued) -> u64 {
+        self.count += 1;
+        // The process id keeps two recorders apart that were started in one millisecond.
+        let name = format!(
+            "{:015}-{}-{:06}{SUFFIX}",
+            queued.told_wall_ms.max(0),
+            std::process::id(),
+            self.count
+        );
+        if std::fs::create_dir_all(&self.dir).is_ok() {
+            let bytes = serde_json::to_vec(&queued).unwrap_or_default();
+            let _ = write_private(&self.dir.join(&name), &bytes);
+        }
+        self.events.insert(name, queued);
+        let mut dropped = 0;
+        while self.events.len() > EVENTS_MAX
+            && let Some((name, _)) = self.events.pop_first()
+        {
+            let _ = std::fs::remove_file(self.dir.join(name));
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// The oldest event.
+    pub(super) fn first(&self) -> Option<(&String, &Queued)> {
+        self.events.first_key_value()
+    }
+
+    /// An event is done.
+    pub(super) fn remove(&mut self, name: &str) {
+        self.events.remove(name);
+        let _ = std::fs::remove_file(self.dir.join(name));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(told_wall_ms: i64) -> Queued {
+        Queued {
+            body: serde_json::json!({"event": "start", "n": told_wall_ms}),
+            environment: BTreeMap::new(),
+            told_wall_ms,
+        }
+    }
+
+    #[test]
+    fn events_survive_and_keep_their_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("hooks/x");
+        let mut queue = Queue::open(&dir);
+        for at in [3, 4, 5] {
+            assert_eq!(queue.push(event(at)), 0);
+        }
+        let first = queue.first().unwrap().0.clone();
+        queue.remove(&first);
+        std::fs::write(dir.join("000000000000000-1-000001.json"), "{").unwrap();
+        let again = Queue::open(&dir);
+        assert_eq!(again.len(), 2);
+        assert_eq!(again.first().unwrap().1, &event(4));
+        assert_eq!(Queue::open(&dir).len(), 2);
+    }
+
+    #[test]
+    fn the_oldest_go_when_it_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut queue = Queue::open(dir.path());
+        let dropped: u64 = (0..EVENTS_MAX as i64 + 3)
+            .map(|at| queue.push(event(at)))
+            .sum();
+        assert_eq!((dropped, queue.len()), (3, EVENTS_MAX));
+        assert_eq!(queue.first().unwrap().1, &event(3));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), EVENTS_MAX);
+    }
+
+    #[test]
+    fn a_disk_that_refuses_costs_no_event_while_we_run() {
+        let mut queue = Queue::open(Path::new("/dev/null/x"));
+        queue.push(event(1));
+        assert_eq!(queue.first().unwrap().1, &event(1));
+        let name = queue.first().unwrap().0.clone();
+        queue.remove(&name);
+        assert_eq!(queue.len(), 0);
+    }
+}

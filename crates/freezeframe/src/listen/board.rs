@@ -1,0 +1,243 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use recorder::{Pulse, PulseNow};
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::hooks::HookState;
+
+/// A recorder beats four times a second; after this long without, it stands still.
+const BEAT_AGE_MAX_MS: u64 = 5000;
+
+/// A probe without answer for so long is trouble, whether it is called a stall yet or not.
+const UNANSWERED_MAX_MS: u64 = 2000;
+
+/// Different causes that are counted.
+const CAUSES_MAX: usize = 200;
+
+/// What the status address tells of.
+#[derive(Default)]
+pub(crate) struct Board {
+    servers: Mutex<BTreeMap<String, Server>>,
+    hooks: Mutex<Vec<Arc<HookState>>>,
+}
+
+/// One recorder.
+#[derive(Clone, Default)]
+pub(super) struct Server {
+    pulse: Option<Arc<Pulse>>,
+    pub(super) ended: bool,
+    /// Incidents by the cause that their verdict names first; empty when none is named.
+    pub(super) incidents: BTreeMap<String, u64>,
+    /// When the last one was noticed, milliseconds since 1970.
+    pub(super) last_incident_ms: Option<i64>,
+    pub(super) suppressed: u64,
+    /// The name of the incident that is under way.
+    incident: Option<String>,
+}
+
+impl Server {
+    pub(super) fn now(&self) -> PulseNow {
+        self.pulse
+            .as_ref()
+            .map(|pulse| pulse.now())
+            .unwrap_or_default()
+    }
+
+    /// What is wrong, if anything.
+    fn trouble(&self, now: &PulseNow) -> Option<String> {
+        if self.ended {
+            return Some("the recorder has ended".to_owned());
+        }
+        if let Some(age) = now.beat_age_ms
+            && age > BEAT_AGE_MAX_MS
+        {
+            return Some(format!(
+                "the recorder itself stands still for {:.1} s",
+                age as f64 / 1000.0
+            ));
+        }
+        if now.stalled {
+            return Some(now.reason.clone());
+        }
+        match now.unanswered_ms {
+            Some(ms) if ms > UNANSWERED_MAX_MS => Some(format!(
+                "the query probe has no answer for {:.1} s",
+                ms as f64 / 1000.0
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Board {
+    fn with<R>(&self, change: impl FnOnce(&mut BTreeMap<String, Server>) -> R) -> R {
+        change(&mut self.servers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn server(&self, label: &str, change: impl FnOnce(&mut Server)) {
+        self.with(|servers| {
+            if let Some(server) = servers.get_mut(label) {
+                change(server);
+            }
+        });
+    }
+
+    /// A recorder begins.
+    pub(crate) fn add(&self, label: &str, pulse: Arc<Pulse>) {
+        self.with(|servers| {
+            servers.insert(
+                label.to_owned(),
+                Server {
+                    pulse: Some(pulse),
+                    ..Server::default()
+                },
+            );
+        });
+    }
+
+    pub(crate) fn hooks(&self, states: Vec<Arc<HookState>>) {
+        *self.hooks.lock().unwrap_or_else(PoisonError::into_inner) = states;
+    }
+
+    /// A stall was noticed.
+    pub(crate) fn triggered(&self, label: &str, id: &str, wall_ms: i64) {
+        self.server(label, |server| {
+            server.last_incident_ms = Some(wall_ms);
+            server.incident = Some(id.to_owned());
+        });
+    }
+
+    /// A stall is over; the name of its incident.
+    pub(crate) fn over(&self, label: &str) -> Option<String> {
+        self.with(|servers| servers.get_mut(label)?.incident.take())
+    }
+
+    /// An incident was written, with the cause that its verdict names first.
+    pub(crate) fn written(&self, label: &str, cause: Option<&str>) {
+        self.server(label, |server| {
+            let cause = cause.unwrap_or("");
+            if server.incidents.len() < CAUSES_MAX || server.incidents.contains_key(cause) {
+                *server.incidents.entry(cause.to_owned()).or_default() += 1;
+            }
+        });
+    }
+
+    /// A stall was not captured.
+    pub(crate) fn suppressed(&self, label: &str) {
+        self.server(label, |server| server.suppressed += 1);
+    }
+
+    /// A recorder has ended.
+    pub(crate) fn ended(&self, label: &str) {
+        self.server(label, |server| server.ended = true);
+    }
+
+    pub(super) fn servers(&self) -> BTreeMap<String, Server> {
+        self.with(|servers| servers.clone())
+    }
+
+    pub(super) fn hook_states(&self) -> Vec<Arc<HookState>> {
+        self.hooks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// 200 while all is well with the server, or with all of them; 503 with the reason otherwise.
+    pub(super) fn health(&self, wanted: Option<&str>) -> Answer {
+        let servers = self.servers();
+        let mut told = Vec::new();
+        let mut fine = true;
+        for (label, server) in &servers {
+            if wanted.is_some_and(|wanted| wanted != label) {
+                continue;
+            }
+            let now = server.now();
+            let trouble = server.trouble(&now);
+            fine &= trouble.is_none();
+            told.push(json!({
+                "server": label,
+                "ok": trouble.is_none(),
+                "stalled": now.stalled,
+                "reason": trouble,
+                "incident": server.incident,
+                "recorder_beat_age_ms": now.beat_age_ms,
+            }));
+        }
+        let code = match (told.is_empty(), fine) {
+            (true, _) if wanted.is_some() => 404,
+            (_, true) => 200,
+            _ => 503,
+        };
+        let body = match wanted {
+            Some(wanted) => told.pop().unwrap_or_else(|| {
+                let known: Vec<&String> = servers.keys().collect();
+                json!({"error": "no such server", "server": wanted, "servers": known})
+            }),
+            None => json!({"ok": fine, "servers": Value::from(told)}),
+        };
+        Answer {
+            code,
+            kind: "application/json",
+            body: format!("{body}\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now(beat_age_ms: u64) -> PulseNow {
+        PulseNow {
+            beat_age_ms: Some(beat_age_ms),
+            ..PulseNow::default()
+        }
+    }
+
+    #[test]
+    fn a_server_is_in_trouble_when_it_stalls_or_nobody_looks() {
+        let server = Server::default();
+        assert_eq!(server.trouble(&now(250)), None);
+        let stands = server.trouble(&now(9000)).unwrap();
+        assert!(stands.contains("stands still for 9.0 s"), "{stands}");
+        let stalled = PulseNow {
+            stalled: true,
+            reason: "a probe hangs".to_owned(),
+            ..now(100)
+        };
+        assert_eq!(server.trouble(&stalled).unwrap(), "a probe hangs");
+        let silent = PulseNow {
+            unanswered_ms: Some(3000),
+            ..now(100)
+        };
+        assert!(server.trouble(&silent).unwrap().contains("3.0 s"));
+        let short = PulseNow {
+            unanswered_ms: Some(300),
+            ..now(100)
+        };
+        assert_eq!(server.trouble(&short), None);
+        let ended = Server {
+            ended: true,
+            ..Server::default()
+        };
+        assert!(ended.trouble(&now(1)).is_some());
+    }
+
+    #[test]
+    fn one_server_of_several_can_be_asked_for() {
+        let board = Board::default();
+        board.add("3306", Arc::new(Pulse::default()));
+        board.add("3307", Arc::new(Pulse::default()));
+        board.ended("3307");
+        assert_eq!(board.health(None).code, 503);
+        assert_eq!(board.health(Some("3306")).code, 200);
+        let bad = board.health(Some("3307"));
+        assert_eq!(bad.code, 503);
+        let body: Value = serde_json::from_str(&bad.body).unwrap();
+        assert_eq!(body["reason"], "the recorder has ended");
+        assert_eq!(board.health(Some("x")).code, 404);
+    }
+}

@@ -1,0 +1,185 @@
+//! Prometheus' text format, version 0.0.4, of the recorder's own state and of incidents.
+
+use std::fmt::Write;
+
+use kernel::procfs::{task_stat, task_status};
+
+use super::Board;
+
+/// Ticks a second of /proc/PID/stat (USER_HZ).
+const TICKS_A_SECOND: f64 = 100.0;
+
+const STAT_BYTES_MAX: usize = 4096;
+
+struct Text(String);
+
+impl Text {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(
+            self.0,
+            "# HELP freezeframe_{name} {help}\n# TYPE freezeframe_{name} {kind}"
+        );
+    }
+
+    fn value(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let labels: Vec<String> = labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+            .collect();
+        let labels = match labels.join(",") {
+            labels if labels.is_empty() => labels,
+            labels => format!("{{{labels}}}"),
+        };
+        let _ = writeln!(self.0, "freezeframe_{name}{labels} {value}");
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+pub(super) fn text(board: &Board) -> String {
+    let mut text = Text(String::new());
+    text.head("info", "gauge", "The recorder's version.");
+    text.value("info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    own(&mut text);
+    servers(&mut text, board);
+    hooks(&mut text, board);
+    text.0
+}
+
+fn own(text: &mut Text) {
+    let stat = kernel::read::whole("/proc/self/stat".as_ref(), STAT_BYTES_MAX)
+        .ok()
+        .and_then(|bytes| task_stat::parse(&bytes));
+    if let Some(stat) = stat {
+        text.head(
+            "recorder_cpu_seconds_total",
+            "counter",
+            "CPU time of this process.",
+        );
+        let ticks = (stat.utime_ticks + stat.stime_ticks) as f64;
+        text.value("recorder_cpu_seconds_total", &[], ticks / TICKS_A_SECOND);
+    }
+    let resident = task_status::read("/proc/self/status".as_ref())
+        .ok()
+        .and_then(|status| status.vm_rss_kib);
+    if let Some(kib) = resident {
+        text.head(
+            "recorder_resident_bytes",
+            "gauge",
+            "Resident memory of this process.",
+        );
+        text.value("recorder_resident_bytes", &[], kib as f64 * 1024.0);
+    }
+}
+
+/// Name, kind, help, value of each.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&super::board::Server, &recorder::PulseNow) -> Option<f64>,
+);
+
+#[rustfmt::skip]
+const OF_SERVERS: &[Row] = &[
+    ("up", "gauge", "1 while the recorder of this server runs.", |server, _| Some(if server.ended { 0.0 } else { 1.0 })),
+    ("stalled", "gauge", "1 while a stall of this server lasts.", |_, now| Some(f64::from(u8::from(now.stalled)))),
+    ("probe_unanswered_seconds", "gauge", "For how long the query probe gets no answer.", |_, now| Some(now.unanswered_ms.unwrap_or(0) as f64 / 1000.0)),
+    ("last_incident_timestamp_seconds", "gauge", "When the last stall was noticed, Unix time.", |server, _| Some(server.last_incident_ms? as f64 / 1000.0)),
+    ("stalls_suppressed_total", "counter", "Stalls over the limit an hour, not captured.", |server, _| Some(server.suppressed as f64)),
+    ("recorder_beat_age_seconds", "gauge", "Time since the recorder's last beat, which comes four times a second.", |_, now| Some(now.beat_age_ms? as f64 / 1000.0)),
+    ("recorder_samples_total", "counter", "Samples taken in.", |_, now| Some(now.samples as f64)),
+    ("recorder_missed_deadlines_total", "counter", "Readings that were not back at their deadline.", |_, now| Some(now.missed_deadlines as f64)),
+    ("recorder_lost_samples_total", "counter", "Samples lost because the recorder could not keep up.", |_, now| Some(now.lost as f64)),
+    ("recorder_absent_evidence", "gauge", "Different kinds of evidence that were absent in the last minutes.", |_, now| Some(now.absent as f64)),
+    ("recorder_ring_signals", "gauge", "Signals in the ring.", |_, now| Some(now.ring_series as f64)),
+    ("recorder_ring_bytes", "gauge", "Values and texts in the ring; stacks are not counted.", |_, now| Some(now.ring_values as f64 * 8.0 + now.ring_text_bytes as f64)),
+];
+
+fn servers(text: &mut Text, board: &Board) {
+    let servers = board.servers();
+    let states: Vec<_> = servers
+        .iter()
+        .map(|(label, server)| (label, server, server.now()))
+        .collect();
+    for (name, kind, help, value) in OF_SERVERS {
+        text.head(name, kind, help);
+        for (label, server, now) in &states {
+            if let Some(value) = value(server, now) {
+                text.value(name, &[("server", label)], value);
+            }
+        }
+    }
+    text.head(
+        "incidents_total",
+        "counter",
+        "Incidents written, by the cause that the verdict names first; empty when it names none.",
+    );
+    for (label, server, _) in &states {
+        for (cause, count) in &server.incidents {
+            let labels = [("server", label.as_str()), ("cause", cause.as_str())];
+            text.value("incidents_total", &labels, *count as f64);
+        }
+    }
+}
+
+fn hooks(text: &mut Text, board: &Board) {
+    let states = board.hook_states();
+    for (index, (name, kind, help)) in [
+        ("hook_queued", "gauge", "Events that wait for this hook."),
+        (
+            "hook_delivered_total",
+            "counter",
+            "Events delivered to this hook.",
+        ),
+        ("hook_failed_total", "counter", "Events given up."),
+        (
+            "hook_dropped_total",
+            "counter",
+            "Events dropped for want of room.",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        text.head(name, kind, help);
+        for state in &states {
+            let value = state.counts().get(index).copied().unwrap_or(0);
+            text.value(name, &[("hook", &state.name)], value as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use recorder::Pulse;
+
+    use super::*;
+
+    #[test]
+    fn every_line_is_of_the_format_and_names_are_escaped() {
+        let board = Board::default();
+        board.add("a\"b\\c\nd", Arc::new(Pulse::default()));
+        board.triggered("a\"b\\c\nd", "id", 1_795_251_600_123);
+        board.written("a\"b\\c\nd", Some("thp-compaction"));
+        board.written("a\"b\\c\nd", None);
+        let text = text(&board);
+        for line in text.lines() {
+            let fine = line.starts_with("# HELP freezeframe_")
+                || line.starts_with("# TYPE freezeframe_")
+                || (line.starts_with("freezeframe_")
+                    && line.rsplit(' ').next().unwrap().parse::<f64>().is_ok());
+            assert!(fine, "{line}");
+        }
+        assert!(text.contains("freezeframe_stalled{server=\"a\\\"b\\\\c\\nd\"} 0\n"));
+        assert!(text.contains("cause=\"thp-compaction\"} 1\n"));
+        assert!(text.contains("_timestamp_seconds{server=\"a\\\"b\\\\c\\nd\"} 1795251600.123\n"));
+    }
+}
