@@ -7,6 +7,7 @@ mod check;
 mod config;
 mod demo;
 mod explain;
+mod fix;
 mod incidents;
 mod lab;
 mod leases;
@@ -48,6 +49,8 @@ fn main() -> ExitCode {
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),
         Command::Queries(options) => queries::run(&options),
+        Command::Fix(options) => fix::run(&options),
+        Command::FixWatchdog => fix::watchdog(),
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),
