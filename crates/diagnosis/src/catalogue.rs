@@ -55,6 +55,8 @@ pub struct Cause {
     pub effect_of: Vec<String>,
     /// What to do.
     pub remedy: Remedy,
+    /// Those parts of it that a program can do, in the order in which they are done.
+    pub fixes: Vec<model::Fix>,
     /// Where the knowledge is from.
     pub sources: Vec<String>,
     pub(crate) witnesses: Vec<Sign>,

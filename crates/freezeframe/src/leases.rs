@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
+use remedy::fix::{Entry, FixJournal};
 use remedy::{
     Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, by_hand, leftovers,
     revert_leftovers,
@@ -13,7 +14,7 @@ use server::{Address, Login};
 
 use crate::args::{Leases, ServerArgs};
 use crate::config::{Config, default_dir};
-use crate::output;
+use crate::{fix, output};
 
 /// Where leases are written down: what was said, or beside the incidents.
 pub(crate) fn dir(said: Option<&Path>, config: &Config) -> PathBuf {
@@ -56,6 +57,29 @@ pub(crate) fn revert_all(dir: &Path) {
         Ok(found) => found.iter().for_each(|entry| output::note(&line(entry))),
         Err(error) => output::note(&error.to_string()),
     }
+    match fix::revert_unsettled(&fixes_beside(dir)) {
+        Ok(lines) => lines.iter().for_each(|line| output::note(line)),
+        Err(error) => output::note(&error.to_string()),
+    }
+}
+
+/// The journal of fixes that belongs to a journal of leases.
+fn fixes_beside(dir: &Path) -> PathBuf {
+    dir.with_file_name("fixes")
+}
+
+/// Fixes that were made for a time and are not back.
+fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
+    let Some(journal) = FixJournal::existing(&fixes_beside(dir))? else {
+        return Ok(Vec::new());
+    };
+    Ok(journal
+        .list()?
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.deadline_us.is_some() && entry.is_open())
+        .map(|entry| (journal.clone(), entry))
+        .collect())
 }
 
 pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
@@ -77,11 +101,25 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
             output::print(&output::plain(&line(entry)))?;
         }
     }
+    if args.revert {
+        for line in fix::revert_unsettled(&fixes_beside(&dir))? {
+            failed |= line.contains("NOT BACK");
+            output::note(&line);
+        }
+    }
+    let fixes = fix_leases(&dir)?;
+    for (journal, entry) in &fixes {
+        if args.json {
+            objects.push(fix_object(journal, entry));
+        } else {
+            output::print(&output::plain(&fix::entry_line(journal, entry)))?;
+        }
+    }
     if args.json {
         output::print(&serde_json::to_string_pretty(
             &json!({ "leases": objects }),
         )?)?;
-    } else if found.is_empty() {
+    } else if found.is_empty() && fixes.is_empty() {
         output::print(&format!("no leases in {}", dir.display()))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
@@ -139,6 +177,23 @@ fn line(entry: &Result<Leftover, JournalError>) -> String {
             )
         }
     }
+}
+
+fn fix_object(journal: &FixJournal, entry: &Entry) -> Value {
+    let state = if journal.is_watched(&entry.id) {
+        "in-force"
+    } else {
+        "left"
+    };
+    let by_hand: Vec<String> = entry
+        .steps
+        .iter()
+        .rev()
+        .map(|step| step.change.undo_by_hand())
+        .collect();
+    json!({"id": entry.id, "kind": "fix", "cause": entry.cause, "server": entry.server, "state": state,
+        "says": fix::entry_line(journal, entry), "taken_us": entry.taken_us,
+        "deadline_us": entry.deadline_us, "by_hand": by_hand.join("; ")})
 }
 
 fn object(entry: &Result<Leftover, JournalError>) -> Value {

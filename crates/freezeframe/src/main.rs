@@ -9,6 +9,7 @@ mod demo;
 mod explain;
 mod healthy;
 mod hooks;
+mod fix;
 mod incidents;
 mod lab;
 mod lab_recorder;
@@ -53,6 +54,8 @@ fn main() -> ExitCode {
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),
         Command::Queries(options) => queries::run(&options),
+        Command::Fix(options) => fix::run(&options),
+        Command::FixWatchdog => fix::watchdog(),
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),

@@ -5,6 +5,7 @@
 //! is a stall with everything that was recorded around it.
 
 mod absent;
+mod fix;
 mod incident;
 mod lock;
 mod pattern;
@@ -20,6 +21,7 @@ mod threads;
 mod timeline;
 
 pub use absent::{Absent, Reason};
+pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{
     Clock, Incident, Server, StackEvidence, Stall, TimedAbsent, TimedDigest, TimedFact, TimedText,
     Trigger, Window,

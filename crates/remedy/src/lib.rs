@@ -4,6 +4,7 @@
 //! process watches (see [`watchdog`]), and whoever survives gives the lease back: we ourselves, the watchdog when we
 //! were killed, the next start of a command when both were ([`revert_leftovers`]).
 
+pub mod fix;
 pub mod general_log;
 mod journal;
 mod lease;

@@ -1,6 +1,7 @@
 //! Reads one file of the catalogue and says what is wrong with it, with line and key.
 
 mod deep;
+mod fix;
 mod raw;
 mod sign;
 
@@ -83,6 +84,7 @@ impl Reader<'_> {
         self.texts(&raw.refuted_by, raw.refuted_by.get_ref(), "refuted_by")?;
         self.texts(&raw.sources, raw.sources.get_ref(), "sources")?;
         let remedy = self.remedy(&raw.remedy)?;
+        let fixes = self.fixes(&raw.fix)?;
         if raw.witness.is_empty() {
             return Err(self.error(0, Some("witness"), "a cause needs a witness"));
         }
@@ -110,6 +112,7 @@ impl Reader<'_> {
                 aggravates: ids(raw.aggravates),
                 effect_of: ids(raw.effect_of),
                 remedy,
+                fixes,
                 sources: raw.sources.into_inner(),
                 witnesses,
                 against,

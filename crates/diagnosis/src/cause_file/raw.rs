@@ -22,6 +22,8 @@ pub(super) struct RawCause {
     #[serde(default)]
     pub(super) effect_of: Vec<Spanned<String>>,
     pub(super) remedy: Spanned<RawRemedy>,
+    #[serde(default)]
+    pub(super) fix: Vec<Spanned<RawFix>>,
     pub(super) sources: Spanned<Vec<String>>,
 }
 
@@ -42,6 +44,26 @@ pub(super) struct RawRemedy {
     pub(super) undo: Vec<String>,
     pub(super) risk: String,
     pub(super) verify: Vec<String>,
+}
+
+/// All keys of all actions, likewise.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFix {
+    pub(super) action: Spanned<String>,
+    #[serde(rename = "for")]
+    pub(super) when: Option<Spanned<String>>,
+    pub(super) key: Option<Spanned<String>>,
+    pub(super) variable: Option<Spanned<String>>,
+    pub(super) value: Option<Spanned<String>>,
+    pub(super) at_least: Option<Spanned<u64>>,
+    pub(super) at_most: Option<Spanned<u64>>,
+    pub(super) times: Option<Spanned<f64>>,
+    pub(super) per_cpu: Option<Spanned<u64>>,
+    pub(super) risk: Option<Spanned<String>>,
+    pub(super) consent: Option<Spanned<String>>,
+    pub(super) mysql: Option<Spanned<String>>,
+    pub(super) mariadb: Option<Spanned<String>>,
 }
 
 /// All keys of all kinds: which belong to the kind is checked here, so that the error can say it.

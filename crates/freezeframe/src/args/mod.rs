@@ -1,9 +1,11 @@
 mod lab;
+mod fix;
 mod live;
 mod queries;
 mod queries_live;
 
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
+pub(crate) use fix::Fix;
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -42,6 +44,11 @@ pub(crate) enum Command {
     Locks(Locks),
     /// What a server is asked, by class of statement: from its logs, or live.
     Queries(Queries),
+    /// What helps against a cause on this very system: shown, made, put back.
+    Fix(Fix),
+    /// The watchdog of a fix that is made for a time; started by ourselves.
+    #[command(hide = true)]
+    FixWatchdog,
     /// What is changed on servers for a time, and what was left behind.
     Leases(Leases),
     /// The watchdog of a lease; started by ourselves.

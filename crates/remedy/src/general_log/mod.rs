@@ -23,6 +23,8 @@ pub use values::Values;
 pub(crate) use back::give_back_once;
 pub(crate) use change::remove_log;
 pub(crate) use place::free_bytes;
+pub(crate) use take::{now_us, random_id};
+pub(crate) use values::quoted;
 
 /// The name of the server's lock, held by the connection that changes the general log.
 const SERVER_LOCK: &str = "freezeframe.general_log";

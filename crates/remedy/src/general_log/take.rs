@@ -403,7 +403,7 @@ fn no_privilege(session: &mut Session, error: &ServerError) -> LeaseError {
 }
 
 /// 16 hexadecimal digits that nobody has had before.
-fn random_id() -> Result<String, LeaseError> {
+pub(crate) fn random_id() -> Result<String, LeaseError> {
     use std::io::Read;
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
@@ -412,7 +412,7 @@ fn random_id() -> Result<String, LeaseError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-pub(super) fn now_us() -> i64 {
+pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)

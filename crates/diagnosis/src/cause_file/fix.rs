@@ -1,0 +1,225 @@
+//! Reads the `[[fix]]` tables: what a program can do about a cause.
+
+use model::{Fix, FixAction, FixValue, FixWhen, Releases};
+use toml::Spanned;
+
+use super::raw::RawFix;
+use super::{Read, Reader};
+
+/// Changes that one cause may ask for.
+const FIXES_MAX: usize = 16;
+
+/// The longest value, bytes.
+const VALUE_BYTES_MAX: usize = 500;
+
+impl Reader<'_> {
+    pub(super) fn fixes(&self, list: &[Spanned<RawFix>]) -> Read<Vec<Fix>> {
+        if let Some(over) = list.get(FIXES_MAX) {
+            return Err(self.at(over, "fix", format!("at most {FIXES_MAX} of them")));
+        }
+        list.iter().map(|spanned| self.fix(spanned)).collect()
+    }
+
+    fn fix(&self, spanned: &Spanned<RawFix>) -> Read<Fix> {
+        let raw = spanned.get_ref();
+        let action = self.action(spanned)?;
+        self.nothing_else(spanned, &action)?;
+        let when = match raw.when.as_ref() {
+            None if matches!(
+                action,
+                FixAction::ThpNever | FixAction::Sysctl { .. } | FixAction::SetGlobal { .. }
+            ) =>
+            {
+                FixWhen::Both
+            }
+            None => FixWhen::Durable,
+            Some(when) => self.when(when, &action)?,
+        };
+        Ok(Fix {
+            action,
+            when,
+            risk: self.words(&raw.risk, "risk")?,
+            consent: self.words(&raw.consent, "consent")?,
+            mysql: self.releases(&raw.mysql, "mysql")?,
+            mariadb: self.releases(&raw.mariadb, "mariadb")?,
+        })
+    }
+
+    fn action(&self, spanned: &Spanned<RawFix>) -> Read<FixAction> {
+        let raw = spanned.get_ref();
+        match raw.action.get_ref().as_str() {
+            "thp-never" => Ok(FixAction::ThpNever),
+            "preload-allocator" => Ok(FixAction::PreloadAllocator),
+            "sysctl" => Ok(FixAction::Sysctl {
+                key: self.name(spanned, &raw.key, "key", |byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
+                })?,
+                value: self.value(spanned)?,
+            }),
+            "set-global" => Ok(FixAction::SetGlobal {
+                variable: self.variable(spanned)?,
+                value: self.value(spanned)?,
+            }),
+            "option-file" => Ok(FixAction::OptionFile {
+                variable: self.variable(spanned)?,
+                value: self.value(spanned)?,
+            }),
+            "server-environment" => Ok(FixAction::ServerEnvironment {
+                variable: self.variable(spanned)?,
+                value: match self.value(spanned)? {
+                    FixValue::Exactly(value) if plain_environment(&value) => value,
+                    _ => {
+                        let problem = "needs value = \"...\", without blanks, quotes, % and \\";
+                        return Err(self.at(spanned, "value", problem));
+                    }
+                },
+            }),
+            other => Err(self.at(
+                &raw.action,
+                "action",
+                format!(
+                    "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator and \
+                     server-environment"
+                ),
+            )),
+        }
+    }
+
+    /// A key that the action does not know would be overlooked in silence.
+    fn nothing_else(&self, spanned: &Spanned<RawFix>, action: &FixAction) -> Read<()> {
+        let raw = spanned.get_ref();
+        let has_key = matches!(action, FixAction::Sysctl { .. });
+        let has_variable = matches!(
+            action,
+            FixAction::SetGlobal { .. }
+                | FixAction::OptionFile { .. }
+                | FixAction::ServerEnvironment { .. }
+        );
+        let has_value = has_key || has_variable;
+        let given = [
+            ("key", raw.key.is_some(), has_key),
+            ("variable", raw.variable.is_some(), has_variable),
+            ("value", raw.value.is_some(), has_value),
+            ("at_least", raw.at_least.is_some(), has_value),
+            ("at_most", raw.at_most.is_some(), has_value),
+            ("times", raw.times.is_some(), has_value),
+            ("per_cpu", raw.per_cpu.is_some(), has_value),
+        ];
+        match given.iter().find(|(_, given, known)| *given && !*known) {
+            Some((key, ..)) => {
+                let problem = format!("not a key of {}", action.word());
+                Err(self.at(spanned, key, problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn when(&self, when: &Spanned<String>, action: &FixAction) -> Read<FixWhen> {
+        let word = match when.get_ref().as_str() {
+            "now" => FixWhen::Now,
+            "durable" => FixWhen::Durable,
+            "both" => FixWhen::Both,
+            _ => return Err(self.at(when, "for", "must be now, durable or both")),
+        };
+        let only_later = matches!(
+            action,
+            FixAction::OptionFile { .. }
+                | FixAction::PreloadAllocator
+                | FixAction::ServerEnvironment { .. }
+        );
+        if only_later && word != FixWhen::Durable {
+            let problem = format!("{} counts from the next start on: durable", action.word());
+            return Err(self.at(when, "for", problem));
+        }
+        Ok(word)
+    }
+
+    fn variable(&self, spanned: &Spanned<RawFix>) -> Read<String> {
+        self.name(spanned, &spanned.get_ref().variable, "variable", |byte| {
+            byte.is_ascii_alphanumeric() || byte == b'_'
+        })
+    }
+
+    /// Names become part of statements and of paths.
+    fn name(
+        &self,
+        spanned: &Spanned<RawFix>,
+        name: &Option<Spanned<String>>,
+        key: &str,
+        allowed: impl Fn(u8) -> bool,
+    ) -> Read<String> {
+        let Some(name) = name else {
+            return Err(self.at(spanned, key, "is missing"));
+        };
+        let text = name.get_ref();
+        let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+        if !begins || text.len() > 64 || !text.bytes().all(allowed) || text.contains("..") {
+            return Err(self.at(name, key, "is no name of a setting"));
+        }
+        Ok(text.clone())
+    }
+
+    fn value(&self, spanned: &Spanned<RawFix>) -> Read<FixValue> {
+        let raw = spanned.get_ref();
+        match (
+            &raw.value,
+            &raw.at_least,
+            &raw.at_most,
+            &raw.times,
+            &raw.per_cpu,
+        ) {
+            (Some(value), None, None, None, None) => {
+                let text = value.get_ref();
+                let plain = !text.is_empty()
+                    && text.len() <= VALUE_BYTES_MAX
+                    && !text.chars().any(char::is_control);
+                if !plain {
+                    return Err(self.at(value, "value", "must be one line of text"));
+                }
+                Ok(FixValue::Exactly(text.clone()))
+            }
+            (None, Some(least), None, None, None) => Ok(FixValue::AtLeast(*least.get_ref())),
+            (None, None, Some(most), None, None) => Ok(FixValue::AtMost(*most.get_ref())),
+            (None, None, Some(limit), Some(times), None) => {
+                let factor = *times.get_ref();
+                if !(factor > 1.0 && factor <= 10.0) {
+                    return Err(self.at(times, "times", "must be more than 1 and at most 10"));
+                }
+                Ok(FixValue::Times {
+                    factor,
+                    limit: *limit.get_ref(),
+                })
+            }
+            (None, None, None, None, Some(per)) => Ok(FixValue::PerCpu(*per.get_ref())),
+            _ => Err(self.at(
+                spanned,
+                "value",
+                "needs one of value, at_least, at_most, per_cpu, or times with at_most as its limit",
+            )),
+        }
+    }
+
+    fn words(&self, text: &Option<Spanned<String>>, key: &str) -> Read<Option<String>> {
+        match text {
+            Some(text) => self.text(text, key).map(|()| Some(text.get_ref().clone())),
+            None => Ok(None),
+        }
+    }
+
+    fn releases(&self, text: &Option<Spanned<String>>, key: &str) -> Read<Releases> {
+        let Some(text) = text else {
+            return Ok(Releases::ALL);
+        };
+        Releases::parse(text.get_ref()).ok_or_else(|| {
+            let problem = "must be none, or a range such as '>= 8.0.30', '< 10.5', '>= 5.7 < 8.0'";
+            self.at(text, key, problem)
+        })
+    }
+}
+
+/// What needs no quotes in a unit file, an option file or a shell, and has no meaning there.
+fn plain_environment(value: &str) -> bool {
+    value
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-.,:/=+".contains(&b))
+}

@@ -1,0 +1,281 @@
+//! What was done: listed, and put back.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use remedy::fix::{Access, Entry, FixJournal, State, Undone, UndoneEntry, Unsettled, settle, undo};
+use serde_json::json;
+
+use super::{LOCK_PATIENCE, json};
+use crate::args::Fix;
+use crate::output;
+
+/// The way in to the server of an entry: what is said now goes before what is written down.
+pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {
+    let mut way = entry.server.clone().ok_or("no server is written down")?;
+    let said = &args.server;
+    if let Some(user) = &said.user {
+        way.login.user.clone_from(user);
+    }
+    way.login.password_file = said.password_file.clone().or(way.login.password_file);
+    way.login.defaults_file = said.defaults_file.clone().or(way.login.defaults_file);
+    let login = way
+        .login
+        .login(std::env::var("MYSQL_PWD").ok())
+        .map_err(|error| error.to_string())?;
+    Ok(Access::new(way, login))
+}
+
+/// Puts back what was interrupted and what nobody watches any more; a line for each.
+pub(crate) fn revert_unsettled(dir: &Path) -> Result<Vec<String>> {
+    let Some(journal) = FixJournal::existing(dir)? else {
+        return Ok(Vec::new());
+    };
+    let locked = journal.lock(Some(LOCK_PATIENCE))?;
+    let login = |entry: &Entry| {
+        let way = entry.server.clone().ok_or("no server is written down")?;
+        let login = way
+            .login
+            .login(std::env::var("MYSQL_PWD").ok())
+            .map_err(|error| error.to_string())?;
+        Ok(Access::new(way, login))
+    };
+    Ok(settle(&locked, &login)?.iter().map(settled_line).collect())
+}
+
+pub(super) fn settled_line(left: &Unsettled) -> String {
+    let what = if left.entry.deadline_us.is_some() {
+        "nobody watched its lease"
+    } else {
+        "it was interrupted"
+    };
+    let outcome = match &left.undone {
+        Some(undone) if undone.is_over() => "everything is back".to_owned(),
+        Some(undone) => format!("NOT BACK: {}", undone.left().join("; ")),
+        None => String::new(),
+    };
+    format!(
+        "fix {} of {}: {what}; {outcome}",
+        left.entry.id, left.entry.cause
+    )
+}
+
+pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<ExitCode> {
+    let Some(journal) = FixJournal::existing(dir)? else {
+        return nothing(args, dir);
+    };
+    let locked = journal.lock(Some(LOCK_PATIENCE))?;
+    let mut entries = Vec::new();
+    for entry in journal.list()? {
+        match entry {
+            Ok(entry) => entries.push(entry),
+            Err(error) => output::note(&error.to_string()),
+        }
+    }
+    // The last one first: it may sit on top of an earlier one.
+    entries.reverse();
+    let mut wanted = match id {
+        Some(id) if id != "all" => {
+            entries.retain(|entry| entry.id.starts_with(id));
+            match entries.as_slice() {
+                [] => bail!("no fix {id} in {}", dir.display()),
+                [one] if !one.is_open() => {
+                    let entry = one.clone();
+                    return already(args, &entry);
+                }
+                [_] => entries,
+                _ => bail!("several fixes begin with {id}: give more of it"),
+            }
+        }
+        _ => {
+            entries.retain(Entry::is_open);
+            entries
+        }
+    };
+    if wanted.is_empty() {
+        return nothing(args, dir);
+    }
+    if id.is_none() && wanted.len() > 1 {
+        for entry in &wanted {
+            output::print(&output::plain(&entry_line(&journal, entry)))?;
+        }
+        bail!("several fixes are in force: --undo ID, or --undo all");
+    }
+    let mut left = false;
+    let mut objects = Vec::new();
+    for entry in &mut wanted {
+        let mut access = None;
+        if entry.needs_server() {
+            match self::access(args, entry) {
+                Ok(found) => access = Some(found),
+                Err(why) => output::note(&format!("fix {}: {why}", entry.id)),
+            }
+        }
+        let undone = undo(&locked, entry, access.as_mut(), args.force)?;
+        left |= !undone.is_over();
+        if args.json {
+            objects.push(json::undone(entry, &undone));
+        } else {
+            output::print(&undone_text(entry, &undone))?;
+        }
+    }
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&json!({"undone": objects}))?)?;
+    }
+    Ok(ExitCode::from(u8::from(left)))
+}
+
+fn nothing(args: &Fix, dir: &Path) -> Result<ExitCode> {
+    if args.json {
+        output::print("{\"undone\": []}")?;
+    } else {
+        output::print(&format!("nothing to undo in {}", dir.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn already(args: &Fix, entry: &Entry) -> Result<ExitCode> {
+    if args.json {
+        output::print("{\"undone\": []}")?;
+    } else {
+        let when = output::date(entry.ended_us.unwrap_or(entry.taken_us) / 1000);
+        output::print(&format!("fix {} is back since {when}", entry.id))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
+    let mut text = format!("fix {} of {}\n", entry.id, entry.cause);
+    for (step, outcome) in &undone.steps {
+        let (word, detail) = words(outcome);
+        let name = step.change.name();
+        let detail = if detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {detail}")
+        };
+        text += &output::plain(&format!("  {word:<5} {name}{detail}"));
+        text.push('\n');
+    }
+    if undone.is_over() {
+        text += "everything is as it was before\n";
+    } else {
+        text += &format!(
+            "NOT EVERYTHING IS BACK; by hand or, over what others have set: freezeframe fix --undo {} --force\n",
+            entry.id
+        );
+        for (step, outcome) in &undone.steps {
+            if !outcome.as_ref().is_ok_and(Undone::is_over) {
+                text += &format!("  {}\n", output::plain(&step.change.undo_by_hand()));
+            }
+        }
+    }
+    text
+}
+
+pub(super) fn words(outcome: &Result<Undone, String>) -> (&'static str, String) {
+    match outcome {
+        Ok(Undone::Back) => ("back", String::new()),
+        Ok(Undone::NothingToDo) => ("back", "it was as before already".to_owned()),
+        Ok(Undone::ServerEnded) => (
+            "back",
+            "its server has ended, and the value with it".to_owned(),
+        ),
+        Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
+        Err(why) => ("LEFT", why.clone()),
+    }
+}
+
+pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
+    let entries = match FixJournal::existing(dir)? {
+        Some(journal) => journal
+            .list()?
+            .into_iter()
+            .map(|entry| (journal.clone(), entry))
+            .collect(),
+        None => Vec::new(),
+    };
+    if args.json {
+        let objects: Vec<_> = entries
+            .iter()
+            .map(|(journal, entry)| match entry {
+                Ok(entry) => json::entry(journal, entry),
+                Err(error) => json!({"error": error.to_string()}),
+            })
+            .collect();
+        output::print(&serde_json::to_string_pretty(&json!({"fixes": objects}))?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if entries.is_empty() {
+        output::print(&format!("no fixes in {}", dir.display()))?;
+    }
+    for (journal, entry) in &entries {
+        match entry {
+            Ok(entry) => {
+                let mut text = output::plain(&entry_line(journal, entry));
+                for step in &entry.steps {
+                    text += &format!("\n    {}", output::plain(&step_line(entry, step)));
+                }
+                output::print(&text)?;
+            }
+            Err(error) => output::print(&format!("not a fix: {error}"))?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
+    use remedy::fix::Change;
+    let name = step.change.name();
+    let what = match &step.change {
+        Change::OwnFile(_) => "a file of ours".to_owned(),
+        Change::KernelSetting(setting) => format!("{} -> {}", setting.before, setting.after),
+        Change::GlobalVariable(variable) => format!("{} -> {}", variable.before, variable.after),
+        Change::PersistedVariable(variable) => format!(
+            "{} -> {}",
+            variable.before.as_deref().unwrap_or("nothing"),
+            variable.after
+        ),
+    };
+    let by_hand = if entry.is_open() {
+        format!("; by hand back: {}", step.change.undo_by_hand())
+    } else {
+        String::new()
+    };
+    format!("{name}: {what}{by_hand}")
+}
+
+/// One line for an entry: what it is and how far.
+pub(crate) fn entry_line(journal: &FixJournal, entry: &Entry) -> String {
+    let date = |us: i64| output::date(us / 1000);
+    let state = match (entry.state, entry.deadline_us) {
+        (State::Applied, Some(deadline)) if journal.is_watched(&entry.id) => {
+            format!("in force, given back at {}", date(deadline))
+        }
+        (State::Applied, Some(_)) => {
+            format!(
+                "LEFT BEHIND, nobody watches it: freezeframe fix --undo {}",
+                entry.id
+            )
+        }
+        (State::Applied, None) => "in force".to_owned(),
+        (State::Applying, _) => format!(
+            "at work, or INTERRUPTED: freezeframe fix --undo {}",
+            entry.id
+        ),
+        (State::Left, _) => format!("NOT ALL BACK: {}", entry.notes.join("; ")),
+        (State::Undone, _) => format!("back since {}", date(entry.ended_us.unwrap_or(0))),
+    };
+    let failed = if entry.state == State::Undone && !entry.notes.is_empty() {
+        format!(" (it failed: {})", entry.notes.join("; "))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}  {}  {}: {state}{failed}",
+        entry.id,
+        date(entry.taken_us),
+        entry.cause
+    )
+}

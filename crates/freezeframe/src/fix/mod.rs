@@ -1,0 +1,257 @@
+//! `freezeframe fix`: what helps against a cause on this system, made and put back.
+
+mod back;
+mod found;
+mod json;
+mod text;
+mod what;
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use remedy::fix::{
+    Access, Applied, Change, DoneStep, Entry, FixJournal, Order, Plan, Root, Step, System, When,
+    apply, plan, settle, unsettled,
+};
+use remedy::{ProcessId, ServerWay};
+use server::Login;
+
+use self::what::What;
+use crate::args::Fix;
+use crate::config::{Config, default_dir};
+use crate::{leases, output, targets};
+
+pub(crate) use self::back::{entry_line, revert_unsettled};
+
+/// The incident names no cause.
+const NOT_NAMED: u8 = 3;
+
+/// How long another process may be at work on the journal.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where fixes are written down: what was said, or beside the incidents.
+pub(crate) fn dir(said: Option<&Path>, root: &Root, config: &Config) -> PathBuf {
+    let dir = said.map_or_else(
+        || {
+            let beside = config.dir.clone().unwrap_or_else(default_dir);
+            root.here(&beside.join("fixes"))
+        },
+        Path::to_owned,
+    );
+    std::path::absolute(&dir).unwrap_or(dir)
+}
+
+pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
+    let config = Config::load(args.server.config.as_deref())?;
+    let root = match &args.root {
+        Some(dir) => Root::at(std::path::absolute(dir)?),
+        None => Root::default(),
+    };
+    let journal_dir = dir(args.fix_dir.as_deref(), &root, &config);
+    if args.list {
+        return back::list(args, &journal_dir);
+    }
+    if let Some(id) = &args.undo {
+        return back::undo_some(args, &journal_dir, id.as_deref());
+    }
+    let Some(what) = what::find(args, &config)? else {
+        return Ok(ExitCode::from(NOT_NAMED));
+    };
+    if args.apply {
+        what.refuse_guess(args)?;
+        // What an earlier process left half done is put back before anything is looked at.
+        if let Some(journal) = FixJournal::existing(&journal_dir)? {
+            let locked = journal.lock(Some(LOCK_PATIENCE))?;
+            let login = |entry: &Entry| back::access(args, entry);
+            for left in settle(&locked, &login)? {
+                output::note(&back::settled_line(&left));
+            }
+        }
+    } else {
+        note_unsettled(&journal_dir);
+    }
+    let mut access = access(args, &config, &root, &what)?;
+    let (process, access) = match &mut access {
+        Some((process, access)) => (process.as_ref(), access.as_mut()),
+        None => (None, None),
+    };
+    let mut access = access;
+    let system = System::observe(&root, process, access.as_deref_mut());
+    let plan = plan(&what.cause.fixes, &system);
+    if !args.apply {
+        if args.json {
+            let shown = json::plan(&what, &system, &plan, None);
+            output::print(&serde_json::to_string_pretty(&shown)?)?;
+        } else {
+            output::print(&text::plan(&what, &system, &plan, args))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen = chosen(args, &plan);
+    if !args.json {
+        output::print(&text::plan(&what, &system, &plan, args))?;
+    }
+    if chosen.is_empty() {
+        if args.json {
+            let shown = json::plan(&what, &system, &plan, None);
+            output::print(&serde_json::to_string_pretty(&shown)?)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.yes && !agreed(&chosen)? {
+        output::print("nothing was changed")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let steps = chosen
+        .iter()
+        .map(|(_, step, change)| DoneStep {
+            says: step.says.clone(),
+            change: (*change).clone(),
+        })
+        .collect();
+    let order = Order {
+        cause: what.cause.id.clone(),
+        incident: what.incident_path.clone(),
+        root,
+        steps,
+        lease: args.for_time,
+    };
+    let journal = FixJournal::open(&journal_dir)?;
+    let locked = journal.lock(Some(LOCK_PATIENCE))?;
+    let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
+    if args.json {
+        let shown = json::plan(&what, &system, &plan, Some(&done.entry));
+        output::print(&serde_json::to_string_pretty(&shown)?)?;
+    } else {
+        output::print(&text::applied(&done, &chosen, what.cause))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The watchdog of a lease of a fix; started by ourselves only.
+pub(crate) fn watchdog() -> Result<ExitCode> {
+    if let Err(why) = remedy::fix::watch(Path::new("/proc/self/exe")) {
+        bail!("fix-watchdog: {why}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The steps that are made, with their numbers.
+fn chosen<'a>(args: &Fix, plan: &'a Plan) -> Vec<(usize, &'a Step, &'a Change)> {
+    (1..)
+        .zip(&plan.steps)
+        .filter(|(_, step)| is_chosen(args, step))
+        .filter_map(|(number, step)| Some((number, step, step.change()?)))
+        .collect()
+}
+
+/// Whether a step would be made with these arguments, if it can be.
+fn is_chosen(args: &Fix, step: &Step) -> bool {
+    let only_now = args.now || args.for_time.is_some();
+    let time = match step.when {
+        When::Now => !args.durable,
+        When::Durable => !only_now,
+    };
+    time && (step.consent.is_none() || args.consent)
+}
+
+/// Asks on the terminal.
+fn agreed(chosen: &[(usize, &Step, &Change)]) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!(
+            "nothing was changed: there is no terminal to ask at; --yes makes the changes without"
+        );
+    }
+    let numbers: Vec<usize> = chosen.iter().map(|(number, ..)| *number).collect();
+    let mut stderr = std::io::stderr();
+    write!(stderr, "Make {}? [y/N] ", text::changes(&numbers))?;
+    stderr.flush()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(
+        line.trim().to_ascii_lowercase().as_str(),
+        "y" | "yes"
+    ))
+}
+
+fn note_unsettled(journal_dir: &Path) {
+    let found = FixJournal::existing(journal_dir)
+        .and_then(|journal| journal.map_or(Ok(Vec::new()), |journal| unsettled(&journal)));
+    match found {
+        Ok(entries) => {
+            for entry in entries {
+                output::note(&format!(
+                    "fix {} of {} was interrupted, or its lease is not watched any more: freezeframe fix --undo {}",
+                    entry.id, entry.cause, entry.id
+                ));
+            }
+        }
+        Err(error) => output::note(&error.to_string()),
+    }
+}
+
+type Found = (Option<kernel::servers::ServerProcess>, Option<Access>);
+
+/// The server that is meant. None is no error: settings of the host need none.
+fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Option<Found>> {
+    if !root.is_real() && args.server.socket.is_none() && args.server.port.is_none() {
+        // What runs outside of that tree is none of its business.
+        let found = kernel::servers::discover(&root.proc()).unwrap_or_default();
+        return Ok(found
+            .servers
+            .into_iter()
+            .next()
+            .map(|server| (Some(server), None)));
+    }
+    let said = &args.server;
+    let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
+    let mut all = match targets::find(said, config) {
+        Ok(all) => all,
+        Err(error) if named => return Err(error),
+        Err(error) => {
+            output::note(&format!("{error}; only the host is looked at"));
+            return Ok(None);
+        }
+    };
+    if all.len() > 1
+        && let Some(label) = what.server_label()
+        && all.iter().any(|target| target.label == label)
+    {
+        all.retain(|target| target.label == label);
+    }
+    if all.len() > 1 && !named && !what.needs_server() {
+        output::note(
+            "several servers run here; this is about the host, and none of them was looked at",
+        );
+        return Ok(None);
+    }
+    if all.len() > 1 {
+        let labels: Vec<&str> = all.iter().map(|target| target.label.as_str()).collect();
+        bail!(
+            "several servers run here ({}): name one with --port, --socket or --pid",
+            labels.join(", ")
+        );
+    }
+    let Some(target) = all.pop() else {
+        return Ok(None);
+    };
+    let access = target.first_address().map(|address| {
+        let way = ServerWay {
+            address: (&address).into(),
+            process: target.process.as_ref().map(|process| ProcessId {
+                pid: process.pid,
+                start_time_ticks: process.start_time_ticks,
+            }),
+            login: leases::login_way(said, config, &target.login.user),
+        };
+        let login: Login = target.login.clone();
+        Access::new(way, login)
+    });
+    Ok(Some((target.process, access)))
+}
+
+/// What was applied, for people; see [`text`].
+type Done = Applied;

@@ -1,0 +1,366 @@
+//! `freezeframe fix` for the terminal.
+
+use diagnosis::Cause;
+use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, When};
+
+use super::what::What;
+use super::{Done, chosen, found, is_chosen};
+use crate::args::Fix;
+use crate::output;
+
+/// Columns where standard output is no terminal, and the most that are used.
+const WIDTH: usize = 100;
+
+struct Page {
+    text: String,
+    width: usize,
+    color: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Red,
+    Green,
+    Yellow,
+}
+
+impl Page {
+    fn new() -> Self {
+        let options = output::text_options();
+        Self {
+            text: String::new(),
+            width: match options.width {
+                0 => WIDTH,
+                width => width.clamp(40, WIDTH),
+            },
+            color: options.color,
+        }
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Plain => return text.to_owned(),
+            Style::Bold => 1,
+            Style::Dim => 2,
+            Style::Red => 31,
+            Style::Green => 32,
+            Style::Yellow => 33,
+        };
+        if self.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.text += &format!("\n{}\n", self.styled(Style::Bold, text));
+    }
+
+    /// Text behind a head, its further lines below its first.
+    fn item(&mut self, head: &str, text: &str, style: Style) {
+        let indent = head.chars().count();
+        let room = self.width.saturating_sub(indent).max(20);
+        let mut lines: Vec<String> = vec![String::new()];
+        for word in output::plain(text)
+            .split(' ')
+            .filter(|word| !word.is_empty())
+        {
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => line.push_str(word),
+                Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        for (at, line) in lines.iter().enumerate() {
+            let before = if at == 0 {
+                head.to_owned()
+            } else {
+                " ".repeat(indent)
+            };
+            self.text += &format!("{before}{}\n", self.styled(style, line));
+        }
+    }
+
+    /// A line that must not be broken: it is a file's, or is typed.
+    fn exact(&mut self, head: &str, text: &str, style: Style) {
+        let line = format!("{head}{}", output::plain(text));
+        self.text += &format!("{}\n", self.styled(style, &line));
+    }
+}
+
+/// What helps here; what was done, if anything, is another text.
+pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> String {
+    let mut page = Page::new();
+    head(&mut page, what, system);
+    for (when, heading) in [(When::Now, "AT ONCE"), (When::Durable, "FOR GOOD")] {
+        let of = (1..).zip(&plan.steps).filter(|(_, step)| step.when == when);
+        let of: Vec<(usize, &Step)> = of.collect();
+        if of.is_empty() {
+            continue;
+        }
+        page.heading(heading);
+        for (number, step) in of {
+            self::step(&mut page, number, step);
+        }
+    }
+    if let Some(incident) = &what.incident {
+        let clients = found::clients(incident, what.cause);
+        if !clients.is_empty() {
+            page.heading("WHO, BY THE INCIDENT");
+            for client in &clients {
+                page.item("  - ", client, Style::Plain);
+            }
+        }
+    }
+    by_hand(&mut page, what.cause, plan);
+    closing(&mut page, what, plan, args);
+    page.text
+}
+
+fn head(page: &mut Page, what: &What, system: &System) {
+    let title = format!("{} ({})", what.cause.title, what.cause.id);
+    page.item("", &title, Style::Bold);
+    if let Some(path) = &what.incident_path {
+        let level = match &what.finding {
+            Some(finding) => finding.level.word(),
+            None => "not found in it",
+        };
+        page.item("  incident  ", &format!("{path}: {level}"), Style::Plain);
+    }
+    let mut host = system.distribution.name.clone();
+    if host.is_empty() {
+        host = "a Linux of unknown make".to_owned();
+    }
+    host += if system.systemd {
+        ", systemd"
+    } else {
+        ", no systemd"
+    };
+    if !system.root.is_real() {
+        host += &format!(", in {}", system.root.dir().display());
+    }
+    page.item("  host      ", &host, Style::Plain);
+    page.item(
+        "  server    ",
+        &system
+            .server
+            .as_ref()
+            .map_or_else(|| "none was found".to_owned(), server),
+        Style::Plain,
+    );
+}
+
+fn server(server: &SeenServer) -> String {
+    let mut parts = vec![server.name()];
+    if let Some(process) = server.process {
+        parts.push(format!("process {}", process.pid));
+    }
+    match (&server.container, &server.unit) {
+        (Some(container), _) => parts.push(format!("container {container}")),
+        (None, Some(unit)) => parts.push(format!("unit {unit}")),
+        (None, None) => parts.push("in no unit".to_owned()),
+    }
+    if let Some(safe) = server.safe {
+        parts.push(format!("started by mysqld_safe (process {safe})"));
+    }
+    if server.no_defaults {
+        parts.push("reads no option file".to_owned());
+    } else if let Some(directory) = server.include_directories.last() {
+        parts.push(format!("reads {}", directory.display()));
+    }
+    if let Some(why) = &server.no_login {
+        parts.push(format!("no login: {why}"));
+    }
+    parts.join(", ")
+}
+
+fn step(page: &mut Page, number: usize, step: &Step) {
+    let (mark, style) = match &step.state {
+        StepState::ToDo(_) => ("", Style::Plain),
+        StepState::Already(_) => ("already so: ", Style::Dim),
+        StepState::NotHere(_) => ("not here: ", Style::Dim),
+        StepState::ByHand { .. } => ("by hand: ", Style::Yellow),
+    };
+    page.item(
+        &format!("{number:>3}  "),
+        &format!("{mark}{}", step.says),
+        style,
+    );
+    const INDENT: &str = "     ";
+    match &step.state {
+        StepState::ToDo(change) => {
+            let kind = match change {
+                Change::OwnFile(_) => " (a new file of our own)",
+                _ => "",
+            };
+            page.item(INDENT, &format!("{}{kind}", step.place), Style::Plain);
+            for line in step.before.iter().flat_map(|text| text.lines()) {
+                page.exact("     - ", line, Style::Red);
+            }
+            for line in step.after.iter().flat_map(|text| text.lines()) {
+                page.exact("     + ", line, Style::Green);
+            }
+            page.exact("     undo     ", &step.undo, Style::Plain);
+        }
+        StepState::Already(why) | StepState::NotHere(why) => page.item(INDENT, why, Style::Dim),
+        StepState::ByHand { why, commands } => {
+            page.item(INDENT, &format!("{why}:"), Style::Plain);
+            for command in commands {
+                page.exact("       ", command, Style::Plain);
+            }
+        }
+    }
+    let told = !matches!(step.state, StepState::Already(_) | StepState::NotHere(_));
+    if told && let Some(consent) = &step.consent {
+        page.item(
+            "     CONSENT  ",
+            &format!("{consent} (--consent makes it)"),
+            Style::Yellow,
+        );
+    }
+    if told && let Some(risk) = &step.risk {
+        page.item("     risk     ", risk, Style::Plain);
+    }
+    if told && let Some(restart) = &step.restart {
+        let text = format!("it counts after a restart, at an hour of your choice: {restart}");
+        page.item("     RESTART  ", &text, Style::Yellow);
+    }
+    if told {
+        for note in &step.notes {
+            page.item("     note     ", note, Style::Dim);
+        }
+    }
+}
+
+fn by_hand(page: &mut Page, cause: &Cause, plan: &Plan) {
+    let remedy = &cause.remedy;
+    page.heading(if plan.steps.is_empty() {
+        "WHAT A PERSON DOES (no part of it can be done from here)"
+    } else {
+        "THE WHOLE REMEDY IN GENERAL WORDS"
+    });
+    for (name, list) in [
+        ("  at once   ", &remedy.now),
+        ("  for good  ", &remedy.durable),
+        ("  undo      ", &remedy.undo),
+    ] {
+        for (at, text) in list.iter().enumerate() {
+            let head = if at == 0 { name } else { "            " };
+            page.item(&format!("{head}- "), text, Style::Plain);
+        }
+    }
+    page.item("  risk        ", &remedy.risk, Style::Plain);
+    for (at, text) in remedy.verify.iter().enumerate() {
+        let head = if at == 0 {
+            "  then look - "
+        } else {
+            "            - "
+        };
+        page.item(head, text, Style::Plain);
+    }
+}
+
+fn closing(page: &mut Page, what: &What, plan: &Plan, args: &Fix) {
+    let can: Vec<usize> = chosen(args, plan)
+        .iter()
+        .map(|(number, ..)| *number)
+        .collect();
+    let mut text = String::new();
+    let consents = (1..)
+        .zip(&plan.steps)
+        .filter(|(_, step)| {
+            step.change().is_some() && step.consent.is_some() && !is_chosen(args, step)
+        })
+        .map(|(number, _)| number);
+    let consents: Vec<usize> = consents.collect();
+    if can.is_empty() {
+        text += if plan.steps.iter().any(|step| step.change().is_some()) {
+            "Nothing that was chosen can be changed from here."
+        } else {
+            "There is nothing to change from here."
+        };
+    } else if !args.apply {
+        let name = args.what.as_deref().unwrap_or(&what.cause.id);
+        text += &format!(
+            "Nothing was changed. freezeframe fix {name} --apply makes {} after asking.",
+            changes(&can)
+        );
+    }
+    if !consents.is_empty() {
+        text += &format!(" {} only with --consent.", sentence(&changes(&consents)));
+    }
+    if !text.is_empty() {
+        page.text.push('\n');
+        page.item("", text.trim(), Style::Bold);
+    }
+}
+
+/// `change 1`, `changes 1, 2 and 4`.
+pub(super) fn changes(numbers: &[usize]) -> String {
+    let mut texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match texts.pop() {
+        None => "nothing".to_owned(),
+        Some(last) if texts.is_empty() => format!("change {last}"),
+        Some(last) => format!("changes {} and {last}", texts.join(", ")),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
+        .unwrap_or_default()
+}
+
+/// What was done.
+pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], cause: &Cause) -> String {
+    let mut page = Page::new();
+    let entry = &done.entry;
+    page.text.push('\n');
+    for ((number, step, _), made) in chosen.iter().zip(&entry.steps) {
+        let rounded = match (&made.change, &step.state) {
+            (Change::GlobalVariable(made), StepState::ToDo(Change::GlobalVariable(asked)))
+                if made.after != asked.after =>
+            {
+                format!(" (the server made {} of it)", made.after)
+            }
+            _ => String::new(),
+        };
+        let text = format!("{}{rounded}", made.says);
+        page.item(&format!("{number:>3}  done  "), &text, Style::Green);
+    }
+    let until = match entry.deadline_us {
+        Some(deadline) => format!(
+            "Given back at {}, or now: freezeframe fix --undo {}",
+            output::date(deadline / 1000),
+            entry.id
+        ),
+        None => format!("To put it back: freezeframe fix --undo {}", entry.id),
+    };
+    page.item("", &until, Style::Bold);
+    let restarts: Vec<&String> = chosen
+        .iter()
+        .filter_map(|(_, step, _)| step.restart.as_ref())
+        .collect();
+    if let Some(restart) = restarts.first() {
+        let text = format!("Not restarted: it counts once you do it: {restart}");
+        page.item("", &text, Style::Yellow);
+    }
+    for (at, text) in cause.remedy.verify.iter().enumerate() {
+        let head = if at == 0 {
+            "Then look: "
+        } else {
+            "           "
+        };
+        page.item(head, text, Style::Plain);
+    }
+    page.text
+}

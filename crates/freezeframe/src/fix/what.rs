@@ -1,0 +1,176 @@
+//! Which cause is meant: of an incident, or by its id.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use diagnosis::{Catalogue, Cause, Finding, Level};
+use model::{FixAction, Incident};
+use store::{read_frame, read_summary};
+
+use crate::args::Fix;
+use crate::config::{Config, default_dir};
+use crate::{explain, output};
+
+/// A cause, and where it was found.
+pub(super) struct What {
+    pub(super) cause: &'static Cause,
+    pub(super) incident_path: Option<String>,
+    pub(super) incident: Option<Incident>,
+    /// The finding, when the incident has it.
+    pub(super) finding: Option<Finding>,
+    /// It was named, not found.
+    named: bool,
+}
+
+impl What {
+    /// The server of the incident, as it was called there.
+    pub(super) fn server_label(&self) -> Option<&str> {
+        let incident = self.incident.as_ref()?;
+        Some(incident.server.label.as_str())
+    }
+
+    /// Whether a part of the remedy depends on the server.
+    pub(super) fn needs_server(&self) -> bool {
+        let of_host =
+            |fix: &model::Fix| matches!(fix.action, FixAction::ThpNever | FixAction::Sysctl { .. });
+        !self.cause.fixes.iter().all(of_host)
+    }
+
+    /// A change for a cause that is only possible must be asked for by name.
+    pub(super) fn refuse_guess(&self, args: &Fix) -> Result<()> {
+        match &self.finding {
+            Some(finding)
+                if finding.level < Level::Likely && !self.named && args.cause.is_none() =>
+            {
+                bail!(
+                    "{} is only possible here, and nothing is changed for a guess; --cause {} if you know it",
+                    finding.cause,
+                    finding.cause
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Nothing when the incident names no cause, which is said.
+pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
+    let path = match &args.what {
+        Some(text) if Path::new(text).exists() => PathBuf::from(text),
+        Some(text) => {
+            if let Some(cause) = Catalogue::builtin().get(text) {
+                if args.cause.as_ref().is_some_and(|other| other != text) {
+                    bail!("{text} and --cause name two causes");
+                }
+                return Ok(Some(by_name(cause)));
+            }
+            if text.contains('/') || text.ends_with(".frame") {
+                bail!("{text}: there is no such incident");
+            }
+            return unknown(text);
+        }
+        None => match &args.cause {
+            Some(id) => match Catalogue::builtin().get(id) {
+                Some(cause) => return Ok(Some(by_name(cause))),
+                None => return unknown(id),
+            },
+            None => newest(&config.dir.clone().unwrap_or_else(default_dir))?,
+        },
+    };
+    let loaded = read_frame(&path)?;
+    for damage in &loaded.damage {
+        output::note(&format!(
+            "{}: table '{}' is damaged after {} rows: {}",
+            path.display(),
+            damage.table,
+            damage.rows_read,
+            damage.problem
+        ));
+    }
+    let verdict = explain::verdict(&loaded.incident, &path);
+    let mut findings = verdict.findings.into_iter().chain(verdict.folded);
+    let finding = match &args.cause {
+        Some(id) => findings.find(|finding| finding.cause == *id),
+        None => findings.next(),
+    };
+    let id = match (&args.cause, &finding) {
+        (Some(id), _) => id.clone(),
+        (None, Some(finding)) => finding.cause.clone(),
+        (None, None) => {
+            output::note(&format!(
+                "{}: {} Name a cause with --cause ID to see what helps against it",
+                path.display(),
+                verdict.sentence
+            ));
+            return Ok(None);
+        }
+    };
+    let Some(cause) = Catalogue::builtin().get(&id) else {
+        return unknown(&id);
+    };
+    Ok(Some(What {
+        cause,
+        incident_path: Some(path.display().to_string()),
+        incident: Some(loaded.incident),
+        finding,
+        named: false,
+    }))
+}
+
+fn by_name(cause: &'static Cause) -> What {
+    What {
+        cause,
+        incident_path: None,
+        incident: None,
+        finding: None,
+        named: true,
+    }
+}
+
+fn unknown(id: &str) -> Result<Option<What>> {
+    let alike: Vec<&str> = Catalogue::builtin()
+        .causes()
+        .iter()
+        .map(|cause| cause.id.as_str())
+        .filter(|known| {
+            id.split('-')
+                .any(|word| word.len() > 2 && known.contains(word))
+        })
+        .take(5)
+        .collect();
+    let hint = if alike.is_empty() {
+        String::new()
+    } else {
+        format!("; there are {}", alike.join(", "))
+    };
+    bail!("'{id}' is neither an incident's file nor the id of a cause{hint}")
+}
+
+/// The incident with the latest onset.
+fn newest(dir: &Path) -> Result<PathBuf> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) => bail!(
+            "{}: no incidents can be looked at: {error}; name an incident or a cause",
+            dir.display()
+        ),
+    };
+    let newest = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(".frame") && !name.starts_with('.')
+        })
+        .filter_map(|path| {
+            let summary = read_summary(&path).ok()?;
+            Some((summary.clock.wall_ms(summary.stall.onset), path))
+        })
+        .max();
+    match newest {
+        Some((_, path)) => Ok(path),
+        None => bail!(
+            "no incidents in {}; name an incident or a cause",
+            dir.display()
+        ),
+    }
+}

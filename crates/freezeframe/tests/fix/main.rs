@@ -1,0 +1,22 @@
+//! `fix` as a user meets it: in a private root, on real servers, and on this machine's own switch for huge pages.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../cli/harness.rs"]
+#[allow(
+    dead_code,
+    reason = "the tests of the recorder's incidents use the rest of it"
+)]
+mod harness;
+
+mod huge_pages;
+mod kills;
+mod leases;
+mod plans;
+mod scene;
+mod servers;

@@ -1,0 +1,177 @@
+//! Variables of real servers: set, kept, put back, also after a SIGKILL in between.
+
+use std::time::Duration;
+
+use lab::{Options, PrivateServer, ServerKind};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use serde_json::{Value, json};
+
+use crate::harness::freezeframe;
+use crate::scene::{Random, document, text};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+const KILLS: usize = 25;
+
+/// A server with a variable that `spin-tuning` changes: it exists everywhere and does no harm.
+struct Server {
+    server: PrivateServer,
+    admin: Conn,
+    dir: tempfile::TempDir,
+    variable: &'static str,
+    wanted: &'static str,
+}
+
+impl Server {
+    fn start(kind: ServerKind) -> Option<Self> {
+        if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+            eprintln!("skipped: {error}");
+            return None;
+        }
+        let server = PrivateServer::start(&Options {
+            kind,
+            ..Options::default()
+        })
+        .unwrap();
+        let (variable, wanted) = match kind {
+            ServerKind::MySql9 => ("innodb_spin_wait_pause_multiplier", "10"),
+            _ => ("innodb_spin_wait_delay", "2"),
+        };
+        Some(Self {
+            admin: server.login().connect(false, TIMEOUT).unwrap(),
+            server,
+            dir: tempfile::tempdir().unwrap(),
+            variable,
+            wanted,
+        })
+    }
+
+    fn value(&mut self) -> String {
+        let question = format!("SHOW GLOBAL VARIABLES LIKE '{}'", self.variable);
+        let row: (String, String) = self.admin.query_first(question).unwrap().unwrap();
+        row.1
+    }
+
+    fn fix(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = freezeframe();
+        command
+            .arg("fix")
+            .args(arguments)
+            .args(["--user", "root", "--socket"])
+            .arg(self.server.socket())
+            .arg("--fix-dir")
+            .arg(self.dir.path().join("fixes"));
+        command
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        document(&self.fix(arguments).arg("--json").output().unwrap())
+    }
+
+    fn undo(&self) {
+        text(&self.fix(&["--undo", "all"]).output().unwrap());
+    }
+}
+
+fn set_and_put_back(kind: ServerKind) {
+    let Some(mut server) = Server::start(kind) else {
+        return;
+    };
+    let before = server.value();
+    assert_ne!(before, server.wanted);
+    let plan = server.json(&["spin-tuning"]);
+    let steps = plan["steps"].as_array().unwrap();
+    let here: Vec<&Value> = steps
+        .iter()
+        .filter(|step| step["state"] == "to-do")
+        .collect();
+    assert_eq!(here[0]["place"], format!("@@GLOBAL.{}", server.variable));
+    assert_eq!(here[0]["before"], json!(before));
+    assert_eq!(server.value(), before, "looking changes nothing");
+
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    assert_eq!(server.value(), server.wanted);
+    let again = server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    assert_eq!(again["applied"], Value::Null);
+    server.undo();
+    assert_eq!(server.value(), before);
+
+    // Somebody else sets another value.
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    let statement = format!("SET GLOBAL {} = 3", server.variable);
+    server.admin.query_drop(statement).unwrap();
+    let output = server.fix(&["--undo"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(server.value(), "3");
+    text(&server.fix(&["--undo", "--force"]).output().unwrap());
+    assert_eq!(server.value(), before);
+
+    // For a time.
+    server.json(&["spin-tuning", "--apply", "--yes", "--for", "1s"]);
+    crate::scene::wait_until("the value to be given back", || server.value() == before);
+
+    let mut random = Random(7);
+    let mut set = 0;
+    for round in 0..KILLS {
+        let mut child = server
+            .fix(&["spin-tuning", "--apply", "--now", "--yes"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        if random.below(2) == 0 {
+            while server.value() == before && child.try_wait().unwrap().is_none() {}
+        }
+        std::thread::sleep(Duration::from_micros(random.below(30_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        set += usize::from(server.value() != before);
+        server.undo();
+        assert_eq!(server.value(), before, "round {round}");
+    }
+    eprintln!("{kind:?}: {KILLS} kills, {set} with the value set");
+}
+
+#[test]
+fn mariadb() {
+    set_and_put_back(ServerKind::MariaDb);
+}
+
+#[test]
+fn mysql_5_5() {
+    set_and_put_back(ServerKind::MySql55);
+}
+
+#[test]
+fn mysql_9() {
+    set_and_put_back(ServerKind::MySql9);
+}
+
+#[test]
+fn mysql_9_keeps_a_value_for_its_next_start_and_forgets_it() {
+    let Some(mut server) = Server::start(ServerKind::MySql9) else {
+        return;
+    };
+    let kept = "SELECT variable_value FROM performance_schema.persisted_variables \
+                WHERE variable_name = 'innodb_spin_wait_pause_multiplier'";
+    let before = server.value();
+    server.json(&["spin-tuning", "--apply", "--yes"]);
+    assert_eq!(server.value(), "10");
+    let row: Option<String> = server.admin.query_first(kept).unwrap();
+    assert_eq!(row.as_deref(), Some("10"));
+    server.undo();
+    assert_eq!(server.value(), before);
+    let row: Option<String> = server.admin.query_first(kept).unwrap();
+    assert_eq!(row, None);
+    // One that was kept before comes back.
+    server
+        .admin
+        .query_drop("SET PERSIST_ONLY innodb_spin_wait_pause_multiplier = 42")
+        .unwrap();
+    server.json(&["spin-tuning", "--apply", "--yes", "--durable"]);
+    let row: Option<String> = server.admin.query_first(kept).unwrap();
+    assert_eq!(row.as_deref(), Some("10"));
+    server.undo();
+    let row: Option<String> = server.admin.query_first(kept).unwrap();
+    assert_eq!(row.as_deref(), Some("42"));
+}

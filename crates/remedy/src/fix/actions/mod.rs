@@ -1,0 +1,89 @@
+//! The kinds of changes. Each is a function from a fix and what was seen of the system to steps, and changes nothing.
+
+mod environment;
+mod preload;
+mod sysctl;
+mod thp;
+mod variable;
+
+use std::path::PathBuf;
+
+use model::FixAction;
+
+use super::change::Change;
+use super::own_file::{OwnFile, Reload};
+use super::plan::{Step, StepState, When};
+use super::system::System;
+
+/// A kind of change.
+pub(super) struct Action {
+    /// Its name in cause files.
+    pub(super) name: &'static str,
+    /// Its steps on a system, of those that count at one time.
+    pub(super) steps: fn(&FixAction, &System, When) -> Vec<Step>,
+}
+
+/// All kinds.
+const ACTIONS: [Action; 6] = [
+    Action {
+        name: "thp-never",
+        steps: thp::steps,
+    },
+    Action {
+        name: "sysctl",
+        steps: sysctl::steps,
+    },
+    Action {
+        name: "set-global",
+        steps: variable::steps,
+    },
+    Action {
+        name: "option-file",
+        steps: variable::steps,
+    },
+    Action {
+        name: "preload-allocator",
+        steps: preload::steps,
+    },
+    Action {
+        name: "server-environment",
+        steps: environment::steps,
+    },
+];
+
+/// The kind of a fix.
+pub(super) fn of(action: &FixAction) -> Option<&'static Action> {
+    ACTIONS.iter().find(|known| known.name == action.word())
+}
+
+/// The first line of every file of ours.
+const HEADER: &str =
+    "# Written by freezeframe fix, which takes it away again: freezeframe fix --undo\n";
+
+/// A step that puts a file of our own somewhere, or finds it there.
+fn file_step(
+    system: &System,
+    says: String,
+    path: PathBuf,
+    lines: &str,
+    reload: Option<Reload>,
+) -> Step {
+    let content = format!("{HEADER}{lines}");
+    let file = OwnFile::new(&system.root, path, content, reload);
+    let place = file.path.display().to_string();
+    let state = match file.look(&system.root) {
+        Ok(None) => StepState::ToDo(Change::OwnFile(file)),
+        Ok(Some(true)) => StepState::Already(format!("{place} is there already, with these lines")),
+        Ok(Some(false)) => StepState::ByHand {
+            why: format!("{place} is there with another content, and it is not edited"),
+            commands: vec![format!("cat {place}")],
+        },
+        Err(error) => StepState::ByHand {
+            why: format!("{place}: {error}"),
+            commands: Vec::new(),
+        },
+    };
+    let mut step = Step::new(When::Durable, says, place, state);
+    step.after = Some(lines.trim_end().to_owned());
+    step
+}

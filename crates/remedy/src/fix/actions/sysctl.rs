@@ -1,0 +1,148 @@
+//! Settings below /proc/sys: at once, and by a file of our own in /etc/sysctl.d.
+
+use std::path::PathBuf;
+
+use model::{FixAction, FixValue};
+
+use super::file_step;
+use crate::fix::change::Change;
+use crate::fix::kernel_setting::KernelSetting;
+use crate::fix::plan::{Step, StepState, When};
+use crate::fix::system::System;
+
+/// Of these pairs the one that was set last counts, and the other one reads 0
+/// (Documentation/admin-guide/sysctl/vm.rst).
+const TWINS: [(&str, &str); 2] = [
+    ("vm.dirty_bytes", "vm.dirty_ratio"),
+    ("vm.dirty_background_bytes", "vm.dirty_background_ratio"),
+];
+
+pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step> {
+    let FixAction::Sysctl { key, value } = action else {
+        return Vec::new();
+    };
+    let path = file_of(key);
+    let read = system.kernel(&path);
+    let wanted = read
+        .as_ref()
+        .map_err(|why| format!("this kernel has no such setting ({why})"))
+        .and_then(|(_, now)| wanted(value, now, system.cpus));
+    vec![match (when, wanted) {
+        (_, Err(why)) => {
+            let says = format!("Set {key}");
+            Step::new(when, says, key.clone(), StepState::NotHere(why))
+        }
+        (When::Now, Ok(wanted)) => now(system, key, read.ok(), &wanted),
+        (When::Durable, Ok(wanted)) => durable(system, key, &wanted),
+    }]
+}
+
+fn file_of(key: &str) -> PathBuf {
+    PathBuf::from("/proc/sys").join(key.replace('.', "/"))
+}
+
+fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str) -> Step {
+    let says = format!("Set {key} to {wanted} in the running kernel");
+    let (shown, before) = read.unwrap_or_default();
+    if before == wanted {
+        let state = StepState::Already(format!("already {wanted}"));
+        return Step::new(When::Now, says, key.to_owned(), state).from_to(before, wanted);
+    }
+    let instead = TWINS
+        .iter()
+        .find(|(one, _)| *one == key && before == "0")
+        .and_then(|(_, other)| {
+            let path = file_of(other);
+            let (_, value) = system.kernel(&path).ok()?;
+            Some((path, value))
+        });
+    let state = StepState::ToDo(Change::KernelSetting(KernelSetting {
+        path: file_of(key),
+        shown,
+        before: before.clone(),
+        after: wanted.to_owned(),
+        instead,
+    }));
+    let step = Step::new(When::Now, says, key.to_owned(), state).from_to(before, wanted);
+    if key == "net.core.somaxconn" {
+        step.note("it counts for the server from its next start on, when it listens anew")
+    } else {
+        step
+    }
+}
+
+fn durable(system: &System, key: &str, wanted: &str) -> Step {
+    let says = format!("The same at every boot: {key} = {wanted}");
+    // sysctl.d(5) reads by name; Debian's link to /etc/sysctl.conf is 99-sysctl.conf.
+    let path = PathBuf::from(format!("/etc/sysctl.d/zz-freezeframe-{key}.conf"));
+    let mut step = file_step(system, says, path, &format!("{key} = {wanted}\n"), None);
+    if let Some(profile) = &system.tuned {
+        step.notes.push(format!(
+            "tuned is active with profile {profile}, and may set it again later"
+        ));
+    }
+    step
+}
+
+/// The value, or why there is nothing to set.
+pub(super) fn wanted(value: &FixValue, now: &str, cpus: u64) -> Result<String, String> {
+    let number = now.trim().parse::<f64>().ok();
+    let whole = |number: Option<f64>| {
+        number
+            .filter(|number| *number >= 0.0 && *number < 9e15)
+            .ok_or_else(|| format!("it is {now}, which is no number"))
+    };
+    Ok(match value {
+        FixValue::Exactly(text) => text.clone(),
+        FixValue::AtLeast(least) => {
+            let now = whole(number)?;
+            // As it is: the step then says that it is so already.
+            if now >= *least as f64 {
+                format!("{now}")
+            } else {
+                least.to_string()
+            }
+        }
+        FixValue::AtMost(most) => {
+            let now = whole(number)?;
+            if now <= *most as f64 {
+                format!("{now}")
+            } else {
+                most.to_string()
+            }
+        }
+        FixValue::Times { factor, limit } => {
+            let now = whole(number)?;
+            if now >= *limit as f64 {
+                format!("{now}")
+            } else {
+                format!("{}", (now * factor).round().min(*limit as f64))
+            }
+        }
+        FixValue::PerCpu(per) => per.saturating_mul(cpus).to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_follows_what_is_there() {
+        let of = |value: &FixValue, now: &str| wanted(value, now, 4).unwrap();
+        assert_eq!(of(&FixValue::Exactly("x".to_owned()), "y"), "x");
+        assert_eq!(of(&FixValue::AtLeast(10), "3"), "10");
+        assert_eq!(of(&FixValue::AtLeast(10), "30"), "30");
+        assert_eq!(of(&FixValue::AtMost(10), "30"), "10");
+        assert_eq!(of(&FixValue::AtMost(10), "3"), "3");
+        let times = FixValue::Times {
+            factor: 2.0,
+            limit: 10,
+        };
+        assert_eq!(of(&times, "4"), "8");
+        assert_eq!(of(&times, "8"), "10");
+        assert_eq!(of(&times, "12"), "12");
+        assert_eq!(of(&FixValue::PerCpu(2), "0"), "8");
+        assert!(wanted(&FixValue::AtLeast(1), "x", 4).is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! Variables of the server: of the running one by SET GLOBAL, for its next start by SET PERSIST_ONLY where the server
+//! knows that, else by a file of our own in a directory that its option files include.
+
+use model::{FixAction, FixValue};
+
+use super::file_step;
+use super::sysctl::wanted;
+use crate::fix::change::Change;
+use crate::fix::plan::{Step, StepState, When, restart};
+use crate::fix::system::{SeenServer, System};
+use crate::fix::variable::{GlobalVariable, PersistedVariable, same, set_statement};
+
+pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step> {
+    let (variable, value, dynamic) = match action {
+        FixAction::SetGlobal { variable, value } => (variable, value, true),
+        FixAction::OptionFile { variable, value } => (variable, value, false),
+        _ => return Vec::new(),
+    };
+    let place = format!("@@GLOBAL.{variable}");
+    let no_login = |why: String| {
+        let text = text_of(value);
+        let commands = match when {
+            When::Now => vec![
+                format!("SHOW GLOBAL VARIABLES LIKE '{variable}'; -- note it"),
+                format!("SET GLOBAL {variable} = {text};"),
+            ],
+            When::Durable => vec![format!("[mysqld] {variable} = {text}")],
+        };
+        let says = format!("Set {variable} to {text}");
+        vec![Step::new(
+            when,
+            says,
+            place.clone(),
+            StepState::ByHand { why, commands },
+        )]
+    };
+    let Some(server) = &system.server else {
+        return no_login("no server was found here".to_owned());
+    };
+    if server.variables.is_empty() {
+        let why = server.no_login.clone().unwrap_or_default();
+        return no_login(format!("no way in to the server ({why})"));
+    }
+    let Some(now) = server.variables.get(&variable.to_ascii_lowercase()) else {
+        let why = format!("{} has no variable {variable}", server.name());
+        let says = format!("Set {variable} to {}", text_of(value));
+        return vec![Step::new(when, says, place, StepState::NotHere(why))];
+    };
+    let wanted = match filled(value, server).and_then(|value| wanted(&value, now, system.cpus)) {
+        Ok(wanted) => wanted,
+        Err(why) => {
+            let says = format!("Set {variable}");
+            return vec![Step::new(when, says, place, StepState::NotHere(why))];
+        }
+    };
+    vec![match when {
+        When::Now => at_once(server, variable, now, &wanted),
+        When::Durable => for_next_start(system, server, variable, now, &wanted, dynamic),
+    }]
+}
+
+/// A value in words, where what it follows is not known.
+fn text_of(value: &FixValue) -> String {
+    match value {
+        FixValue::Exactly(text) => text.clone(),
+        FixValue::AtLeast(least) => format!("{least} or more"),
+        FixValue::AtMost(most) => format!("{most} or less"),
+        FixValue::Times { factor, limit } => format!("{factor} times its value, {limit} at most"),
+        FixValue::PerCpu(per) => format!("{per} times the number of processors"),
+    }
+}
+
+fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
+    match value {
+        FixValue::Exactly(text) if text.contains("{utc_offset}") => {
+            let offset = server
+                .utc_offset
+                .as_ref()
+                .ok_or("the server does not tell its offset from UTC")?;
+            Ok(FixValue::Exactly(text.replace("{utc_offset}", offset)))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step {
+    let says = format!("Set {variable} to {wanted} in the running server");
+    let place = format!("@@GLOBAL.{variable}");
+    let state = if same(now, wanted) {
+        StepState::Already(format!("already {now}"))
+    } else if server.read_only.iter().any(|name| name == variable) {
+        StepState::NotHere(format!(
+            "{} cannot set {variable} while it runs",
+            server.name()
+        ))
+    } else {
+        StepState::ToDo(Change::GlobalVariable(GlobalVariable {
+            name: variable.to_owned(),
+            before: now.to_owned(),
+            after: wanted.to_owned(),
+        }))
+    };
+    let step = Step::new(When::Now, says, place, state).from_to(now, wanted);
+    if SESSION.contains(&variable) {
+        step.note("it counts for new connections; those that are open keep theirs")
+    } else {
+        step
+    }
+}
+
+/// Variables of which each session takes a copy when it connects, as far as causes name them.
+const SESSION: [&str; 10] = [
+    "max_error_count",
+    "sort_buffer_size",
+    "join_buffer_size",
+    "tmp_table_size",
+    "max_heap_table_size",
+    "time_zone",
+    "innodb_lock_wait_timeout",
+    "wait_timeout",
+    "idle_transaction_timeout",
+    "query_cache_type",
+];
+
+fn for_next_start(
+    system: &System,
+    server: &SeenServer,
+    variable: &str,
+    now: &str,
+    wanted: &str,
+    dynamic: bool,
+) -> Step {
+    let says = if dynamic {
+        format!("The same from the next start on: {variable} = {wanted}")
+    } else {
+        format!("{variable} = {wanted} from the next start on")
+    };
+    let mut step = match &server.persisted {
+        Some(kept) => persisted(variable, wanted, kept.get(variable), says),
+        None => in_a_file(system, server, variable, wanted, says),
+    };
+    if !dynamic {
+        if same(now, wanted) {
+            step.state = StepState::Already(format!("already {now}"));
+        }
+        step.before = Some(format!("{variable} = {now} (in the running server)"));
+        step.restart = Some(restart(Some(server)));
+    }
+    if server.is_on_command_line(variable) && step.change().is_some() {
+        step.notes.push(format!(
+            "the server's command line has --{variable}, which goes before it: take it out there"
+        ));
+    }
+    step
+}
+
+fn persisted(variable: &str, wanted: &str, kept: Option<&String>, says: String) -> Step {
+    let state = if kept.is_some_and(|kept| same(kept, wanted)) {
+        StepState::Already("kept already".to_owned())
+    } else {
+        StepState::ToDo(Change::PersistedVariable(PersistedVariable {
+            name: variable.to_owned(),
+            before: kept.cloned(),
+            after: wanted.to_owned(),
+        }))
+    };
+    let place = format!(
+        "mysqld-auto.cnf of the server, by {}",
+        set_statement("PERSIST_ONLY", variable, wanted)
+    );
+    let mut step = Step::new(When::Durable, says, place, state);
+    step.before = kept.map(|kept| format!("{variable} = {kept}"));
+    step.after = Some(format!("{variable} = {wanted}"));
+    step
+}
+
+fn in_a_file(
+    system: &System,
+    server: &SeenServer,
+    variable: &str,
+    wanted: &str,
+    says: String,
+) -> Step {
+    let by_hand = |why: String| {
+        let file = server.option_files.last().map_or_else(
+            || "the server's option file".to_owned(),
+            |file| file.display().to_string(),
+        );
+        let state = StepState::ByHand {
+            why,
+            commands: vec!["[mysqld]".to_owned(), format!("{variable} = {wanted}")],
+        };
+        Step::new(When::Durable, says.clone(), file, state)
+    };
+    if server.no_defaults {
+        return by_hand(
+            "the server was started with --no-defaults and reads no option file".to_owned(),
+        );
+    }
+    if server.other_root.is_some() || server.container.is_some() {
+        return by_hand(
+            "the server's files are those of a container or of another root".to_owned(),
+        );
+    }
+    let Some(directory) = server.include_directories.last() else {
+        return by_hand(
+            "no option file of the server includes a directory, and users' files are not edited"
+                .to_owned(),
+        );
+    };
+    let path = directory.join(format!("zz-freezeframe-{variable}.cnf"));
+    let value = if wanted
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-.,:+/".contains(&b))
+    {
+        wanted.to_owned()
+    } else {
+        format!("\"{}\"", wanted.replace('\\', "\\\\").replace('"', "\\\""))
+    };
+    // A server that does not know a variable any more does not start, unless it is loose.
+    let option = match variable {
+        // The one variable here whose option has another name (MySQL 8.4 manual, 7.1.15).
+        "time_zone" => "default_time_zone",
+        other => other,
+    };
+    let lines = format!("[mysqld]\nloose_{option} = {value}\n");
+    file_step(system, says, path, &lines, None)
+}

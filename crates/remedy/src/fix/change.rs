@@ -1,0 +1,168 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::kernel_setting::KernelSetting;
+use super::own_file::{OwnFile, Reload};
+use super::root::Root;
+use super::variable::{Access, GlobalVariable, PersistedVariable};
+
+/// One thing that is changed, with what was there before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Change {
+    /// A file of ours.
+    OwnFile(OwnFile),
+    /// A setting of the running kernel.
+    KernelSetting(KernelSetting),
+    /// A variable of the running server.
+    GlobalVariable(GlobalVariable),
+    /// A variable that the server keeps for its next start.
+    PersistedVariable(PersistedVariable),
+}
+
+/// What became of a change that was to be put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undone {
+    /// It is as it was before.
+    Back,
+    /// It was as before already.
+    NothingToDo,
+    /// The server has ended, and with it what was set in it.
+    ServerEnded,
+    /// Somebody else has changed it since; it is left as it is.
+    Changed {
+        /// What is there.
+        now: String,
+    },
+}
+
+impl Undone {
+    /// Nothing of ours is left.
+    pub fn is_over(&self) -> bool {
+        !matches!(self, Self::Changed { .. })
+    }
+}
+
+impl Change {
+    /// What is changed, for people.
+    pub fn name(&self) -> String {
+        match self {
+            Self::OwnFile(file) => file.path.display().to_string(),
+            Self::KernelSetting(setting) => setting.path.display().to_string(),
+            Self::GlobalVariable(variable) => format!("@@GLOBAL.{}", variable.name),
+            Self::PersistedVariable(variable) => format!("@@PERSIST_ONLY.{}", variable.name),
+        }
+    }
+
+    /// Whether it is made in the server.
+    pub fn needs_server(&self) -> bool {
+        matches!(self, Self::GlobalVariable(_) | Self::PersistedVariable(_))
+    }
+
+    /// Makes it. What the server made of a value is kept, so that it is known again.
+    pub(super) fn make(
+        &mut self,
+        root: &Root,
+        id: &str,
+        access: Option<&mut Access>,
+    ) -> Result<(), String> {
+        let name = self.name();
+        let told = |error: std::io::Error| format!("{name}: {error}");
+        match self {
+            Self::OwnFile(file) => {
+                file.make(root, id).map_err(told)?;
+                reload(root, file.reload)
+            }
+            Self::KernelSetting(setting) => setting.set(root).map_err(told),
+            Self::GlobalVariable(variable) => {
+                variable.after = variable.set(access.ok_or(NO_SERVER)?)?;
+                Ok(())
+            }
+            Self::PersistedVariable(variable) => variable.set(access.ok_or(NO_SERVER)?),
+        }
+    }
+
+    /// Puts it back; more than once is harmless.
+    pub(super) fn put_back(
+        &self,
+        root: &Root,
+        id: &str,
+        access: Option<&mut Access>,
+        forced: bool,
+        interrupted: bool,
+    ) -> Result<Undone, String> {
+        let told = |error: std::io::Error| format!("{}: {error}", self.name());
+        match self {
+            Self::OwnFile(file) => {
+                let undone = file.take_away(root, id, forced).map_err(told)?;
+                if undone == Undone::Back {
+                    reload(root, file.reload)?;
+                }
+                Ok(undone)
+            }
+            Self::KernelSetting(setting) => setting.set_back(root, forced).map_err(told),
+            Self::GlobalVariable(variable) => {
+                variable.set_back(access.ok_or(NO_SERVER)?, forced, interrupted)
+            }
+            Self::PersistedVariable(variable) => {
+                variable.set_back(access.ok_or(NO_SERVER)?, forced)
+            }
+        }
+    }
+
+    /// How a person puts it back.
+    pub fn undo_by_hand(&self) -> String {
+        let shown = |path: &PathBuf| path.display().to_string();
+        match self {
+            Self::OwnFile(file) => {
+                let reload = match file.reload {
+                    Some(Reload::Systemd) => "; systemctl daemon-reload",
+                    None => "",
+                };
+                format!("rm {}{reload}", shown(&file.path))
+            }
+            Self::KernelSetting(setting) => {
+                let (path, value) = match &setting.instead {
+                    Some((path, value)) => (path, value),
+                    None => (&setting.path, &setting.before),
+                };
+                format!("echo {value} > {}", shown(path))
+            }
+            Self::GlobalVariable(variable) => format!(
+                "{};",
+                super::variable::set_statement("GLOBAL", &variable.name, &variable.before)
+            ),
+            Self::PersistedVariable(variable) => match &variable.before {
+                Some(before) => format!(
+                    "{};",
+                    super::variable::set_statement("PERSIST_ONLY", &variable.name, before)
+                ),
+                None => format!("RESET PERSIST {};", variable.name),
+            },
+        }
+    }
+}
+
+const NO_SERVER: &str = "there is no way in to the server that this was set in";
+
+/// Tells who must know. In another root nobody listens.
+fn reload(root: &Root, reload: Option<Reload>) -> Result<(), String> {
+    let Some(Reload::Systemd) = reload else {
+        return Ok(());
+    };
+    if !root.is_real() || !root.here("/run/systemd/system".as_ref()).exists() {
+        return Ok(());
+    }
+    let output = std::process::Command::new("systemctl")
+        .arg("daemon-reload")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|error| format!("systemctl daemon-reload: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().next().unwrap_or("it failed");
+    Err(format!("systemctl daemon-reload: {line}"))
+}

@@ -1,0 +1,35 @@
+//! What helps against a cause, on this very system: planned, shown, done, written down, put back.
+//!
+//! [`System::observe`] looks at the host and the server, [`plan`] makes of a cause's fixes the steps that they are
+//! here, without changing anything. [`apply`] writes the changes into the [`FixJournal`] before it makes the first one,
+//! and [`undo`] puts them back: whoever is killed in between, what the journal says can be put back.
+//!
+//! Three kinds of things are changed, and no others ([`Change`]): a file of our own is put beside those of the user
+//! (which are never edited, so that there is nothing to restore but its absence), a setting of the running kernel, a
+//! variable of the running server or one that it keeps for its next start.
+
+mod actions;
+mod change;
+mod journal;
+mod kernel_setting;
+mod option_files;
+mod own_file;
+mod plan;
+mod root;
+mod run;
+mod settle;
+mod system;
+mod variable;
+mod watch;
+
+pub use change::{Change, Undone};
+pub use journal::{DoneStep, Entry, FixJournal, FixJournalError, LockedJournal, State};
+pub use kernel_setting::KernelSetting;
+pub use own_file::{OwnFile, Reload};
+pub use plan::{Plan, Step, StepState, When, plan};
+pub use root::Root;
+pub use run::{Applied, FixError, Order, UndoneEntry, apply, undo};
+pub use settle::{Unsettled, settle, unsettled};
+pub use system::{Distribution, SeenServer, System};
+pub use variable::{Access, GlobalVariable, PersistedVariable};
+pub use watch::{COMMAND as WATCH_COMMAND, watch};

@@ -1,0 +1,177 @@
+//! The steps that a cause's fixes are on a system.
+
+use model::{Fix, FixWhen, Releases};
+
+use super::actions;
+use super::change::Change;
+use super::system::{SeenServer, System};
+
+/// What is to be done here.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// In this order.
+    pub steps: Vec<Step>,
+}
+
+/// When a step counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum When {
+    /// At once, until the next start of what it changes.
+    Now,
+    /// From the next start on.
+    Durable,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The action's name in cause files.
+    pub action: &'static str,
+    /// When it counts.
+    pub when: When,
+    /// What it does, a sentence without a full stop.
+    pub says: String,
+    /// Where: a file, a setting, a variable.
+    pub place: String,
+    /// What is there, where that is known.
+    pub before: Option<String>,
+    /// What is there afterwards.
+    pub after: Option<String>,
+    /// Whether it is to be done, and by whom.
+    pub state: StepState,
+    /// How a person takes it back.
+    pub undo: String,
+    /// What may go wrong; absent: what the remedy says.
+    pub risk: Option<String>,
+    /// What somebody else must agree to.
+    pub consent: Option<String>,
+    /// It counts after a restart only: of what, and how. Nobody but a person restarts it.
+    pub restart: Option<String>,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// Whether a step is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepState {
+    /// By us, when we are told to.
+    ToDo(Change),
+    /// It is so already.
+    Already(String),
+    /// It does not concern this system: why.
+    NotHere(String),
+    /// By a person: why we do not, and what to do.
+    ByHand {
+        /// Why.
+        why: String,
+        /// Commands, or lines of a file.
+        commands: Vec<String>,
+    },
+}
+
+impl Step {
+    /// The change, when we can make it.
+    pub fn change(&self) -> Option<&Change> {
+        match &self.state {
+            StepState::ToDo(change) => Some(change),
+            _ => None,
+        }
+    }
+}
+
+/// The steps of fixes, in their order; nothing is changed.
+pub fn plan(fixes: &[Fix], system: &System) -> Plan {
+    let mut steps = Vec::new();
+    for fix in fixes {
+        let Some(action) = actions::of(&fix.action) else {
+            continue;
+        };
+        let whens: &[When] = match fix.when {
+            FixWhen::Now => &[When::Now],
+            FixWhen::Durable => &[When::Durable],
+            FixWhen::Both => &[When::Now, When::Durable],
+        };
+        for when in whens {
+            let mut made = (action.steps)(&fix.action, system, *when);
+            for step in &mut made {
+                step.action = action.name;
+                step.risk = step.risk.take().or_else(|| fix.risk.clone());
+                step.consent.clone_from(&fix.consent);
+                if let Some(why) = other_release(fix, system) {
+                    step.state = StepState::NotHere(why);
+                }
+            }
+            steps.append(&mut made);
+        }
+    }
+    // Those that count at once first: they end the stall.
+    steps.sort_by_key(|step| step.when);
+    Plan { steps }
+}
+
+/// Why a fix is not for this server.
+fn other_release(fix: &Fix, system: &System) -> Option<String> {
+    let server = system.server.as_ref()?;
+    let release = server.release()?;
+    let (releases, make) = if server.is_mariadb {
+        (fix.mariadb, "MariaDB")
+    } else {
+        (fix.mysql, "MySQL")
+    };
+    if releases.has(release) {
+        return None;
+    }
+    let name = server.name();
+    Some(match releases {
+        Releases::None => format!("not for {make}; this is {name}"),
+        Releases::Range { .. } => format!("for {make}{}; this is {name}", releases.words()),
+    })
+}
+
+impl Step {
+    /// A step of which only the essentials are known yet.
+    pub(super) fn new(when: When, says: String, place: String, state: StepState) -> Self {
+        Self {
+            action: "",
+            when,
+            says,
+            place,
+            before: None,
+            after: None,
+            undo: match &state {
+                StepState::ToDo(change) => change.undo_by_hand(),
+                _ => String::new(),
+            },
+            state,
+            risk: None,
+            consent: None,
+            restart: None,
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn from_to(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
+        self.before = Some(before.into());
+        self.after = Some(after.into());
+        self
+    }
+
+    pub(super) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// How a person starts the server again.
+pub(super) fn restart(server: Option<&SeenServer>) -> String {
+    let Some(server) = server else {
+        return "the server".to_owned();
+    };
+    if let Some(container) = &server.container {
+        return format!("the server's container ({container})");
+    }
+    match &server.unit {
+        Some(unit) => format!("systemctl restart {unit}"),
+        None => "the server".to_owned(),
+    }
+}

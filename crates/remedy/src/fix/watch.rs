@@ -1,0 +1,261 @@
+//! Who gives a lease of a fix back when its time is over.
+//!
+//! Two processes of the same program watch each other and the time: the first is started by who applies the fix, in a
+//! session of its own; it starts the second one, which holds a pipe whose end is the first one's death. Whichever is
+//! killed, the other one takes its place and starts another, so a lease outlives the terminal that it was taken in and
+//! any one SIGKILL. When both are killed at once, the lock that they hold on the lease's watch file is gone with them,
+//! and the next start gives the lease back.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use server::Login;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use super::journal::{FixJournal, State, watch_lock};
+use super::run::undo;
+use super::variable::Access;
+use crate::ServerWay;
+use crate::general_log::now_us;
+
+/// The hidden command of our program.
+pub const COMMAND: &str = "fix-watchdog";
+
+/// How long it may take to be ready.
+const READY_PATIENCE: Duration = Duration::from_secs(15);
+const READY: &str = "ready\n";
+
+/// How often it is looked whether the time is over; the wall clock may be set meanwhile.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Pause between two attempts at a server that does not answer.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// What a watchdog is told; one line.
+#[derive(Clone, Serialize, Deserialize)]
+struct Orders {
+    journal: PathBuf,
+    id: String,
+    server: Option<ServerWay>,
+    user: String,
+    password: Option<String>,
+    /// The second one: it begins when its input ends.
+    second: bool,
+}
+
+/// A watchdog that was started.
+#[derive(Debug)]
+pub(super) struct Started {
+    child: Child,
+    orders: Option<ChildStdin>,
+}
+
+impl Started {
+    /// The fix is applied: from now on the end of the pipe means nothing.
+    pub(super) fn leave_alone(mut self) {
+        self.orders = None;
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.child.try_wait();
+    }
+}
+
+/// Starts one and waits until it watches.
+pub(super) fn start(
+    program: &Path,
+    journal: &FixJournal,
+    id: &str,
+    access: Option<&Access>,
+) -> Result<Started, String> {
+    let dir = std::path::absolute(journal.dir()).map_err(|error| error.to_string())?;
+    start_with(
+        program,
+        &Orders {
+            journal: dir,
+            id: id.to_owned(),
+            server: access.map(|access| access.way().clone()),
+            user: access.map_or_else(String::new, |access| access.login().user.clone()),
+            password: access.and_then(|access| access.login().password.clone()),
+            second: false,
+        },
+    )
+}
+
+fn start_with(program: &Path, orders: &Orders) -> Result<Started, String> {
+    let mut child = Command::new(program)
+        .arg0("freezeframe")
+        .arg(COMMAND)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // It outlives the terminal.
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let input = child.stdin.take();
+    let answers = child.stdout.take();
+    let mut started = Started {
+        child,
+        orders: input,
+    };
+    let mut line = serde_json::to_vec(orders).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    started
+        .orders
+        .as_mut()
+        .ok_or("it has no input")?
+        .write_all(&line)
+        .map_err(|error| error.to_string())?;
+    let (sender, answer) = channel();
+    let answers = answers.ok_or("it has no output")?;
+    std::thread::Builder::new()
+        .name("ff-watchdog".to_owned())
+        .spawn(move || {
+            let mut line = String::new();
+            let _ = BufReader::new(answers.take(4096)).read_line(&mut line);
+            let _ = sender.send(line);
+        })
+        .map_err(|error| error.to_string())?;
+    match answer.recv_timeout(READY_PATIENCE) {
+        Ok(line) if line == READY => Ok(started),
+        Ok(line) if line.is_empty() => Err("it ended at once".to_owned()),
+        Ok(line) => Err(line.trim_end().to_owned()),
+        Err(_) => Err("it does not answer".to_owned()),
+    }
+}
+
+/// The watchdog's whole life: `freezeframe fix-watchdog`, which only [`super::apply`] and itself start.
+pub fn watch(program: &Path) -> Result<(), String> {
+    // Fails only in the leader of a process group, which a child of ours is not.
+    let _ = rustix::process::setsid();
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        let heard = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal, heard).map_err(|error| error.to_string())?;
+    }
+    let mut input = BufReader::new(std::io::stdin());
+    let mut line = String::new();
+    input
+        .by_ref()
+        .take(64 << 10)
+        .read_line(&mut line)
+        .map_err(|error| error.to_string())?;
+    let mut orders: Orders = serde_json::from_str(&line)
+        .map_err(|_| "started by hand; it is part of a lease".to_owned())?;
+    let journal = FixJournal::open(&orders.journal).map_err(|error| error.to_string())?;
+    let _watched = watch_lock(&journal, &orders.id).map_err(|error| error.to_string())?;
+    let (sender, parent) = channel::<()>();
+    std::thread::Builder::new()
+        .name("ff-parent".to_owned())
+        .spawn(move || {
+            let mut rest = [0; 64];
+            while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
+            drop(sender);
+        })
+        .map_err(|error| error.to_string())?;
+    let mut partner = None;
+    if orders.second {
+        answer();
+        // Until the first one dies. It does not before the lease is over, unless it is killed.
+        let _ = parent.recv();
+        orders.second = false;
+    } else {
+        // It is ready when there are two.
+        partner = Some(second(program, &orders)?);
+        answer();
+        wait_for_applied(&journal, &orders, &parent);
+    }
+    if partner.is_none() && is_open(&journal, &orders.id) {
+        partner = second(program, &orders).ok();
+    }
+    while is_running(&journal, &orders.id) {
+        std::thread::sleep(POLL);
+        let died = partner
+            .as_mut()
+            .is_none_or(|partner: &mut Started| !matches!(partner.child.try_wait(), Ok(None)));
+        if died {
+            // Without one it is tried again at the next look.
+            partner = second(program, &orders).ok();
+        }
+    }
+    give_back(&journal, &orders)
+}
+
+fn second(program: &Path, orders: &Orders) -> Result<Started, String> {
+    let second = Orders {
+        second: true,
+        ..orders.clone()
+    };
+    start_with(program, &second)
+}
+
+fn answer() {
+    let mut stdout = std::io::stdout();
+    let _ = stdout
+        .write_all(READY.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
+/// Until who applies the fix is done, or dead.
+fn wait_for_applied(journal: &FixJournal, orders: &Orders, parent: &Receiver<()>) {
+    while parent.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+        if !state_is(journal, &orders.id, State::Applying) {
+            return;
+        }
+    }
+}
+
+fn state_is(journal: &FixJournal, id: &str, state: State) -> bool {
+    matches!(journal.read(id), Ok(Some(entry)) if entry.state == state)
+}
+
+fn is_open(journal: &FixJournal, id: &str) -> bool {
+    matches!(journal.read(id), Ok(Some(entry)) if entry.is_open())
+}
+
+/// Whether the lease is in force and its time not over. One that was interrupted, and one whose file cannot be read,
+/// is not.
+fn is_running(journal: &FixJournal, id: &str) -> bool {
+    matches!(journal.read(id), Ok(Some(entry))
+        if entry.state == State::Applied && entry.deadline_us.is_some_and(|deadline| now_us() < deadline))
+}
+
+/// Tries until everything is back. What somebody else has changed since is theirs.
+fn give_back(journal: &FixJournal, orders: &Orders) -> Result<(), String> {
+    let text = |error: super::FixJournalError| error.to_string();
+    loop {
+        {
+            let locked = journal.lock(None).map_err(text)?;
+            let Some(mut entry) = journal
+                .read(&orders.id)
+                .map_err(text)?
+                .filter(super::Entry::is_open)
+            else {
+                return Ok(());
+            };
+            let mut access = orders.server.clone().map(|way| {
+                let login = Login {
+                    user: orders.user.clone(),
+                    password: orders.password.clone(),
+                    from: "the lease's owner".to_owned(),
+                };
+                Access::new(way, login)
+            });
+            let done = undo(&locked, &mut entry, access.as_mut(), false).map_err(text)?;
+            if done.steps.iter().all(|(_, undone)| undone.is_ok()) {
+                return Ok(());
+            }
+        }
+        std::thread::sleep(RETRY);
+    }
+}
