@@ -8,6 +8,7 @@
 mod catalogue;
 mod cause_file;
 mod chains;
+pub mod compare;
 mod deep;
 mod diagnose;
 mod evaluate;
