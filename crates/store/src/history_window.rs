@@ -61,13 +61,27 @@ pub fn read_history(
     read(&connection, from_wall_ms, to_wall_ms).map_err(StoreError::sqlite(path))
 }
 
-/// How much of the time between two moments a history holds, milliseconds, to the minute.
-pub fn recorded_ms(path: &Path, from_wall_ms: i64, to_wall_ms: i64) -> Result<Millis, StoreError> {
+/// How much of a time a history holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recorded {
+    /// Milliseconds, to the minute.
+    pub ms: Millis,
+    /// The first recorded moment of the time, milliseconds since 1970 UTC.
+    pub first_wall_ms: Option<i64>,
+    /// The last one.
+    pub last_wall_ms: Option<i64>,
+}
+
+/// How much of the time between two moments a history holds.
+pub fn recorded(path: &Path, from_wall_ms: i64, to_wall_ms: i64) -> Result<Recorded, StoreError> {
     let connection = open(path)?;
-    let mut all = 0;
+    let mut all = Recorded::default();
     for session in sessions(&connection).map_err(StoreError::sqlite(path))? {
-        all += recorded(&connection, &session, from_wall_ms, to_wall_ms)
+        let one = of_session(&connection, &session, from_wall_ms, to_wall_ms)
             .map_err(StoreError::sqlite(path))?;
+        all.ms = all.ms.saturating_add(one.ms);
+        all.first_wall_ms = all.first_wall_ms.into_iter().chain(one.first_wall_ms).min();
+        all.last_wall_ms = all.last_wall_ms.max(one.last_wall_ms);
     }
     Ok(all)
 }
@@ -115,24 +129,30 @@ fn sessions(connection: &Connection) -> rusqlite::Result<Vec<Session>> {
 }
 
 /// The minutes of a session that lie between two moments, as far as they do.
-fn recorded(
+fn of_session(
     connection: &Connection,
     session: &Session,
     from: i64,
     to: i64,
-) -> rusqlite::Result<Millis> {
+) -> rusqlite::Result<Recorded> {
     let minutes: BTreeSet<i64> = connection
         .prepare_cached("SELECT DISTINCT minute FROM chunk WHERE session = ?1")?
         .query_map([session.id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let zero = session.clock.wall_at_zero_ms;
     let length = MINUTE_MS as i64;
-    let inside = minutes.into_iter().map(|minute| {
+    let mut recorded = Recorded::default();
+    for minute in minutes {
         let begin = zero.saturating_add(minute.saturating_mul(length));
         let end = begin.saturating_add(length).min(to);
-        u64::try_from(end.saturating_sub(begin.max(from))).unwrap_or(0)
-    });
-    Ok(inside.sum())
+        let begin = begin.max(from);
+        if let Ok(inside @ 1..) = u64::try_from(end.saturating_sub(begin)) {
+            recorded.ms = recorded.ms.saturating_add(inside);
+            recorded.first_wall_ms = recorded.first_wall_ms.or(Some(begin));
+            recorded.last_wall_ms = Some(end);
+        }
+    }
+    Ok(recorded)
 }
 
 fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<HistoryStretch>> {
@@ -145,14 +165,14 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
     let mut incident: Option<Incident> = None;
     let (mut recorded_ms, mut damaged_chunks) = (0, 0);
     for session in sessions(connection)? {
-        let inside = recorded(connection, &session, from, to)?;
+        let inside = of_session(connection, &session, from, to)?.ms;
         if inside == 0 {
             continue;
         }
         recorded_ms += inside;
         let zero = session.clock.wall_at_zero_ms;
         let own = |wall: i64| u64::try_from(wall.saturating_sub(zero)).unwrap_or(0);
-        let of_session = Window {
+        let of_time = Window {
             from: own(begin),
             to: own(to),
         };
@@ -164,24 +184,24 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
         damaged_chunks += history_read::read_timeline(
             connection,
             session.id,
-            of_session,
+            of_time,
             &place,
             &mut into.timeline,
         )?;
         let moved = |at: Millis| place.moved(at).unwrap_or(0);
         into.texts.extend(
-            processlists(connection, session.id, of_session)?
+            processlists(connection, session.id, of_time)?
                 .into_iter()
                 .map(|timed| TimedText {
                     at: moved(timed.at),
                     ..timed
                 }),
         );
-        for mut fact in history_read::read_facts(connection, session.id, of_session)? {
+        for mut fact in history_read::read_facts(connection, session.id, of_time)? {
             fact.at = moved(fact.at);
             into.facts.push(fact);
         }
-        for mut absent in history_read::read_absent(connection, session.id, of_session)? {
+        for mut absent in history_read::read_absent(connection, session.id, of_time)? {
             absent.first = moved(absent.first);
             absent.last = moved(absent.last);
             into.absent.push(absent);

@@ -22,4 +22,4 @@ pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
-pub use history_window::{HistoryStretch, read_history, recorded_ms};
+pub use history_window::{HistoryStretch, Recorded, read_history, recorded};

@@ -287,7 +287,7 @@ mod tests {
             (0.8, 300, 300, 0.90),
             (0.9, 600, 300, 0.88),
         ] {
-            let rounds = 300;
+            let rounds = 200;
             let mut covered = 0;
             let mut found = 0;
             for _ in 0..rounds {

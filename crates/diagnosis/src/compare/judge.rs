@@ -156,7 +156,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
             "A login for the recorder, so that it counts statements (Questions).",
         ),
     }
-    if case.after.stretch != Stretch::Calm && length(case.after) < AFTER_MIN_MS {
+    if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
         doubts.add(
             format!(
                 "the time after the change is too short: {}",

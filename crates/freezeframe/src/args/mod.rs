@@ -1,7 +1,9 @@
+mod compare;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use compare::Compare;
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Name the cause of a recorded incident.
     Explain(Explain),
+    /// Before against after: did a change help?
+    Compare(Compare),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
