@@ -21,6 +21,20 @@ pub(crate) enum Show {
     Count,
 }
 
+impl Show {
+    /// Its name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Percent => "percent",
+            Self::PerSecond => "per-second",
+            Self::Milliseconds => "milliseconds",
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+            Self::Count => "count",
+        }
+    }
+}
+
 /// Significant digits of a number in a sentence.
 const DIGITS: i32 = 3;
 

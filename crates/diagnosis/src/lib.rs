@@ -9,6 +9,7 @@ mod audit;
 mod catalogue;
 mod cause_file;
 mod chains;
+pub mod compare;
 mod deep;
 mod diagnose;
 mod evaluate;

@@ -2,9 +2,9 @@
 
 pub(crate) mod locks;
 mod measure;
-mod profile;
-mod sessions;
-mod stacks;
+pub(crate) mod profile;
+pub(crate) mod sessions;
+pub(crate) mod stacks;
 pub(crate) mod statements;
 
 use std::collections::BTreeSet;

@@ -4,6 +4,7 @@ mod args;
 mod background;
 mod bench;
 mod check;
+mod compare;
 mod config;
 mod demo;
 mod explain;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
+        Command::Compare(options) => compare::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),

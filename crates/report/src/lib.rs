@@ -4,6 +4,7 @@
 
 mod axis;
 mod chart;
+mod compare_json;
 mod curve;
 mod derived;
 mod escape;
@@ -20,8 +21,11 @@ mod text;
 mod units;
 mod when;
 
+pub use compare_json::compare_json;
 pub use html::{
-    HtmlOptions, html, profile_diff_page, profile_page, queries_diff_page, queries_page,
+    HtmlOptions, compare_html, html, profile_diff_page, profile_page, queries_diff_page,
+    queries_page,
 };
 pub use json::json;
+pub use text::compare::compare_text;
 pub use text::{TextOptions, text};

@@ -14,7 +14,7 @@ const SCHEMA: &str = include_str!("history.sql");
 
 /// Version of the history's tables, SQLite's `user_version`. A history of another version is put
 /// aside, not deleted.
-const HISTORY_VERSION: i64 = 1;
+pub(crate) const HISTORY_VERSION: i64 = 1;
 
 /// How long another process (a reader with `sqlite3`) may hold the file before a write fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);

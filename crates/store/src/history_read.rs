@@ -43,7 +43,14 @@ pub(crate) fn read_window(
             Ok((clock, row.get(2)?, row.get(3)?, server))
         },
     )?;
-    let (timeline, damaged_chunks) = read_timeline(connection, session, window)?;
+    let mut timeline = Timeline::default();
+    let damaged_chunks = read_timeline(
+        connection,
+        session,
+        window,
+        &Place::default(),
+        &mut timeline,
+    )?;
     let last = timeline
         .sources
         .iter()
@@ -100,13 +107,32 @@ fn read_names(connection: &Connection, session: i64) -> rusqlite::Result<Names> 
     Ok(Names { sources, signals })
 }
 
-fn read_timeline(
+/// Where readings go in a timeline, and how many of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// Added to each moment, milliseconds; what would come before 0 is left out.
+    pub(crate) shift: i64,
+    /// Readings of a source that are closer together than this are left out, milliseconds.
+    pub(crate) step: Millis,
+}
+
+impl Place {
+    pub(crate) fn moved(&self, at: Millis) -> Option<Millis> {
+        at.checked_add_signed(self.shift)
+    }
+}
+
+/// Adds a session's readings of a window to a timeline; answers with the chunks that could not be
+/// read.
+pub(crate) fn read_timeline(
     connection: &Connection,
     session: i64,
     window: Window,
-) -> rusqlite::Result<(Timeline, usize)> {
+    place: &Place,
+    timeline: &mut Timeline,
+) -> rusqlite::Result<usize> {
     let names = read_names(connection, session)?;
-    let mut timeline = Timeline::default();
+    let mut kept: HashMap<u64, Millis> = HashMap::new();
     let mut damaged = 0;
     let mut statement = connection.prepare(
         "SELECT fresh, payload FROM chunk
@@ -123,17 +149,27 @@ fn read_timeline(
             last.clear();
         }
         // After a damaged chunk the differences have no base until a chunk begins anew.
-        skip = skip || read_chunk(&payload, &names, &mut last, window, &mut timeline).is_none();
+        let mut take = |source: u64, at: Millis| -> Option<Millis> {
+            let near = kept
+                .get(&source)
+                .is_some_and(|before| at < before.saturating_add(place.step));
+            if at < window.from || at > window.to || near {
+                return None;
+            }
+            kept.insert(source, at);
+            place.moved(at)
+        };
+        skip = skip || read_chunk(&payload, &names, &mut last, &mut take, timeline).is_none();
         damaged += usize::from(skip);
     }
-    Ok((timeline, damaged))
+    Ok(damaged)
 }
 
 fn read_chunk(
     payload: &[u8],
     names: &Names,
     last: &mut HashMap<u64, LastValues>,
-    window: Window,
+    take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
     timeline: &mut Timeline,
 ) -> Option<()> {
     let mut input = payload;
@@ -143,9 +179,9 @@ fn read_chunk(
         let at = take_varint(&mut input)?;
         let values = last.entry(id).or_default();
         decode_tick(values, &mut input)?;
-        if at < window.from || at > window.to {
+        let Some(at) = take(id, at) else {
             continue;
-        }
+        };
         let readings: Vec<Reading> = values
             .iter()
             .filter_map(|(id, value)| {
@@ -163,7 +199,7 @@ fn read_chunk(
     Some(())
 }
 
-fn bounds(window: Window) -> (i64, i64) {
+pub(crate) fn bounds(window: Window) -> (i64, i64) {
     let ms = |at: Millis| i64::try_from(at).unwrap_or(i64::MAX);
     (ms(window.from), ms(window.to))
 }
@@ -181,23 +217,35 @@ fn read_texts(
     let mut rows = statement.query(params![session, from, to])?;
     let mut texts = Vec::new();
     while let Some(row) = rows.next()? {
-        let (at, kind, packed): (i64, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let mut body = String::new();
-        let unpacked = DeflateDecoder::new(&packed[..])
-            .take(TEXT_BYTES_MAX)
-            .read_to_string(&mut body);
-        if let (Some(kind), Ok(_)) = (TextKind::from_name(&kind), unpacked) {
-            texts.push(TimedText {
-                at: at.unsigned_abs(),
-                text: Text { kind, body },
-            });
-        }
+        texts.extend(text_of(row)?);
     }
     Ok(texts)
 }
 
+/// The text with this number; nothing where it cannot be read.
+pub(crate) fn read_text(connection: &Connection, id: i64) -> rusqlite::Result<Option<TimedText>> {
+    connection
+        .prepare_cached("SELECT at_ms, kind, body FROM text WHERE id = ?1")?
+        .query_row([id], text_of)
+}
+
+fn text_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<TimedText>> {
+    let (at, kind, packed): (i64, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let mut body = String::new();
+    let unpacked = DeflateDecoder::new(&packed[..])
+        .take(TEXT_BYTES_MAX)
+        .read_to_string(&mut body);
+    Ok(match (TextKind::from_name(&kind), unpacked) {
+        (Some(kind), Ok(_)) => Some(TimedText {
+            at: at.unsigned_abs(),
+            text: Text { kind, body },
+        }),
+        _ => None,
+    })
+}
+
 /// The facts that held in the window: those read before it too, each the last one of its name.
-fn read_facts(
+pub(crate) fn read_facts(
     connection: &Connection,
     session: i64,
     window: Window,
@@ -223,7 +271,7 @@ fn read_facts(
         .collect()
 }
 
-fn read_absent(
+pub(crate) fn read_absent(
     connection: &Connection,
     session: i64,
     window: Window,

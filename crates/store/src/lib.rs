@@ -13,6 +13,7 @@ mod history;
 mod history_open;
 mod history_read;
 mod history_retain;
+mod history_window;
 
 pub use error::StoreError;
 pub use files::write_private;
@@ -21,3 +22,4 @@ pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
+pub use history_window::{HistoryStretch, Recorded, read_history, recorded};

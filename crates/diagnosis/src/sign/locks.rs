@@ -1,6 +1,6 @@
 //! Signs that look at the tables of locks: what threads waited for, and who held it.
 
-use model::{Holder, LockRow, LockTable};
+use model::{Holder, LockRow, LockTable, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{STACKS, Sign};
@@ -20,12 +20,7 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
         .filter(|table| evidence.tells_of_before(table.from, table.to))
         .map(|table| counted(test, evidence, table).0)
         .reduce(f64::max);
-    let (what, show) = match test.counting {
-        LockCounting::Share => ("the share of time in waits", Show::Percent),
-        LockCounting::Waiters => ("the most threads that waited at once", Show::Count),
-        LockCounting::Waiting => ("the number of threads that waited", Show::Count),
-        LockCounting::PerSecond => ("waits", Show::PerSecond),
-    };
+    let (what, show) = what(test);
     let (seen, each) = match worst {
         Some((value, name)) => (Seen::Number(value), name),
         None => (absent(STACKS), None),
@@ -33,12 +28,37 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
     let number = Number {
         seen,
         baseline: before,
-        what: format!("{what} for /{}/", test.lock.short()),
+        what,
         show,
         each: Some(each.unwrap_or_else(|| "none".to_owned())),
         source: STACKS,
     };
     over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// The number in each lock table of the record.
+pub(crate) fn numbers(test: &LockTest, evidence: &Evidence) -> Vec<(Window, f64)> {
+    let tables = evidence.incident.stacks.locks.iter();
+    tables
+        .map(|table| {
+            let window = Window {
+                from: table.from,
+                to: table.to,
+            };
+            (window, counted(test, evidence, table).0)
+        })
+        .collect()
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &LockTest) -> (String, Show) {
+    let (what, show) = match test.counting {
+        LockCounting::Share => ("the share of time in waits", Show::Percent),
+        LockCounting::Waiters => ("the most threads that waited at once", Show::Count),
+        LockCounting::Waiting => ("the number of threads that waited", Show::Count),
+        LockCounting::PerSecond => ("waits", Show::PerSecond),
+    };
+    (format!("{what} for /{}/", test.lock.short()), show)
 }
 
 /// The number in one table, and the lock with most of it.

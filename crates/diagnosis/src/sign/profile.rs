@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Millis, Profile, StackId};
+use model::{Millis, Profile, StackId, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{PROFILE, Sign};
@@ -32,10 +32,7 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
     } else {
         value(test, &stall).map_or(Seen::Nothing, Seen::Number)
     };
-    let (what, show) = match test.counting {
-        ProfileCounting::Share => ("the share of samples in", Show::Percent),
-        ProfileCounting::Cpus => ("the number of CPUs busy in", Show::Count),
-    };
+    let (what, show) = what(test);
     let baseline = match test.counting {
         ProfileCounting::Share if before.of < test.min_samples => None,
         _ => value(test, &before),
@@ -43,12 +40,39 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
     let number = Number {
         seen,
         baseline,
-        what: format!("{what} /{}/", test.functions.short()),
+        what,
         show,
         each: top(&stall),
         source: PROFILE,
     };
     over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// The number in each profile of the record; where the server did not run, none of it was in it.
+pub(crate) fn numbers(test: &ProfileTest, evidence: &Evidence) -> Vec<(Window, f64)> {
+    let mut matched = HashMap::new();
+    let profiles = evidence.incident.stacks.profiles.iter();
+    profiles
+        .map(|profile| {
+            let counted = count(test, evidence, &mut matched, |from, to| {
+                (from, to) == (profile.from, profile.to)
+            });
+            let window = Window {
+                from: profile.from,
+                to: profile.to,
+            };
+            (window, value(test, &counted).unwrap_or(0.0))
+        })
+        .collect()
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &ProfileTest) -> (String, Show) {
+    let (what, show) = match test.counting {
+        ProfileCounting::Share => ("the share of samples in", Show::Percent),
+        ProfileCounting::Cpus => ("the number of CPUs busy in", Show::Count),
+    };
+    (format!("{what} /{}/", test.functions.short()), show)
 }
 
 /// Samples of some stretch of time.

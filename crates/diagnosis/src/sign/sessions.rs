@@ -31,11 +31,7 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         };
         median(before.filter_map(|one| one.number(test, min)).collect())
     });
-    let show = match test.counting {
-        Counting::Share => Show::Percent,
-        Counting::Sessions => Show::Count,
-    };
-    let what = described(&test.column, test.counting);
+    let (what, show) = what(test);
     let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
@@ -165,6 +161,23 @@ fn count<'l>(
             (matching.count() as u64, active().count() as u64)
         }
     }
+}
+
+/// Every processlist's number with its moment; where nobody works, nobody is in it.
+pub(crate) fn numbers(test: &ProcesslistTest, evidence: &Evidence) -> Vec<(Millis, f64)> {
+    counts(test, evidence)
+        .iter()
+        .map(|one| (one.at, one.number(test, 0).unwrap_or(0.0)))
+        .collect()
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &ProcesslistTest) -> (String, Show) {
+    let show = match test.counting {
+        Counting::Share => Show::Percent,
+        Counting::Sessions => Show::Count,
+    };
+    (described(&test.column, test.counting), show)
 }
 
 /// The middle value, the lower of two: half of the snapshots show at least as much.

@@ -28,15 +28,7 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         let enough = inside.len() >= BASELINE_SNAPSHOTS_MIN;
         enough.then(|| average(test, inside)).flatten()
     });
-    let (what, show) = match test.counting {
-        StacksCounting::Share => ("the share of threads", Show::Percent),
-        StacksCounting::Threads => ("the number of threads", Show::Count),
-    };
-    let frames: Vec<String> = test.frames.iter().map(NamePattern::short).collect();
-    let what = match (frames.is_empty(), test.state) {
-        (true, Some(state)) => format!("{what} that were {}", state.words()),
-        _ => format!("{what} in /{}/", frames.join("/ under /")),
-    };
+    let (what, show) = what(test);
     let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
@@ -59,6 +51,29 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         signals: Vec::new(),
         conclusive: sign.conclusive,
     })
+}
+
+/// Every snapshot's number with its moment.
+pub(crate) fn numbers(test: &StacksTest, evidence: &Evidence) -> Vec<(Millis, f64)> {
+    let counts = counts(test, evidence);
+    let snapshots = counts.0.iter();
+    snapshots
+        .filter_map(|one| Some((one.at, average(test, std::slice::from_ref(one))?)))
+        .collect()
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &StacksTest) -> (String, Show) {
+    let (what, show) = match test.counting {
+        StacksCounting::Share => ("the share of threads", Show::Percent),
+        StacksCounting::Threads => ("the number of threads", Show::Count),
+    };
+    let frames: Vec<String> = test.frames.iter().map(NamePattern::short).collect();
+    let what = match (frames.is_empty(), test.state) {
+        (true, Some(state)) => format!("{what} that were {}", state.words()),
+        _ => format!("{what} in /{}/", frames.join("/ under /")),
+    };
+    (what, show)
 }
 
 /// What one snapshot shows.

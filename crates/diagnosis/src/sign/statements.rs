@@ -1,6 +1,6 @@
 //! Signs that look at what the server was asked.
 
-use model::{Millis, QueryClass, QueryDigest, QueryWay};
+use model::{Millis, QueryClass, QueryDigest, QueryWay, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{STATEMENTS, Sign};
@@ -29,16 +29,8 @@ pub(crate) fn source(way: QueryWay) -> &'static str {
 }
 
 pub(super) fn test(sign: &Sign, test: &StatementsTest, evidence: &Evidence) -> Outcome {
-    let ways = WAYS
-        .into_iter()
-        .filter(|way| test.way.is_none_or(|wanted| wanted == *way))
-        // Counters know neither statements nor times.
-        .filter(|way| {
-            *way != QueryWay::StatementCounters
-                || (test.statement.is_none() && test.counting != StatementsCounting::Time)
-        });
     let mut chosen = None;
-    for way in ways {
+    for way in ways(test) {
         let stall = count(test, evidence, way, |from, to| {
             evidence.tells_of_stall(from, to)
         });
@@ -66,6 +58,48 @@ pub(super) fn test(sign: &Sign, test: &StatementsTest, evidence: &Evidence) -> O
         Some((way, _)) => (source(way), Seen::Nothing, None),
         None => (missing, absent(missing), None),
     };
+    let (what, show) = what(test);
+    let number = Number {
+        seen,
+        baseline,
+        what,
+        show,
+        each: None,
+        source: way,
+    };
+    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// The number in each look at the statements, by the first way that looked.
+pub(crate) fn numbers(test: &StatementsTest, evidence: &Evidence) -> Vec<(Window, f64)> {
+    let digests = || evidence.incident.queries.iter();
+    let way = ways(test).find(|way| digests().any(|timed| timed.digest.way == *way));
+    digests()
+        .filter(|timed| Some(timed.digest.way) == way)
+        .filter_map(|timed| {
+            let mut counted = Counted {
+                looked_ms: timed.window.to.saturating_sub(timed.window.from),
+                ..Counted::default()
+            };
+            add(test, &timed.digest, &mut counted);
+            Some((timed.window, value(test, &counted)?))
+        })
+        .collect()
+}
+
+/// The ways that could tell.
+fn ways(test: &StatementsTest) -> impl Iterator<Item = QueryWay> {
+    WAYS.into_iter()
+        .filter(|way| test.way.is_none_or(|wanted| wanted == *way))
+        // Counters know neither statements nor times.
+        .filter(|way| {
+            *way != QueryWay::StatementCounters
+                || (test.statement.is_none() && test.counting != StatementsCounting::Time)
+        })
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &StatementsTest) -> (String, Show) {
     let (what, show) = match test.counting {
         StatementsCounting::Share => ("the share of statements", Show::Percent),
         StatementsCounting::Time => ("the share of the statements' time", Show::Percent),
@@ -79,15 +113,7 @@ pub(super) fn test(sign: &Sign, test: &StatementsTest, evidence: &Evidence) -> O
         }
         (None, None) => "of any class".to_owned(),
     };
-    let number = Number {
-        seen,
-        baseline,
-        what: format!("{what} {of}"),
-        show,
-        each: None,
-        source: way,
-    };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    (format!("{what} {of}"), show)
 }
 
 /// Statements of some stretch of time.

@@ -1,11 +1,13 @@
 mod lab;
 mod fix;
+mod compare;
 mod live;
 mod queries;
 mod queries_live;
 
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use fix::Fix;
+pub(crate) use compare::Compare;
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Name the cause of a recorded incident.
     Explain(Explain),
+    /// Before against after: did a change help?
+    Compare(Compare),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.

@@ -7,7 +7,7 @@ mod follow;
 mod general_log;
 mod input;
 mod live;
-mod options;
+pub(crate) mod options;
 mod progress;
 mod pump;
 mod zstd;

@@ -60,7 +60,7 @@ pub(super) fn limit(args: &Queries) -> Option<usize> {
 
 /// A moment, microseconds since 1970 UTC: `2026-11-20T14:00:00Z`, `2026-11-20 14:00`, `2026-11-20`, `14:00` (today), or
 /// how long ago (`90s`). Without a zone it is local.
-pub(super) fn moment(text: &str, now: &Zoned) -> Result<i64> {
+pub(crate) fn moment(text: &str, now: &Zoned) -> Result<i64> {
     let text = text.trim();
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment.as_microsecond());

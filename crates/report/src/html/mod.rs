@@ -3,6 +3,7 @@
 mod absences;
 mod asked;
 mod charts;
+mod compare;
 mod facts;
 mod findings;
 mod flame;
@@ -22,6 +23,7 @@ use model::Incident;
 
 use crate::{escape, json::FORMAT, pick};
 
+pub use compare::compare_html;
 use head::Script;
 pub use profile::{profile_diff_page, profile_page};
 pub use queries::{queries_diff_page, queries_page};

@@ -1,6 +1,7 @@
 //! The verdict as people read it in a terminal at night.
 
 mod asked;
+pub(crate) mod compare;
 pub(crate) mod page;
 mod spark;
 mod threads;

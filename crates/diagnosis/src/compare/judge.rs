@@ -1,0 +1,307 @@
+//! From signals to an answer. Every answer but *not proven* needs its reasons; what speaks against
+//! one makes it *not proven* and is told.
+
+use model::Millis;
+
+use super::signals::{HELD_MIN, MATTERS};
+use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
+use crate::catalogue::Cause;
+
+/// The load may fall to this before calm proves nothing, and grow to its reciprocal before trouble
+/// proves nothing.
+const LOAD_FELL: f64 = 0.7;
+
+/// A shorter time after a change tells nothing, whatever its seconds say.
+const AFTER_MIN_MS: Millis = 30_000;
+
+/// What is judged.
+pub(super) struct Case<'a> {
+    pub(super) before: &'a Subject<'a>,
+    pub(super) after: &'a Subject<'a>,
+    pub(super) cause: Option<&'a Cause>,
+    pub(super) signals: Vec<SignalChange>,
+    pub(super) load: Option<&'a Load>,
+    pub(super) recurrence: Option<Recurrence>,
+}
+
+/// What came of it.
+pub(super) struct Judged {
+    pub(super) answer: Answer,
+    pub(super) sentence: String,
+    pub(super) reasons: Vec<String>,
+    pub(super) missing: Vec<String>,
+    pub(super) signals: Vec<SignalChange>,
+    pub(super) recurrence: Option<Recurrence>,
+}
+
+/// What speaks against an answer, and what would settle it.
+#[derive(Default)]
+struct Doubts {
+    against: Vec<String>,
+    missing: Vec<String>,
+}
+
+impl Doubts {
+    fn add(&mut self, against: impl Into<String>, missing: impl Into<String>) {
+        self.against.push(against.into());
+        let missing = missing.into();
+        if !missing.is_empty() {
+            self.missing.push(missing);
+        }
+    }
+}
+
+pub(super) fn judge(case: Case) -> Judged {
+    let deciding: Vec<&SignalChange> = of_role(&case.signals, Role::Deciding);
+    let of_fate = |wanted: &[Fate]| -> Vec<&SignalChange> {
+        let rows = deciding.iter().copied();
+        rows.filter(|row| wanted.contains(&row.fate)).collect()
+    };
+    let better = of_fate(&[Fate::Gone]);
+    let less = of_fate(&[Fate::Less]);
+    let same = of_fate(&[Fate::Same]);
+    let more: Vec<&SignalChange> = of_fate(&[Fate::More])
+        .into_iter()
+        .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
+        .collect();
+    // Without a cause there are no limits: clearly less is all that can be said.
+    let gone = match case.cause {
+        Some(_) => better,
+        None => less.clone(),
+    };
+    let there_after: Vec<&SignalChange> = same
+        .iter()
+        .copied()
+        .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
+        .collect();
+    let mut doubts = Doubts::default();
+    let supposed = if !more.is_empty() {
+        worse(&case, &mut doubts);
+        Some(Answer::Worse)
+    } else if !gone.is_empty() && same.is_empty() && (less.is_empty() || case.cause.is_none()) {
+        worked(&case, &mut doubts);
+        Some(Answer::Worked)
+    } else if !there_after.is_empty() && gone.is_empty() && less.is_empty() {
+        no_effect(&case, &mut doubts);
+        Some(Answer::NoEffect)
+    } else if case.cause.is_none() && !same.is_empty() && gone.is_empty() {
+        no_effect(&case, &mut doubts);
+        Some(Answer::NoEffect)
+    } else {
+        undecided(&case, &deciding, &mut doubts);
+        None
+    };
+    let sure = doubts.against.is_empty();
+    let answer = supposed.filter(|_| sure).unwrap_or(Answer::NotProven);
+    let told: Vec<&SignalChange> = match supposed {
+        Some(Answer::Worse) => more,
+        Some(Answer::Worked) => gone,
+        Some(Answer::NoEffect) => there_after,
+        _ => deciding
+            .iter()
+            .copied()
+            .filter(|row| !matches!(row.fate, Fate::NotThere | Fate::NotMeasured))
+            .collect(),
+    };
+    let sentence = words::sentence(&case, answer, &told, doubts.against.first());
+    let mut reasons = doubts.against.clone();
+    reasons.extend(deciding.iter().map(|row| words::reason(row)));
+    reasons.extend(words::load(case.load));
+    reasons.extend(case.recurrence.as_ref().map(words::recurrence));
+    if answer == Answer::Worked
+        && case.before.stretch == Stretch::Window
+        && case.recurrence.as_ref().is_some_and(|it| !it.counts)
+    {
+        doubts.missing.push(
+            "The cause was there nearly all the time before, in one stretch. Whether it ended by the change or by \
+             itself at that moment, no number can tell: take the change back for a minute if you need to know."
+                .to_owned(),
+        );
+    }
+    not_measured(&case, &mut doubts);
+    Judged {
+        answer,
+        sentence,
+        reasons,
+        missing: doubts.missing,
+        recurrence: case.recurrence,
+        signals: case.signals,
+    }
+}
+
+fn of_role(signals: &[SignalChange], role: Role) -> Vec<&SignalChange> {
+    signals.iter().filter(|row| row.role == role).collect()
+}
+
+fn length(subject: &Subject) -> Millis {
+    subject.window.to.saturating_sub(subject.window.from)
+}
+
+/// What speaks against "worked".
+fn worked(case: &Case, doubts: &mut Doubts) {
+    match case.load.and_then(|load| load.ratio) {
+        Some(ratio) if ratio < LOAD_FELL => doubts.add(
+            format!(
+                "the load fell to {}, and with so little to do the cause might be gone without any change",
+                words::percent(ratio)
+            ),
+            format!(
+                "A time after the change with a load like before it ({} of other statements).",
+                case.load.map_or_else(String::new, |load| words::rate(load.before))
+            ),
+        ),
+        Some(_) => {}
+        None => doubts.add(
+            "it is not known whether the load was the same: the statements were not counted on both sides",
+            "A login for the recorder, so that it counts statements (Questions).",
+        ),
+    }
+    if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
+        doubts.add(
+            format!(
+                "the time after the change is too short: {}",
+                words::duration(length(case.after))
+            ),
+            "A longer time after the change.",
+        );
+    }
+    for row in of_role(&case.signals, Role::ServerWide) {
+        if row.fate == Fate::More && matches!(row.id.as_str(), "query-latency" | "unanswered") {
+            doubts.add(
+                format!(
+                    "the cause's sign is gone, but the server became slower: {}",
+                    words::brief(row)
+                ),
+                "Why it is slower now: another cause may be at work; record and explain a stall.",
+            );
+        }
+    }
+    recurrence(case, doubts);
+}
+
+/// A cause that comes and goes is gone when it stays away for longer than chance allows.
+fn recurrence(case: &Case, doubts: &mut Doubts) {
+    let Some(seen) = &case.recurrence else {
+        if case.before.stretch != Stretch::Window {
+            doubts.add(
+                "stalls come and go: one calm stretch after one stall proves nothing, and how often they came is not known",
+                "The directory of incidents (--dir) with the recorder's history, so that stalls an hour can be counted.",
+            );
+        }
+        return;
+    };
+    if !seen.counts || seen.p < stalls::ALPHA {
+        return;
+    }
+    let times = |count: u32| match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    };
+    let came = format!(
+        "it came {} in {} before and {} in {} after: that may be chance (p = {:.2})",
+        times(seen.before),
+        words::hours(seen.before_hours),
+        match seen.after {
+            0 => "never".to_owned(),
+            count => times(count),
+        },
+        words::hours(seen.after_hours),
+        seen.p
+    );
+    let missing = match seen.more_hours {
+        Some(more) => format!(
+            "Another {} without a stall of this kind.",
+            words::hours(more)
+        ),
+        None => "More time, before and after, or fewer stalls after.".to_owned(),
+    };
+    doubts.add(came, missing);
+}
+
+/// What speaks against "worse".
+fn worse(case: &Case, doubts: &mut Doubts) {
+    if let Some(ratio) = case.load.and_then(|load| load.ratio)
+        && ratio > 1.0 / LOAD_FELL
+    {
+        doubts.add(
+            format!(
+                "the load grew to {}, which may be all there is to it",
+                words::percent(ratio)
+            ),
+            "A time after the change with a load like before it.",
+        );
+    }
+}
+
+/// What speaks against "no effect".
+fn no_effect(case: &Case, doubts: &mut Doubts) {
+    worse(case, doubts);
+}
+
+/// No answer suggests itself: why.
+fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
+    let any = |fate: Fate| deciding.iter().any(|row| row.fate == fate);
+    let all = |fates: &[Fate]| deciding.iter().all(|row| fates.contains(&row.fate));
+    if deciding.is_empty() || all(&[Fate::NotMeasured]) {
+        doubts.add(
+            "no sign of the cause was measured on both sides",
+            "Recordings of both times by the same sources; the history keeps no stacks, profiles and lock tables: \
+             compare incidents for causes that show in these.",
+        );
+    } else if all(&[Fate::NotThere, Fate::NotMeasured]) {
+        doubts.add(
+            "the cause was not there before, nor is it after: there is nothing to compare",
+            "A time before the change in which the cause was there.",
+        );
+    } else if any(Fate::TooShort) && all(&[Fate::TooShort, Fate::NotThere, Fate::NotMeasured]) {
+        doubts.add(
+            "too few independent readings",
+            "Longer stretches on both sides.",
+        );
+    } else {
+        for row in deciding {
+            match row.fate {
+                Fate::Less if case.cause.is_some() => doubts.add(
+                    format!("there is less of it, and it is still there: {}", words::brief(row)),
+                    "",
+                ),
+                Fate::Same => doubts.add(
+                    format!("this did not change: {}", words::brief(row)),
+                    "",
+                ),
+                Fate::Unclear => doubts.add(
+                    format!("this may have changed or not: {}", words::brief(row)),
+                    "Longer stretches on both sides: their seconds differ too much for the time that was compared.",
+                ),
+                _ => {}
+            }
+        }
+        if doubts.against.is_empty() {
+            doubts.add("nothing that matters changed", "");
+        }
+    }
+    if let Some(ratio) = case.load.and_then(|load| load.ratio)
+        && !(MATTERS..=1.0 / MATTERS).contains(&ratio)
+    {
+        doubts
+            .missing
+            .push("Two times of about the same load.".to_owned());
+    }
+}
+
+/// Signals of the cause that one side does not have.
+fn not_measured(case: &Case, doubts: &mut Doubts) {
+    let names: Vec<&str> = case
+        .signals
+        .iter()
+        .filter(|row| row.role != Role::ServerWide && row.fate == Fate::NotMeasured)
+        .map(|row| row.id.as_str())
+        .collect();
+    if !names.is_empty() {
+        doubts.missing.push(format!(
+            "Measured on one side only, and left out: {}.",
+            names.join(", ")
+        ));
+    }
+}

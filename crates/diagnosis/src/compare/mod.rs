@@ -1,0 +1,440 @@
+//! Before against after: did a change help? Pure, like the diagnosis.
+
+mod bootstrap;
+mod diffs;
+mod judge;
+mod series;
+mod signals;
+mod stalls;
+mod words;
+
+use model::{Incident, Millis, Window};
+use serde::Serialize;
+
+use crate::catalogue::{Catalogue, Cause};
+use crate::human::{self, Show};
+use crate::verdict::{Level, Verdict};
+
+/// The method in one sentence, for readers of a result.
+pub const METHOD: &str = "Means are compared by the circular block bootstrap (2,000 draws, 95 % intervals): blocks \
+of neighbouring readings, as long as the autocorrelation asks for, are drawn whole, because a busy second has busy \
+neighbours; intervals are widened by Student's t for few blocks. Only the signs that the cause cannot do without \
+decide; their p-values are adjusted by Holm's method.";
+
+/// One of the two sides.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// What was recorded.
+    pub incident: &'a Incident,
+    /// What of it is compared.
+    pub window: Window,
+    /// What this stretch is.
+    pub stretch: Stretch,
+    /// Of what time stalls were counted, milliseconds; absent when that is not known.
+    pub recorded_ms: Option<Millis>,
+    /// Stalls of the kind in that time; absent when they were not counted. The stretch itself counts.
+    pub stalls: Option<u32>,
+}
+
+/// Why a stretch was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stretch {
+    /// It is a stall: chosen because it was bad.
+    Stall,
+    /// It is a stretch of an incident outside of its stall.
+    Calm,
+    /// It was chosen by its time.
+    Window,
+}
+
+impl Stretch {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Stall => "the stall",
+            Self::Calm => "a calm stretch",
+            Self::Window => "window",
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The cause is gone, and it is not chance.
+    Worked,
+    /// The cause is there as before.
+    NoEffect,
+    /// The cause is there more than before.
+    Worse,
+    /// Nothing of these can be said.
+    NotProven,
+}
+
+impl Answer {
+    /// As people say it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Worked => "worked",
+            Self::NoEffect => "no effect",
+            Self::Worse => "worse",
+            Self::NotProven => "not proven",
+        }
+    }
+}
+
+/// Before against after.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The answer.
+    pub verdict: Answer,
+    /// It in one sentence.
+    pub sentence: String,
+    /// Why, each a sentence.
+    pub reasons: Vec<String>,
+    /// What is missing for a proof, or for a better one, each a sentence.
+    pub missing: Vec<String>,
+    /// The cause that is compared; absent when only what every client feels is.
+    pub cause: Option<ComparedCause>,
+    /// The first side.
+    pub before: SideHead,
+    /// The second side.
+    pub after: SideHead,
+    /// Statements a second that are not the cause's own: what the server was asked to do.
+    pub load: Option<Load>,
+    /// How often stalls came.
+    pub recurrence: Option<Recurrence>,
+    /// Signals, those that decide first.
+    pub signals: Vec<SignalChange>,
+    /// Settings and facts that differ.
+    pub settings: Vec<SettingChange>,
+    /// The mix of statements, the largest change first.
+    pub statements: Vec<Change>,
+    /// Functions by their own share of the server's samples, the largest change first.
+    pub functions: Vec<Change>,
+    /// Locks by the threads that waited for them on average, the largest change first.
+    pub locks: Vec<Change>,
+    /// How it was computed.
+    pub method: String,
+}
+
+/// The cause in question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ComparedCause {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+}
+
+/// One side, for its heading.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SideHead {
+    /// Host.
+    pub host: String,
+    /// Short name of the server.
+    pub server: String,
+    /// The server's version.
+    pub version: String,
+    /// Name of the incident or the history.
+    pub id: String,
+    /// What the stretch is.
+    pub stretch: Stretch,
+    /// Begin, milliseconds since 1970 UTC.
+    pub from_ms: i64,
+    /// End, milliseconds since 1970 UTC.
+    pub to_ms: i64,
+}
+
+impl SideHead {
+    /// Length in milliseconds.
+    pub fn length_ms(&self) -> u64 {
+        u64::try_from(self.to_ms.saturating_sub(self.from_ms)).unwrap_or(0)
+    }
+}
+
+/// What the server was asked to do on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Load {
+    /// Statements a second before.
+    pub before: f64,
+    /// The same after.
+    pub after: f64,
+    /// After over before; absent when there was none before.
+    pub ratio: Option<f64>,
+    /// Statements that are the cause's own, and not counted.
+    pub without: Vec<String>,
+}
+
+/// Stalls before and after.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recurrence {
+    /// What was counted: `incidents`, or `episodes` of the cause's signs within the windows.
+    pub counted: &'static str,
+    /// How many before.
+    pub before: u32,
+    /// Hours in which they were counted.
+    pub before_hours: f64,
+    /// How many after.
+    pub after: u32,
+    /// Hours in which they were counted.
+    pub after_hours: f64,
+    /// Probability of so few after, if they came as often as before (binomial, given all of them).
+    pub p: f64,
+    /// Hours without a stall from which on it would be no chance any more; absent when it is enough.
+    pub more_hours: Option<f64>,
+    /// Whether the cause comes in episodes, so that this counts for the verdict.
+    pub counts: bool,
+}
+
+/// What a signal does in the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The verdict rests on it.
+    Deciding,
+    /// It belongs to the cause.
+    Supporting,
+    /// Every server has it.
+    ServerWide,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It was a sign of the cause and is none any more.
+    Gone,
+    /// It became clearly less.
+    Less,
+    /// Nothing that matters changed.
+    Same,
+    /// It became clearly more.
+    More,
+    /// Either is possible.
+    Unclear,
+    /// It was no sign of the cause, neither before nor after.
+    NotThere,
+    /// A side has too few independent readings.
+    TooShort,
+    /// A side has no such reading.
+    NotMeasured,
+}
+
+impl Fate {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Less => "less",
+            Self::Same => "same",
+            Self::More => "more",
+            Self::Unclear => "unclear",
+            Self::NotThere => "not there",
+            Self::TooShort => "too short",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
+/// One side's numbers of a signal.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SideNumbers {
+    /// Readings.
+    pub readings: usize,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// The middle one.
+    pub median: Option<f64>,
+    /// 95 % of them are not above it.
+    pub p95: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+    /// Share of the readings in which it was a sign of the cause; absent where it cannot be one.
+    pub held: Option<f64>,
+    /// Readings in a block of the bootstrap.
+    pub block: Option<usize>,
+    /// Independent blocks.
+    pub blocks: Option<f64>,
+    /// The readings with their time since the side's begin in milliseconds, for charts.
+    #[serde(skip)]
+    pub points: Vec<(Millis, f64)>,
+}
+
+/// A signal before and after.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SignalChange {
+    /// Id of the cause's witness, or a name of ours.
+    pub id: String,
+    /// What is measured.
+    pub title: String,
+    /// What it does here.
+    pub role: Role,
+    /// `percent`, `per-second`, `milliseconds`, `seconds`, `bytes` or `count`: shares are between
+    /// 0 and 1.
+    pub unit: &'static str,
+    /// Whether small values are the bad ones.
+    pub low_is_bad: bool,
+    /// The limit from which it is a sign, where there is one.
+    pub limit: Option<f64>,
+    /// Before.
+    pub before: SideNumbers,
+    /// After.
+    pub after: SideNumbers,
+    /// Mean after less mean before.
+    pub difference: Option<f64>,
+    /// Its 95 % interval.
+    pub difference_interval: Option<(f64, f64)>,
+    /// Mean after over mean before.
+    pub ratio: Option<f64>,
+    /// Its 95 % interval; an end that is not finite is null.
+    pub ratio_interval: Option<(f64, f64)>,
+    /// Effect size: Cliff's delta, -1 (every value after is below every one before) to 1.
+    pub cliff: Option<f64>,
+    /// Probability of such a difference by chance.
+    pub p: Option<f64>,
+    /// The same adjusted for all deciding signals; only of those.
+    pub p_adjusted: Option<f64>,
+    /// What became of it.
+    pub fate: Fate,
+    #[serde(skip)]
+    pub(crate) show: Show,
+    #[serde(skip)]
+    pub(crate) floor: f64,
+}
+
+impl SignalChange {
+    /// A number of this signal as people read it.
+    pub fn say(&self, value: f64) -> String {
+        human::show(value, self.show)
+    }
+
+    /// The mean's change in percent as people read it; in units where there was nothing before.
+    pub fn say_change(&self) -> String {
+        words::change(self)
+    }
+
+    /// The interval of that.
+    pub fn say_interval(&self) -> String {
+        words::interval(self)
+    }
+}
+
+/// A fact that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingChange {
+    /// Its name.
+    pub name: String,
+    /// Before; absent when it was not read.
+    pub before: Option<String>,
+    /// After.
+    pub after: Option<String>,
+    /// The cause's file names it.
+    pub of_cause: bool,
+}
+
+/// A row of what both sides have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What.
+    pub name: String,
+    /// Before: statements a second, a share from 0 to 1, or threads.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+}
+
+/// Compares two stretches of time. The same input gives the same answer.
+pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comparison {
+    let signals = signals::signals(before, after, cause);
+    let load = signals::load(before, after, cause);
+    let recurrence = stalls::recurrence(before, after, &signals);
+    let judged = judge::judge(judge::Case {
+        before,
+        after,
+        cause,
+        signals,
+        load: load.as_ref(),
+        recurrence,
+    });
+    Comparison {
+        verdict: judged.answer,
+        sentence: judged.sentence,
+        reasons: judged.reasons,
+        missing: judged.missing,
+        cause: cause.map(|cause| ComparedCause {
+            id: cause.id.clone(),
+            title: cause.title.clone(),
+        }),
+        before: head(before),
+        after: head(after),
+        load,
+        recurrence: judged.recurrence,
+        signals: judged.signals,
+        settings: diffs::settings(before, after, cause),
+        statements: diffs::statements(before, after),
+        functions: diffs::functions(before, after),
+        locks: diffs::locks(before, after),
+        method: METHOD.to_owned(),
+    }
+}
+
+fn head(subject: &Subject) -> SideHead {
+    let Subject {
+        incident, window, ..
+    } = subject;
+    SideHead {
+        host: incident.host.clone(),
+        server: incident.server.label.clone(),
+        version: incident.server.version.clone(),
+        id: incident.id.clone(),
+        stretch: subject.stretch,
+        from_ms: incident.clock.wall_ms(window.from),
+        to_ms: incident.clock.wall_ms(window.to),
+    }
+}
+
+/// The cause that a comparison is about when nobody says: the first finding of the first verdict
+/// that has one that is at least likely, else of the first that has any.
+pub fn cause_in_question<'c>(verdicts: &[&Verdict], catalogue: &'c Catalogue) -> Option<&'c Cause> {
+    let likely = verdicts
+        .iter()
+        .flat_map(|verdict| &verdict.findings)
+        .find(|finding| finding.level >= Level::Likely);
+    let any = || verdicts.iter().flat_map(|verdict| &verdict.findings).next();
+    catalogue.get(&likely.or_else(any)?.cause)
+}
+
+/// Whether a verdict finds this cause, at least likely.
+pub fn finds(verdict: &Verdict, cause: &str) -> bool {
+    verdict
+        .findings
+        .iter()
+        .chain(&verdict.folded)
+        .any(|finding| finding.cause == cause && finding.level >= Level::Likely)
+}
+
+/// A stretch outside of an incident's stall, of this length where there is so much: before the
+/// onset, or after the end, whichever has more.
+pub fn calm_stretch(incident: &Incident, length: Millis) -> Window {
+    let before = incident.baseline_window();
+    let end = incident.stall.end.unwrap_or(incident.window.to);
+    let after = Window {
+        from: end.saturating_add(1_000).min(incident.window.to),
+        to: incident.window.to,
+    };
+    let long = |window: Window| window.to.saturating_sub(window.from);
+    if long(before) >= long(after) {
+        Window {
+            from: before.from.max(before.to.saturating_sub(length)),
+            to: before.to,
+        }
+    } else {
+        Window {
+            from: after.from.max(after.to.saturating_sub(length)),
+            to: after.to,
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A sign of a cause as a series of readings within a stretch of time.
+
+use model::{Incident, Millis, Window};
+
+use super::Subject;
+use crate::catalogue::{Limits, Sign, Test};
+use crate::evaluate::{self, Truth};
+use crate::evidence::Evidence;
+use crate::expression::{Condition, Expression, Function};
+use crate::human::Show;
+use crate::sign;
+
+/// Slots of a stretch at the most; in a longer one a slot is longer than a second.
+const SLOTS_MAX: u64 = 3_600;
+
+/// A shorter slot holds no reading of a source that reads each second.
+const SLOT_MIN_MS: Millis = 1_000;
+
+/// So long may a counter be silent and its next reading still tell of the time before: longer than
+/// a server that answers nobody is usually waited for.
+const FILL_MS: Millis = 120_000;
+
+/// A sign's readings in one stretch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Readings {
+    /// When, since the stretch's begin, and what.
+    pub(super) points: Vec<(Millis, f64)>,
+    /// For each, whether it was a sign of the cause; empty when that cannot be told.
+    pub(super) held: Vec<bool>,
+}
+
+impl Readings {
+    pub(super) fn values(&self) -> Vec<f64> {
+        self.points.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// Share of the readings in which the sign held.
+    pub(super) fn held_share(&self) -> Option<f64> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let held = self.held.iter().filter(|held| **held).count();
+        Some(held as f64 / self.held.len() as f64)
+    }
+}
+
+/// What a sign measures, in words, and how its numbers are shown.
+pub(super) fn described(sign: &Sign) -> Option<(String, Show, Limits)> {
+    Some(match &sign.test {
+        Test::Measure(test) => (test.text.clone(), test.show, test.limits),
+        Test::Processlist(test) => {
+            let (what, show) = sign::sessions::what(test);
+            (what, show, test.limits)
+        }
+        Test::Profile(test) => {
+            let (what, show) = sign::profile::what(test);
+            (what, show, test.limits)
+        }
+        Test::Stacks(test) => {
+            let (what, show) = sign::stacks::what(test);
+            (what, show, test.limits)
+        }
+        Test::Lock(test) => {
+            let (what, show) = sign::locks::what(test);
+            (what, show, test.limits)
+        }
+        Test::Statements(test) => {
+            let (what, show) = sign::statements::what(test);
+            (what, show, test.limits)
+        }
+        Test::Fact(_) => return None,
+    })
+}
+
+/// The things that a sign with `each` is about, those of both sides; one nameless thing otherwise.
+pub(super) fn things(sign: &Sign, evidence: &Evidence) -> Vec<Option<String>> {
+    match &sign.test {
+        Test::Measure(test) if test.each => evidence
+            .captures(&test.expression.patterns())
+            .into_iter()
+            .map(Some)
+            .collect(),
+        _ => vec![None],
+    }
+}
+
+/// The readings of a sign. `usual` is its value in calm, for limits that are relative to that.
+pub(super) fn readings(
+    sign: &Sign,
+    thing: Option<&str>,
+    subject: &Subject,
+    evidence: &Evidence,
+    usual: Option<f64>,
+) -> Readings {
+    let window = subject.window;
+    let conditions: Vec<Condition> = match &sign.test {
+        Test::Measure(test) => bound(&test.only_if, thing),
+        Test::Processlist(test) => test.only_if.clone(),
+        Test::Profile(test) => test.only_if.clone(),
+        Test::Stacks(test) => test.only_if.clone(),
+        Test::Lock(test) => test.only_if.clone(),
+        Test::Statements(test) => test.only_if.clone(),
+        Test::Fact(_) => Vec::new(),
+    };
+    let inside = |at: &Millis| *at > window.from && *at <= window.to;
+    let (points, limits): (Vec<(Window, f64)>, Limits) = match &sign.test {
+        Test::Measure(test) => {
+            let expression = match thing {
+                Some(name) => test.expression.bound(name),
+                None => test.expression.clone(),
+            };
+            (measured(&expression, subject.incident, window), test.limits)
+        }
+        Test::Processlist(test) => {
+            let found = sign::sessions::numbers(test, evidence).into_iter();
+            let found = found.filter(|(at, _)| inside(at));
+            (
+                found
+                    .map(|(at, value)| (slot_before(at, window), value))
+                    .collect(),
+                test.limits,
+            )
+        }
+        Test::Stacks(test) => {
+            let found = sign::stacks::numbers(test, evidence).into_iter();
+            let found = found.filter(|(at, _)| inside(at));
+            (
+                found
+                    .map(|(at, value)| (slot_before(at, window), value))
+                    .collect(),
+                test.limits,
+            )
+        }
+        Test::Profile(test) => (
+            within(sign::profile::numbers(test, evidence), window),
+            test.limits,
+        ),
+        Test::Lock(test) => (
+            within(sign::locks::numbers(test, evidence), window),
+            test.limits,
+        ),
+        Test::Statements(test) => (
+            within(sign::statements::numbers(test, evidence), window),
+            test.limits,
+        ),
+        Test::Fact(_) => return Readings::default(),
+    };
+    let can_hold = is_judgeable(&limits, usual);
+    let held = points
+        .iter()
+        .filter(|_| can_hold)
+        .map(|(slot, value)| {
+            is_beyond(&limits, *value, usual)
+                && evaluate::all_true(&conditions, subject.incident, *slot) == Truth::True
+        })
+        .collect();
+    Readings {
+        points: points
+            .into_iter()
+            .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
+            .collect(),
+        held,
+    }
+}
+
+fn bound(conditions: &[Condition], thing: Option<&str>) -> Vec<Condition> {
+    match thing {
+        Some(name) => conditions.iter().map(|one| one.bound(name)).collect(),
+        None => conditions.to_vec(),
+    }
+}
+
+/// The stretch's slots; a reading tells of the time since the one before it.
+pub(super) fn slots(window: Window) -> Vec<Window> {
+    let length = window.to.saturating_sub(window.from);
+    let seconds = length.div_ceil(SLOTS_MAX).div_ceil(SLOT_MIN_MS).max(1);
+    let step = seconds * SLOT_MIN_MS;
+    (0..length.div_ceil(step).min(SLOTS_MAX + 1))
+        .map(|index| Window {
+            from: window.from + index * step + 1,
+            to: (window.from + (index + 1) * step).min(window.to),
+        })
+        .collect()
+}
+
+/// An expression in each slot that it has a value in. Where a counter was silent, the time before
+/// its next reading has that reading's rate.
+pub(super) fn measured(
+    expression: &Expression,
+    incident: &Incident,
+    window: Window,
+) -> Vec<(Window, f64)> {
+    let slots = slots(window);
+    let mut found: Vec<(Window, Option<f64>)> = slots
+        .into_iter()
+        .map(|slot| (slot, evaluate::value(expression, incident, slot).number()))
+        .collect();
+    if is_rates(expression) {
+        let mut next: Option<(Millis, f64)> = None;
+        for (slot, value) in found.iter_mut().rev() {
+            match (*value, next) {
+                (Some(value), _) => next = Some((slot.to, value)),
+                (None, Some((at, later))) if at.saturating_sub(slot.to) <= FILL_MS => {
+                    *value = Some(later);
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+        .into_iter()
+        .filter_map(|(slot, value)| Some((slot, value?)))
+        .collect()
+}
+
+fn is_rates(expression: &Expression) -> bool {
+    match expression {
+        Expression::Number(_) | Expression::Fact(_) => true,
+        Expression::Signal { function, .. } => matches!(function, Function::Rate),
+        Expression::Binary(_, left, right) => is_rates(left) && is_rates(right),
+    }
+}
+
+fn slot_before(at: Millis, window: Window) -> Window {
+    Window {
+        from: at.saturating_sub(SLOT_MIN_MS).max(window.from) + 1,
+        to: at,
+    }
+}
+
+/// What was taken over a stretch of time belongs to where its middle lies.
+fn within(found: Vec<(Window, f64)>, window: Window) -> Vec<(Window, f64)> {
+    found
+        .into_iter()
+        .filter(|(of, _)| {
+            let middle = of.from.midpoint(of.to);
+            middle >= window.from && middle <= window.to
+        })
+        .map(|(of, value)| {
+            let slot = Window {
+                from: of.from.max(window.from),
+                to: of.to.min(window.to),
+            };
+            (slot, value)
+        })
+        .collect()
+}
+
+/// Whether these limits can be judged.
+fn is_judgeable(limits: &Limits, usual: Option<f64>) -> bool {
+    limits.above.is_some() || limits.below.is_some() || usual.is_some()
+}
+
+fn is_beyond(limits: &Limits, value: f64, usual: Option<f64>) -> bool {
+    let at_least = |limit: Option<f64>| limit.is_none_or(|limit| value >= limit);
+    let at_most = |limit: Option<f64>| limit.is_none_or(|limit| value <= limit);
+    let times = |times: Option<f64>| Some(times? * usual?);
+    at_least(limits.above)
+        && at_least(times(limits.times_baseline))
+        && at_most(limits.below)
+        && at_most(times(limits.at_most_times_baseline))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_cover_a_stretch_and_are_bounded() {
+        let window = |from, to| Window { from, to };
+        assert_eq!(
+            slots(window(10, 2_510)),
+            [
+                window(11, 1_010),
+                window(1_011, 2_010),
+                window(2_011, 2_510)
+            ]
+        );
+        assert_eq!(slots(window(5, 5)), []);
+        let day = slots(window(0, 86_400_000));
+        assert!(day.len() as u64 <= SLOTS_MAX + 1);
+        assert_eq!(day.last().unwrap().to, 86_400_000);
+    }
+
+    #[test]
+    fn limits_hold_as_in_the_diagnosis() {
+        let limits = Limits {
+            above: Some(10.0),
+            times_baseline: Some(2.0),
+            ..Limits::default()
+        };
+        assert!(is_beyond(&limits, 10.0, None));
+        assert!(!is_beyond(&limits, 10.0, Some(6.0)));
+        assert!(is_beyond(&limits, 12.0, Some(6.0)));
+        let low = Limits {
+            below: Some(3.0),
+            ..Limits::default()
+        };
+        assert!(is_beyond(&low, 3.0, None) && !is_beyond(&low, 3.1, None));
+    }
+}

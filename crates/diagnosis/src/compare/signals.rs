@@ -1,0 +1,450 @@
+//! Which signals are compared, and what became of each.
+
+use std::collections::BTreeSet;
+
+use model::{Measure, Millis, ProbeOutcome, Series, Window};
+
+use super::bootstrap;
+use super::series::{self, Readings};
+use super::{Fate, Load, Role, SideNumbers, SignalChange, Stretch, Subject};
+use crate::catalogue::{Cause, Need, Sign, Test};
+use crate::evidence::Evidence;
+use crate::human::Show;
+
+/// A difference by chance has less than this probability.
+pub(super) const ALPHA: f64 = 0.05;
+
+/// A change matters when this is left of a mean, or its reciprocal is reached. People do not notice
+/// less, and a machine is never quite the same.
+pub(super) const MATTERS: f64 = 0.7;
+
+/// A change is excluded when its interval is within this and its reciprocal.
+const EXCLUDED: f64 = 0.5;
+
+/// So few independent blocks tell nothing.
+const BLOCKS_MIN: f64 = 4.0;
+
+/// A sign that held in no larger share of the readings was not there: one odd second is no sign.
+pub(super) const HELD_MIN: f64 = 0.03;
+
+/// Things such as disks that are looked at of one sign, at the most.
+const THINGS_MAX: usize = 16;
+
+/// Signals that every server has.
+struct ServerWide {
+    id: &'static str,
+    title: &'static str,
+    show: Show,
+    /// Differences below this matter to nobody, however sure they are.
+    floor: f64,
+    what: Wide,
+    /// More of it is neither good nor bad.
+    neutral: bool,
+}
+
+enum Wide {
+    /// The larger of two in microseconds, in milliseconds: what was answered, and what waits.
+    Latency(&'static str, &'static str),
+    /// The share of probes that no answer came to.
+    Unanswered,
+    /// The mean of a level.
+    Level(&'static str),
+}
+
+const SERVER_WIDE: [ServerWide; 6] = [
+    ServerWide {
+        id: "query-latency",
+        title: "time of SELECT 1",
+        show: Show::Milliseconds,
+        floor: 1.0,
+        what: Wide::Latency("probe.query_us", "probe.query_waiting_us"),
+        neutral: false,
+    },
+    ServerWide {
+        id: "connect-latency",
+        title: "time of a new connection",
+        show: Show::Milliseconds,
+        floor: 2.0,
+        what: Wide::Latency("probe.connect_us", "probe.connect_waiting_us"),
+        neutral: false,
+    },
+    ServerWide {
+        id: "unanswered",
+        title: "probes without an answer",
+        show: Show::Percent,
+        floor: 0.01,
+        what: Wide::Unanswered,
+        neutral: false,
+    },
+    ServerWide {
+        id: "running",
+        title: "sessions at work (Threads_running)",
+        show: Show::Count,
+        floor: 2.0,
+        what: Wide::Level("status.Threads_running"),
+        neutral: false,
+    },
+    ServerWide {
+        id: "system-cpu",
+        title: "CPU time in the kernel",
+        show: Show::Percent,
+        floor: 0.05,
+        what: Wide::Level("cpu.system_share"),
+        neutral: true,
+    },
+    ServerWide {
+        id: "busy-cpu",
+        title: "CPU time in use",
+        show: Show::Percent,
+        floor: 0.05,
+        what: Wide::Level("cpu.busy_share"),
+        neutral: true,
+    },
+];
+
+/// All signals of a comparison, those that decide first.
+pub(super) fn signals(
+    before: &Subject,
+    after: &Subject,
+    cause: Option<&Cause>,
+) -> Vec<SignalChange> {
+    let mut rows = cause.map_or_else(Vec::new, |cause| of_cause(before, after, cause));
+    let alone = rows.is_empty();
+    for wide in &SERVER_WIDE {
+        let role = match alone && !wide.neutral {
+            true => Role::Deciding,
+            false => Role::ServerWide,
+        };
+        let mut row = SignalChange::new(wide.id, wide.title.to_owned(), role, wide.show);
+        row.floor = wide.floor;
+        let sides = [before, after].map(|subject| wide_readings(&wide.what, subject));
+        if sides.iter().any(|side| !side.points.is_empty()) {
+            row.fill(&sides);
+            rows.push(row);
+        }
+    }
+    adjust(&mut rows);
+    for row in &mut rows {
+        row.fate = fate(row);
+    }
+    rows.sort_by_key(|row| row.role);
+    rows
+}
+
+/// The load: statements that are not the cause's own. Where a side is a stall, it is the load
+/// before its onset, because a stalled server answers few.
+pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Option<Load> {
+    let own: BTreeSet<&str> = cause
+        .into_iter()
+        .flat_map(|cause| &cause.witnesses)
+        .filter_map(|sign| match &sign.test {
+            Test::Measure(test) => Some(test.expression.patterns()),
+            _ => None,
+        })
+        .flatten()
+        .filter(|name| name.starts_with("status.Com_") && !name.contains('*'))
+        .collect();
+    let of = |subject: &Subject| {
+        let timeline = &subject.incident.timeline;
+        let baseline = subject.incident.baseline_window();
+        let long = |window: Window| window.to.saturating_sub(window.from);
+        let window = match subject.stretch {
+            Stretch::Stall if long(baseline) >= LOAD_MIN_MS => baseline,
+            _ => subject.window,
+        };
+        let rate = |name: &str| timeline.measure(timeline.get(name)?, Measure::Rate, window);
+        let own: f64 = own.iter().filter_map(|name| rate(name)).sum();
+        Some((rate("status.Questions")? - own).max(0.0))
+    };
+    let (before, after) = (of(before)?, of(after)?);
+    Some(Load {
+        before,
+        after,
+        ratio: (before > 0.0).then(|| after / before),
+        without: own
+            .iter()
+            .map(|name| name.trim_start_matches("status.").to_owned())
+            .collect(),
+    })
+}
+
+/// Shortest time before an onset that tells of the load, milliseconds.
+const LOAD_MIN_MS: Millis = 10_000;
+
+/// The rows of a cause: its necessary signs decide; where none was measured on both sides, all
+/// that count do.
+fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChange> {
+    let sides = [
+        (before, Evidence::new(before.incident)),
+        (after, Evidence::new(after.incident)),
+    ];
+    let mut rows: Vec<(&Sign, SignalChange)> = cause
+        .witnesses
+        .iter()
+        .filter_map(|sign| Some((sign, row(sign, &sides)?)))
+        .collect();
+    let both = |row: &SignalChange| row.before.readings > 1 && row.after.readings > 1;
+    let has = |id: &str| {
+        let mut of_id = rows.iter().filter(|(sign, _)| sign.id == id);
+        of_id.any(|(_, row)| both(row))
+    };
+    let decides: Vec<bool> = rows
+        .iter()
+        .map(|(sign, row)| {
+            both(row)
+                && match &sign.need {
+                    Need::Necessary | Need::OneOf(_) => true,
+                    Need::InsteadOf(other) => !has(other),
+                    Need::Optional => false,
+                }
+        })
+        .collect();
+    let any = decides.contains(&true);
+    for ((sign, row), decides) in rows.iter_mut().zip(decides) {
+        let stands_in = !any && sign.counts && both(row);
+        row.role = match decides || stands_in {
+            true => Role::Deciding,
+            false => Role::Supporting,
+        };
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn row(sign: &Sign, sides: &[(&Subject, Evidence); 2]) -> Option<SignalChange> {
+    let (title, show, limits) = series::described(sign)?;
+    let mut row = SignalChange::new(&sign.id, title, Role::Supporting, show);
+    row.low_is_bad = !limits.wants_high();
+    row.limit = limits.above.or(limits.below);
+    let [(_, before), (_, after)] = sides;
+    let mut things = series::things(sign, before);
+    for thing in series::things(sign, after) {
+        if !things.contains(&thing) {
+            things.push(thing);
+        }
+    }
+    let best = things
+        .into_iter()
+        .take(THINGS_MAX)
+        .map(|thing| {
+            let read = sides.each_ref().map(|(subject, evidence)| {
+                let usual = usual(sign, thing.as_deref(), sides);
+                series::readings(sign, thing.as_deref(), subject, evidence, usual)
+            });
+            (thing, read)
+        })
+        .max_by(|(_, one), (_, other)| {
+            let order = extent(one).total_cmp(&extent(other));
+            if row.low_is_bad {
+                order.reverse()
+            } else {
+                order
+            }
+        });
+    let (thing, read) = best?;
+    if read.iter().all(|side| side.points.is_empty()) {
+        return None;
+    }
+    if let Some(thing) = thing {
+        row.title = row.title.replace('*', &thing);
+    }
+    row.fill(&read);
+    Some(row)
+}
+
+/// How much there is of a sign, on the side with more of it.
+fn extent(sides: &[Readings; 2]) -> f64 {
+    let mean = |side: &Readings| mean(&side.values()).unwrap_or(0.0);
+    let [before, after] = sides;
+    mean(before).max(mean(after))
+}
+
+/// The value of a sign in calm: before the onset of the first side that is a stall.
+fn usual(sign: &Sign, thing: Option<&str>, sides: &[(&Subject, Evidence); 2]) -> Option<f64> {
+    let (subject, evidence) = sides
+        .iter()
+        .find(|(subject, _)| subject.stretch == Stretch::Stall)?;
+    let calm = Subject {
+        window: evidence.baseline?,
+        ..**subject
+    };
+    mean(&series::readings(sign, thing, &calm, evidence, None).values())
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn wide_readings(what: &Wide, subject: &Subject) -> Readings {
+    let timeline = &subject.incident.timeline;
+    let window = subject.window;
+    let most = |name: &str, slot: Window| {
+        let series = timeline.get(name)?;
+        timeline.measure(series, Measure::Max, slot)
+    };
+    let value = |slot: Window| match what {
+        Wide::Latency(answered, waiting) => {
+            let both = [most(answered, slot), most(waiting, slot)];
+            let largest = both.into_iter().flatten().reduce(f64::max)?;
+            Some(largest / 1000.0)
+        }
+        Wide::Unanswered => {
+            let signs = ["probe.query_outcome", "probe.connect_outcome"]
+                .iter()
+                .filter_map(|name| timeline.get(name))
+                .flat_map(|series: &Series| timeline.points_in(series, slot))
+                .filter_map(|(_, code)| ProbeOutcome::from_code(code))
+                .map(|outcome| f64::from(u8::from(outcome.is_stall_sign())))
+                .collect::<Vec<_>>();
+            mean(&signs)
+        }
+        Wide::Level(name) => timeline.measure(timeline.get(name)?, Measure::Mean, slot),
+    };
+    Readings {
+        points: series::slots(window)
+            .into_iter()
+            .filter_map(|slot| Some((slot.to.saturating_sub(window.from), value(slot)?)))
+            .collect(),
+        held: Vec::new(),
+    }
+}
+
+impl SignalChange {
+    fn new(id: &str, title: String, role: Role, show: Show) -> Self {
+        Self {
+            id: id.to_owned(),
+            title,
+            role,
+            unit: show.name(),
+            low_is_bad: false,
+            limit: None,
+            before: SideNumbers::default(),
+            after: SideNumbers::default(),
+            difference: None,
+            difference_interval: None,
+            ratio: None,
+            ratio_interval: None,
+            cliff: None,
+            p: None,
+            p_adjusted: None,
+            fate: Fate::NotMeasured,
+            show,
+            floor: 0.0,
+        }
+    }
+
+    fn fill(&mut self, sides: &[Readings; 2]) {
+        let [before, after] = sides;
+        self.before = numbers(before);
+        self.after = numbers(after);
+        let (first, second) = (before.values(), after.values());
+        let Some(found) = bootstrap::difference(&first, &second, &self.id) else {
+            return;
+        };
+        self.difference = Some(found.value);
+        self.difference_interval = Some(found.interval);
+        self.ratio = found.ratio.map(|(ratio, _, _)| ratio);
+        self.ratio_interval = found.ratio.map(|(_, low, high)| (low, high));
+        self.p = Some(found.p);
+        self.cliff = Some(bootstrap::cliff(&first, &second));
+        let (rests_before, rests_after) = found.rests;
+        for (side, rests) in [
+            (&mut self.before, rests_before),
+            (&mut self.after, rests_after),
+        ] {
+            side.block = Some(rests.block);
+            side.blocks = Some(rests.blocks);
+        }
+    }
+
+    /// The factor by which what is bad of it grew; infinite when there was none of it.
+    pub(super) fn factor(&self) -> Option<f64> {
+        let (before, after) = (self.before.mean?, self.after.mean?);
+        let (from, to) = match self.low_is_bad {
+            false => (before, after),
+            true => (after, before),
+        };
+        Some(match from > 0.0 {
+            true => to / from,
+            false if to > 0.0 => f64::INFINITY,
+            false => 1.0,
+        })
+    }
+
+    /// The share of the readings in which the sign held, before and after, where that is known.
+    pub(super) fn held(&self) -> Option<(f64, f64)> {
+        Some((self.before.held?, self.after.held?))
+    }
+}
+
+fn numbers(readings: &Readings) -> SideNumbers {
+    let mut sorted = readings.values();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = |percent: usize| {
+        let rank = (sorted.len() * percent).div_ceil(100);
+        sorted.get(rank.saturating_sub(1)).copied()
+    };
+    SideNumbers {
+        readings: sorted.len(),
+        mean: mean(&sorted),
+        median: rank(50),
+        p95: rank(95),
+        max: sorted.last().copied(),
+        held: readings.held_share(),
+        block: None,
+        blocks: None,
+        points: readings.points.clone(),
+    }
+}
+
+/// Several signals are several chances to be wrong: the deciding ones share the error among them.
+fn adjust(rows: &mut [SignalChange]) {
+    let values: Vec<f64> = rows
+        .iter()
+        .filter(|row| row.role == Role::Deciding)
+        .filter_map(|row| row.p)
+        .collect();
+    let mut adjusted = bootstrap::holm(&values).into_iter();
+    for row in rows
+        .iter_mut()
+        .filter(|row| row.role == Role::Deciding && row.p.is_some())
+    {
+        row.p_adjusted = adjusted.next();
+    }
+}
+
+fn fate(row: &SignalChange) -> Fate {
+    if row.before.readings == 0 || row.after.readings == 0 {
+        return Fate::NotMeasured;
+    }
+    let (Some(p), Some(factor), Some(difference)) =
+        (row.p_adjusted.or(row.p), row.factor(), row.difference)
+    else {
+        return Fate::TooShort;
+    };
+    let held = row.held();
+    if held.is_some_and(|(before, after)| before <= HELD_MIN && after <= HELD_MIN) {
+        return Fate::NotThere;
+    }
+    let fewest = row.before.blocks.into_iter().chain(row.after.blocks);
+    if fewest.fold(f64::INFINITY, f64::min) < BLOCKS_MIN {
+        return Fate::TooShort;
+    }
+    let sure = p < ALPHA && difference.abs() >= row.floor;
+    if sure && factor <= MATTERS {
+        return match held {
+            Some((_, after)) if after <= HELD_MIN => Fate::Gone,
+            _ => Fate::Less,
+        };
+    }
+    if sure && factor >= 1.0 / MATTERS {
+        return Fate::More;
+    }
+    let small = difference.abs() < row.floor;
+    let excluded = row
+        .ratio_interval
+        .is_some_and(|(low, high)| low >= EXCLUDED && high <= 1.0 / EXCLUDED);
+    match small || excluded {
+        true => Fate::Same,
+        false => Fate::Unclear,
+    }
+}

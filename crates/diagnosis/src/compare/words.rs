@@ -1,0 +1,243 @@
+//! A comparison in sentences.
+
+use super::judge::Case;
+use super::{Answer, Fate, Load, Recurrence, Role, SignalChange};
+use crate::human::{self, Show};
+
+/// Signals that the sentence names, at the most.
+const NAMED_MAX: usize = 2;
+
+/// The answer in one sentence.
+pub(super) fn sentence(
+    case: &Case,
+    answer: Answer,
+    told: &[&SignalChange],
+    doubt: Option<&String>,
+) -> String {
+    let what = case
+        .cause
+        .map_or_else(|| "the server".to_owned(), |cause| cause.title.clone());
+    let numbers: Vec<String> = told.iter().take(NAMED_MAX).map(|row| brief(row)).collect();
+    let numbers = numbers.join("; ");
+    match answer {
+        Answer::Worked if case.cause.is_some() => format!("Worked: {what} is gone; {numbers}."),
+        Answer::Worked => format!("Worked: {what} became faster; {numbers}."),
+        Answer::NoEffect if case.cause.is_some() => {
+            format!("No effect: {what} is there as before; {numbers}.")
+        }
+        Answer::NoEffect => {
+            format!("No effect: nothing that clients feel changed; {numbers}.")
+        }
+        Answer::Worse if case.cause.is_some() => {
+            format!("Worse: there is more of {what}; {numbers}.")
+        }
+        Answer::Worse => format!("Worse: {what} became slower; {numbers}."),
+        Answer::NotProven => {
+            let doubt = doubt.map_or("nothing suggests an answer", String::as_str);
+            match case.cause {
+                Some(cause) => format!("Not proven for {}: {doubt}.", cause.title),
+                None => format!("Not proven: {doubt}."),
+            }
+        }
+    }
+}
+
+/// "X fell from 1 to 2 (-50 %, 95 % interval -60 % to -40 %)".
+pub(super) fn brief(row: &SignalChange) -> String {
+    let say = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| row.say(value));
+    let verb = match row.difference {
+        Some(difference) if row.fate != Fate::Same && difference < 0.0 => "fell",
+        Some(difference) if row.fate != Fate::Same && difference > 0.0 => "rose",
+        _ => "went",
+    };
+    format!(
+        "{} {verb} from {} to {} ({}, 95 % interval {})",
+        row.title,
+        say(row.before.mean),
+        say(row.after.mean),
+        change(row),
+        interval(row)
+    )
+}
+
+/// Why, of one signal.
+pub(super) fn reason(row: &SignalChange) -> String {
+    let held = |share: Option<f64>| share.map(percent);
+    let mut out = match row.fate {
+        Fate::NotMeasured => format!("{}: measured on one side only", row.title),
+        Fate::NotThere => format!("{}: no sign of the cause on either side", row.title),
+        _ => brief(row),
+    };
+    if let (Some(before), Some(after)) = (held(row.before.held), held(row.after.held))
+        && row.fate != Fate::NotThere
+    {
+        out.push_str(&format!(
+            "; a sign of the cause in {before} of the readings before and {after} after"
+        ));
+    }
+    if let Some(p) = row.p_adjusted.filter(|_| row.role == Role::Deciding)
+        && row.fate != Fate::NotThere
+    {
+        out.push_str(&match p {
+            p if p < 0.001 => "; p < 0.001".to_owned(),
+            p => format!("; p = {p:.3}"),
+        });
+    }
+    out
+}
+
+/// The load, told wherever it is known.
+pub(super) fn load(load: Option<&Load>) -> Option<String> {
+    let load = load?;
+    let without = match load.without.is_empty() {
+        true => String::new(),
+        false => format!(" ({} not counted)", load.without.join(", ")),
+    };
+    let ratio = load.ratio.map(|ratio| format!(": {}", percent(ratio)));
+    Some(format!(
+        "load: {} statements before, {} after{without}{}",
+        rate(load.before),
+        rate(load.after),
+        ratio.unwrap_or_default()
+    ))
+}
+
+/// How often it came.
+pub(super) fn recurrence(seen: &Recurrence) -> String {
+    let noun = match seen.counted {
+        "incidents" => "stalls of this kind",
+        _ => "episodes",
+    };
+    format!(
+        "{noun}: {} in {} before, {} in {} after (p = {:.3}){}",
+        seen.before,
+        hours(seen.before_hours),
+        seen.after,
+        hours(seen.after_hours),
+        seen.p,
+        match seen.counts {
+            true => "",
+            false => "; it was there nearly all the time before, so this does not count",
+        }
+    )
+}
+
+/// The mean's change.
+pub(super) fn change(row: &SignalChange) -> String {
+    match (row.ratio, row.difference) {
+        (Some(ratio), _) => factor(ratio),
+        (None, Some(difference)) => signed(row, difference),
+        _ => "–".to_owned(),
+    }
+}
+
+/// Its interval.
+pub(super) fn interval(row: &SignalChange) -> String {
+    match (row.ratio, row.ratio_interval, row.difference_interval) {
+        (Some(ratio), Some((low, high)), _) => {
+            let as_times = ratio >= TIMES_FROM;
+            let say = |value: f64| match as_times {
+                true => times(value),
+                false => change_percent(value),
+            };
+            format!("{} to {}", say(low), say(high))
+        }
+        (_, _, Some((low, high))) => format!("{} to {}", signed(row, low), signed(row, high)),
+        _ => "–".to_owned(),
+    }
+}
+
+/// From here on a factor is read more easily than percents.
+const TIMES_FROM: f64 = 3.0;
+
+fn factor(ratio: f64) -> String {
+    match ratio >= TIMES_FROM {
+        true => times(ratio),
+        false => change_percent(ratio),
+    }
+}
+
+fn times(ratio: f64) -> String {
+    match ratio.is_finite() {
+        true => format!("×{}", human::show(ratio, Show::Count)),
+        false => "any".to_owned(),
+    }
+}
+
+fn change_percent(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "any".to_owned();
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    match percent {
+        percent if percent <= -99.95 => "-100 %".to_owned(),
+        percent if percent.abs() < 10.0 && ratio > 0.0 => format!("{percent:+.1} %"),
+        percent if percent < -99.0 => format!("{percent:+.1} %"),
+        percent => format!("{percent:+.0} %"),
+    }
+}
+
+fn signed(row: &SignalChange, value: f64) -> String {
+    match value {
+        value if value > 0.0 => format!("+{}", row.say(value)),
+        value => row.say(value),
+    }
+}
+
+/// A share as whole percents, exact near the ends.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        percent if percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0 => {
+            format!("{percent:.1} %")
+        }
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+pub(super) fn rate(value: f64) -> String {
+    human::show(value, Show::PerSecond)
+}
+
+pub(super) fn duration(ms: u64) -> String {
+    hours(ms as f64 / 3_600_000.0)
+}
+
+/// A time given in hours.
+pub(super) fn hours(hours: f64) -> String {
+    let seconds = (hours * 3_600.0).round();
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
+        seconds => format!("{:.0} days", seconds / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_read_well() {
+        for (ratio, words) in [
+            (0.0, "-100 %"),
+            (0.004, "-99.6 %"),
+            (0.5, "-50 %"),
+            (0.98, "-2.0 %"),
+            (1.0, "+0.0 %"),
+            (2.5, "+150 %"),
+            (12.34, "×12.3"),
+            (f64::INFINITY, "any"),
+        ] {
+            assert_eq!(factor(ratio), words);
+        }
+        assert_eq!(hours(0.01), "36 s");
+        assert_eq!(hours(1.0), "60 min");
+        assert_eq!(hours(2.25), "2.2 h");
+        assert_eq!(
+            (percent(0.4), percent(0.995)),
+            ("40 %".to_owned(), "99.5 %".to_owned())
+        );
+    }
+}

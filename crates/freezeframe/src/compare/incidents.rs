@@ -1,0 +1,197 @@
+//! Two incidents compared.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
+use diagnosis::{Catalogue, Cause, Verdict, diagnose};
+use model::{Incident, Window};
+use store::{Summary, read_frame, read_summary};
+
+use super::wanted;
+use crate::args::Compare;
+use crate::output;
+
+/// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
+/// second.
+const DIAGNOSED_MAX: usize = 100;
+
+pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Comparison> {
+    let catalogue = Catalogue::builtin();
+    let (first, second) = (read(before)?, read(after)?);
+    let verdicts = [&first, &second].map(|incident| diagnose(incident, catalogue));
+    let [of_first, of_second] = &verdicts;
+    let asked = wanted(args)?;
+    let cause = asked.or_else(|| cause_in_question(&[of_first, of_second], catalogue));
+    let second_ago = first.clock.wall_ms(first.stall_window().from)
+        > second.clock.wall_ms(second.stall_window().from);
+    if second_ago {
+        output::note(
+            "the second incident is older than the first: its time is taken for the time after the change",
+        );
+    }
+    if (&first.host, &first.server.label) != (&second.host, &second.server.label) {
+        output::note("the incidents are of different servers");
+    }
+    let stall = first.stall_window();
+    let length = stall.to.saturating_sub(stall.from);
+    let first_stretch = stretch(&first, of_first, cause, length);
+    let other = second.stall_window();
+    let length = match first_stretch.0 {
+        Stretch::Calm => other.to.saturating_sub(other.from),
+        _ => length,
+    };
+    let second_stretch = stretch(&second, of_second, cause, length);
+    let dir = match (&args.dir, before.parent()) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(dir)) if !dir.as_os_str().is_empty() => dir.to_owned(),
+        (None, _) => PathBuf::from("."),
+    };
+    let counted = match (cause, second_ago) {
+        (Some(cause), false) => count(&dir, &first, &second, cause),
+        _ => None,
+    };
+    let subject =
+        |incident, (stretch, window): (Stretch, Window), counted: Option<Counted>| Subject {
+            incident,
+            window,
+            stretch,
+            recorded_ms: counted.map(|counted| counted.recorded_ms),
+            stalls: counted.map(|counted| counted.stalls),
+        };
+    Ok(diagnosis::compare::compare(
+        &subject(&first, first_stretch, counted.map(|(before, _)| before)),
+        &subject(&second, second_stretch, counted.map(|(_, after)| after)),
+        cause,
+    ))
+}
+
+pub(super) fn read(path: &Path) -> Result<Incident> {
+    let loaded = read_frame(path)?;
+    for damage in loaded.damage {
+        output::note(&format!(
+            "{}: table '{}' is damaged after {} rows: {}",
+            path.display(),
+            damage.table,
+            damage.rows_read,
+            damage.problem
+        ));
+    }
+    Ok(loaded.incident)
+}
+
+/// The stall of an incident when it is of the kind in question, else a calm stretch of it.
+fn stretch(
+    incident: &Incident,
+    verdict: &Verdict,
+    cause: Option<&Cause>,
+    length: u64,
+) -> (Stretch, Window) {
+    let named = |cause: &Cause| {
+        let mut findings = verdict.findings.iter().chain(&verdict.folded);
+        finds(verdict, &cause.id) || findings.any(|finding| finding.cause == cause.id)
+    };
+    match cause {
+        Some(cause) if !named(cause) => (Stretch::Calm, calm_stretch(incident, length)),
+        _ => (Stretch::Stall, incident.stall_window()),
+    }
+}
+
+/// Stalls of a kind in a time.
+#[derive(Clone, Copy)]
+struct Counted {
+    stalls: u32,
+    recorded_ms: u64,
+}
+
+/// Stalls of the kind up to the first incident and after it, in the time that the history knows.
+/// Nothing where there is no history: without it nobody knows when the recorder ran.
+fn count(
+    dir: &Path,
+    first: &Incident,
+    second: &Incident,
+    cause: &Cause,
+) -> Option<(Counted, Counted)> {
+    let history = dir.join(format!("history-{}.db", first.server.label));
+    let change = first.clock.wall_ms(first.stall_window().to);
+    let end = second.clock.wall_ms(second.window.to);
+    let whole = match store::recorded(&history, i64::MIN / 2, i64::MAX / 2) {
+        Ok(whole) => whole,
+        Err(error) => {
+            output::note(&format!("stalls an hour are not known: {error}"));
+            return None;
+        }
+    };
+    let from = whole.first_wall_ms?;
+    let to = whole.last_wall_ms?.max(end);
+    let before = store::recorded(&history, from, change).ok()?;
+    let after = store::recorded(&history, change, to).ok()?;
+    let mut found = of_server(dir, first);
+    found.retain(|(_, summary)| {
+        let onset = summary.clock.wall_ms(summary.stall.onset);
+        onset >= from && onset <= to
+    });
+    found.sort_by_key(|(_, summary)| summary.clock.wall_ms(summary.stall.onset));
+    let left_out = found.len().saturating_sub(DIAGNOSED_MAX);
+    if left_out > 0 {
+        output::note(&format!(
+            "{left_out} older incidents are not looked at; stalls an hour are of the {DIAGNOSED_MAX} newest"
+        ));
+    }
+    let (mut stalls_before, mut stalls_after) = (0, 0);
+    for (path, summary) in found.iter().skip(left_out) {
+        let Ok(loaded) = read_frame(path) else {
+            continue;
+        };
+        if finds(&diagnose(&loaded.incident, Catalogue::builtin()), &cause.id) {
+            match summary.clock.wall_ms(summary.stall.onset) <= change {
+                true => stalls_before += 1,
+                false => stalls_after += 1,
+            }
+        }
+    }
+    Some((
+        Counted {
+            stalls: stalls_before,
+            recorded_ms: before.ms,
+        },
+        Counted {
+            stalls: stalls_after,
+            recorded_ms: after.ms,
+        },
+    ))
+}
+
+/// The incidents of a directory that are of the same server.
+fn of_server(dir: &Path, like: &Incident) -> Vec<(PathBuf, Summary)> {
+    summaries(dir)
+        .into_iter()
+        .filter(|(_, summary)| {
+            summary.host == like.host && summary.server.label == like.server.label
+        })
+        .collect()
+}
+
+/// The incidents of a directory; those that cannot be read are left out.
+pub(super) fn summaries(dir: &Path) -> Vec<(PathBuf, Summary)> {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "frame"))
+        .filter(|path| {
+            !path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        })
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .filter_map(|path| {
+            let summary = read_summary(&path).ok()?;
+            Some((path, summary))
+        })
+        .collect()
+}

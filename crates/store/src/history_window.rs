@@ -1,0 +1,270 @@
+//! Stretches of a history, read beside the recorder that writes it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use model::{
+    Clock, Incident, Millis, Server, StackEvidence, Stall, TextKind, TimedText, Timeline, Window,
+};
+use rusqlite::{Connection, OpenFlags, params};
+
+use crate::StoreError;
+use crate::history::MINUTE_MS;
+use crate::history_open::HISTORY_VERSION;
+use crate::history_read::{self, Place};
+
+/// Time before a stretch that is read too, so that its first second has a rate; milliseconds.
+const LEAD_MS: Millis = 120_000;
+
+/// Readings of a source that are kept of a stretch: of a longer one, an even selection.
+const READINGS_MAX: Millis = 3_600;
+
+/// Processlists that are read at the most; of more, an even selection.
+const PROCESSLISTS_MAX: usize = 2_000;
+
+/// Sessions that are looked through, the newest.
+const SESSIONS_MAX: i64 = 1_000;
+
+/// How long the recorder may hold the file before we give up.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A stretch of a history as an incident: the stretch is its stall.
+#[derive(Debug)]
+pub struct HistoryStretch {
+    /// What was recorded. It may hold several sessions of the recorder; its clock is the wall's.
+    pub incident: Incident,
+    /// The stretch itself, on the incident's clock; the incident begins earlier.
+    pub window: Window,
+    /// How much of it was recorded, milliseconds, to the minute.
+    pub recorded_ms: Millis,
+    /// Chunks of values that could not be read.
+    pub damaged_chunks: usize,
+}
+
+struct Session {
+    id: i64,
+    clock: Clock,
+    host: String,
+    tool_version: String,
+    server: Server,
+}
+
+/// Reads what a history holds between two moments, milliseconds since 1970 UTC. Nothing when it
+/// holds nothing of that time.
+pub fn read_history(
+    path: &Path,
+    from_wall_ms: i64,
+    to_wall_ms: i64,
+) -> Result<Option<HistoryStretch>, StoreError> {
+    let connection = open(path)?;
+    read(&connection, from_wall_ms, to_wall_ms).map_err(StoreError::sqlite(path))
+}
+
+/// How much of a time a history holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recorded {
+    /// Milliseconds, to the minute.
+    pub ms: Millis,
+    /// The first recorded moment of the time, milliseconds since 1970 UTC.
+    pub first_wall_ms: Option<i64>,
+    /// The last one.
+    pub last_wall_ms: Option<i64>,
+}
+
+/// How much of the time between two moments a history holds.
+pub fn recorded(path: &Path, from_wall_ms: i64, to_wall_ms: i64) -> Result<Recorded, StoreError> {
+    let connection = open(path)?;
+    let mut all = Recorded::default();
+    for session in sessions(&connection).map_err(StoreError::sqlite(path))? {
+        let one = of_session(&connection, &session, from_wall_ms, to_wall_ms)
+            .map_err(StoreError::sqlite(path))?;
+        all.ms = all.ms.saturating_add(one.ms);
+        all.first_wall_ms = all.first_wall_ms.into_iter().chain(one.first_wall_ms).min();
+        all.last_wall_ms = all.last_wall_ms.max(one.last_wall_ms);
+    }
+    Ok(all)
+}
+
+fn open(path: &Path) -> Result<Connection, StoreError> {
+    // SQLite's own words for a missing file say too little.
+    std::fs::metadata(path).map_err(StoreError::io(path))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let version = || -> rusqlite::Result<i64> {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_query_value(None, "user_version", |row| row.get(0))
+    };
+    let version = version().map_err(StoreError::sqlite(path))?;
+    if version > HISTORY_VERSION {
+        return Err(StoreError::TooNew {
+            path: path.to_owned(),
+            found: version,
+            known: HISTORY_VERSION,
+        });
+    }
+    Ok(connection)
+}
+
+fn sessions(connection: &Connection) -> rusqlite::Result<Vec<Session>> {
+    let mut statement = connection.prepare(
+        "SELECT id, wall_at_zero_ms, boot_id, host, tool_version, server FROM
+         (SELECT * FROM session ORDER BY id DESC LIMIT ?1) ORDER BY id",
+    )?;
+    statement
+        .query_map([SESSIONS_MAX], |row| {
+            let server: String = row.get(5)?;
+            Ok(Session {
+                id: row.get(0)?,
+                clock: Clock {
+                    wall_at_zero_ms: row.get(1)?,
+                    boot_id: row.get(2)?,
+                },
+                host: row.get(3)?,
+                tool_version: row.get(4)?,
+                server: serde_json::from_str(&server).unwrap_or_default(),
+            })
+        })?
+        .collect()
+}
+
+/// The minutes of a session that lie between two moments, as far as they do.
+fn of_session(
+    connection: &Connection,
+    session: &Session,
+    from: i64,
+    to: i64,
+) -> rusqlite::Result<Recorded> {
+    let minutes: BTreeSet<i64> = connection
+        .prepare_cached("SELECT DISTINCT minute FROM chunk WHERE session = ?1")?
+        .query_map([session.id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let zero = session.clock.wall_at_zero_ms;
+    let length = MINUTE_MS as i64;
+    let mut recorded = Recorded::default();
+    for minute in minutes {
+        let begin = zero.saturating_add(minute.saturating_mul(length));
+        let end = begin.saturating_add(length).min(to);
+        let begin = begin.max(from);
+        if let Ok(inside @ 1..) = u64::try_from(end.saturating_sub(begin)) {
+            recorded.ms = recorded.ms.saturating_add(inside);
+            recorded.first_wall_ms = recorded.first_wall_ms.or(Some(begin));
+            recorded.last_wall_ms = Some(end);
+        }
+    }
+    Ok(recorded)
+}
+
+fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<HistoryStretch>> {
+    let length = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
+    let begin = from.saturating_sub_unsigned(LEAD_MS);
+    let window = Window {
+        from: LEAD_MS,
+        to: LEAD_MS.saturating_add(length),
+    };
+    let mut incident: Option<Incident> = None;
+    let (mut recorded_ms, mut damaged_chunks) = (0, 0);
+    for session in sessions(connection)? {
+        let inside = of_session(connection, &session, from, to)?.ms;
+        if inside == 0 {
+            continue;
+        }
+        recorded_ms += inside;
+        let zero = session.clock.wall_at_zero_ms;
+        let own = |wall: i64| u64::try_from(wall.saturating_sub(zero)).unwrap_or(0);
+        let of_time = Window {
+            from: own(begin),
+            to: own(to),
+        };
+        let place = Place {
+            shift: zero.saturating_sub(begin),
+            step: length / READINGS_MAX,
+        };
+        let into = incident.get_or_insert_with(|| empty(&session, begin, window));
+        damaged_chunks += history_read::read_timeline(
+            connection,
+            session.id,
+            of_time,
+            &place,
+            &mut into.timeline,
+        )?;
+        let moved = |at: Millis| place.moved(at).unwrap_or(0);
+        into.texts.extend(
+            processlists(connection, session.id, of_time)?
+                .into_iter()
+                .map(|timed| TimedText {
+                    at: moved(timed.at),
+                    ..timed
+                }),
+        );
+        for mut fact in history_read::read_facts(connection, session.id, of_time)? {
+            fact.at = moved(fact.at);
+            into.facts.push(fact);
+        }
+        for mut absent in history_read::read_absent(connection, session.id, of_time)? {
+            absent.first = moved(absent.first);
+            absent.last = moved(absent.last);
+            into.absent.push(absent);
+        }
+        into.server = session.server;
+    }
+    Ok(incident.map(|incident| HistoryStretch {
+        incident,
+        window,
+        recorded_ms: recorded_ms.min(length),
+        damaged_chunks,
+    }))
+}
+
+fn empty(session: &Session, begin: i64, window: Window) -> Incident {
+    Incident {
+        id: format!("history of {}", session.server.label),
+        host: session.host.clone(),
+        tool_version: session.tool_version.clone(),
+        server: session.server.clone(),
+        clock: Clock {
+            wall_at_zero_ms: begin,
+            boot_id: session.clock.boot_id.clone(),
+        },
+        stall: Stall {
+            onset: window.from,
+            trigger: window.from,
+            end: Some(window.to),
+            triggers: Vec::new(),
+        },
+        window: Window {
+            from: 0,
+            to: window.to,
+        },
+        timeline: Timeline::default(),
+        texts: Vec::new(),
+        facts: Vec::new(),
+        stacks: StackEvidence::default(),
+        queries: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+fn processlists(
+    connection: &Connection,
+    session: i64,
+    window: Window,
+) -> rusqlite::Result<Vec<TimedText>> {
+    let (from, to) = history_read::bounds(window);
+    let ids: Vec<i64> = connection
+        .prepare_cached(
+            "SELECT id FROM text WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 AND kind = ?4
+             ORDER BY at_ms",
+        )?
+        .query_map(
+            params![session, from, to, TextKind::Processlist.name()],
+            |row| row.get(0),
+        )?
+        .collect::<Result<_, _>>()?;
+    let step = ids.len().div_ceil(PROCESSLISTS_MAX).max(1);
+    let mut texts = Vec::new();
+    for id in ids.into_iter().step_by(step) {
+        texts.extend(history_read::read_text(connection, id)?);
+    }
+    Ok(texts)
+}
