@@ -1,13 +1,13 @@
-mod lab;
-mod fix;
 mod compare;
+mod fix;
+mod lab;
 mod live;
 mod queries;
 mod queries_live;
 
-pub(crate) use lab::{ScenarioRun, ScenarioScore};
-pub(crate) use fix::Fix;
 pub(crate) use compare::Compare;
+pub(crate) use fix::Fix;
+pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
