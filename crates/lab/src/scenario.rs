@@ -47,6 +47,19 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What is true.
     pub truth: Truth,
+    /// What helps, where the lab can do it.
+    #[serde(default)]
+    pub remedy: Option<Help>,
+}
+
+/// What helps, and is proven by a comparison of the break with the same time afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Help {
+    /// Those who do it stop: the break is not made again.
+    Gone,
+    /// `freezeframe fix --apply` makes the changes at once, and the same break is made again.
+    Fix,
 }
 
 /// Statements that clients send.

@@ -7,6 +7,7 @@ use super::ServerArg;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe lab run mdl-pileup
+  freezeframe lab run query-cache --prove        the remedy too, and the proof that it worked
   freezeframe lab run row-lock-pileup --server mysql-9 --dir /tmp/lab
 
 Exit codes: 0 the true cause stands first, 3 it does not, 1 it could not be run.")]
@@ -17,6 +18,9 @@ pub(crate) struct ScenarioRun {
     /// On this server; else the first one of the scenario that is there
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<ServerArg>,
+    /// Apply the remedy where the scenario has one, and compare
+    #[arg(long)]
+    pub(crate) prove: bool,
     /// Where the incident goes
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) dir: PathBuf,
@@ -42,6 +46,9 @@ pub(crate) struct ScenarioScore {
     /// How often each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) times: u32,
+    /// Apply the remedy where the scenario has one, and compare
+    #[arg(long)]
+    pub(crate) prove: bool,
     /// Where the incidents go
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) dir: PathBuf,

@@ -1,5 +1,6 @@
 //! The lab's scenarios: run, and scored against their truth.
 
+mod prove;
 mod run;
 mod steps;
 
@@ -13,7 +14,7 @@ use store::write_private;
 
 use crate::args::{Json, ScenarioRun, ScenarioScore};
 use crate::output;
-use run::Outcome;
+use run::{Options, Outcome};
 
 /// The true cause does not stand first.
 const NOT_NAMED: u8 = 3;
@@ -66,7 +67,15 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
     if !scenario.kinds().contains(&kind) {
         bail!("{} does not happen on {}", scenario.name, kind.name());
     }
-    let outcome = run::run(&scenario, kind, &args.dir, args.json)?;
+    let outcome = run::run(
+        &scenario,
+        kind,
+        &args.dir,
+        Options {
+            quiet: args.json,
+            prove: args.prove,
+        },
+    )?;
     if args.json {
         output::print(&serde_json::to_string_pretty(&outcome)?)?;
     } else {
@@ -102,7 +111,11 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
         for kind in kinds.into_iter().take(count) {
             for _ in 0..args.times {
                 let dir = args.dir.join(&scenario.name);
-                match run::run(scenario, kind, &dir, true) {
+                let options = Options {
+                    quiet: true,
+                    prove: args.prove,
+                };
+                match run::run(scenario, kind, &dir, options) {
                     Ok(outcome) => {
                         if !args.json {
                             output::print(&row(&outcome))?;
@@ -176,12 +189,13 @@ fn row(outcome: &Outcome) -> String {
         .rank
         .map_or_else(|| "-".to_owned(), |rank| rank.to_string());
     format!(
-        "{:<6}  {:<22}  {:<20}  noticed {:>7}  rank {rank}  {:<8}  {}",
+        "{:<6}  {:<22}  {:<20}  noticed {:>7}  rank {rank}  {:<8}  {:<10}  {}",
         if outcome.passed() { "ok" } else { "MISSED" },
         outcome.scenario,
         outcome.server,
         seconds(outcome.noticed_seconds),
         outcome.level.as_deref().unwrap_or("-"),
+        outcome.proof.as_deref().unwrap_or(""),
         match outcome.wrong.as_slice() {
             [] => String::new(),
             wrong => format!("beside it {}", wrong.join(", ")),
@@ -195,8 +209,8 @@ fn table(outcomes: &[Outcome]) -> String {
 
 fn write(path: &Path, outcomes: &[Outcome], skipped: &[String]) -> Result<()> {
     let mut text = String::from(
-        "| scenario | server | noticed after the break | first sign to trigger | rank | level | wrong beside it |\n\
-         |---|---|---|---|---|---|---|\n",
+        "| scenario | server | noticed after the break | first sign to trigger | rank | level | remedy | wrong beside it |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     for outcome in outcomes {
         let rank = outcome
@@ -204,12 +218,13 @@ fn write(path: &Path, outcomes: &[Outcome], skipped: &[String]) -> Result<()> {
             .map_or_else(|| "-".to_owned(), |rank| rank.to_string());
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {rank} | {} | {} |",
+            "| {} | {} | {} | {} | {rank} | {} | {} | {} |",
             outcome.scenario,
             outcome.server,
             seconds(outcome.noticed_seconds),
             seconds(outcome.sign_to_trigger_seconds),
             outcome.level.as_deref().unwrap_or("-"),
+            outcome.proof.as_deref().unwrap_or("-"),
             outcome.wrong.join(", ")
         );
     }

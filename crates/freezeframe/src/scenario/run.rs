@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::prove::{self, Fixes};
 use super::steps::{load, take, undo};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
@@ -24,6 +25,21 @@ const PREPARE_TIMEOUT: Duration = Duration::from_secs(120);
 const CONFIG: &str =
     "[detect]\ncool_down_seconds = 1\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
 const AFTER: &str = "3s";
+
+/// Between the remedy and the second look: what was queued has left.
+const SETTLE: Duration = Duration::from_secs(8);
+
+/// How long the time after the remedy is looked at: a comparison needs so much.
+const PROOF: Duration = Duration::from_secs(60);
+
+/// How to run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    /// Print nothing but the result.
+    pub(super) quiet: bool,
+    /// Help, and prove that it helped.
+    pub(super) prove: bool,
+}
 
 /// What came of it.
 #[derive(Debug, Clone, Serialize)]
@@ -44,12 +60,18 @@ pub(crate) struct Outcome {
     pub(crate) wrong: Vec<String>,
     /// The verdict in a sentence.
     pub(crate) sentence: String,
+    /// What `fix` changed.
+    pub(crate) remedy: Vec<String>,
+    /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
+    pub(crate) proof: Option<String>,
 }
 
 impl Outcome {
     /// The true cause stands first, and nothing wrong is told confidently.
     pub(crate) fn passed(&self) -> bool {
-        self.rank == Some(1) && self.wrong.is_empty()
+        self.rank == Some(1)
+            && self.wrong.is_empty()
+            && self.proof.as_deref().is_none_or(|proof| proof == "worked")
     }
 }
 
@@ -58,7 +80,7 @@ pub(super) fn run(
     scenario: &Scenario,
     kind: ServerKind,
     dir: &Path,
-    quiet: bool,
+    options: Options,
 ) -> Result<Outcome> {
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let scratch = tempfile::tempdir()?;
@@ -78,45 +100,101 @@ pub(super) fn run(
         mix.prepare(&server.login())?;
     }
     lab::say(&server.login(), &scenario.prepare, PREPARE_TIMEOUT)?;
-    let mut options = vec!["--after", AFTER];
+    let mut arguments = vec!["--after", AFTER];
     if let Some(trigger) = &scenario.trigger {
-        options.extend(["--trigger", trigger]);
+        arguments.extend(["--trigger", trigger]);
     }
-    let mut recorder = Recorder::start(&server, dir, CONFIG, &options)?;
-    if quiet {
+    let mut recorder = Recorder::start(&server, dir, CONFIG, &arguments)?;
+    if options.quiet {
         recorder.quiet();
     }
     let break_length = Duration::from_secs(scenario.seconds);
-    let bound = HEALTHY + break_length + WRITTEN_MAX;
+    let bound = HEALTHY + break_length + PROOF + 3 * WRITTEN_MAX;
     let usual = Background::start(load(&server, &scenario.healthy, bound)?)?;
     recorder.wait(HEALTHY, |_| false)?;
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
-    let begin = Timestamp::now();
-    let mut taken = Vec::new();
-    for step in &scenario.steps {
-        taken.push(take(step, &server, slow.as_ref(), bound)?);
-    }
-    let rest = break_length.saturating_sub(since(begin));
-    recorder.wait(rest, |_| false)?;
-    for step in taken.into_iter().rev() {
-        undo(step)?;
-    }
+    let span = break_it(
+        scenario,
+        break_length,
+        &server,
+        slow.as_ref(),
+        &mut recorder,
+    )?;
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
             written(recorder) && !recorder.in_stall()
         })?;
     }
-    usual.end()?;
     let incidents = recorder
         .incidents()
         .get(earlier..)
         .unwrap_or_default()
         .to_vec();
-    recorder.stop()?;
-    judge(scenario, kind, begin, &incidents)
+    let mut outcome = judge(scenario, kind, span.from, &incidents)?;
+    let remedy = scenario.remedy.filter(|_| options.prove);
+    if let (Some(help), Some(incident)) = (remedy, outcome.incident.clone()) {
+        let fixes = Fixes::new(scratch.path(), &server)?;
+        if help == Help::Fix {
+            outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
+        }
+        recorder.wait(SETTLE, |_| false)?;
+        let after = match help {
+            Help::Fix => break_it(scenario, PROOF, &server, slow.as_ref(), &mut recorder)?,
+            Help::Gone => {
+                let from = Timestamp::now();
+                recorder.wait(PROOF, |_| false)?;
+                Span {
+                    from,
+                    to: Timestamp::now(),
+                }
+            }
+        };
+        recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
+        usual.end()?;
+        recorder.stop()?;
+        outcome.proof = Some(prove::compare(
+            &span,
+            &after,
+            dir,
+            &server,
+            &scenario.truth.cause,
+        )?);
+        fixes.undo()?;
+    } else {
+        usual.end()?;
+        recorder.stop()?;
+    }
+    Ok(outcome)
+}
+
+/// From when to when something was so.
+pub(super) struct Span {
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+}
+
+/// Makes the break and takes it back.
+fn break_it(
+    scenario: &Scenario,
+    length: Duration,
+    server: &PrivateServer,
+    slow: Option<&SlowSync>,
+    recorder: &mut Recorder,
+) -> Result<Span> {
+    let from = Timestamp::now();
+    let mut taken = Vec::new();
+    for step in &scenario.steps {
+        taken.push(take(step, server, slow, length + WRITTEN_MAX)?);
+    }
+    recorder.wait(length.saturating_sub(since(from)), |_| false)?;
+    let to = Timestamp::now();
+    for step in taken.into_iter().rev() {
+        undo(step)?;
+    }
+    Ok(Span { from, to })
 }
 
 fn since(begin: Timestamp) -> Duration {
@@ -139,6 +217,8 @@ fn judge(
         level: None,
         wrong: Vec::new(),
         sentence: "not noticed".to_owned(),
+        remedy: Vec::new(),
+        proof: None,
     };
     // The machine may stall the server by itself; such an incident may end after the begin of the break.
     let time = |verdict: &Value, name: &str| {
