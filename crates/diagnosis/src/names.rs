@@ -92,10 +92,25 @@ fn word(text: &str) -> Option<Word> {
     })
 }
 
+/// Which frames of a book a pattern matches.
+struct Matching {
+    /// By number of the frame.
+    frames: Vec<bool>,
+    /// At least one does. Most patterns of a catalogue match nothing in a record, and then no stack
+    /// need be looked at.
+    any: bool,
+}
+
+impl Matching {
+    fn get(&self, frame: usize) -> bool {
+        self.frames.get(frame).copied().unwrap_or(false)
+    }
+}
+
 /// The frames of a record, each tested once against each pattern.
 pub(crate) struct Frames<'a> {
     book: &'a StackBook,
-    tested: RefCell<HashMap<String, Rc<Vec<bool>>>>,
+    tested: RefCell<HashMap<String, Rc<Matching>>>,
 }
 
 impl<'a> Frames<'a> {
@@ -107,16 +122,25 @@ impl<'a> Frames<'a> {
     }
 
     /// For each frame of the book whether its name matches.
-    fn matching(&self, pattern: &NamePattern) -> Rc<Vec<bool>> {
+    fn matching(&self, pattern: &NamePattern) -> Rc<Matching> {
         let mut tested = self.tested.borrow_mut();
         if let Some(done) = tested.get(pattern.text()) {
             return Rc::clone(done);
         }
         let frames = self.book.frames().iter();
-        let done: Rc<Vec<bool>> =
-            Rc::new(frames.map(|frame| pattern.is_match(&frame.name)).collect());
+        let frames: Vec<bool> = frames.map(|frame| pattern.is_match(&frame.name)).collect();
+        let done = Rc::new(Matching {
+            any: frames.contains(&true),
+            frames,
+        });
         tested.insert(pattern.text().to_owned(), Rc::clone(&done));
         done
+    }
+
+    /// Whether each of these patterns matches some frame: where one does not, no stack goes through
+    /// them all.
+    pub(crate) fn have(&self, patterns: &[NamePattern]) -> bool {
+        patterns.iter().all(|pattern| self.matching(pattern).any)
     }
 
     /// Whether a stack goes through frames that match these patterns, innermost first, with any
@@ -125,7 +149,7 @@ impl<'a> Frames<'a> {
         let mut frames = self.book.stack(stack).frames.iter();
         patterns.iter().all(|pattern| {
             let matching = self.matching(pattern);
-            frames.any(|frame| matching.get(frame.0 as usize).copied().unwrap_or(false))
+            matching.any && frames.any(|frame| matching.get(frame.0 as usize))
         })
     }
 
@@ -140,6 +164,9 @@ impl<'a> Frames<'a> {
         stack: StackId,
     ) -> Option<&'a str> {
         let matching = self.matching(pattern);
+        if !matching.any {
+            return None;
+        }
         let callers = under.map(|under| self.matching(under));
         let frames = &self.book.stack(stack).frames;
         let depth = if only_self { 1 } else { frames.len() };
@@ -147,11 +174,11 @@ impl<'a> Frames<'a> {
             let Some(frame) = self.book.frame(*id) else {
                 continue;
             };
-            let this = matching.get(id.0 as usize).copied().unwrap_or(false)
+            let this = matching.get(id.0 as usize)
                 && side.is_none_or(|side| frame.side == side)
                 && callers.as_ref().is_none_or(|callers| {
                     let mut outer = frames.iter().skip(index + 1);
-                    outer.any(|caller| callers.get(caller.0 as usize).copied().unwrap_or(false))
+                    outer.any(|caller| callers.get(caller.0 as usize))
                 });
             if this {
                 return Some(&frame.name);

@@ -94,6 +94,7 @@ fn count<'n>(
     tells: impl Fn(Millis, Millis) -> bool,
 ) -> Counted<'n> {
     let mut counted = Counted::default();
+    let possible = evidence.frames.have(std::slice::from_ref(&test.functions));
     let profiles = evidence.incident.stacks.profiles.iter();
     for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
         counted.covered = counted
@@ -106,6 +107,9 @@ fn count<'n>(
                 continue;
             }
             counted.of = counted.of.saturating_add(row.count);
+            if !possible {
+                continue;
+            }
             let name = matched.entry(row.stack).or_insert_with(|| {
                 evidence.frames.innermost(
                     &test.functions,

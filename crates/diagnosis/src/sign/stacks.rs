@@ -1,7 +1,5 @@
 //! Signs that look at where the server's threads stood.
 
-use std::collections::HashMap;
-
 use model::{Millis, StackId, Window};
 
 use super::{Judged, Outcome, Seen, absent, judge, windows};
@@ -106,16 +104,17 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
         })
         .collect();
     snapshots.sort_by_key(|one| one.at);
-    let mut matched: HashMap<StackId, bool> = HashMap::new();
+    if !evidence.frames.have(&test.frames) {
+        return Counts(snapshots);
+    }
+    let mut matched: Vec<Option<bool>> = vec![None; stacks.book.stacks().len()];
     for run in &stacks.runs {
         let matches = test.state.is_none_or(|state| run.state == state)
             && test
                 .thread
                 .as_ref()
                 .is_none_or(|thread| thread.is_match(&run.name))
-            && *matched
-                .entry(run.stack)
-                .or_insert_with(|| evidence.frames.goes_through(&test.frames, run.stack));
+            && goes_through(test, evidence, &mut matched, run.stack);
         if !matches {
             continue;
         }
@@ -137,6 +136,21 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
         one.matching = sum;
     }
     Counts(snapshots)
+}
+
+/// Each stack is tested once, however many threads stood there.
+fn goes_through(
+    test: &StacksTest,
+    evidence: &Evidence,
+    matched: &mut [Option<bool>],
+    stack: StackId,
+) -> bool {
+    let test = || evidence.frames.goes_through(&test.frames, stack);
+    match matched.get_mut(stack.0 as usize) {
+        Some(known) => *known.get_or_insert_with(test),
+        // A number that is not of the book: an empty stack.
+        None => test(),
+    }
 }
 
 fn see(test: &StacksTest, counts: &Counts, evidence: &Evidence, window: Window) -> Seen {

@@ -1,5 +1,7 @@
 //! Signs that look at what the server was asked.
 
+use std::collections::HashMap;
+
 use model::{Millis, QueryClass, QueryDigest, QueryWay, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
@@ -135,6 +137,8 @@ fn count(
     tells: impl Fn(Millis, Millis) -> bool,
 ) -> Option<Counted> {
     let mut counted: Option<Counted> = None;
+    // The same classes stand in digest after digest.
+    let mut known: HashMap<&str, bool> = HashMap::new();
     for timed in &evidence.incident.queries {
         let window = timed.window;
         if timed.digest.way != way || !tells(window.from, window.to) {
@@ -144,12 +148,17 @@ fn count(
         counted.looked_ms = counted
             .looked_ms
             .saturating_add(window.to.saturating_sub(window.from));
-        add(test, &timed.digest, counted);
+        add(test, &timed.digest, counted, &mut known);
     }
     counted
 }
 
-fn add(test: &StatementsTest, digest: &QueryDigest, counted: &mut Counted) {
+fn add<'d>(
+    test: &StatementsTest,
+    digest: &'d QueryDigest,
+    counted: &mut Counted,
+    known: &mut HashMap<&'d str, bool>,
+) {
     counted.statements = counted.statements.saturating_add(digest.count);
     let folded = digest.folded.and_then(|folded| folded.seconds);
     if let Some(seconds) = folded {
@@ -160,21 +169,25 @@ fn add(test: &StatementsTest, digest: &QueryDigest, counted: &mut Counted) {
         if let Some(seconds) = seconds {
             *counted.seconds.get_or_insert(0.0) += seconds;
         }
-        if matches(test, class) {
+        if matches(test, class, known) {
             counted.matching = counted.matching.saturating_add(class.count);
             counted.matching_seconds += seconds.unwrap_or(0.0);
         }
     }
 }
 
-fn matches(test: &StatementsTest, class: &QueryClass) -> bool {
+fn matches<'d>(
+    test: &StatementsTest,
+    class: &'d QueryClass,
+    known: &mut HashMap<&'d str, bool>,
+) -> bool {
     test.class
         .as_ref()
         .is_none_or(|kind| kind.eq_ignore_ascii_case(&class.kind))
-        && test
-            .statement
-            .as_ref()
-            .is_none_or(|regex| regex.is_match(&class.fingerprint))
+        && test.statement.as_ref().is_none_or(|regex| {
+            let text = class.fingerprint.as_str();
+            *known.entry(text).or_insert_with(|| regex.is_match(text))
+        })
 }
 
 fn value(test: &StatementsTest, counted: &Counted) -> Option<f64> {

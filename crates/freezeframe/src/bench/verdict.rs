@@ -51,24 +51,24 @@ pub(super) fn run() -> Result<()> {
     line(
         "explain --json",
         &format!("{whole:.2} s (median of {RUNS})"),
-        "target <= 2 s",
+        "<= 2 s",
     )?;
     line(
         "its resident memory",
         &format!("{:.0} MiB at most", peak as f64 / 1024.0),
-        "target <= 256 MiB",
+        "<= 256 MiB",
     )?;
     let ms = evaluate(&incident);
     line(
         "catalogue, whole incident",
-        &format!("{ms:.1} ms (median of {EVALUATIONS})"),
+        &format!("{ms:.1} ms of CPU (median of {EVALUATIONS})"),
         "",
     )?;
     let ms = evaluate(&ring(&incident));
     line(
         "catalogue, the ring",
-        &format!("{ms:.1} ms (median of {EVALUATIONS})"),
-        "target <= 20 ms",
+        &format!("{ms:.1} ms of CPU (median of {EVALUATIONS})"),
+        "<= 20 ms",
     )
 }
 
@@ -120,9 +120,11 @@ fn evaluate(incident: &Incident) -> f64 {
     let catalogue = Catalogue::builtin();
     let times: Vec<f64> = (0..EVALUATIONS)
         .map(|_| {
-            let begin = Instant::now();
+            // CPU time of this thread: what else runs here has no say.
+            let begin = kernel::clock::thread_cpu();
             std::hint::black_box(diagnose(incident, catalogue));
-            begin.elapsed().as_secs_f64() * 1000.0
+            let took = kernel::clock::thread_cpu().saturating_sub(begin);
+            took.as_secs_f64() * 1000.0
         })
         .collect();
     median(&times)
