@@ -46,6 +46,16 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
         let says = format!("Set {variable} to {}", text_of(value));
         return vec![Step::new(when, says, place, StepState::NotHere(why))];
     };
+    if variable.starts_with("wsrep_")
+        && server
+            .variables
+            .get("wsrep_on")
+            .is_some_and(|on| on == "OFF")
+    {
+        let says = format!("Set {variable} to {}", text_of(value));
+        let why = "Galera does not run in this server".to_owned();
+        return vec![Step::new(when, says, place, StepState::NotHere(why))];
+    }
     let wanted = match filled(value, server).and_then(|value| wanted(&value, now, system.cpus)) {
         Ok(wanted) => wanted,
         Err(why) => {
