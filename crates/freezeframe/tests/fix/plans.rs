@@ -174,6 +174,26 @@ fn what_somebody_else_has_changed_since_is_theirs() {
 }
 
 #[test]
+fn a_value_of_the_user_s_own_is_not_raised() {
+    let scene = Scene::new();
+    scene.write("proc/sys/vm/dirty_bytes", "1000000\n");
+    scene.write("proc/sys/vm/swappiness", "0\n");
+    let dirty = scene.json(&["pagecache-writeback"]);
+    let states: Vec<String> = states(&dirty).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, ["to-do", "not-here", "to-do", "not-here"]);
+    let swap = scene.json(&["numa-swap"]);
+    assert_eq!(swap["steps"][0]["state"], "already");
+    // What the fix has set itself is kept for the next boot all the same.
+    scene.json(&["pagecache-writeback", "--apply", "--now", "--yes"]);
+    let kept = scene.json(&["pagecache-writeback", "--apply", "--durable", "--yes"]);
+    let path = &kept["applied"]["steps"][0]["change"]["path"];
+    assert_eq!(
+        path,
+        "/etc/sysctl.d/zz-freezeframe-vm.dirty_background_bytes.conf"
+    );
+}
+
+#[test]
 fn files_of_others_are_neither_edited_nor_replaced() {
     let scene = Scene::new();
     scene.write(AT_BOOT, "# a user's\n");

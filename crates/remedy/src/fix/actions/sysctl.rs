@@ -37,7 +37,7 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
     }]
 }
 
-fn file_of(key: &str) -> PathBuf {
+pub(super) fn file_of(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(key.replace('.', "/"))
 }
 

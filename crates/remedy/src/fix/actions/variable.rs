@@ -80,7 +80,7 @@ fn text_of(value: &FixValue) -> String {
     }
 }
 
-fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
+pub(super) fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
     match value {
         FixValue::Exactly(text) if text.contains("{utc_offset}") => {
             let offset = server
