@@ -82,6 +82,14 @@ fn other_ways_of_starting_a_server_have_other_steps() {
     assert_eq!(container["steps"][1]["state"], "by-hand");
     assert_eq!(container["server"]["container"], "docker-0a1b.scope");
 
+    scene.write(
+        "proc/4711/environ",
+        "A=b\0LD_PRELOAD=/usr/lib/libeatmydata.so\0",
+    );
+    let other = scene.json(&["malloc-arena"]);
+    let why = other["steps"][1]["why"].as_str().unwrap();
+    assert!(why.contains("libeatmydata"), "{why}");
+
     fs::remove_file(scene.path("usr/lib/x86_64-linux-gnu/libjemalloc.so.2")).unwrap();
     let none = scene.json(&["malloc-arena"]);
     assert_eq!(

@@ -154,7 +154,7 @@ impl Step {
         }
     }
 
-    pub(super) fn from_to(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
+    pub(super) fn shown_as(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
         self.before = Some(before.into());
         self.after = Some(after.into());
         self

@@ -110,7 +110,7 @@ fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step
             after: wanted.to_owned(),
         }))
     };
-    let step = Step::new(When::Now, says, place, state).from_to(now, wanted);
+    let step = Step::new(When::Now, says, place, state).shown_as(now, wanted);
     if SESSION.contains(&variable) {
         step.note("it counts for new connections; those that are open keep theirs")
     } else {
