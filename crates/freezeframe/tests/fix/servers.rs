@@ -133,6 +133,30 @@ fn set_and_put_back(kind: ServerKind) {
 }
 
 #[test]
+fn a_server_that_has_ended_has_lost_what_was_set() {
+    let Some(mut server) = Server::start(ServerKind::MariaDb) else {
+        return;
+    };
+    let before = server.value();
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    server.server.restart().unwrap();
+    server.admin = server.server.login().connect(false, TIMEOUT).unwrap();
+    // Somebody else sets what is nobody's now.
+    let statement = format!("SET GLOBAL {} = 3", server.variable);
+    server.admin.query_drop(statement).unwrap();
+    let undone = server.json(&["--undo"]);
+    assert_eq!(undone["undone"][0]["over"], true);
+    assert_eq!(server.value(), "3");
+    assert_ne!(before, "3");
+
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    server.server.stop().unwrap();
+    let undone = server.json(&["--undo"]);
+    let says = undone["undone"][0]["steps"][0]["says"].as_str().unwrap();
+    assert!(says.contains("its server has ended"), "{says}");
+}
+
+#[test]
 fn mariadb() {
     set_and_put_back(ServerKind::MariaDb);
 }
