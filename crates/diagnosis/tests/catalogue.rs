@@ -347,3 +347,105 @@ proptest! {
         }
     }
 }
+
+/// A sound file with one `[[fix]]` table.
+fn with_fix(lines: &str) -> Result<Catalogue, String> {
+    load(&format!("{SOUND}\n[[fix]]\n{lines}\n"))
+}
+
+#[test]
+fn a_fix_is_read() {
+    use model::{FixAction, FixValue, FixWhen, Releases};
+    let catalogue = with_fix(
+        "action = \"set-global\"\nvariable = \"sync_binlog\"\nvalue = \"100\"\nfor = \"now\"\nfrom = \"1\"\n\
+         mysql = \">= 5.7\"\nconsent = \"The owner.\"",
+    )
+    .unwrap();
+    let fix = &catalogue.causes()[0].fixes[0];
+    assert_eq!(
+        fix.action,
+        FixAction::SetGlobal {
+            variable: "sync_binlog".to_owned(),
+            value: FixValue::Exactly("100".to_owned()),
+        }
+    );
+    assert_eq!(fix.when, FixWhen::Now);
+    assert_eq!(fix.from.as_deref(), Some("1"));
+    assert_eq!(fix.consent.as_deref(), Some("The owner."));
+    assert!(!fix.mysql.has([5, 6, 0]) && fix.mariadb == Releases::ALL);
+    // What is not said.
+    let catalogue = with_fix("action = \"option-file\"\nvariable = \"x\"\nper_cpu = 2").unwrap();
+    assert_eq!(catalogue.causes()[0].fixes[0].when, FixWhen::Durable);
+    let catalogue = with_fix("action = \"thp-never\"").unwrap();
+    assert_eq!(catalogue.causes()[0].fixes[0].when, FixWhen::Both);
+}
+
+#[test]
+fn mistakes_in_a_fix_are_told_with_their_key() {
+    for (lines, words) in [
+        ("action = \"reboot\"", "action: 'reboot' is none of"),
+        (
+            "action = \"thp-never\"\nvalue = \"x\"",
+            "value: not a key of thp-never",
+        ),
+        ("action = \"sysctl\"\nvalue = \"1\"", "key: is missing"),
+        (
+            "action = \"sysctl\"\nkey = \"vm/../x\"\nvalue = \"1\"",
+            "key: is no name",
+        ),
+        (
+            "action = \"sysctl\"\nkey = \"vm..x\"\nvalue = \"1\"",
+            "key: is no name",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x; DROP\"\nvalue = \"1\"",
+            "variable: is no name",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"",
+            "value: needs one of",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"\nvalue = \"1\"\nat_least = 1",
+            "value: needs one of",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"\ntimes = 0.5\nat_most = 9",
+            "times: must be more",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"\nvalue = \"a\\nb\"",
+            "value: must be one line",
+        ),
+        (
+            "action = \"option-file\"\nvariable = \"x\"\nvalue = \"1\"\nfor = \"now\"",
+            "for: option-file counts",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"\nvalue = \"1\"\nfor = \"ever\"",
+            "for: must be now",
+        ),
+        (
+            "action = \"set-global\"\nvariable = \"x\"\nvalue = \"1\"\nmysql = \"8.0\"",
+            "mysql: must be none",
+        ),
+        (
+            "action = \"server-environment\"\nvariable = \"X\"\nvalue = \"a b\"",
+            "value: needs value",
+        ),
+        (
+            "action = \"thp-never\"\nrisk = \" \"",
+            "risk: must not be empty",
+        ),
+        (
+            "action = \"thp-never\"\nwho = \"me\"",
+            "unknown field `who`",
+        ),
+    ] {
+        let error = with_fix(lines).unwrap_err();
+        assert!(
+            error.starts_with("x.toml:") && error.contains(words),
+            "{lines}: {error}"
+        );
+    }
+}

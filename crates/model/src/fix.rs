@@ -10,6 +10,8 @@ pub struct Fix {
     pub action: FixAction,
     /// Whether it is for the running system, for the next start, or for both.
     pub when: FixWhen,
+    /// Only where the setting has this value now: a larger one is not always more.
+    pub from: Option<String>,
     /// What may go wrong; without it what the remedy says.
     pub risk: Option<String>,
     /// What somebody else must agree to: it is done only when the user says that they do.

@@ -38,6 +38,7 @@ impl Reader<'_> {
         Ok(Fix {
             action,
             when,
+            from: self.words(&raw.from, "from")?,
             risk: self.words(&raw.risk, "risk")?,
             consent: self.words(&raw.consent, "consent")?,
             mysql: self.releases(&raw.mysql, "mysql")?,
@@ -104,6 +105,7 @@ impl Reader<'_> {
             ("at_most", raw.at_most.is_some(), has_value),
             ("times", raw.times.is_some(), has_value),
             ("per_cpu", raw.per_cpu.is_some(), has_value),
+            ("from", raw.from.is_some(), has_value),
         ];
         match given.iter().find(|(_, given, known)| *given && !*known) {
             Some((key, ..)) => {

@@ -60,6 +60,7 @@ pub(super) struct RawFix {
     pub(super) at_most: Option<Spanned<u64>>,
     pub(super) times: Option<Spanned<f64>>,
     pub(super) per_cpu: Option<Spanned<u64>>,
+    pub(super) from: Option<Spanned<String>>,
     pub(super) risk: Option<Spanned<String>>,
     pub(super) consent: Option<Spanned<String>>,
     pub(super) mysql: Option<Spanned<String>>,

@@ -99,6 +99,7 @@ impl Page {
 pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> String {
     let mut page = Page::new();
     head(&mut page, what, system);
+    let mut told = Told::default();
     for (when, heading) in [(When::Now, "AT ONCE"), (When::Durable, "FOR GOOD")] {
         let of = (1..).zip(&plan.steps).filter(|(_, step)| step.when == when);
         let of: Vec<(usize, &Step)> = of.collect();
@@ -107,7 +108,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> Str
         }
         page.heading(heading);
         for (number, step) in of {
-            self::step(&mut page, number, step);
+            self::step(&mut page, number, step, &mut told);
         }
     }
     if let Some(incident) = &what.incident {
@@ -119,7 +120,9 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> Str
             }
         }
     }
-    by_hand(&mut page, what.cause, plan);
+    if !args.apply || chosen(args, plan).is_empty() {
+        by_hand(&mut page, what.cause, plan);
+    }
     closing(&mut page, what, plan, args);
     page.text
 }
@@ -133,6 +136,15 @@ fn head(page: &mut Page, what: &What, system: &System) {
             None => "not found in it",
         };
         page.item("  incident  ", &format!("{path}: {level}"), Style::Plain);
+        if let (Some(incident), Some(here)) = (&what.incident, system.server.as_ref())
+            && here.process.map(|process| process.pid) != incident.server.pid
+        {
+            let label = &incident.server.label;
+            let text = format!(
+                "it is of server {label}, as it ran then; what follows is of the one below"
+            );
+            page.item("            ", &text, Style::Yellow);
+        }
     }
     let mut host = system.distribution.name.clone();
     if host.is_empty() {
@@ -181,7 +193,28 @@ fn server(server: &SeenServer) -> String {
     parts.join(", ")
 }
 
-fn step(page: &mut Page, number: usize, step: &Step) {
+/// What was said already, and with which step, so that it is not said for each.
+#[derive(Default)]
+struct Told(Vec<(String, usize)>);
+
+impl Told {
+    fn again(&mut self, text: &str, number: usize) -> String {
+        match self.0.iter().find(|(known, _)| known == text) {
+            Some((_, number)) => format!("as for {number}"),
+            None => {
+                self.0.push((text.to_owned(), number));
+                text.to_owned()
+            }
+        }
+    }
+}
+
+fn step(page: &mut Page, number: usize, step: &Step, known: &mut Told) {
+    if let StepState::NotHere(why) = &step.state {
+        let text = format!("not here: {}: {why}", step.place);
+        page.item(&format!("{number:>3}  "), &text, Style::Dim);
+        return;
+    }
     let (mark, style) = match &step.state {
         StepState::ToDo(_) => ("", Style::Plain),
         StepState::Already(_) => ("already so: ", Style::Dim),
@@ -221,12 +254,12 @@ fn step(page: &mut Page, number: usize, step: &Step) {
     if told && let Some(consent) = &step.consent {
         page.item(
             "     CONSENT  ",
-            &format!("{consent} (--consent makes it)"),
+            &known.again(consent, number),
             Style::Yellow,
         );
     }
     if told && let Some(risk) = &step.risk {
-        page.item("     risk     ", risk, Style::Plain);
+        page.item("     risk     ", &known.again(risk, number), Style::Plain);
     }
     if told && let Some(restart) = &step.restart {
         let text = format!("it counts after a restart, at an hour of your choice: {restart}");
@@ -280,21 +313,32 @@ fn closing(page: &mut Page, what: &What, plan: &Plan, args: &Fix) {
         })
         .map(|(number, _)| number);
     let consents: Vec<usize> = consents.collect();
-    if can.is_empty() {
-        text += if plan.steps.iter().any(|step| step.change().is_some()) {
-            "Nothing that was chosen can be changed from here."
-        } else {
-            "There is nothing to change from here."
-        };
-    } else if !args.apply {
-        let name = args.what.as_deref().unwrap_or(&what.cause.id);
-        text += &format!(
-            "Nothing was changed. freezeframe fix {name} --apply makes {} after asking.",
-            changes(&can)
-        );
-    }
-    if !consents.is_empty() {
-        text += &format!(" {} only with --consent.", sentence(&changes(&consents)));
+    let name = args.what.as_deref().unwrap_or(&what.cause.id);
+    match (can.is_empty(), consents.is_empty()) {
+        (true, true) => {
+            text += if plan.steps.iter().any(|step| step.change().is_some()) {
+                "Nothing that was chosen can be changed from here."
+            } else {
+                "There is nothing to change from here."
+            };
+        }
+        (true, false) => {
+            text += &format!(
+                "Nothing was changed. freezeframe fix {name} --apply --consent makes {}, when who must agree does.",
+                changes(&consents)
+            );
+        }
+        (false, _) if !args.apply => {
+            text += &format!(
+                "Nothing was changed. freezeframe fix {name} --apply makes {} after asking",
+                changes(&can)
+            );
+            if !consents.is_empty() {
+                text += &format!("; with --consent also {}", changes(&consents));
+            }
+            text += ".";
+        }
+        (false, _) => {}
     }
     if !text.is_empty() {
         page.text.push('\n');
@@ -310,14 +354,6 @@ pub(super) fn changes(numbers: &[usize]) -> String {
         Some(last) if texts.is_empty() => format!("change {last}"),
         Some(last) => format!("changes {} and {last}", texts.join(", ")),
     }
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
-        .unwrap_or_default()
 }
 
 /// What was done.

@@ -174,3 +174,65 @@ fn newest(dir: &Path) -> Result<PathBuf> {
         ),
     }
 }
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn args(arguments: &[&str]) -> Fix {
+        let line = ["freezeframe", "fix"].iter().chain(arguments);
+        match Cli::parse_from(line).command {
+            Command::Fix(args) => args,
+            _ => unreachable!(),
+        }
+    }
+
+    fn found(level: Level) -> What {
+        let cause = Catalogue::builtin().get("thp-compaction").unwrap();
+        let finding = Finding {
+            cause: cause.id.clone(),
+            title: cause.title.clone(),
+            what: cause.what.clone(),
+            level,
+            confidence: 0.5,
+            witnesses: Vec::new(),
+            against: Vec::new(),
+            refuted_by: Vec::new(),
+            unknown: Vec::new(),
+            relations: Vec::new(),
+            remedy: cause.remedy.clone(),
+            sources: Vec::new(),
+        };
+        What {
+            finding: Some(finding),
+            named: false,
+            ..by_name(cause)
+        }
+    }
+
+    #[test]
+    fn nothing_is_changed_for_a_guess() {
+        let plain = args(&["x.frame", "--apply"]);
+        let error = found(Level::Possible).refuse_guess(&plain).unwrap_err();
+        assert!(error.to_string().contains("only possible"), "{error}");
+        found(Level::Likely).refuse_guess(&plain).unwrap();
+        let named = args(&["x.frame", "--apply", "--cause", "thp-compaction"]);
+        found(Level::Possible).refuse_guess(&named).unwrap();
+    }
+
+    #[test]
+    fn a_wrong_id_is_told_with_those_that_are_alike() {
+        let error = find(&args(&["thp-compactoin"]), &Config::default())
+            .err()
+            .expect("there is no such cause");
+        assert!(error.to_string().contains("thp-compaction"), "{error}");
+    }
+}

@@ -24,8 +24,13 @@ fn whenever_it_is_killed_the_tree_is_as_before_after_an_undo() {
     let (mut changed, mut interrupted) = (0, 0);
     for round in 0..ROUNDS {
         let cause = causes[random.below(3) as usize];
+        // Some for a time: their watchdogs put back what was interrupted, beside all others.
+        let arguments: &[&str] = match random.below(5) {
+            0 => &[cause, "--apply", "--yes", "--for", "1h"],
+            _ => &[cause, "--apply", "--yes"],
+        };
         // Half of them once something is changed, however slow the machine is.
-        let mut child = scene.start(&[cause, "--apply", "--yes"]);
+        let mut child = scene.start(arguments);
         if random.below(2) == 0 {
             while scene.tree() == before && child.try_wait().unwrap().is_none() {}
         } else {

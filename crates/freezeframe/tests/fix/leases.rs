@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::scene::{ENABLED, Scene, text, wait_until};
+use crate::harness::freezeframe;
+use crate::scene::{ENABLED, Scene, document, text, wait_until};
 
 const BEFORE: &str = "always [madvise] never\n";
 
@@ -36,6 +37,34 @@ fn watchdogs(scene: &Scene) -> Vec<Pid> {
     found
 }
 
+/// Both watchdogs, neither of which is starting another one: a child that has not begun its program yet has its
+/// parent's open files, and its parent waits for it uninterruptibly (posix_spawn).
+fn settled_pair(scene: &Scene) -> Vec<Pid> {
+    let sleeps = |pid: &Pid| {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        stat.is_ok_and(|stat| stat.contains(") S "))
+    };
+    let mut pair = Vec::new();
+    wait_until("two watchdogs", || {
+        let now = watchdogs(scene);
+        let settled = now.len() == 2 && now.iter().all(sleeps) && now == pair;
+        pair = now;
+        settled
+    });
+    pair
+}
+
+/// `leases` of the directory that the journal is in.
+fn leases(scene: &Scene, arguments: &[&str]) -> serde_json::Value {
+    let output = freezeframe()
+        .args(["leases", "--json", "--dir"])
+        .arg(scene.journal().with_file_name("leases"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    document(&output)
+}
+
 #[test]
 fn a_lease_is_given_back_when_its_time_is_over() {
     let scene = Scene::new();
@@ -53,14 +82,13 @@ fn any_one_of_the_watchdogs_may_be_killed() {
     let scene = Scene::new();
     scene.json(&["thp-compaction", "--apply", "--yes", "--for", "1h"]);
     assert_eq!(scene.read(ENABLED), "always madvise [never]\n");
-    for _ in 0..3 {
-        wait_until("two watchdogs", || watchdogs(&scene).len() == 2);
-        kill_process(watchdogs(&scene)[0], Signal::KILL).unwrap();
-        wait_until("one to be gone", || {
-            watchdogs(&scene).len() != 2 || scene.journal().exists()
-        });
+    for round in 0..4 {
+        let pair = settled_pair(&scene);
+        let killed = pair[round % 2];
+        kill_process(killed, Signal::KILL).unwrap();
+        wait_until("it to be gone", || !watchdogs(&scene).contains(&killed));
     }
-    wait_until("two watchdogs", || watchdogs(&scene).len() == 2);
+    settled_pair(&scene);
     assert_eq!(scene.json(&["--list"])["fixes"][0]["watched"], true);
     assert_eq!(scene.read(ENABLED), "always madvise [never]\n");
     // Early.
@@ -86,7 +114,24 @@ fn when_both_are_killed_the_next_start_gives_it_back() {
     assert_eq!(scene.read(ENABLED), "always madvise [never]\n");
     let list = text(&scene.run(&["--list"]));
     assert!(list.contains("LEFT BEHIND"), "{list}");
+    assert_eq!(leases(&scene, &[])["leases"][0]["state"], "left");
     // A cause without a change of its own.
     scene.json(&["mdl-pileup", "--apply", "--yes"]);
+    assert_eq!(scene.tree(), before);
+
+    // Leases of both kinds are given back by one command.
+    scene.json(&["thp-compaction", "--apply", "--yes", "--for", "1h"]);
+    let listed = leases(&scene, &[]);
+    assert_eq!(listed["leases"][0]["kind"], "fix");
+    assert_eq!(listed["leases"][0]["state"], "in-force");
+    leases(&scene, &["--revert"]);
+    assert_ne!(scene.tree(), before, "one that is watched is in force");
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in watchdogs(&scene) {
+            kill_process(pid, signal).unwrap();
+        }
+    }
+    wait_until("both to be gone", || watchdogs(&scene).is_empty());
+    leases(&scene, &["--revert"]);
     assert_eq!(scene.tree(), before);
 }

@@ -82,6 +82,14 @@ fn other_ways_of_starting_a_server_have_other_steps() {
     assert_eq!(container["steps"][1]["state"], "by-hand");
     assert_eq!(container["server"]["container"], "docker-0a1b.scope");
 
+    scene.write(
+        "proc/4711/environ",
+        "A=b\0LD_PRELOAD=/usr/lib/libeatmydata.so\0",
+    );
+    let other = scene.json(&["malloc-arena"]);
+    let why = other["steps"][1]["why"].as_str().unwrap();
+    assert!(why.contains("libeatmydata"), "{why}");
+
     fs::remove_file(scene.path("usr/lib/x86_64-linux-gnu/libjemalloc.so.2")).unwrap();
     let none = scene.json(&["malloc-arena"]);
     assert_eq!(
@@ -171,6 +179,26 @@ fn what_somebody_else_has_changed_since_is_theirs() {
     assert_eq!(list["fixes"][0]["state"], "left");
     text(&scene.run(&["--undo", "--force"]));
     assert_eq!(scene.tree(), before);
+}
+
+#[test]
+fn a_value_of_the_user_s_own_is_not_raised() {
+    let scene = Scene::new();
+    scene.write("proc/sys/vm/dirty_bytes", "1000000\n");
+    scene.write("proc/sys/vm/swappiness", "0\n");
+    let dirty = scene.json(&["pagecache-writeback"]);
+    let states: Vec<String> = states(&dirty).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, ["to-do", "not-here", "to-do", "not-here"]);
+    let swap = scene.json(&["numa-swap"]);
+    assert_eq!(swap["steps"][0]["state"], "already");
+    // What the fix has set itself is kept for the next boot all the same.
+    scene.json(&["pagecache-writeback", "--apply", "--now", "--yes"]);
+    let kept = scene.json(&["pagecache-writeback", "--apply", "--durable", "--yes"]);
+    let path = &kept["applied"]["steps"][0]["change"]["path"];
+    assert_eq!(
+        path,
+        "/etc/sysctl.d/zz-freezeframe-vm.dirty_background_bytes.conf"
+    );
 }
 
 #[test]

@@ -133,6 +133,30 @@ fn set_and_put_back(kind: ServerKind) {
 }
 
 #[test]
+fn a_server_that_has_ended_has_lost_what_was_set() {
+    let Some(mut server) = Server::start(ServerKind::MariaDb) else {
+        return;
+    };
+    let before = server.value();
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    server.server.restart().unwrap();
+    server.admin = server.server.login().connect(false, TIMEOUT).unwrap();
+    // Somebody else sets what is nobody's now.
+    let statement = format!("SET GLOBAL {} = 3", server.variable);
+    server.admin.query_drop(statement).unwrap();
+    let undone = server.json(&["--undo"]);
+    assert_eq!(undone["undone"][0]["over"], true);
+    assert_eq!(server.value(), "3");
+    assert_ne!(before, "3");
+
+    server.json(&["spin-tuning", "--apply", "--now", "--yes"]);
+    server.server.stop().unwrap();
+    let undone = server.json(&["--undo"]);
+    let says = undone["undone"][0]["steps"][0]["says"].as_str().unwrap();
+    assert!(says.contains("its server has ended"), "{says}");
+}
+
+#[test]
 fn mariadb() {
     set_and_put_back(ServerKind::MariaDb);
 }
@@ -174,4 +198,75 @@ fn mysql_9_keeps_a_value_for_its_next_start_and_forgets_it() {
     server.undo();
     let row: Option<String> = server.admin.query_first(kept).unwrap();
     assert_eq!(row.as_deref(), Some("42"));
+}
+
+/// Variables that move by themselves.
+const MOVING: [&str; 6] = [
+    "timestamp",
+    "gtid_",
+    "rand_seed",
+    "insert_id",
+    "innodb_thread_sleep_delay",
+    "pseudo_",
+];
+
+fn variables(admin: &mut Conn) -> std::collections::BTreeMap<String, String> {
+    let rows: Vec<(String, String)> = admin.query("SHOW GLOBAL VARIABLES").unwrap();
+    let still = |name: &String| !MOVING.iter().any(|moving| name.starts_with(moving));
+    rows.into_iter().filter(|(name, _)| still(name)).collect()
+}
+
+/// Every cause's changes are taken by the server, and all of them are back after an undo.
+fn every_cause(kind: ServerKind) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let mut admin = server.server.login().connect(false, TIMEOUT).unwrap();
+    // What is of the host is changed in a directory.
+    let root = crate::scene::Scene::new();
+    let with_root = |arguments: &[&str]| {
+        let output = server
+            .fix(arguments)
+            .arg("--root")
+            .arg(root.root())
+            .arg("--json")
+            .output()
+            .unwrap();
+        document(&output)
+    };
+    let before = variables(&mut admin);
+    let (mut causes, mut changes) = (0, 0);
+    for cause in diagnosis::Catalogue::builtin().causes() {
+        let done = with_root(&[cause.id.as_str(), "--apply", "--consent", "--yes"]);
+        let steps = done["steps"].as_array().unwrap();
+        assert!(cause.fixes.is_empty() || !steps.is_empty(), "{}", cause.id);
+        let made = done["applied"]["steps"].as_array().map_or(0, Vec::len);
+        causes += usize::from(made > 0);
+        changes += made;
+        let undone = with_root(&["--undo", "all"]);
+        for fix in undone["undone"].as_array().unwrap() {
+            assert_eq!(fix["over"], true, "{}: {fix}", cause.id);
+        }
+        let now = variables(&mut admin);
+        for (name, value) in &before {
+            assert_eq!(now.get(name), Some(value), "{}: {name}", cause.id);
+        }
+    }
+    eprintln!("{kind:?}: {changes} changes of {causes} causes made and put back");
+    assert!(causes > 10);
+}
+
+#[test]
+fn every_cause_on_mariadb() {
+    every_cause(ServerKind::MariaDb);
+}
+
+#[test]
+fn every_cause_on_mysql_5_5() {
+    every_cause(ServerKind::MySql55);
+}
+
+#[test]
+fn every_cause_on_mysql_9() {
+    every_cause(ServerKind::MySql9);
 }

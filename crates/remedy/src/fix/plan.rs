@@ -97,7 +97,11 @@ pub fn plan(fixes: &[Fix], system: &System) -> Plan {
                 step.action = action.name;
                 step.risk = step.risk.take().or_else(|| fix.risk.clone());
                 step.consent.clone_from(&fix.consent);
-                if let Some(why) = other_release(fix, system) {
+                let why = other_release(fix, system).or_else(|| {
+                    let by_us = step.change().is_some();
+                    by_us.then(|| actions::other_value(fix, system)).flatten()
+                });
+                if let Some(why) = why {
                     step.state = StepState::NotHere(why);
                 }
             }
@@ -150,7 +154,7 @@ impl Step {
         }
     }
 
-    pub(super) fn from_to(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
+    pub(super) fn shown_as(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
         self.before = Some(before.into());
         self.after = Some(after.into());
         self

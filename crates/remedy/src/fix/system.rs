@@ -73,6 +73,8 @@ pub struct SeenServer {
     pub arguments: Vec<String>,
     /// The allocator that it runs with where it is not the C library's, by file name or in the server's words.
     pub allocator: Option<String>,
+    /// Libraries that are preloaded already, as its environment names them.
+    pub preloaded: Option<String>,
     /// Its resident memory, KiB.
     pub resident_kib: Option<u64>,
     /// `@@version`, empty without a login.
@@ -203,6 +205,12 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         no_defaults: none,
         arguments,
         allocator: mapped_allocator(&proc.of(pid, "maps")),
+        preloaded: kernel::read::head(&proc.of(pid, "environ"), BYTES_MAX)
+            .unwrap_or_default()
+            .split(|byte| *byte == 0)
+            .find_map(|line| line.strip_prefix(b"LD_PRELOAD="))
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+            .filter(|value| !value.is_empty()),
         resident_kib: field(&status, "VmRSS:")
             .and_then(|value| value.split_whitespace().next()?.parse().ok()),
         ..SeenServer::default()

@@ -88,7 +88,7 @@ impl Access {
         if self.session.is_none() {
             let address = Address::from(&self.way.address);
             let mut session = Session::connect(&address, &self.login, DEADLINES)
-                .map_err(|error| format!("{address}: {error}"))?;
+                .map_err(|error| format!("{address}: {}", told(&error)))?;
             for statement in [
                 "SET SESSION sql_mode = ''",
                 "SET SESSION sql_log_off = 1",
@@ -116,7 +116,7 @@ impl Access {
     pub(super) fn become_only(&mut self) -> Result<(), String> {
         let session = self.session()?;
         let begin = Instant::now();
-        let text = |error: ServerError| error.to_string();
+        let text = |error: ServerError| told(&error);
         loop {
             let question = format!("SELECT GET_LOCK('{SERVER_LOCK}', 1)");
             let (rows, _) = session.rows(&question, 1).map_err(text)?;
@@ -216,10 +216,18 @@ impl PersistedVariable {
             Some(before) => persist(session, &self.name, before)?,
             None => session
                 .execute(&format!("RESET PERSIST {}", self.name))
-                .map_err(|error| error.to_string())?,
+                .map_err(|error| told(&error))?,
         }
         Ok(Undone::Back)
     }
+}
+
+/// The server's own words, without the client library's around them.
+fn told(error: &ServerError) -> String {
+    let text = error.to_string();
+    text.strip_prefix("MySqlError { ")
+        .and_then(|text| text.strip_suffix(" }"))
+        .map_or(text.clone(), str::to_owned)
 }
 
 /// The value of a global variable, as text.
@@ -228,9 +236,7 @@ fn global(session: &mut Session, name: &str) -> Result<String, String> {
         "SHOW GLOBAL VARIABLES WHERE Variable_name = {}",
         quoted(name)
     );
-    let (rows, _) = session
-        .rows(&question, 1)
-        .map_err(|error| error.to_string())?;
+    let (rows, _) = session.rows(&question, 1).map_err(|error| told(&error))?;
     rows.first()
         .map(|row| row.at(1).to_owned())
         .ok_or_else(|| format!("this server has no variable {name}"))
@@ -242,22 +248,22 @@ fn persisted(session: &mut Session, name: &str) -> Result<Option<String>, String
         "SELECT variable_value FROM performance_schema.persisted_variables WHERE variable_name = {}",
         quoted(name)
     );
-    let (rows, _) = session
-        .rows(&question, 1)
-        .map_err(|error| error.to_string())?;
+    let (rows, _) = session.rows(&question, 1).map_err(|error| told(&error))?;
     Ok(rows.first().map(|row| row.at(0).to_owned()))
 }
 
 fn set_global(session: &mut Session, name: &str, value: &str) -> Result<(), String> {
+    let statement = set_statement("GLOBAL", name, value);
     session
-        .execute(&set_statement("GLOBAL", name, value))
-        .map_err(|error| error.to_string())
+        .execute(&statement)
+        .map_err(|error| format!("{statement}: {}", told(&error)))
 }
 
 fn persist(session: &mut Session, name: &str, value: &str) -> Result<(), String> {
+    let statement = set_statement("PERSIST_ONLY", name, value);
     session
-        .execute(&set_statement("PERSIST_ONLY", name, value))
-        .map_err(|error| error.to_string())
+        .execute(&statement)
+        .map_err(|error| format!("{statement}: {}", told(&error)))
 }
 
 /// The statement that sets a variable: numbers without quotes, everything else, `ON` and `OFF` included, within.

@@ -127,12 +127,16 @@ fn start_with(program: &Path, orders: &Orders) -> Result<Started, String> {
             let _ = sender.send(line);
         })
         .map_err(|error| error.to_string())?;
-    match answer.recv_timeout(READY_PATIENCE) {
-        Ok(line) if line == READY => Ok(started),
-        Ok(line) if line.is_empty() => Err("it ended at once".to_owned()),
-        Ok(line) => Err(line.trim_end().to_owned()),
-        Err(_) => Err("it does not answer".to_owned()),
-    }
+    let why = match answer.recv_timeout(READY_PATIENCE) {
+        Ok(line) if line == READY => return Ok(started),
+        Ok(line) if line.is_empty() => "it ended at once".to_owned(),
+        Ok(line) => line.trim_end().to_owned(),
+        Err(_) => "it does not answer".to_owned(),
+    };
+    // Left alone, one that is only slow would take over and start others.
+    let _ = started.child.kill();
+    let _ = started.child.wait();
+    Err(why)
 }
 
 /// The watchdog's whole life: `freezeframe fix-watchdog`, which only [`super::apply`] and itself start.

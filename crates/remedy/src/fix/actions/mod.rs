@@ -8,12 +8,13 @@ mod variable;
 
 use std::path::PathBuf;
 
-use model::FixAction;
+use model::{Fix, FixAction};
 
 use super::change::Change;
 use super::own_file::{OwnFile, Reload};
 use super::plan::{Step, StepState, When};
 use super::system::System;
+use super::variable::same;
 
 /// A kind of change.
 pub(super) struct Action {
@@ -54,6 +55,24 @@ const ACTIONS: [Action; 6] = [
 /// The kind of a fix.
 pub(super) fn of(action: &FixAction) -> Option<&'static Action> {
     ACTIONS.iter().find(|known| known.name == action.word())
+}
+
+/// Why a setting that has another value than the fix is for is left alone. The value that the fix itself sets is none.
+pub(super) fn other_value(fix: &Fix, system: &System) -> Option<String> {
+    let from = fix.from.as_ref()?;
+    let (now, value) = match &fix.action {
+        FixAction::Sysctl { key, value } => {
+            (system.kernel(&sysctl::file_of(key)).ok()?.1, value.clone())
+        }
+        FixAction::SetGlobal { variable, value } | FixAction::OptionFile { variable, value } => {
+            let server = system.server.as_ref()?;
+            let value = variable::filled(value, server).ok()?;
+            (server.variables.get(variable)?.clone(), value)
+        }
+        _ => return None,
+    };
+    let ours = sysctl::wanted(&value, &now, system.cpus).is_ok_and(|wanted| same(&wanted, &now));
+    (!ours && !same(&now, from)).then(|| format!("it is {now}; this helps only where it is {from}"))
 }
 
 /// The first line of every file of ours.

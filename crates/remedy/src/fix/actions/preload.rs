@@ -51,6 +51,21 @@ fn step(system: &System) -> Step {
     };
     let shown = library.display().to_string();
     let says = format!("Start the server with {shown} as its memory allocator");
+    if let Some(other) = server.and_then(|server| server.preloaded.as_ref()) {
+        // A drop-in would take it out.
+        let state = StepState::ByHand {
+            why: format!("the server is started with LD_PRELOAD={other} already"),
+            commands: vec![format!("LD_PRELOAD={shown}:{other}, where that is set")],
+        };
+        let mut step = Step::new(
+            When::Durable,
+            says,
+            "how the server is started".to_owned(),
+            state,
+        );
+        step.restart = Some(restart(server));
+        return step;
+    }
     let mut step = match server {
         Some(server) if server.safe.is_some() && server.container.is_none() => {
             by_safe(system, server, &shown, says)

@@ -37,7 +37,7 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
     }]
 }
 
-fn file_of(key: &str) -> PathBuf {
+pub(super) fn file_of(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(key.replace('.', "/"))
 }
 
@@ -46,7 +46,7 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
     let (shown, before) = read.unwrap_or_default();
     if before == wanted {
         let state = StepState::Already(format!("already {wanted}"));
-        return Step::new(When::Now, says, key.to_owned(), state).from_to(before, wanted);
+        return Step::new(When::Now, says, key.to_owned(), state).shown_as(before, wanted);
     }
     let instead = TWINS
         .iter()
@@ -63,7 +63,7 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
         after: wanted.to_owned(),
         instead,
     }));
-    let step = Step::new(When::Now, says, key.to_owned(), state).from_to(before, wanted);
+    let step = Step::new(When::Now, says, key.to_owned(), state).shown_as(before, wanted);
     if key == "net.core.somaxconn" {
         step.note("it counts for the server from its next start on, when it listens anew")
     } else {

@@ -56,7 +56,7 @@ fn now(system: &System, path: &str, says: &str) -> Step {
             instead: None,
         }))
     };
-    let step = Step::new(When::Now, says.to_owned(), place, state).from_to(before, "never");
+    let step = Step::new(When::Now, says.to_owned(), place, state).shown_as(before, "never");
     if path.ends_with("enabled") {
         step.note("huge pages that the server has already stay until it restarts")
     } else {

@@ -46,6 +46,16 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
         let says = format!("Set {variable} to {}", text_of(value));
         return vec![Step::new(when, says, place, StepState::NotHere(why))];
     };
+    if variable.starts_with("wsrep_")
+        && server
+            .variables
+            .get("wsrep_on")
+            .is_some_and(|on| on == "OFF")
+    {
+        let says = format!("Set {variable} to {}", text_of(value));
+        let why = "Galera does not run in this server".to_owned();
+        return vec![Step::new(when, says, place, StepState::NotHere(why))];
+    }
     let wanted = match filled(value, server).and_then(|value| wanted(&value, now, system.cpus)) {
         Ok(wanted) => wanted,
         Err(why) => {
@@ -70,7 +80,7 @@ fn text_of(value: &FixValue) -> String {
     }
 }
 
-fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
+pub(super) fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
     match value {
         FixValue::Exactly(text) if text.contains("{utc_offset}") => {
             let offset = server
@@ -100,7 +110,7 @@ fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step
             after: wanted.to_owned(),
         }))
     };
-    let step = Step::new(When::Now, says, place, state).from_to(now, wanted);
+    let step = Step::new(When::Now, says, place, state).shown_as(now, wanted);
     if SESSION.contains(&variable) {
         step.note("it counts for new connections; those that are open keep theirs")
     } else {
