@@ -3,7 +3,7 @@
 
 use model::Millis;
 
-use super::signals::{HELD_MIN, MATTERS};
+use super::signals::{ELSEWHERE, HELD_MIN, MATTERS, PRESSURE};
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
 use crate::catalogue::Cause;
 
@@ -77,8 +77,9 @@ pub(super) fn judge(case: Case) -> Judged {
     let mut doubts = Doubts::default();
     let supposed = if !more.is_empty() {
         worse(&case, &mut doubts);
+        elsewhere(&case, Fate::More, &mut doubts);
         Some(Answer::Worse)
-    } else if !gone.is_empty() && same.is_empty() && (less.is_empty() || case.cause.is_none()) {
+    } else if !gone.is_empty() && (case.cause.is_none() || (same.is_empty() && less.is_empty())) {
         worked(&case, &mut doubts);
         Some(Answer::Worked)
     } else if !there_after.is_empty() && gone.is_empty() && less.is_empty() {
@@ -156,6 +157,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
             "A login for the recorder, so that it counts statements (Questions).",
         ),
     }
+    elsewhere(case, Fate::Less, doubts);
     if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
         doubts.add(
             format!(
@@ -234,6 +236,24 @@ fn worse(case: &Case, doubts: &mut Doubts) {
     }
 }
 
+/// Where only what clients feel is compared, the machine may have been another one: what others
+/// take of its processors, clients wait for.
+fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
+    if case.cause.is_some() {
+        return;
+    }
+    let row = [ELSEWHERE, PRESSURE].iter().find_map(|id| {
+        let mut rows = case.signals.iter();
+        rows.find(|row| row.id == *id && row.fate == fate)
+    });
+    if let Some(row) = row {
+        doubts.add(
+            format!("the machine was not the same: {}", words::brief(row)),
+            "Two times at which the rest of the machine did the same, or the cause that is meant (--cause).",
+        );
+    }
+}
+
 /// What speaks against "no effect".
 fn no_effect(case: &Case, doubts: &mut Doubts) {
     worse(case, doubts);
@@ -241,6 +261,13 @@ fn no_effect(case: &Case, doubts: &mut Doubts) {
 
 /// No answer suggests itself: why.
 fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
+    let both = [case.before, case.after];
+    if case.cause.is_some() && both.iter().all(|side| side.stretch == Stretch::Stall) {
+        doubts.add(
+            "the same cause stalled the server again, and whether there is less of it than before cannot be said",
+            "",
+        );
+    }
     let any = |fate: Fate| deciding.iter().any(|row| row.fate == fate);
     let all = |fates: &[Fate]| deciding.iter().all(|row| fates.contains(&row.fate));
     if deciding.is_empty() || all(&[Fate::NotMeasured]) {
@@ -257,7 +284,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
     } else if any(Fate::TooShort) && all(&[Fate::TooShort, Fate::NotThere, Fate::NotMeasured]) {
         doubts.add(
             "too few independent readings",
-            "Longer stretches on both sides.",
+            "Longer stretches on both sides, such as windows of the history (--before, --after).",
         );
     } else {
         for row in deciding {

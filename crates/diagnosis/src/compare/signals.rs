@@ -9,6 +9,7 @@ use super::series::{self, Readings};
 use super::{Fate, Load, Role, SideNumbers, SignalChange, Stretch, Subject};
 use crate::catalogue::{Cause, Need, Sign, Test};
 use crate::evidence::Evidence;
+use crate::expression::Expression;
 use crate::human::Show;
 
 /// A difference by chance has less than this probability.
@@ -49,9 +50,17 @@ enum Wide {
     Unanswered,
     /// The mean of a level.
     Level(&'static str),
+    /// As a cause's file would have it.
+    Formula(&'static str),
 }
 
-const SERVER_WIDE: [ServerWide; 6] = [
+/// CPUs that others than the server use: the row that says whether the machine was another one.
+pub(super) const ELSEWHERE: &str = "elsewhere-cpu";
+
+/// Time in which something waited for a CPU.
+pub(super) const PRESSURE: &str = "cpu-pressure";
+
+const SERVER_WIDE: [ServerWide; 8] = [
     ServerWide {
         id: "query-latency",
         title: "time of SELECT 1",
@@ -98,6 +107,26 @@ const SERVER_WIDE: [ServerWide; 6] = [
         show: Show::Percent,
         floor: 0.05,
         what: Wide::Level("cpu.busy_share"),
+        neutral: true,
+    },
+    ServerWide {
+        id: PRESSURE,
+        title: "time in which something waited for a CPU",
+        show: Show::Percent,
+        floor: 0.1,
+        what: Wide::Formula("rate(psi.cpu.some_us) / 1000000"),
+        neutral: true,
+    },
+    ServerWide {
+        id: ELSEWHERE,
+        title: "CPUs used by others than the server",
+        show: Show::Count,
+        floor: 0.2,
+        // USER_HZ is 100 on Linux: ticks a second over 100 are CPUs.
+        what: Wide::Formula(
+            "mean(cpu.busy_share) * max(cpu.count) \
+             - (rate(process.user_ticks) + rate(process.system_ticks)) / 100",
+        ),
         neutral: true,
     },
 ];
@@ -298,7 +327,21 @@ fn wide_readings(what: &Wide, subject: &Subject) -> Readings {
             mean(&signs)
         }
         Wide::Level(name) => timeline.measure(timeline.get(name)?, Measure::Mean, slot),
+        Wide::Formula(_) => None,
     };
+    if let Wide::Formula(text) = what {
+        // The formulas are ours; a test reads them.
+        let found = Expression::parse(text)
+            .map(|formula| series::measured(&formula, subject.incident, window))
+            .unwrap_or_default();
+        return Readings {
+            points: found
+                .into_iter()
+                .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
+                .collect(),
+            held: Vec::new(),
+        };
+    }
     Readings {
         points: series::slots(window)
             .into_iter()
@@ -446,5 +489,22 @@ fn fate(row: &SignalChange) -> Fate {
     match small || excluded {
         true => Fate::Same,
         false => Fate::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_formulas_are_sound() {
+        let mut formulas = 0;
+        for wide in &SERVER_WIDE {
+            if let Wide::Formula(text) = wide.what {
+                assert!(Expression::parse(text).is_ok(), "{text}");
+                formulas += 1;
+            }
+        }
+        assert_eq!(formulas, 2);
     }
 }
