@@ -3,7 +3,7 @@
 
 use model::Millis;
 
-use super::signals::{ELSEWHERE, HELD_MIN, MATTERS, PRESSURE};
+use super::signals::{ELSEWHERE, HELD_MIN, MATTERS, PRESSURE, RUN_QUEUE, RUNNING};
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
 use crate::catalogue::Cause;
 
@@ -242,10 +242,17 @@ fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
     if case.cause.is_some() {
         return;
     }
-    let row = [ELSEWHERE, PRESSURE].iter().find_map(|id| {
+    let became = |id: &str| {
         let mut rows = case.signals.iter();
-        rows.find(|row| row.id == *id && row.fate == fate)
-    });
+        rows.find(|row| row.id == id && row.fate == fate)
+    };
+    // What the server itself wants of the processors goes up and down with its sessions at work.
+    let row = match became(RUNNING) {
+        Some(_) => became(ELSEWHERE),
+        None => [ELSEWHERE, PRESSURE, RUN_QUEUE]
+            .iter()
+            .find_map(|id| became(id)),
+    };
     if let Some(row) = row {
         doubts.add(
             format!("the machine was not the same: {}", words::brief(row)),

@@ -60,7 +60,13 @@ pub(super) const ELSEWHERE: &str = "elsewhere-cpu";
 /// Time in which something waited for a CPU.
 pub(super) const PRESSURE: &str = "cpu-pressure";
 
-const SERVER_WIDE: [ServerWide; 8] = [
+/// Tasks that run or want to.
+pub(super) const RUN_QUEUE: &str = "run-queue";
+
+/// Sessions at work.
+pub(super) const RUNNING: &str = "running";
+
+const SERVER_WIDE: [ServerWide; 9] = [
     ServerWide {
         id: "query-latency",
         title: "time of SELECT 1",
@@ -86,7 +92,7 @@ const SERVER_WIDE: [ServerWide; 8] = [
         neutral: false,
     },
     ServerWide {
-        id: "running",
+        id: RUNNING,
         title: "sessions at work (Threads_running)",
         show: Show::Count,
         floor: 2.0,
@@ -107,6 +113,14 @@ const SERVER_WIDE: [ServerWide; 8] = [
         show: Show::Percent,
         floor: 0.05,
         what: Wide::Level("cpu.busy_share"),
+        neutral: true,
+    },
+    ServerWide {
+        id: RUN_QUEUE,
+        title: "tasks that run or want to",
+        show: Show::Count,
+        floor: 1.0,
+        what: Wide::Level("cpu.procs_running"),
         neutral: true,
     },
     ServerWide {

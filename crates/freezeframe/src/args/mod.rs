@@ -18,7 +18,7 @@ use clap_complete::Shell;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code)."
+    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code), 4 to 6 not worked (compare --exit-code)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
