@@ -82,10 +82,11 @@ pub(super) fn judge(case: Case) -> Judged {
     } else if !gone.is_empty() && (case.cause.is_none() || (same.is_empty() && less.is_empty())) {
         worked(&case, &mut doubts);
         Some(Answer::Worked)
-    } else if !there_after.is_empty() && gone.is_empty() && less.is_empty() {
-        no_effect(&case, &mut doubts);
-        Some(Answer::NoEffect)
-    } else if case.cause.is_none() && !same.is_empty() && gone.is_empty() {
+    } else if !there_after.is_empty()
+        && gone.is_empty()
+        && less.is_empty()
+        && (case.cause.is_some() || of_fate(&[Fate::Unclear, Fate::TooShort]).is_empty())
+    {
         no_effect(&case, &mut doubts);
         Some(Answer::NoEffect)
     } else {

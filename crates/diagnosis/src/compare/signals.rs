@@ -482,6 +482,10 @@ fn fate(row: &SignalChange) -> Fate {
     if held.is_some_and(|(before, after)| before <= HELD_MIN && after <= HELD_MIN) {
         return Fate::NotThere;
     }
+    let is_nothing = |side: &SideNumbers| side.max == Some(0.0) && side.mean == Some(0.0);
+    if held.is_none() && is_nothing(&row.before) && is_nothing(&row.after) {
+        return Fate::NotThere;
+    }
     let fewest = row.before.blocks.into_iter().chain(row.after.blocks);
     if fewest.fold(f64::INFINITY, f64::min) < BLOCKS_MIN {
         return Fate::TooShort;
