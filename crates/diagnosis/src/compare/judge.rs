@@ -60,8 +60,10 @@ pub(super) fn judge(case: Case) -> Judged {
     let better = of_fate(&[Fate::Gone]);
     let less = of_fate(&[Fate::Less]);
     let same = of_fate(&[Fate::Same]);
+    let (was_there, is_there) = (is_there(&deciding, false), is_there(&deciding, true));
     let more: Vec<&SignalChange> = of_fate(&[Fate::More])
         .into_iter()
+        .filter(|_| is_there)
         .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
         .collect();
     // Without a cause there are no limits: clearly less is all that can be said.
@@ -85,10 +87,18 @@ pub(super) fn judge(case: Case) -> Judged {
     } else if !there_after.is_empty()
         && gone.is_empty()
         && less.is_empty()
+        && was_there
+        && is_there
         && (case.cause.is_some() || of_fate(&[Fate::Unclear, Fate::TooShort]).is_empty())
     {
         no_effect(&case, &mut doubts);
         Some(Answer::NoEffect)
+    } else if !was_there && !is_there {
+        doubts.add(
+            "the cause was not there before, nor is it after: there is nothing to compare",
+            "A time before the change in which the cause was there.",
+        );
+        None
     } else {
         undecided(&case, &deciding, &mut doubts);
         None
@@ -129,6 +139,19 @@ pub(super) fn judge(case: Case) -> Judged {
         recurrence: case.recurrence,
         signals: case.signals,
     }
+}
+
+/// Whether the cause is on a side: of every sign that it needs, or of those that stand for each
+/// other one, more than an odd reading says so. What cannot be told does not speak against it.
+fn is_there(deciding: &[&SignalChange], after: bool) -> bool {
+    let held = |row: &SignalChange| match after {
+        true => row.after.held,
+        false => row.before.held,
+    };
+    deciding.iter().all(|row| {
+        let mut alike = deciding.iter().filter(|other| other.group == row.group);
+        alike.any(|other| held(other).is_none_or(|held| held > HELD_MIN))
+    })
 }
 
 fn of_role(signals: &[SignalChange], role: Role) -> Vec<&SignalChange> {

@@ -303,6 +303,9 @@ pub struct SignalChange {
     pub(crate) show: Show,
     #[serde(skip)]
     pub(crate) floor: f64,
+    /// Deciding signs of the same name stand for each other: the cause needs one of each name.
+    #[serde(skip)]
+    pub(crate) group: String,
 }
 
 impl SignalChange {

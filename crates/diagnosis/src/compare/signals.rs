@@ -249,6 +249,12 @@ fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChang
             true => Role::Deciding,
             false => Role::Supporting,
         };
+        row.group = match &sign.need {
+            Need::Necessary => sign.id.clone(),
+            Need::OneOf(group) => format!("one of {group}"),
+            Need::InsteadOf(other) => other.clone(),
+            Need::Optional => String::new(),
+        };
     }
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -386,6 +392,7 @@ impl SignalChange {
             fate: Fate::NotMeasured,
             show,
             floor: 0.0,
+            group: String::new(),
         }
     }
 
