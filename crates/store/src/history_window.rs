@@ -34,7 +34,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct HistoryStretch {
     /// What was recorded. It may hold several sessions of the recorder; its clock is the wall's.
     pub incident: Incident,
-    /// The stretch itself, on the incident's clock; the incident begins earlier.
+    /// The stretch itself, on the incident's clock; the readings begin a little earlier.
     pub window: Window,
     /// How much of it was recorded, milliseconds, to the minute.
     pub recorded_ms: Millis,
@@ -232,10 +232,8 @@ fn empty(session: &Session, begin: i64, window: Window) -> Incident {
             end: Some(window.to),
             triggers: Vec::new(),
         },
-        window: Window {
-            from: 0,
-            to: window.to,
-        },
+        // What was read for the first second's rate is no calm to compare with.
+        window,
         timeline: Timeline::default(),
         texts: Vec::new(),
         facts: Vec::new(),

@@ -3,7 +3,7 @@
 
 use model::Millis;
 
-use super::signals::{HELD_MIN, MATTERS};
+use super::signals::{ELSEWHERE, HELD_MIN, MATTERS, PRESSURE, RUN_QUEUE, RUNNING};
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
 use crate::catalogue::Cause;
 
@@ -60,8 +60,10 @@ pub(super) fn judge(case: Case) -> Judged {
     let better = of_fate(&[Fate::Gone]);
     let less = of_fate(&[Fate::Less]);
     let same = of_fate(&[Fate::Same]);
+    let (was_there, is_there) = (is_there(&deciding, false), is_there(&deciding, true));
     let more: Vec<&SignalChange> = of_fate(&[Fate::More])
         .into_iter()
+        .filter(|_| is_there)
         .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
         .collect();
     // Without a cause there are no limits: clearly less is all that can be said.
@@ -77,16 +79,26 @@ pub(super) fn judge(case: Case) -> Judged {
     let mut doubts = Doubts::default();
     let supposed = if !more.is_empty() {
         worse(&case, &mut doubts);
+        elsewhere(&case, Fate::More, &mut doubts);
         Some(Answer::Worse)
-    } else if !gone.is_empty() && same.is_empty() && (less.is_empty() || case.cause.is_none()) {
+    } else if !gone.is_empty() && (case.cause.is_none() || (same.is_empty() && less.is_empty())) {
         worked(&case, &mut doubts);
         Some(Answer::Worked)
-    } else if !there_after.is_empty() && gone.is_empty() && less.is_empty() {
+    } else if !there_after.is_empty()
+        && gone.is_empty()
+        && less.is_empty()
+        && was_there
+        && is_there
+        && (case.cause.is_some() || of_fate(&[Fate::Unclear, Fate::TooShort]).is_empty())
+    {
         no_effect(&case, &mut doubts);
         Some(Answer::NoEffect)
-    } else if case.cause.is_none() && !same.is_empty() && gone.is_empty() {
-        no_effect(&case, &mut doubts);
-        Some(Answer::NoEffect)
+    } else if !was_there && !is_there {
+        doubts.add(
+            "the cause was not there before, nor is it after: there is nothing to compare",
+            "A time before the change in which the cause was there.",
+        );
+        None
     } else {
         undecided(&case, &deciding, &mut doubts);
         None
@@ -129,6 +141,19 @@ pub(super) fn judge(case: Case) -> Judged {
     }
 }
 
+/// Whether the cause is on a side: of every sign that it needs, or of those that stand for each
+/// other one, more than an odd reading says so. What cannot be told does not speak against it.
+fn is_there(deciding: &[&SignalChange], after: bool) -> bool {
+    let held = |row: &SignalChange| match after {
+        true => row.after.held,
+        false => row.before.held,
+    };
+    deciding.iter().all(|row| {
+        let mut alike = deciding.iter().filter(|other| other.group == row.group);
+        alike.any(|other| held(other).is_none_or(|held| held > HELD_MIN))
+    })
+}
+
 fn of_role(signals: &[SignalChange], role: Role) -> Vec<&SignalChange> {
     signals.iter().filter(|row| row.role == role).collect()
 }
@@ -156,6 +181,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
             "A login for the recorder, so that it counts statements (Questions).",
         ),
     }
+    elsewhere(case, Fate::Less, doubts);
     if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
         doubts.add(
             format!(
@@ -234,6 +260,31 @@ fn worse(case: &Case, doubts: &mut Doubts) {
     }
 }
 
+/// Where only what clients feel is compared, the machine may have been another one: what others
+/// take of its processors, clients wait for.
+fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
+    if case.cause.is_some() {
+        return;
+    }
+    let became = |id: &str| {
+        let mut rows = case.signals.iter();
+        rows.find(|row| row.id == id && row.fate == fate)
+    };
+    // What the server itself wants of the processors goes up and down with its sessions at work.
+    let row = match became(RUNNING) {
+        Some(_) => became(ELSEWHERE),
+        None => [ELSEWHERE, PRESSURE, RUN_QUEUE]
+            .iter()
+            .find_map(|id| became(id)),
+    };
+    if let Some(row) = row {
+        doubts.add(
+            format!("the machine was not the same: {}", words::brief(row)),
+            "Two times at which the rest of the machine did the same, or the cause that is meant (--cause).",
+        );
+    }
+}
+
 /// What speaks against "no effect".
 fn no_effect(case: &Case, doubts: &mut Doubts) {
     worse(case, doubts);
@@ -241,6 +292,13 @@ fn no_effect(case: &Case, doubts: &mut Doubts) {
 
 /// No answer suggests itself: why.
 fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
+    let both = [case.before, case.after];
+    if case.cause.is_some() && both.iter().all(|side| side.stretch == Stretch::Stall) {
+        doubts.add(
+            "the same cause stalled the server again, and whether there is less of it than before cannot be said",
+            "",
+        );
+    }
     let any = |fate: Fate| deciding.iter().any(|row| row.fate == fate);
     let all = |fates: &[Fate]| deciding.iter().all(|row| fates.contains(&row.fate));
     if deciding.is_empty() || all(&[Fate::NotMeasured]) {
@@ -257,7 +315,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
     } else if any(Fate::TooShort) && all(&[Fate::TooShort, Fate::NotThere, Fate::NotMeasured]) {
         doubts.add(
             "too few independent readings",
-            "Longer stretches on both sides.",
+            "Longer stretches on both sides, such as windows of the history (--before, --after).",
         );
     } else {
         for row in deciding {

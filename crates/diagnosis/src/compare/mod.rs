@@ -303,6 +303,9 @@ pub struct SignalChange {
     pub(crate) show: Show,
     #[serde(skip)]
     pub(crate) floor: f64,
+    /// Deciding signs of the same name stand for each other: the cause needs one of each name.
+    #[serde(skip)]
+    pub(crate) group: String,
 }
 
 impl SignalChange {
@@ -417,24 +420,25 @@ pub fn finds(verdict: &Verdict, cause: &str) -> bool {
 }
 
 /// A stretch outside of an incident's stall, of this length where there is so much: before the
-/// onset, or after the end, whichever has more.
-pub fn calm_stretch(incident: &Incident, length: Millis) -> Window {
-    let before = incident.baseline_window();
+/// onset, or after the end, whichever has more. Nothing of it is before `earliest`.
+pub fn calm_stretch(incident: &Incident, length: Millis, earliest: Millis) -> Window {
     let end = incident.stall.end.unwrap_or(incident.window.to);
-    let after = Window {
-        from: end.saturating_add(1_000).min(incident.window.to),
-        to: incident.window.to,
+    let from = |from: Millis, to: Millis| Window {
+        from: from.max(earliest).min(to),
+        to,
     };
+    let before = from(incident.window.from, incident.stall.onset);
+    let after = from(end.saturating_add(AFTER_STALL_MS), incident.window.to);
     let long = |window: Window| window.to.saturating_sub(window.from);
-    if long(before) >= long(after) {
-        Window {
-            from: before.from.max(before.to.saturating_sub(length)),
-            to: before.to,
-        }
-    } else {
-        Window {
-            from: after.from.max(after.to.saturating_sub(length)),
-            to: after.to,
-        }
+    let longer = match long(before) >= long(after) {
+        true => before,
+        false => after,
+    };
+    Window {
+        from: longer.from.max(longer.to.saturating_sub(length)),
+        to: longer.to,
     }
 }
+
+/// So long after its end a reading may still tell of a stall, milliseconds.
+const AFTER_STALL_MS: Millis = 2_000;

@@ -47,29 +47,36 @@ impl Readings {
 /// What a sign measures, in words, and how its numbers are shown.
 pub(super) fn described(sign: &Sign) -> Option<(String, Show, Limits)> {
     Some(match &sign.test {
-        Test::Measure(test) => (test.text.clone(), test.show, test.limits),
-        Test::Processlist(test) => {
-            let (what, show) = sign::sessions::what(test);
-            (what, show, test.limits)
-        }
-        Test::Profile(test) => {
-            let (what, show) = sign::profile::what(test);
-            (what, show, test.limits)
-        }
-        Test::Stacks(test) => {
-            let (what, show) = sign::stacks::what(test);
-            (what, show, test.limits)
-        }
-        Test::Lock(test) => {
-            let (what, show) = sign::locks::what(test);
-            (what, show, test.limits)
-        }
-        Test::Statements(test) => {
-            let (what, show) = sign::statements::what(test);
-            (what, show, test.limits)
-        }
+        Test::Measure(test) => (short(&test.expression, &test.text), test.show, test.limits),
+        Test::Processlist(test) => titled(sign::sessions::what(test), test.limits),
+        Test::Profile(test) => titled(sign::profile::what(test), test.limits),
+        Test::Stacks(test) => titled(sign::stacks::what(test), test.limits),
+        Test::Lock(test) => titled(sign::locks::what(test), test.limits),
+        Test::Statements(test) => titled(sign::statements::what(test), test.limits),
         Test::Fact(_) => return None,
     })
+}
+
+fn titled((what, show): (String, Show), limits: Limits) -> (String, Show, Limits) {
+    let what = what.strip_prefix("the ").unwrap_or(&what).to_owned();
+    (what, show, limits)
+}
+
+/// A measure as people call it: `Com_show_warnings a second`. Formulas stay as they are.
+fn short(expression: &Expression, text: &str) -> String {
+    let Expression::Signal { function, pattern } = expression else {
+        return text.replace("status.", "");
+    };
+    let name = pattern.trim_start_matches("status.");
+    match function {
+        Function::Rate => format!("{name} a second"),
+        Function::Mean | Function::Last => name.to_owned(),
+        Function::Max => format!("largest {name}"),
+        Function::Min => format!("smallest {name}"),
+        Function::Delta => format!("growth of {name}"),
+        Function::P95 => format!("95 % of {name}"),
+        Function::Share(_) => text.to_owned(),
+    }
 }
 
 /// The things that a sign with `each` is about, those of both sides; one nameless thing otherwise.
@@ -150,8 +157,7 @@ pub(super) fn readings(
         .iter()
         .filter(|_| can_hold)
         .map(|(slot, value)| {
-            is_beyond(&limits, *value, usual)
-                && evaluate::all_true(&conditions, subject.incident, *slot) == Truth::True
+            is_beyond(&limits, *value, usual) && are_met(&conditions, subject.incident, *slot)
         })
         .collect();
     Readings {
@@ -161,6 +167,20 @@ pub(super) fn readings(
             .collect(),
         held,
     }
+}
+
+/// Whether conditions are met in a slot. Where what they ask for was not read in it, as in a stall
+/// that the status does not get through, the next readings tell.
+fn are_met(conditions: &[Condition], incident: &Incident, slot: Window) -> bool {
+    [0, 5_000, 30_000, FILL_MS]
+        .into_iter()
+        .map(|later| Window {
+            to: slot.to.saturating_add(later),
+            ..slot
+        })
+        .map(|window| evaluate::all_true(conditions, incident, window))
+        .find(|truth| !matches!(truth, Truth::Absent(_)))
+        == Some(Truth::True)
 }
 
 fn bound(conditions: &[Condition], thing: Option<&str>) -> Vec<Condition> {

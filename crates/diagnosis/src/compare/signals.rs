@@ -9,6 +9,7 @@ use super::series::{self, Readings};
 use super::{Fate, Load, Role, SideNumbers, SignalChange, Stretch, Subject};
 use crate::catalogue::{Cause, Need, Sign, Test};
 use crate::evidence::Evidence;
+use crate::expression::Expression;
 use crate::human::Show;
 
 /// A difference by chance has less than this probability.
@@ -49,9 +50,23 @@ enum Wide {
     Unanswered,
     /// The mean of a level.
     Level(&'static str),
+    /// As a cause's file would have it.
+    Formula(&'static str),
 }
 
-const SERVER_WIDE: [ServerWide; 6] = [
+/// CPUs that others than the server use: the row that says whether the machine was another one.
+pub(super) const ELSEWHERE: &str = "elsewhere-cpu";
+
+/// Time in which something waited for a CPU.
+pub(super) const PRESSURE: &str = "cpu-pressure";
+
+/// Tasks that run or want to.
+pub(super) const RUN_QUEUE: &str = "run-queue";
+
+/// Sessions at work.
+pub(super) const RUNNING: &str = "running";
+
+const SERVER_WIDE: [ServerWide; 9] = [
     ServerWide {
         id: "query-latency",
         title: "time of SELECT 1",
@@ -77,7 +92,7 @@ const SERVER_WIDE: [ServerWide; 6] = [
         neutral: false,
     },
     ServerWide {
-        id: "running",
+        id: RUNNING,
         title: "sessions at work (Threads_running)",
         show: Show::Count,
         floor: 2.0,
@@ -98,6 +113,34 @@ const SERVER_WIDE: [ServerWide; 6] = [
         show: Show::Percent,
         floor: 0.05,
         what: Wide::Level("cpu.busy_share"),
+        neutral: true,
+    },
+    ServerWide {
+        id: RUN_QUEUE,
+        title: "tasks that run or want to",
+        show: Show::Count,
+        floor: 1.0,
+        what: Wide::Level("cpu.procs_running"),
+        neutral: true,
+    },
+    ServerWide {
+        id: PRESSURE,
+        title: "time in which something waited for a CPU",
+        show: Show::Percent,
+        floor: 0.1,
+        what: Wide::Formula("rate(psi.cpu.some_us) / 1000000"),
+        neutral: true,
+    },
+    ServerWide {
+        id: ELSEWHERE,
+        title: "CPUs used by others than the server",
+        show: Show::Count,
+        floor: 0.2,
+        // USER_HZ is 100 on Linux: ticks a second over 100 are CPUs.
+        what: Wide::Formula(
+            "mean(cpu.busy_share) * max(cpu.count) \
+             - (rate(process.user_ticks) + rate(process.system_ticks)) / 100",
+        ),
         neutral: true,
     },
 ];
@@ -206,6 +249,12 @@ fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChang
             true => Role::Deciding,
             false => Role::Supporting,
         };
+        row.group = match &sign.need {
+            Need::Necessary => sign.id.clone(),
+            Need::OneOf(group) => format!("one of {group}"),
+            Need::InsteadOf(other) => other.clone(),
+            Need::Optional => String::new(),
+        };
     }
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -298,7 +347,21 @@ fn wide_readings(what: &Wide, subject: &Subject) -> Readings {
             mean(&signs)
         }
         Wide::Level(name) => timeline.measure(timeline.get(name)?, Measure::Mean, slot),
+        Wide::Formula(_) => None,
     };
+    if let Wide::Formula(text) = what {
+        // The formulas are ours; a test reads them.
+        let found = Expression::parse(text)
+            .map(|formula| series::measured(&formula, subject.incident, window))
+            .unwrap_or_default();
+        return Readings {
+            points: found
+                .into_iter()
+                .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
+                .collect(),
+            held: Vec::new(),
+        };
+    }
     Readings {
         points: series::slots(window)
             .into_iter()
@@ -329,6 +392,7 @@ impl SignalChange {
             fate: Fate::NotMeasured,
             show,
             floor: 0.0,
+            group: String::new(),
         }
     }
 
@@ -425,6 +489,10 @@ fn fate(row: &SignalChange) -> Fate {
     if held.is_some_and(|(before, after)| before <= HELD_MIN && after <= HELD_MIN) {
         return Fate::NotThere;
     }
+    let is_nothing = |side: &SideNumbers| side.max == Some(0.0) && side.mean == Some(0.0);
+    if held.is_none() && is_nothing(&row.before) && is_nothing(&row.after) {
+        return Fate::NotThere;
+    }
     let fewest = row.before.blocks.into_iter().chain(row.after.blocks);
     if fewest.fold(f64::INFINITY, f64::min) < BLOCKS_MIN {
         return Fate::TooShort;
@@ -446,5 +514,22 @@ fn fate(row: &SignalChange) -> Fate {
     match small || excluded {
         true => Fate::Same,
         false => Fate::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_formulas_are_sound() {
+        let mut formulas = 0;
+        for wide in &SERVER_WIDE {
+            if let Wide::Formula(text) = wide.what {
+                assert!(Expression::parse(text).is_ok(), "{text}");
+                formulas += 1;
+            }
+        }
+        assert_eq!(formulas, 2);
     }
 }

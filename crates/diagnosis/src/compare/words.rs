@@ -133,16 +133,19 @@ pub(super) fn change(row: &SignalChange) -> String {
 
 /// Its interval.
 pub(super) fn interval(row: &SignalChange) -> String {
+    let joined = |low: String, high: String, unit: &str| match low == high {
+        true => format!("{low}{unit}"),
+        false => format!("{low} to {high}{unit}"),
+    };
     match (row.ratio, row.ratio_interval, row.difference_interval) {
-        (Some(ratio), Some((low, high)), _) => {
-            let as_times = ratio >= TIMES_FROM;
-            let say = |value: f64| match as_times {
-                true => times(value),
-                false => change_percent(value),
-            };
-            format!("{} to {}", say(low), say(high))
+        (Some(ratio), Some((low, high)), _) if ratio >= TIMES_FROM => {
+            joined(times(low), times(high), "")
         }
-        (_, _, Some((low, high))) => format!("{} to {}", signed(row, low), signed(row, high)),
+        (Some(_), Some((low, high)), _) if high.is_finite() => {
+            joined(change_number(low), change_number(high), " %")
+        }
+        (Some(_), Some((low, _)), _) => format!("{} to any", change_percent(low)),
+        (_, _, Some((low, high))) => joined(signed(row, low), signed(row, high), ""),
         _ => "–".to_owned(),
     }
 }
@@ -165,15 +168,19 @@ fn times(ratio: f64) -> String {
 }
 
 fn change_percent(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return "any".to_owned();
+    match ratio.is_finite() {
+        true => format!("{} %", change_number(ratio)),
+        false => "any".to_owned(),
     }
+}
+
+fn change_number(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     match percent {
-        percent if percent <= -99.95 => "-100 %".to_owned(),
-        percent if percent.abs() < 10.0 && ratio > 0.0 => format!("{percent:+.1} %"),
-        percent if percent < -99.0 => format!("{percent:+.1} %"),
-        percent => format!("{percent:+.0} %"),
+        percent if percent <= -99.95 => "-100".to_owned(),
+        percent if percent.abs() < 0.05 => "0".to_owned(),
+        percent if percent.abs() < 10.0 || percent < -99.0 => format!("{percent:+.1}"),
+        percent => format!("{percent:+.0}"),
     }
 }
 
@@ -225,7 +232,7 @@ mod tests {
             (0.004, "-99.6 %"),
             (0.5, "-50 %"),
             (0.98, "-2.0 %"),
-            (1.0, "+0.0 %"),
+            (1.0, "0 %"),
             (2.5, "+150 %"),
             (12.34, "×12.3"),
             (f64::INFINITY, "any"),

@@ -33,7 +33,7 @@ pub(crate) struct Compare {
     /// The change is the last fix that was applied, or this one
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) since_fix: Option<String>,
-    /// The cause in question; else the first finding before the change
+    /// The cause in question, none for what clients feel; else the first finding before the change
     #[arg(long, value_name = "ID")]
     pub(crate) cause: Option<String>,
     /// The server whose history is meant, where there are several

@@ -22,8 +22,8 @@ use clap_complete::Shell;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments, 3 no cause named (explain --exit-code), \
-                  4 something serious (check --exit-code)."
+    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments; with --exit-code: explain 3 no cause named, check 4 something serious, \
+                  compare 4 to 6 not worked."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

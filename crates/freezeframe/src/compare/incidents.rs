@@ -21,8 +21,8 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     let (first, second) = (read(before)?, read(after)?);
     let verdicts = [&first, &second].map(|incident| diagnose(incident, catalogue));
     let [of_first, of_second] = &verdicts;
-    let asked = wanted(args)?;
-    let cause = asked.or_else(|| cause_in_question(&[of_first, of_second], catalogue));
+    let cause =
+        wanted(args)?.unwrap_or_else(|| cause_in_question(&[of_first, of_second], catalogue));
     let second_ago = first.clock.wall_ms(first.stall_window().from)
         > second.clock.wall_ms(second.stall_window().from);
     if second_ago {
@@ -35,13 +35,19 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     }
     let stall = first.stall_window();
     let length = stall.to.saturating_sub(stall.from);
-    let first_stretch = stretch(&first, of_first, cause, length);
+    let first_stretch = stretch(&first, of_first, cause, length, 0);
     let other = second.stall_window();
     let length = match first_stretch.0 {
         Stretch::Calm => other.to.saturating_sub(other.from),
         _ => length,
     };
-    let second_stretch = stretch(&second, of_second, cause, length);
+    // What is calm after a change lies after the stall before it.
+    let end = first.clock.wall_ms(first_stretch.1.to);
+    let earliest = match second_ago {
+        true => 0,
+        false => u64::try_from(end.saturating_sub(second.clock.wall_at_zero_ms)).unwrap_or(0),
+    };
+    let second_stretch = stretch(&second, of_second, cause, length, earliest);
     let dir = match (&args.dir, before.parent()) {
         (Some(dir), _) => dir.clone(),
         (None, Some(dir)) if !dir.as_os_str().is_empty() => dir.to_owned(),
@@ -86,13 +92,14 @@ fn stretch(
     verdict: &Verdict,
     cause: Option<&Cause>,
     length: u64,
+    earliest: u64,
 ) -> (Stretch, Window) {
     let named = |cause: &Cause| {
         let mut findings = verdict.findings.iter().chain(&verdict.folded);
         finds(verdict, &cause.id) || findings.any(|finding| finding.cause == cause.id)
     };
     match cause {
-        Some(cause) if !named(cause) => (Stretch::Calm, calm_stretch(incident, length)),
+        Some(cause) if !named(cause) => (Stretch::Calm, calm_stretch(incident, length, earliest)),
         _ => (Stretch::Stall, incident.stall_window()),
     }
 }

@@ -59,14 +59,15 @@ fn code(comparison: &Comparison) -> ExitCode {
     }
 }
 
-/// The cause that was asked for.
-fn wanted(args: &Compare) -> Result<Option<&'static Cause>> {
+/// The cause that was asked for; inside, none when what clients feel is.
+fn wanted(args: &Compare) -> Result<Option<Option<&'static Cause>>> {
     let Some(id) = &args.cause else {
         return Ok(None);
     };
     match Catalogue::builtin().get(id) {
-        Some(cause) => Ok(Some(cause)),
-        None => bail!("--cause {id}: no such cause in the catalogue"),
+        Some(cause) => Ok(Some(Some(cause))),
+        None if id == "none" => Ok(Some(None)),
+        None => bail!("--cause {id}: no such cause in the catalogue, nor none"),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn compare(args: &Compare) -> Result<Comparison> {
         Some(id) => Some(fix::last(&dir, id)?),
         None => None,
     };
-    let times = times(args, applied.as_ref().map(|fix| fix.at_ms), &Zoned::now())?;
+    let times = times(args, applied.as_ref(), &Zoned::now())?;
     let path = history(&dir, args.server.as_deref())?;
     let read = |(from, to): (i64, i64), side: &str| -> Result<HistoryStretch> {
         let Some(stretch) = store::read_history(&path, from, to)? else {
@@ -56,11 +56,9 @@ pub(super) fn compare(args: &Compare) -> Result<Comparison> {
         Ok(stretch)
     };
     let (before, after) = (read(times.before, "before")?, read(times.after, "after")?);
-    let of_fix = applied
-        .and_then(|fix| fix.cause)
-        .and_then(|id| Catalogue::builtin().get(&id));
-    let cause = match wanted(args)?.or(of_fix) {
-        Some(cause) => Some(cause),
+    let of_fix = applied.and_then(|fix| Catalogue::builtin().get(&fix.cause));
+    let cause = match wanted(args)?.or(of_fix.map(Some)) {
+        Some(cause) => cause,
         None => cause_of(&dir, times, &before, &after),
     };
     let subject = |stretch: &HistoryStretch| -> (model::Window, u64) {
@@ -154,7 +152,7 @@ fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
 }
 
 /// The stretches that are asked for.
-fn times(args: &Compare, fix: Option<i64>, now: &Zoned) -> Result<Times> {
+fn times(args: &Compare, fix: Option<&fix::Applied>, now: &Zoned) -> Result<Times> {
     let now_ms = now.timestamp().as_millisecond();
     let before = args
         .before
@@ -170,7 +168,7 @@ fn times(args: &Compare, fix: Option<i64>, now: &Zoned) -> Result<Times> {
     let after = after.context("--after")?;
     let at = match &args.at {
         Some(text) => Some(moment(text, now).context("--at")? / 1000),
-        None => fix,
+        None => fix.map(|fix| fix.at_ms),
     };
     let after = match (after, at) {
         (Some(Side::Range(from, to)), _) => (from, to),
@@ -190,7 +188,9 @@ fn times(args: &Compare, fix: Option<i64>, now: &Zoned) -> Result<Times> {
         (None, Some(at)) => (at.saturating_sub(BEFORE_MS), at),
         (None, None) => bail!("--before is missing: how long before, or FROM..TO"),
     };
-    let after = (after.0, after.1.min(now_ms));
+    // Once a fix was put back, it can do nothing any more.
+    let until = fix.and_then(|fix| fix.until_ms).unwrap_or(now_ms);
+    let after = (after.0, after.1.min(now_ms).min(until));
     for (name, (from, to)) in [("before", before), ("after", after)] {
         if to <= from {
             bail!(
@@ -249,9 +249,14 @@ mod tests {
     }
 
     fn asked(line: &[&str], fix: Option<i64>) -> Result<Times> {
+        let fix = fix.map(|at_ms| fix::Applied {
+            at_ms,
+            until_ms: None,
+            cause: String::new(),
+        });
         let now: Zoned = "2026-11-20T15:00:00[UTC]".parse().unwrap();
         let line = Line::parse_from([&["compare"], line].concat());
-        times(&line.compare, fix, &now)
+        times(&line.compare, fix.as_ref(), &now)
     }
 
     fn ms(text: &str) -> i64 {

@@ -402,7 +402,11 @@ fn settings(rows: &[SettingChange]) -> String {
         Column("Before", Holds::Words),
         Column("After", Holds::Words),
     ];
-    let say = |value: &Option<String>| value.as_deref().map_or_else(|| "not read".to_owned(), cell);
+    let say = |value: &Option<String>| match value.as_deref() {
+        None => "not read".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(value) => cell(value),
+    };
     let rows = rows.iter().map(|row| {
         let name = match row.of_cause {
             true => format!("<b>{}</b>", cell(&row.name)),

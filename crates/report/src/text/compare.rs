@@ -7,7 +7,7 @@ use super::{TextOptions, wrap};
 use crate::{escape, units, when};
 
 /// Least columns of a signal's name.
-const NAME_MIN: usize = 18;
+const NAME_MIN: usize = 30;
 /// Rows of the tables of statements, functions and locks.
 const ROWS_MAX: usize = 6;
 /// Settings that are listed.
@@ -113,7 +113,7 @@ fn signals(page: &mut Page, comparison: &Comparison) {
     let fate = if with_fate { fate + 2 } else { 0 };
     let longest = rows.iter().map(|row| wrap::columns(&row.name)).max();
     let room = page.width().saturating_sub(taken + fate);
-    let name = longest.unwrap_or(0).min(room.max(NAME_MIN));
+    let name = longest.unwrap_or(0).min(room);
     let line = |page: &mut Page, title: &str, cells: &[&str], last: &str, style: Style| {
         let title = wrap::cut_middle(title, name);
         let mut text = format!(
@@ -173,7 +173,11 @@ fn settings(page: &mut Page, comparison: &Comparison) {
     }
     page.heading("SETTINGS AND FACTS THAT DIFFER");
     for setting in comparison.settings.iter().take(SETTINGS_MAX) {
-        let say = |value: &Option<String>| value.clone().unwrap_or_else(|| "not read".to_owned());
+        let say = |value: &Option<String>| match value.as_deref() {
+            None => "not read".to_owned(),
+            Some("") => "(empty)".to_owned(),
+            Some(value) => value.to_owned(),
+        };
         let text = format!(
             "{}: {} → {}",
             setting.name,

@@ -4,4 +4,5 @@
 
 mod frame;
 mod history;
+mod history_window;
 mod support;

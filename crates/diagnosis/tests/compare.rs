@@ -1,0 +1,352 @@
+//! Before against after, on made-up seconds: each answer, and what makes it *not proven*.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use diagnosis::Catalogue;
+use diagnosis::compare::{Answer, Comparison, Fate, Role, Stretch, Subject, compare};
+use model::{
+    Clock, Incident, ProbeOutcome, Reading, Server, StackEvidence, Stall, Timeline, Unit, Window,
+};
+
+/// A server's seconds.
+#[derive(Clone, Copy)]
+struct Seconds {
+    length: u64,
+    /// Ordinary statements a second.
+    load: f64,
+    /// SHOW WARNINGS a second, and in which seconds.
+    flood: f64,
+    flooded: fn(u64) -> bool,
+    seed: u64,
+}
+
+const CALM: Seconds = Seconds {
+    length: 180,
+    load: 300.0,
+    flood: 0.0,
+    flooded: |_| false,
+    seed: 1,
+};
+
+const FLOODED: Seconds = Seconds {
+    flood: 5_000.0,
+    flooded: |_| true,
+    seed: 2,
+    ..CALM
+};
+
+/// Noise between -1 and 1 in which neighbours are alike.
+struct Noise(u64, f64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let uniform = (self.0 >> 33) as f64 / (1u64 << 31) as f64 * 2.0 - 1.0;
+        self.1 = 0.6 * self.1 + 0.4 * uniform;
+        self.1
+    }
+}
+
+fn recorded(seconds: Seconds) -> Incident {
+    let mut timeline = Timeline::default();
+    let mut noise = Noise(seconds.seed, 0.0);
+    let (mut questions, mut warnings) = (0.0, 0.0);
+    for second in 0..=seconds.length {
+        let at = second * 1_000;
+        let flooded = (seconds.flooded)(second);
+        let flood = match flooded {
+            true => seconds.flood * (1.0 + 0.2 * noise.next()),
+            false => 0.0,
+        };
+        warnings += flood;
+        questions += flood + seconds.load * (1.0 + 0.1 * noise.next());
+        timeline.push_readings(
+            "status",
+            at,
+            &[
+                Reading::counter("status.Questions", Unit::Count, questions.round()),
+                Reading::counter("status.Com_show_warnings", Unit::Count, warnings.round()),
+                Reading::gauge(
+                    "status.Threads_running",
+                    Unit::Count,
+                    if flooded { 17.0 } else { 3.0 } + noise.next(),
+                ),
+            ],
+        );
+        let latency = if flooded { 8_000.0 } else { 400.0 };
+        timeline.push_readings(
+            "probe",
+            at,
+            &[
+                Reading::gauge(
+                    "probe.query_us",
+                    Unit::Microseconds,
+                    latency * (1.0 + 0.3 * noise.next()),
+                ),
+                Reading::gauge("probe.query_outcome", Unit::Code, ProbeOutcome::Ok.code()),
+            ],
+        );
+    }
+    let to = seconds.length * 1_000;
+    Incident {
+        id: "made up".to_owned(),
+        host: "db7".to_owned(),
+        tool_version: "0".to_owned(),
+        server: Server {
+            label: "3306".to_owned(),
+            ..Server::default()
+        },
+        clock: Clock::default(),
+        stall: Stall {
+            onset: 0,
+            trigger: 0,
+            end: Some(to),
+            triggers: Vec::new(),
+        },
+        window: Window { from: 0, to },
+        timeline,
+        texts: Vec::new(),
+        facts: Vec::new(),
+        stacks: StackEvidence::default(),
+        queries: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+fn window(incident: &Incident) -> Subject<'_> {
+    Subject {
+        incident,
+        window: incident.window,
+        stretch: Stretch::Window,
+        recorded_ms: None,
+        stalls: None,
+    }
+}
+
+fn compared(before: Seconds, after: Seconds) -> Comparison {
+    let (before, after) = (recorded(before), recorded(after));
+    let cause = Catalogue::builtin().get("show-warnings-flood");
+    compare(&window(&before), &window(&after), cause)
+}
+
+fn fate(comparison: &Comparison, id: &str) -> Fate {
+    let mut signals = comparison.signals.iter();
+    signals.find(|signal| signal.id == id).unwrap().fate
+}
+
+#[test]
+fn a_flood_that_is_gone_worked_and_the_other_way_round_it_is_worse() {
+    let worked = compared(FLOODED, CALM);
+    assert_eq!(worked.verdict, Answer::Worked, "{worked:#?}");
+    assert_eq!(fate(&worked, "rate"), Fate::Gone);
+    assert!(
+        worked.sentence.starts_with("Worked: "),
+        "{}",
+        worked.sentence
+    );
+    let load = worked.load.unwrap();
+    assert_eq!(load.without, ["Com_show_warnings"]);
+    assert!((load.ratio.unwrap() - 1.0).abs() < 0.05, "{load:?}");
+    let worse = compared(CALM, FLOODED);
+    assert_eq!(worse.verdict, Answer::Worse, "{worse:#?}");
+}
+
+#[test]
+fn the_same_again_is_no_effect() {
+    let same = compared(FLOODED, Seconds { seed: 3, ..FLOODED });
+    assert_eq!(same.verdict, Answer::NoEffect, "{same:#?}");
+    assert!(same.signals.iter().any(|it| it.role == Role::Deciding));
+}
+
+#[test]
+fn a_load_that_fell_proves_nothing_and_one_that_grew_no_harm() {
+    let fell = compared(
+        FLOODED,
+        Seconds {
+            load: 120.0,
+            ..CALM
+        },
+    );
+    assert_eq!(fell.verdict, Answer::NotProven);
+    assert!(
+        fell.sentence.contains("the load fell to 40 %"),
+        "{}",
+        fell.sentence
+    );
+    let grew = compared(
+        FLOODED,
+        Seconds {
+            load: 700.0,
+            ..CALM
+        },
+    );
+    assert_eq!(grew.verdict, Answer::Worked, "more to do, and still gone");
+    let grown = Seconds {
+        load: 700.0,
+        ..FLOODED
+    };
+    assert_eq!(compared(CALM, grown).verdict, Answer::NotProven);
+}
+
+#[test]
+fn what_was_never_there_is_nothing_to_compare() {
+    let calm = compared(CALM, Seconds { seed: 9, ..CALM });
+    assert_eq!(calm.verdict, Answer::NotProven);
+    assert!(
+        calm.sentence.contains("not there before"),
+        "{}",
+        calm.sentence
+    );
+}
+
+#[test]
+fn less_of_it_is_not_gone() {
+    let less = compared(
+        FLOODED,
+        Seconds {
+            flood: 2_000.0,
+            ..FLOODED
+        },
+    );
+    assert_eq!(less.verdict, Answer::NotProven);
+    assert_eq!(fate(&less, "rate"), Fate::Less);
+    assert!(less.sentence.contains("still there"), "{}", less.sentence);
+}
+
+/// One episode in ten minutes, and then ten minutes without: that is what chance does. Many are
+/// another matter.
+#[test]
+fn what_comes_and_goes_must_stay_away_for_longer_than_chance_allows() {
+    let once = Seconds {
+        length: 600,
+        flooded: |second| (100..160).contains(&second),
+        ..FLOODED
+    };
+    let after = Seconds {
+        length: 600,
+        ..CALM
+    };
+    let seen = compared(once, after);
+    assert_eq!(seen.verdict, Answer::NotProven, "{seen:#?}");
+    let often = Seconds {
+        length: 1_200,
+        flooded: |second| second % 120 < 25,
+        ..FLOODED
+    };
+    let seen = compared(often, after);
+    let recurrence = seen.recurrence.as_ref().unwrap();
+    assert_eq!(
+        (recurrence.before, recurrence.after),
+        (11, 0),
+        "{recurrence:?}"
+    );
+    assert_eq!(seen.verdict, Answer::Worked, "{seen:#?}");
+}
+
+#[test]
+fn a_stall_against_calm_needs_to_know_how_often_stalls_came() {
+    let (stalled, calm) = (
+        recorded(Seconds {
+            flooded: |second| second >= 60,
+            ..FLOODED
+        }),
+        recorded(CALM),
+    );
+    let cause = Catalogue::builtin().get("show-warnings-flood");
+    let asked = |counted: Option<(u32, u64, u32, u64)>| {
+        let (hour, some) = (3_600_000, counted.unwrap_or_default());
+        let before = Subject {
+            window: Window {
+                from: 60_000,
+                to: 180_000,
+            },
+            stretch: Stretch::Stall,
+            stalls: counted.map(|_| some.0),
+            recorded_ms: counted.map(|_| some.1 * hour),
+            ..window(&stalled)
+        };
+        let after = Subject {
+            window: Window {
+                from: 0,
+                to: 120_000,
+            },
+            stretch: Stretch::Calm,
+            stalls: counted.map(|_| some.2),
+            recorded_ms: counted.map(|_| some.3 * hour),
+            ..window(&calm)
+        };
+        compare(&before, &after, cause)
+    };
+    let unknown = asked(None);
+    assert_eq!(unknown.verdict, Answer::NotProven);
+    assert!(
+        unknown.sentence.contains("come and go"),
+        "{}",
+        unknown.sentence
+    );
+    let short = asked(Some((2, 10, 0, 5)));
+    assert_eq!(short.verdict, Answer::NotProven);
+    let more = short.recurrence.unwrap().more_hours.unwrap();
+    // 10 h (1 / sqrt(0.05) - 1) = 34.7 h, of which 5 are over.
+    assert!((more - 29.7).abs() < 0.1, "{more}");
+    assert_eq!(asked(Some((8, 10, 0, 5))).verdict, Answer::Worked);
+    assert_eq!(asked(Some((8, 10, 4, 5))).verdict, Answer::NotProven);
+}
+
+#[test]
+fn the_same_input_gives_the_same_answer() {
+    assert_eq!(compared(FLOODED, CALM), compared(FLOODED, CALM));
+}
+
+#[test]
+fn without_a_cause_what_clients_feel_decides() {
+    let slow = Seconds {
+        flood: 0.0,
+        ..FLOODED
+    };
+    let (slow, fast) = (recorded(slow), recorded(CALM));
+    let better = compare(&window(&slow), &window(&fast), None);
+    assert_eq!(better.verdict, Answer::Worked, "{better:#?}");
+    let worse = compare(&window(&fast), &window(&slow), None);
+    assert_eq!(worse.verdict, Answer::Worse, "{worse:#?}");
+    let again = recorded(Seconds { seed: 5, ..CALM });
+    let same = compare(&window(&fast), &window(&again), None);
+    assert_eq!(same.verdict, Answer::NoEffect, "{same:#?}");
+}
+
+#[test]
+fn empty_and_odd_records_do_no_harm() {
+    let mut empty = recorded(CALM);
+    empty.timeline = Timeline::default();
+    let mut odd = recorded(CALM);
+    odd.timeline.push_readings(
+        "odd",
+        500,
+        &[
+            Reading::gauge("probe.connect_us", Unit::Microseconds, f64::MAX),
+            Reading::counter("status.Com_select", Unit::Count, f64::INFINITY),
+        ],
+    );
+    let flooded = recorded(FLOODED);
+    let cause = Catalogue::builtin().get("show-warnings-flood");
+    for (before, after) in [
+        (&empty, &empty),
+        (&flooded, &empty),
+        (&empty, &odd),
+        (&odd, &odd),
+    ] {
+        for cause in [cause, None] {
+            let seen = compare(&window(before), &window(after), cause);
+            assert_ne!(seen.verdict, Answer::Worked);
+            assert!(!seen.sentence.is_empty());
+        }
+    }
+}

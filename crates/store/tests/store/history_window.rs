@@ -1,0 +1,114 @@
+//! Stretches of a history, read beside the recorder that writes it.
+
+use model::{Clock, Measure, Window};
+use store::{History, HistoryLimits, SessionStart, read_history, recorded};
+
+use crate::support::{clock, sample, server};
+
+fn start(later_ms: i64) -> SessionStart {
+    SessionStart {
+        clock: Clock {
+            wall_at_zero_ms: clock().wall_at_zero_ms + later_ms,
+            ..clock()
+        },
+        host: "db1".into(),
+        tool_version: "0.1.0".into(),
+        server: server(),
+    }
+}
+
+#[test]
+fn a_stretch_is_read_while_the_recorder_writes_and_across_its_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let zero = clock().wall_at_zero_ms;
+    let open = |later| {
+        let limits = HistoryLimits::default();
+        History::open(&path, limits, &start(later)).unwrap().0
+    };
+    let mut first = open(0);
+    for second in 0..240 {
+        first.append(&[sample(second)]).unwrap();
+    }
+    let asked = || read_history(&path, zero + 60_000, zero + 180_000).unwrap();
+    let stretch = asked().unwrap();
+    assert_eq!(stretch.recorded_ms, 120_000);
+    assert_eq!(stretch.damaged_chunks, 0);
+    let incident = &stretch.incident;
+    assert_eq!(incident.clock.wall_ms(stretch.window.from), zero + 60_000);
+    assert_eq!(incident.stall_window(), stretch.window);
+    let rate = |window: Window| {
+        let series = incident.timeline.get("status.Questions")?;
+        incident.timeline.measure(series, Measure::Rate, window)
+    };
+    assert_eq!(rate(stretch.window), Some(1234.0));
+    // The first second has one too: what came before is read for it.
+    let second = Window {
+        from: stretch.window.from - 999,
+        to: stretch.window.from,
+    };
+    assert_eq!(rate(second), Some(1234.0));
+    drop(first);
+    let mut again = open(300_000);
+    for second in 0..120 {
+        again.append(&[sample(second + 300)]).unwrap();
+    }
+    let both = read_history(&path, zero + 180_000, zero + 720_000)
+        .unwrap()
+        .unwrap();
+    let ticks = &both.incident.timeline.sources[0].ticks;
+    assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));
+    // Seconds 180 to 239, and those from 600 on of the second session, and what led there.
+    assert_eq!(ticks.len(), 120 + 60 + 120);
+    assert_eq!(both.recorded_ms, 60_000 + 120_000);
+    drop(again);
+    let all = recorded(&path, i64::MIN / 2, i64::MAX / 2).unwrap();
+    assert_eq!(all.ms, 240_000 + 120_000);
+    assert_eq!(all.first_wall_ms, Some(zero));
+    assert_eq!(all.last_wall_ms, Some(zero + 720_000));
+    assert!(asked().is_some());
+}
+
+#[test]
+fn a_long_stretch_keeps_an_even_selection() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let zero = clock().wall_at_zero_ms;
+    let (mut history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
+    let samples: Vec<_> = (0..9_000).map(sample).collect();
+    history.append(&samples).unwrap();
+    let stretch = read_history(&path, zero, zero + 9_000_000)
+        .unwrap()
+        .unwrap();
+    let ticks = &stretch.incident.timeline.sources[0].ticks;
+    assert_eq!(ticks.len(), 3_000);
+    let series = stretch.incident.timeline.get("status.Questions").unwrap();
+    let timeline = &stretch.incident.timeline;
+    assert_eq!(
+        timeline.measure(series, Measure::Rate, stretch.window),
+        Some(1234.0)
+    );
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let missing = read_history(&path, 0, 1).unwrap_err().to_string();
+    assert!(
+        missing.contains("history.db") && missing.contains("No such file"),
+        "{missing}"
+    );
+    assert!(!path.exists(), "reading makes no file");
+    std::fs::write(
+        &path,
+        "no database, but long enough to look like one".repeat(100),
+    )
+    .unwrap();
+    let odd = read_history(&path, 0, 1).unwrap_err().to_string();
+    assert!(odd.contains("not a database"), "{odd}");
+    std::fs::remove_file(&path).unwrap();
+    let (history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
+    assert!(read_history(&path, 0, i64::MAX).unwrap().is_none());
+    drop(history);
+}
