@@ -50,6 +50,9 @@ pub struct QueryDigest {
     pub lost: u64,
     /// What this way does not see, and what could not be read.
     pub blind: Vec<crate::Absent>,
+    /// Ways that were tried before this one, and why each was left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<crate::Absent>,
     /// How clients were connected, where the way tells.
     #[serde(default)]
     pub connections: Option<ConnectionMix>,

@@ -150,6 +150,79 @@ fn performance_schema_is_the_first_choice() {
     }
 }
 
+/// Executes a prepared statement until the listening ends; how often it did.
+fn execute_meanwhile(client: &mut Conn, mut child: Child) -> (u64, Output) {
+    let statement = client
+        .prep("SELECT 'a secret' FROM DUAL WHERE ? = 1")
+        .unwrap();
+    let mut asked = 0;
+    while child.try_wait().unwrap().is_none() {
+        client.exec_drop(&statement, (asked,)).unwrap();
+        asked += 1;
+    }
+    (asked, child.wait_with_output().unwrap())
+}
+
+#[test]
+fn digests_that_miss_what_is_asked_are_left() {
+    for (kind, misses) in [(ServerKind::MariaDb, true), (ServerKind::MySql9, false)] {
+        let Some(server) = start(kind, &["--performance-schema=ON"]) else {
+            continue;
+        };
+        let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
+        let child = command(&server, "6s", &["--json"]).spawn().unwrap();
+        let (asked, output) = execute_meanwhile(&mut client, child);
+        let document = document(&output);
+        let (way, said) = (document["way"].as_str().unwrap(), said(&output));
+        if !misses {
+            assert_eq!(way, "performance-schema", "{document}");
+            assert!(document["tried"].is_null(), "{document}");
+            continue;
+        }
+        let tried = document["tried"][0].clone();
+        if said.contains("CAP_NET_RAW") {
+            eprintln!("skipped: {said}");
+            assert_eq!(
+                (way, &tried["what"]),
+                ("performance-schema", &"packets".into())
+            );
+            continue;
+        }
+        assert_eq!(way, "packets", "{document} {said}");
+        assert_eq!(tried["what"], "performance_schema", "{document}");
+        assert!(
+            tried["detail"]
+                .as_str()
+                .unwrap()
+                .contains("digests counted"),
+            "{tried}"
+        );
+        let total = document["total"].as_u64().unwrap();
+        assert!(total > asked / 3, "{total} of {asked}");
+    }
+}
+
+#[test]
+fn clients_that_packets_do_not_see_are_told_by_the_digests() {
+    let server = start(ServerKind::MariaDb, &["--performance-schema=ON"]).unwrap();
+    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let child = command(&server, "3s", &["--json"]).spawn().unwrap();
+    client
+        .query_drop("SELECT 'a secret' FROM DUAL WHERE 2 = 1")
+        .unwrap();
+    let (_, output) = execute_meanwhile(&mut client, child);
+    let document = document(&output);
+    assert_eq!(document["way"], "performance-schema", "{document}");
+    assert_eq!(document["tried"][0]["what"], "packets", "{document}");
+    let blind = document["blind"].as_array().unwrap();
+    assert!(
+        blind
+            .iter()
+            .any(|one| one["what"] == "statements without a digest"),
+        "{document}"
+    );
+}
+
 #[test]
 fn packets_are_next_and_ask_the_server_nothing() {
     let server = start(ServerKind::MariaDb, &[]).unwrap();

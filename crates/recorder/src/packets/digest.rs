@@ -145,6 +145,7 @@ impl Collector {
         };
         let seen = captured.connections;
         QueryDigest {
+            tried: Vec::new(),
             way: QueryWay::Packets,
             from_us: Some(captured.from_us),
             to_us: Some(captured.to_us),

@@ -7,6 +7,7 @@
 
 mod general;
 mod slow;
+mod template;
 mod time;
 
 pub use general::GeneralReader;
