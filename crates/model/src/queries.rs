@@ -73,6 +73,12 @@ pub struct ConnectionMix {
     pub bytes_compressed: u64,
     /// Connections that were open before: their users are not known, and what they spoke was guessed.
     pub guessed: u64,
+    /// Those of them whose users and databases the server told.
+    #[serde(default)]
+    pub named: u64,
+    /// Statements prepared before, whose texts the server told.
+    #[serde(default)]
+    pub prepared: u64,
 }
 
 /// The measure whose values are not of statements but of connections: how often each that asked a class did. Its count

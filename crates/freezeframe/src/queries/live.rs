@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use model::{Absent, QueryDigest, Reason};
 use recorder::Target;
-use recorder::packets::PacketOptions;
+use recorder::packets::{PacketOptions, ask_open_connections};
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
@@ -327,7 +328,7 @@ fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Abse
 
 const PACKETS: &str = "packets";
 
-/// Packets on the server's port: the server is not asked anything.
+/// Packets on the server's port. The server is asked once who is connected; it need not answer.
 fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     sums_only(listening.args, PACKETS)?;
     let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(PACKETS, reason, detail));
@@ -355,12 +356,17 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         with_literals: listening.args.no_redact,
         ..options
     };
+    let target = &listening.target;
+    let ask = || {
+        let address = target.first_address()?;
+        ask_open_connections(&address, &target.login, DEADLINES, Arc::default())
+    };
     let cpu = kernel::clock::thread_cpu();
-    let digest = recorder::packets::digest(&options, listening.time, listening.stop.flag())
+    let digest = recorder::packets::digest(&options, listening.time, listening.stop.flag(), ask)
         .map_err(|error| not(Reason::Permission, &error.to_string()))?;
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
-        "packets were read for {:.2} s of one processor; the server was not asked",
+        "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
         cpu.as_secs_f64()
     );
     Ok(Seen {

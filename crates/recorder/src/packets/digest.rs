@@ -162,6 +162,8 @@ impl Collector {
                 bytes: seen.bytes,
                 bytes_compressed: seen.bytes_compressed,
                 guessed: seen.guessed,
+                named: seen.named.min(seen.guessed),
+                prepared: seen.prepared,
             }),
         }
     }
