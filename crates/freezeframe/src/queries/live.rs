@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use model::{Absent, QueryDigest, Reason};
 use recorder::Target;
-use recorder::packets::{PacketOptions, ask_open_connections};
+use recorder::packets::{CaptureError, PacketOptions, ask_open_connections, capture_asking};
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
 use server::{Address, Deadlines, Session};
 
 use super::arrange::arrange;
-use super::{general_log, options};
-use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
+use super::single::Statements;
+use super::{general_log, options, single};
+use crate::args::{CompatArg, Queries, WayArg};
 use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
 use crate::{output, targets};
@@ -75,6 +76,11 @@ pub(super) struct Listening<'a> {
 
 /// `queries --live TIME`.
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
+    if args.since.is_some() || args.until.is_some() {
+        bail!(
+            "--since and --until choose from logs; a running server is listened to from now on, for the time of --live"
+        );
+    }
     let config = Config::load(args.live.server.config.as_deref())?;
     let listening = Listening {
         args,
@@ -330,7 +336,6 @@ const PACKETS: &str = "packets";
 
 /// Packets on the server's port. The server is asked once who is connected; it need not answer.
 fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
-    sums_only(listening.args, PACKETS)?;
     let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(PACKETS, reason, detail));
     let of_process = listening
         .target
@@ -362,8 +367,20 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         ask_open_connections(&address, &target.login, DEADLINES, Arc::default())
     };
     let cpu = kernel::clock::thread_cpu();
-    let digest = recorder::packets::digest(&options, listening.time, listening.stop.flag(), ask)
-        .map_err(|error| not(Reason::Permission, &error.to_string()))?;
+    let (time, stop) = (listening.time, listening.stop.flag());
+    let refused = |error: CaptureError| not(Reason::Permission, &error.to_string());
+    let (digest, total) = if single::are_wanted(listening.args) {
+        let mut statements = Statements::new(listening.args)?;
+        let captured = capture_asking(&options, time, stop, ask, &mut |statement| {
+            statements.take(statement);
+        })
+        .map_err(refused)?;
+        let told = statements.finish(listening.args, &options, &captured)?;
+        (told.digest, Some(told.total))
+    } else {
+        let digest = recorder::packets::digest(&options, time, stop, ask).map_err(refused)?;
+        (digest, None)
+    };
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
         "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
@@ -371,30 +388,21 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     );
     Ok(Seen {
         digest,
-        total: None,
+        total,
         cost,
     })
 }
 
 /// Arguments that choose between single statements mean nothing where only sums are seen.
 fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
-    let wanted = [
-        (!args.filters.is_empty(), "--filter"),
-        (args.group_by != GroupByArg::Fingerprint, "--group-by"),
-        (args.compat.is_some(), "--compat"),
-        (
-            args.since.is_some() || args.until.is_some(),
-            "--since and --until",
-        ),
-    ];
-    match wanted.iter().find(|(given, _)| *given) {
-        None => Ok(()),
-        Some((_, name)) => Err(Not::Possible(Absent::new(
-            way,
-            Reason::Unsupported,
-            format!("{name} needs single statements: --way general-log"),
-        ))),
+    if !single::are_wanted(args) {
+        return Ok(());
     }
+    Err(Not::Possible(Absent::new(
+        way,
+        Reason::Unsupported,
+        "--filter, --group-by and --compat need single statements: --way packets or general-log",
+    )))
 }
 
 /// Prints a digest in the form that is asked for.

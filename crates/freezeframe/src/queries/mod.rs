@@ -10,6 +10,7 @@ mod live;
 mod options;
 mod progress;
 mod pump;
+mod single;
 mod zstd;
 
 use std::path::Path;

@@ -332,11 +332,18 @@ fn single_statements_are_asked_for_where_they_are_seen() {
     let Some(server) = start(ServerKind::MySql9, &[]) else {
         return;
     };
-    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
     let options = ["--way", "performance-schema", "--filter", "kind=SELECT"];
     let line = error_line(&command(&server, "1s", &options).output().unwrap());
-    assert!(line.contains("--filter needs single statements"), "{line}");
-    let options = ["--group-by", "kind", "--allow-general-log", "--json"];
+    assert!(line.contains("need single statements"), "{line}");
+    let line = error_line(&command(&server, "1s", &["--since", "1h"]).output().unwrap());
+    assert!(
+        line.contains("--since and --until choose from logs"),
+        "{line}"
+    );
+
+    let way = ["--way", "general-log", "--allow-general-log"];
+    let options = [&way[..], &["--group-by", "kind", "--json"]].concat();
     let is_on = |client: &mut Conn, _: &Child| {
         let on: bool = client
             .query_first("SELECT @@GLOBAL.general_log")
@@ -344,8 +351,38 @@ fn single_statements_are_asked_for_where_they_are_seen() {
             .unwrap();
         on
     };
-    let document = document(&ask_while_it_listens(&server, &options, &mut client, is_on));
-    assert_eq!(document["way"], "general-log");
+    let by_log = document(&ask_while_it_listens(&server, &options, &mut client, is_on));
+    assert_eq!(by_log["way"], "general-log");
+
+    // Off the wire they are seen as well.
+    let options = [
+        "--group-by",
+        "kind",
+        "--filter",
+        "kind=SELECT",
+        "--filter",
+        "user=root",
+        "--json",
+    ];
+    let child = command(&server, "4s", &options).spawn().unwrap();
+    client.query_drop("SHOW WARNINGS").unwrap();
+    let (asked, output) = execute_meanwhile(&mut client, child);
+    if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+        eprintln!("skipped: {}", said(&output));
+        return;
+    }
+    let by_packets = document(&output);
+    assert_eq!(by_packets["way"], "packets", "{by_packets}");
+    assert_eq!(by_packets["tried"][0]["what"], "performance_schema");
+    let classes = by_packets["classes"].as_array().unwrap();
+    let kinds: Vec<&str> = classes
+        .iter()
+        .map(|class| class["fingerprint"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["SELECT"], "{by_packets}");
+    let seen = by_packets["total"].as_u64().unwrap();
+    assert!(seen > asked / 3 && seen <= asked, "{seen} of {asked}");
+    assert!(!by_packets.to_string().contains("a secret"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::options::PacketOptions;
 const UNIX_BYTES_MAX: usize = 8 << 20;
 
 /// What this capture did not see.
-pub(crate) fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> {
+pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> {
     let mut blind = Vec::new();
     let mut tell = |what: &str, reason, detail: String| {
         blind.push(Absent::new(what, reason, detail));

@@ -8,9 +8,9 @@ mod digest;
 mod histogram;
 mod options;
 
-pub(crate) use blind::blind_spots;
+pub use blind::blind_spots;
 pub use capture::{Captured, PacketCapture};
-pub use digest::Collector;
+pub use digest::{Collector, connection_mix};
 pub use kernel::packets::CaptureError;
 pub use options::PacketOptions;
 
@@ -45,14 +45,26 @@ pub fn digest(
     ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
 ) -> Result<QueryDigest, CaptureError> {
     let mut collector = Collector::new(options.with_literals);
-    let mut take = |statement: &Statement<'_>| collector.take(statement);
+    let captured = capture_asking(options, duration, stop, ask, &mut |statement| {
+        collector.take(statement);
+    })?;
+    Ok(collector.finish(&captured, blind_spots(options, &captured)))
+}
+
+/// [`capture`], with the question that [`digest`] asks.
+pub fn capture_asking(
+    options: &PacketOptions,
+    duration: Duration,
+    stop: &AtomicBool,
+    ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
+    each: &mut dyn FnMut(&Statement<'_>),
+) -> Result<Captured, CaptureError> {
     let mut capture = PacketCapture::open(options)?;
     if let Some(open) = ask() {
         capture.ask(open, ANSWER);
     }
-    capture.run(duration, stop, &mut take)?;
-    let captured = capture.finish(&mut take)?;
-    Ok(collector.finish(&captured, blind_spots(options, &captured)))
+    capture.run(duration, stop, each)?;
+    capture.finish(each)
 }
 
 /// How long packets are only kept while the server is asked who is connected: it mostly answers in a few milliseconds,

@@ -107,7 +107,7 @@ pub struct Decoder {
     connections: HashMap<(SocketAddr, SocketAddr), Connection>,
     shared: Shared,
     next: u64,
-    known: Known,
+    known: Box<Known>,
 }
 
 impl Decoder {
@@ -129,7 +129,7 @@ impl Decoder {
     /// Takes what the server tells of connections that are open: once, as soon as it is known. It counts for connections
     /// whose beginning was not seen.
     pub fn know(&mut self, open: Vec<OpenBefore>) {
-        self.known = Known::new(open);
+        *self.known = Known::new(open);
         for ((client, _), connection) in &mut self.connections {
             if connection.is_from_before()
                 && let Some(known) = self.known.take(*client)

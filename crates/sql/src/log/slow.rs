@@ -35,7 +35,7 @@ pub struct SlowReader {
     notes: Vec<Span>,
     /// Of one line.
     fields: Vec<(Span, Span)>,
-    templates: Templates,
+    templates: Box<Templates>,
     /// The last `SET timestamp` with its line end, and what it said: mostly the next one says the same.
     set: Vec<u8>,
     set_seconds: Option<i64>,

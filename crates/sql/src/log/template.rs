@@ -38,6 +38,9 @@ impl Role {
     }
 }
 
+/// What a name is, where it is, and where its value is.
+pub(super) type Found = (Role, Span, Span);
+
 #[derive(Debug, PartialEq)]
 struct Field {
     /// The lead's bytes; those after its end are masked out.
@@ -93,7 +96,7 @@ struct Template {
 
 impl Template {
     /// Where the next line starts, when the line at `at` is like this; its names and values go to `found`.
-    fn read(&self, bytes: &[u8], at: usize, found: &mut Vec<(Role, Span, Span)>) -> Option<usize> {
+    fn read(&self, bytes: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> {
         let mut at = at;
         for field in &self.fields {
             if !field.is_at(bytes.get(at..)?.first_chunk()?) {
@@ -157,7 +160,7 @@ pub(super) struct Templates {
     oldest: usize,
     /// What each line of a head was like the last time.
     expected: [usize; PLACES_MAX],
-    found: Vec<(Role, Span, Span)>,
+    found: Vec<Found>,
 }
 
 impl Templates {
@@ -168,7 +171,7 @@ impl Templates {
         bytes: &[u8],
         at: usize,
         place: usize,
-    ) -> Option<(&[(Role, Span, Span)], usize)> {
+    ) -> Option<(&[Found], usize)> {
         let place = place.min(PLACES_MAX - 1);
         let expected = self.expected.get(place).copied().unwrap_or_default();
         let others = (0..self.known.len()).filter(|index| *index != expected);
