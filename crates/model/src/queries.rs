@@ -50,6 +50,9 @@ pub struct QueryDigest {
     pub lost: u64,
     /// What this way does not see, and what could not be read.
     pub blind: Vec<crate::Absent>,
+    /// Ways that were tried before this one, and why each was left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<crate::Absent>,
     /// How clients were connected, where the way tells.
     #[serde(default)]
     pub connections: Option<ConnectionMix>,
@@ -70,6 +73,12 @@ pub struct ConnectionMix {
     pub bytes_compressed: u64,
     /// Connections that were open before: their users are not known, and what they spoke was guessed.
     pub guessed: u64,
+    /// Those of them whose users and databases the server told.
+    #[serde(default)]
+    pub named: u64,
+    /// Statements prepared before, whose texts the server told.
+    #[serde(default)]
+    pub prepared: u64,
 }
 
 /// The measure whose values are not of statements but of connections: how often each that asked a class did. Its count

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Incident, Measure, Millis, QueryDigest, QueryWay, TimedDigest, Window};
+use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
 
 /// Digests kept: six a minute, and one a burst.
 const DIGESTS_MAX: usize = 128;
@@ -24,6 +24,8 @@ const CLASSES_MAX: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct QueryWatch {
     digests: Mutex<VecDeque<TimedDigest>>,
+    /// When the server's own digests were last read and had what it was asked.
+    told_at: AtomicU64,
     /// When packets with statements were last read.
     looked_at: AtomicU64,
     burst_from: AtomicU64,
@@ -41,6 +43,14 @@ impl QueryWatch {
         }
     }
 
+    /// The server's own digests were read: `missed` when they counted clearly less than the server was asked.
+    pub(crate) fn add_counted(&self, window: Window, digest: QueryDigest, missed: bool) {
+        if !missed {
+            self.told_at.fetch_max(window.to, Ordering::Relaxed);
+        }
+        self.add(window, digest);
+    }
+
     /// Statements are being read off the wire.
     pub(crate) fn looking(&self, now: Millis) {
         self.looked_at.store(now, Ordering::Relaxed);
@@ -48,10 +58,9 @@ impl QueryWatch {
 
     /// Whether a way that tells statements has seen any, or could have, since that moment.
     pub(crate) fn sees_statements(&self, since: Millis) -> bool {
-        let told = |timed: &TimedDigest| {
-            timed.window.to >= since && timed.digest.way == QueryWay::PerformanceSchema
-        };
-        self.looked_at.load(Ordering::Relaxed) >= since || self.lock().iter().any(told)
+        [&self.looked_at, &self.told_at]
+            .iter()
+            .any(|at| at.load(Ordering::Relaxed) >= since)
     }
 
     /// A stall was noticed.
@@ -139,7 +148,7 @@ fn fold(digest: &mut QueryDigest) {
 
 #[cfg(test)]
 mod tests {
-    use model::{QueryClass, QueryMeasure};
+    use model::{QueryClass, QueryMeasure, QueryWay};
 
     use super::*;
 
@@ -154,6 +163,7 @@ mod tests {
             ..QueryClass::default()
         };
         QueryDigest {
+            tried: Vec::new(),
             way: QueryWay::Packets,
             from_us: None,
             to_us: None,
@@ -176,6 +186,20 @@ mod tests {
         assert_eq!(kept[0].digest.classes.len(), 200);
         assert_eq!((folded.classes_at_least, folded.count), (3, 1 + 2 + 3));
         assert_eq!(folded.seconds, Some(1.5));
+    }
+
+    #[test]
+    fn digests_that_miss_what_is_asked_see_nothing() {
+        let watch = QueryWatch::default();
+        let window = |to| Window { from: 0, to };
+        watch.add_counted(window(20), digest(1), true);
+        assert!(!watch.sees_statements(20));
+        watch.add_counted(window(30), digest(1), false);
+        assert!(watch.sees_statements(30) && !watch.sees_statements(31));
+        watch.looking(40);
+        assert!(watch.sees_statements(40));
+        // What they counted is told all the same.
+        assert_eq!(watch.between(window(99)).len(), 2);
     }
 
     #[test]

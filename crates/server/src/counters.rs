@@ -82,6 +82,7 @@ pub fn statement_mix(
         ));
     }
     QueryDigest {
+        tried: Vec::new(),
         way: QueryWay::StatementCounters,
         from_us,
         to_us,

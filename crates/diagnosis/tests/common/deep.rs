@@ -258,6 +258,7 @@ impl Deep {
                     None => digests.push(TimedDigest {
                         window,
                         digest: QueryDigest {
+                            tried: Vec::new(),
                             way: asked.way,
                             from_us: None,
                             to_us: None,

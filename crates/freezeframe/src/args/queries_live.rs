@@ -15,7 +15,7 @@ pub(crate) enum WayArg {
     Auto,
     /// The server's own sums by class: nothing is changed, it is asked twice
     PerformanceSchema,
-    /// Packets on the server's port: it is not asked at all
+    /// Packets on the server's port: it is asked once who is connected, and need not answer
     Packets,
     /// The server's general log, switched on for this time and back
     GeneralLog,

@@ -95,6 +95,7 @@ mod tests {
 
     fn digest() -> QueryDigest {
         QueryDigest {
+            tried: Vec::new(),
             way: QueryWay::PerformanceSchema,
             from_us: None,
             to_us: None,

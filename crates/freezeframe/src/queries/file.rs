@@ -93,6 +93,11 @@ pub(super) fn finish(
     digester: Digester,
     kind: Option<LogKind>,
 ) -> Result<LogDigest> {
+    finish_as(args, digester, way(kind))
+}
+
+/// The digest of statements that were seen in this way.
+pub(super) fn finish_as(args: &Queries, digester: Digester, way: QueryWay) -> Result<LogDigest> {
     let order = options::order(args)?;
     if let Order::Measure(name, _) = &order
         && digester.count() > 0
@@ -104,7 +109,7 @@ pub(super) fn finish(
             names.join(", ")
         );
     }
-    Ok(digester.finish(way(kind), &order, options::limit(args), args.no_redact))
+    Ok(digester.finish(way, &order, options::limit(args), args.no_redact))
 }
 
 pub(super) fn way(kind: Option<LogKind>) -> QueryWay {

@@ -2,20 +2,22 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use model::{Absent, QueryDigest, Reason};
 use recorder::Target;
-use recorder::packets::PacketOptions;
+use recorder::packets::{CaptureError, PacketOptions, ask_open_connections, capture_asking};
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
 use server::{Address, Deadlines, Session};
 
 use super::arrange::arrange;
-use super::{general_log, options};
-use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
+use super::single::Statements;
+use super::{general_log, options, single};
+use crate::args::{CompatArg, Queries, WayArg};
 use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
 use crate::{output, targets};
@@ -34,6 +36,11 @@ const DEADLINES: Deadlines = Deadlines {
 
 /// How long the last reading is tried for.
 const LAST_READING: Duration = Duration::from_secs(60);
+
+/// How long the server's digests are looked at before it is decided whether they see what is asked, and how large a part
+/// of the whole time that is at most.
+const LOOK: Duration = Duration::from_millis(1500);
+const LOOK_PARTS: u32 = 4;
 
 /// How often the end is looked for.
 const POLL: Duration = Duration::from_millis(50);
@@ -69,6 +76,11 @@ pub(super) struct Listening<'a> {
 
 /// `queries --live TIME`.
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
+    if args.since.is_some() || args.until.is_some() {
+        bail!(
+            "--since and --until choose from logs; a running server is listened to from now on, for the time of --live"
+        );
+    }
     let config = Config::load(args.live.server.config.as_deref())?;
     let listening = Listening {
         args,
@@ -109,8 +121,8 @@ type WayOf = fn(&Listening<'_>) -> Result<Seen, Not>;
 fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
     let live = &listening.args.live;
     let ways: Vec<WayOf> = match live.way {
-        WayArg::Auto => vec![performance_schema, packets, general_log::listen],
-        WayArg::PerformanceSchema => vec![performance_schema],
+        WayArg::Auto => vec![digests_or_packets, packets, general_log::listen],
+        WayArg::PerformanceSchema => vec![digests],
         WayArg::Packets => vec![packets],
         WayArg::GeneralLog => vec![general_log::listen],
     };
@@ -119,8 +131,9 @@ fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
         match way(listening) {
             Ok(mut seen) => {
                 // What a gentler way would have told is no blind spot of this one.
-                for absent in why {
-                    output::note(&format!("not by {}", words(&absent)));
+                seen.digest.tried.splice(..0, why);
+                for absent in &seen.digest.tried {
+                    output::note(&format!("not by {}", words(absent)));
                 }
                 seen.digest.blind.dedup();
                 return Ok(seen);
@@ -144,73 +157,153 @@ fn words(absent: &Absent) -> String {
 
 /// Waits for the time that was asked for, or Ctrl-C.
 pub(super) fn wait(listening: &Listening<'_>, begin: Instant) {
+    wait_for(listening, begin, listening.time);
+}
+
+fn wait_for(listening: &Listening<'_>, begin: Instant, time: Duration) {
     while !listening.stop.is_set() {
-        match listening.time.checked_sub(begin.elapsed()) {
+        match time.checked_sub(begin.elapsed()) {
             Some(left) if !left.is_zero() => std::thread::sleep(left.min(POLL)),
             _ => return,
         }
     }
 }
 
+const SCHEMA: &str = "performance_schema";
+
+fn not_by_schema(absent: Absent) -> Not {
+    Not::Possible(Absent {
+        what: SCHEMA.to_owned(),
+        ..absent
+    })
+}
+
+/// The server's own sums, with the reading before.
+struct Digests {
+    address: Address,
+    session: Session,
+    reader: DigestReader,
+    begin: Instant,
+    first: Duration,
+}
+
 /// The server's own sums, before and after.
-fn performance_schema(listening: &Listening<'_>) -> Result<Seen, Not> {
-    const WHAT: &str = "performance_schema";
-    let not = |absent: Absent| {
-        Not::Possible(Absent {
-            what: WHAT.to_owned(),
-            ..absent
-        })
+fn digests(listening: &Listening<'_>) -> Result<Seen, Not> {
+    let begun = Digests::begin(listening)?;
+    wait(listening, begun.begin);
+    Ok(begun.end(listening)?)
+}
+
+/// The server's own sums; packets where a first look shows that the sums miss what is asked. The sums go on beside them,
+/// and are told when the packets have even less: clients of a unix socket send none.
+fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
+    let mut begun = Digests::begin(listening)?;
+    wait_for(
+        listening,
+        begun.begin,
+        LOOK.min(listening.time / LOOK_PARTS),
+    );
+    // A server that does not answer meanwhile is asked once more at the end.
+    let asked = begun.reader.look(&mut begun.session).ok().flatten();
+    let Some(asked) = asked.filter(|asked| asked.is_more() && !listening.stop.is_set()) else {
+        wait(listening, begun.begin);
+        return Ok(begun.end(listening)?);
     };
-    let Some(address) = listening.target.first_address() else {
-        return Err(not(Absent::new(
-            WHAT,
-            Reason::NoConnection,
-            "no address is known",
-        )));
+    let left = Absent::new(
+        SCHEMA,
+        Reason::Unsupported,
+        format!(
+            "in the first {:.1} s {}",
+            begun.begin.elapsed().as_secs_f64(),
+            asked.words()
+        ),
+    );
+    let why = match packets(listening) {
+        Ok(mut seen) => {
+            // Where the sums cannot be read now, packets are what there is.
+            let counted = begun.reader.look(&mut begun.session).ok().flatten();
+            let counted = counted.map_or(0, |asked| asked.counted);
+            if seen.digest.count >= counted {
+                seen.digest.tried.push(left);
+                return Ok(seen);
+            }
+            Absent::new(
+                PACKETS,
+                Reason::Unsupported,
+                format!(
+                    "they had {} statements, the server's digests {counted}",
+                    seen.digest.count
+                ),
+            )
+        }
+        Err(Not::Possible(absent)) => absent,
+        Err(error) => return Err(error),
     };
-    sums_only(listening.args, WHAT)?;
-    answers(listening, &address).map_err(not)?;
-    let mut reader = DigestReader::new();
-    let mut session = connect(listening, &address).map_err(not)?;
-    let begin = Instant::now();
-    reader
-        .next(&mut session)
-        .map_err(|error| not(error.absent(WHAT)))?;
-    let first = begin.elapsed();
-    wait(listening, begin);
-    let end = Instant::now();
-    let digest = loop {
-        let read = reader
+    wait(listening, begun.begin);
+    let mut seen = begun.end(listening)?;
+    seen.digest.tried.push(why);
+    Ok(seen)
+}
+
+impl Digests {
+    fn begin(listening: &Listening<'_>) -> Result<Self, Not> {
+        let Some(address) = listening.target.first_address() else {
+            return Err(not_by_schema(Absent::new(
+                SCHEMA,
+                Reason::NoConnection,
+                "no address is known",
+            )));
+        };
+        sums_only(listening.args, SCHEMA)?;
+        answers(listening, &address).map_err(not_by_schema)?;
+        let mut session = connect(listening, &address).map_err(not_by_schema)?;
+        let mut reader = DigestReader::new();
+        let begin = Instant::now();
+        reader
             .next(&mut session)
-            .map_err(|error| error.absent(WHAT));
-        match read {
-            Ok(Some(digest)) => break digest,
-            Ok(None) => {}
-            Err(absent) if end.elapsed() > LAST_READING => {
-                return Err(anyhow!(
+            .map_err(|error| not_by_schema(error.absent(SCHEMA)))?;
+        Ok(Self {
+            address,
+            session,
+            reader,
+            begin,
+            first: begin.elapsed(),
+        })
+    }
+
+    fn end(mut self, listening: &Listening<'_>) -> Result<Seen> {
+        let end = Instant::now();
+        let digest = loop {
+            let read = self
+                .reader
+                .next(&mut self.session)
+                .map_err(|error| error.absent(SCHEMA));
+            match read {
+                Ok(Some(digest)) => break digest,
+                Ok(None) => {}
+                Err(absent) if end.elapsed() > LAST_READING => bail!(
                     "performance_schema could not be read a second time ({}); try --way packets",
                     words(&absent)
-                )
-                .into());
-            }
-            Err(_) => {
-                std::thread::sleep(POLL);
-                if let Ok(new) = connect(listening, &address) {
-                    session = new;
+                ),
+                Err(_) => {
+                    std::thread::sleep(POLL);
+                    if let Ok(new) = connect(listening, &self.address) {
+                        self.session = new;
+                    }
                 }
             }
-        }
-    };
-    let cost = format!(
-        "performance_schema was read twice, in {:.0} and {:.0} ms; nothing was changed",
-        first.as_secs_f64() * 1000.0,
-        end.elapsed().as_secs_f64() * 1000.0
-    );
-    Ok(Seen {
-        digest,
-        total: None,
-        cost,
-    })
+        };
+        let cost = format!(
+            "performance_schema was read twice, in {:.0} and {:.0} ms; nothing was changed",
+            self.first.as_secs_f64() * 1000.0,
+            end.elapsed().as_secs_f64() * 1000.0
+        );
+        Ok(Seen {
+            digest,
+            total: None,
+            cost,
+        })
+    }
 }
 
 /// Whether the server lets anybody in: one that does not is asked nothing more.
@@ -239,11 +332,11 @@ fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Abse
     Ok(session)
 }
 
-/// Packets on the server's port: the server is not asked anything.
+const PACKETS: &str = "packets";
+
+/// Packets on the server's port. The server is asked once who is connected; it need not answer.
 fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
-    const WHAT: &str = "packets";
-    sums_only(listening.args, WHAT)?;
-    let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(WHAT, reason, detail));
+    let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(PACKETS, reason, detail));
     let of_process = listening
         .target
         .process
@@ -268,40 +361,48 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         with_literals: listening.args.no_redact,
         ..options
     };
+    let target = &listening.target;
+    let ask = || {
+        let address = target.first_address()?;
+        ask_open_connections(&address, &target.login, DEADLINES, Arc::default())
+    };
     let cpu = kernel::clock::thread_cpu();
-    let digest = recorder::packets::digest(&options, listening.time, listening.stop.flag())
-        .map_err(|error| not(Reason::Permission, &error.to_string()))?;
+    let (time, stop) = (listening.time, listening.stop.flag());
+    let refused = |error: CaptureError| not(Reason::Permission, &error.to_string());
+    let (digest, total) = if single::are_wanted(listening.args) {
+        let mut statements = Statements::new(listening.args)?;
+        let captured = capture_asking(&options, time, stop, ask, &mut |statement| {
+            statements.take(statement);
+        })
+        .map_err(refused)?;
+        let told = statements.finish(listening.args, &options, &captured)?;
+        (told.digest, Some(told.total))
+    } else {
+        let digest = recorder::packets::digest(&options, time, stop, ask).map_err(refused)?;
+        (digest, None)
+    };
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
-        "packets were read for {:.2} s of one processor; the server was not asked",
+        "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
         cpu.as_secs_f64()
     );
     Ok(Seen {
         digest,
-        total: None,
+        total,
         cost,
     })
 }
 
 /// Arguments that choose between single statements mean nothing where only sums are seen.
 fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
-    let wanted = [
-        (!args.filters.is_empty(), "--filter"),
-        (args.group_by != GroupByArg::Fingerprint, "--group-by"),
-        (args.compat.is_some(), "--compat"),
-        (
-            args.since.is_some() || args.until.is_some(),
-            "--since and --until",
-        ),
-    ];
-    match wanted.iter().find(|(given, _)| *given) {
-        None => Ok(()),
-        Some((_, name)) => Err(Not::Possible(Absent::new(
-            way,
-            Reason::Unsupported,
-            format!("{name} needs single statements: --way general-log"),
-        ))),
+    if !single::are_wanted(args) {
+        return Ok(());
     }
+    Err(Not::Possible(Absent::new(
+        way,
+        Reason::Unsupported,
+        "--filter, --group-by and --compat need single statements: --way packets or general-log",
+    )))
 }
 
 /// Prints a digest in the form that is asked for.

@@ -10,6 +10,7 @@ mod live;
 pub(crate) mod options;
 mod progress;
 mod pump;
+mod single;
 mod zstd;
 
 use std::path::Path;

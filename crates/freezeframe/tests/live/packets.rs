@@ -535,7 +535,8 @@ fn clients_past_the_ports_are_counted() {
             .map(|_| server.login().connect(false, TIMEOUT).unwrap())
             .collect();
         let stop = AtomicBool::new(false);
-        let digest = recorder::packets::digest(&options, Duration::from_millis(300), &stop);
+        let digest =
+            recorder::packets::digest(&options, Duration::from_millis(300), &stop, || None);
         let digest = match digest {
             Err(error @ recorder::packets::CaptureError::Refused(_)) => {
                 eprintln!("skipped: {error}");

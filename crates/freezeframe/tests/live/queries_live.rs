@@ -150,8 +150,118 @@ fn performance_schema_is_the_first_choice() {
     }
 }
 
+/// Executes a prepared statement until the listening ends; how often it did.
+fn execute_meanwhile(client: &mut Conn, mut child: Child) -> (u64, Output) {
+    let statement = client
+        .prep("SELECT 'a secret' FROM DUAL WHERE ? = 1")
+        .unwrap();
+    let mut asked = 0;
+    while child.try_wait().unwrap().is_none() {
+        client.exec_drop(&statement, (asked,)).unwrap();
+        asked += 1;
+    }
+    (asked, child.wait_with_output().unwrap())
+}
+
 #[test]
-fn packets_are_next_and_ask_the_server_nothing() {
+fn digests_that_miss_what_is_asked_are_left() {
+    for (kind, misses) in [(ServerKind::MariaDb, true), (ServerKind::MySql9, false)] {
+        let Some(server) = start(kind, &["--performance-schema=ON"]) else {
+            continue;
+        };
+        let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
+        let child = command(&server, "6s", &["--json"]).spawn().unwrap();
+        let (asked, output) = execute_meanwhile(&mut client, child);
+        let document = document(&output);
+        let (way, said) = (document["way"].as_str().unwrap(), said(&output));
+        if !misses {
+            assert_eq!(way, "performance-schema", "{document}");
+            assert!(document["tried"].is_null(), "{document}");
+            continue;
+        }
+        let tried = document["tried"][0].clone();
+        if said.contains("CAP_NET_RAW") {
+            eprintln!("skipped: {said}");
+            assert_eq!(
+                (way, &tried["what"]),
+                ("performance-schema", &"packets".into())
+            );
+            continue;
+        }
+        assert_eq!(way, "packets", "{document} {said}");
+        assert_eq!(tried["what"], "performance_schema", "{document}");
+        assert!(
+            tried["detail"]
+                .as_str()
+                .unwrap()
+                .contains("digests counted"),
+            "{tried}"
+        );
+        let total = document["total"].as_u64().unwrap();
+        assert!(total > asked / 3, "{total} of {asked}");
+    }
+}
+
+#[test]
+fn what_was_prepared_before_has_its_text_from_the_server() {
+    for kind in [ServerKind::MariaDb, ServerKind::MySql9] {
+        let Some(server) = start(kind, &["--performance-schema=ON"]) else {
+            continue;
+        };
+        let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
+        client.query_drop("CREATE DATABASE shop").unwrap();
+        client.query_drop("USE shop").unwrap();
+        let options = ["--way", "packets", "--json"];
+        let child = command(&server, "3s", &options).spawn().unwrap();
+        let (asked, output) = execute_meanwhile(&mut client, child);
+        if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+            eprintln!("skipped: {}", said(&output));
+            return;
+        }
+        let document = document(&output);
+        let fingerprint = sql::fingerprint("SELECT 'x' FROM DUAL WHERE 1 = 1");
+        let classes = document["classes"].as_array().unwrap();
+        let class = classes
+            .iter()
+            .find(|class| class["fingerprint"] == fingerprint.as_str())
+            .unwrap_or_else(|| panic!("{kind:?}: {document}"));
+        let executed = class["count"].as_u64().unwrap();
+        assert!(executed > asked / 3, "{executed} of {asked}");
+        assert_eq!(class["users"][0]["name"], "root", "{class}");
+        assert_eq!(class["databases"][0]["name"], "shop", "{class}");
+        let mix = &document["connections"];
+        assert_eq!(
+            (&mix["named"], &mix["prepared"]),
+            (&1.into(), &1.into()),
+            "{mix}"
+        );
+        assert!(!document.to_string().contains("a secret"), "{document}");
+    }
+}
+
+#[test]
+fn clients_that_packets_do_not_see_are_told_by_the_digests() {
+    let server = start(ServerKind::MariaDb, &["--performance-schema=ON"]).unwrap();
+    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let child = command(&server, "3s", &["--json"]).spawn().unwrap();
+    client
+        .query_drop("SELECT 'a secret' FROM DUAL WHERE 2 = 1")
+        .unwrap();
+    let (_, output) = execute_meanwhile(&mut client, child);
+    let document = document(&output);
+    assert_eq!(document["way"], "performance-schema", "{document}");
+    assert_eq!(document["tried"][0]["what"], "packets", "{document}");
+    let blind = document["blind"].as_array().unwrap();
+    assert!(
+        blind
+            .iter()
+            .any(|one| one["what"] == "statements without a digest"),
+        "{document}"
+    );
+}
+
+#[test]
+fn packets_are_next() {
     let server = start(ServerKind::MariaDb, &[]).unwrap();
     let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
     // Asked more than once: nothing outside tells when the capture has begun.
@@ -176,7 +286,7 @@ fn packets_are_next_and_ask_the_server_nothing() {
     assert!(!document.to_string().contains("a secret"));
     let said = said(&output);
     assert!(said.contains("not by performance_schema"), "{said}");
-    assert!(said.contains("the server was not asked"), "{said}");
+    assert!(said.contains("asked once who is connected"), "{said}");
 }
 
 #[test]
@@ -222,11 +332,18 @@ fn single_statements_are_asked_for_where_they_are_seen() {
     let Some(server) = start(ServerKind::MySql9, &[]) else {
         return;
     };
-    let mut client = server.login().connect(false, TIMEOUT).unwrap();
+    let mut client = server.tcp_login().connect(false, TIMEOUT).unwrap();
     let options = ["--way", "performance-schema", "--filter", "kind=SELECT"];
     let line = error_line(&command(&server, "1s", &options).output().unwrap());
-    assert!(line.contains("--filter needs single statements"), "{line}");
-    let options = ["--group-by", "kind", "--allow-general-log", "--json"];
+    assert!(line.contains("need single statements"), "{line}");
+    let line = error_line(&command(&server, "1s", &["--since", "1h"]).output().unwrap());
+    assert!(
+        line.contains("--since and --until choose from logs"),
+        "{line}"
+    );
+
+    let way = ["--way", "general-log", "--allow-general-log"];
+    let options = [&way[..], &["--group-by", "kind", "--json"]].concat();
     let is_on = |client: &mut Conn, _: &Child| {
         let on: bool = client
             .query_first("SELECT @@GLOBAL.general_log")
@@ -234,8 +351,38 @@ fn single_statements_are_asked_for_where_they_are_seen() {
             .unwrap();
         on
     };
-    let document = document(&ask_while_it_listens(&server, &options, &mut client, is_on));
-    assert_eq!(document["way"], "general-log");
+    let by_log = document(&ask_while_it_listens(&server, &options, &mut client, is_on));
+    assert_eq!(by_log["way"], "general-log");
+
+    // Off the wire they are seen as well.
+    let options = [
+        "--group-by",
+        "kind",
+        "--filter",
+        "kind=SELECT",
+        "--filter",
+        "user=root",
+        "--json",
+    ];
+    let child = command(&server, "4s", &options).spawn().unwrap();
+    client.query_drop("SHOW WARNINGS").unwrap();
+    let (asked, output) = execute_meanwhile(&mut client, child);
+    if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
+        eprintln!("skipped: {}", said(&output));
+        return;
+    }
+    let by_packets = document(&output);
+    assert_eq!(by_packets["way"], "packets", "{by_packets}");
+    assert_eq!(by_packets["tried"][0]["what"], "performance_schema");
+    let classes = by_packets["classes"].as_array().unwrap();
+    let kinds: Vec<&str> = classes
+        .iter()
+        .map(|class| class["fingerprint"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["SELECT"], "{by_packets}");
+    let seen = by_packets["total"].as_u64().unwrap();
+    assert!(seen > asked / 3 && seen <= asked, "{seen} of {asked}");
+    assert!(!by_packets.to_string().contains("a secret"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use kernel::read;
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use model::{Absent, Reason};
-use server::wire::CONNECTIONS_MAX;
+use server::wire::{CONNECTIONS_MAX, Connections};
 
 use super::capture::Captured;
 use super::options::PacketOptions;
@@ -14,7 +14,7 @@ use super::options::PacketOptions;
 const UNIX_BYTES_MAX: usize = 8 << 20;
 
 /// What this capture did not see.
-pub(crate) fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> {
+pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> {
     let mut blind = Vec::new();
     let mut tell = |what: &str, reason, detail: String| {
         blind.push(Absent::new(what, reason, detail));
@@ -44,10 +44,7 @@ pub(crate) fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<A
         tell(
             "users of connections that were open before",
             Reason::NotRecorded,
-            format!(
-                "{} of {} connections began before the capture: what they spoke was guessed, their prepared statements have no text",
-                seen.guessed, seen.seen
-            ),
+            before_words(&seen),
         );
     }
     if seen.replication > 0 {
@@ -85,6 +82,21 @@ pub(crate) fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<A
         );
     }
     blind
+}
+
+fn before_words(seen: &Connections) -> String {
+    let before = format!(
+        "{} of {} connections began before the capture: what they spoke was guessed",
+        seen.guessed, seen.seen
+    );
+    let named = seen.named.min(seen.guessed);
+    if named == 0 && seen.prepared == 0 {
+        return format!("{before}, their prepared statements have no text");
+    }
+    format!(
+        "{before}; the server told the users and databases of {named} and the texts of {} prepared statements (up to 1,024 bytes each)",
+        seen.prepared
+    )
 }
 
 /// Connections that the server has accepted on its unix sockets: they have the listening socket's name. `None` when the

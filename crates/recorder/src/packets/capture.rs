@@ -1,9 +1,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use kernel::clock;
 use kernel::packets::{Capture, CaptureError, RawPacket};
-use server::wire::{Connections, Decoder, Segment, Statement};
+use server::wire::{Connections, Decoder, OpenBefore, Segment, Statement};
 
 use super::options::PacketOptions;
 
@@ -35,6 +36,8 @@ pub struct PacketCapture {
     capture: Capture,
     decoder: Decoder,
     ports: Vec<u16>,
+    /// Brings what the server tells of the connections that were open before.
+    open: Option<Receiver<Vec<OpenBefore>>>,
     from_us: i64,
     /// When the latest packet was seen.
     latest_us: i64,
@@ -48,10 +51,27 @@ impl PacketCapture {
             capture: Capture::open(&options.capture_options())?,
             decoder: Decoder::new(),
             ports: options.ports.clone(),
+            open: None,
             from_us: clock::wall_ms().saturating_mul(1000),
             latest_us: 0,
             cpu: Duration::ZERO,
         })
+    }
+
+    /// Waits a little for what the server tells of the connections that are open, and takes it later where it takes longer:
+    /// meanwhile the kernel's ring fills.
+    pub fn ask(&mut self, open: Receiver<Vec<OpenBefore>>, wait: Duration) {
+        match open.recv_timeout(wait) {
+            Ok(open) => self.decoder.know(open),
+            Err(_) => self.open = Some(open),
+        }
+    }
+
+    fn look_for_answer(&mut self) {
+        if let Some(open) = self.open.as_ref().and_then(|open| open.try_recv().ok()) {
+            self.decoder.know(open);
+            self.open = None;
+        }
     }
 
     /// The connections met so far.
@@ -72,6 +92,7 @@ impl PacketCapture {
             if left.is_zero() || stop.load(Ordering::Relaxed) {
                 break;
             }
+            self.look_for_answer();
             if self.capture.wait(left.min(STOP_POLL))? {
                 self.drain(each);
             }

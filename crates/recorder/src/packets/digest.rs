@@ -143,8 +143,8 @@ impl Collector {
             seconds: Some(self.folded_us as f64 / 1e6),
             ..self.folded
         };
-        let seen = captured.connections;
         QueryDigest {
+            tried: Vec::new(),
             way: QueryWay::Packets,
             from_us: Some(captured.from_us),
             to_us: Some(captured.to_us),
@@ -154,14 +154,22 @@ impl Collector {
             folded: (folded.count > 0).then_some(folded),
             lost: captured.lost,
             blind,
-            connections: Some(ConnectionMix {
-                seen: seen.seen,
-                compressed: seen.compressed,
-                tls: seen.tls,
-                bytes: seen.bytes,
-                bytes_compressed: seen.bytes_compressed,
-                guessed: seen.guessed,
-            }),
+            connections: Some(connection_mix(captured)),
         }
+    }
+}
+
+/// How clients were connected.
+pub fn connection_mix(captured: &Captured) -> ConnectionMix {
+    let seen = captured.connections;
+    ConnectionMix {
+        seen: seen.seen,
+        compressed: seen.compressed,
+        tls: seen.tls,
+        bytes: seen.bytes,
+        bytes_compressed: seen.bytes_compressed,
+        guessed: seen.guessed,
+        named: seen.named.min(seen.guessed),
+        prepared: seen.prepared,
     }
 }

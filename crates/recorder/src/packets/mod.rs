@@ -1,5 +1,5 @@
 //! What a server is asked, read from the packets on its ports: the kernel's capture, the protocol's decoder and the sum
-//! of both. Asks nothing of the server, so that it works while the server answers nobody.
+//! of both. Works while the server answers nobody; what it may be asked is who was connected before.
 
 mod blind;
 mod capture;
@@ -8,17 +8,20 @@ mod digest;
 mod histogram;
 mod options;
 
-pub(crate) use blind::blind_spots;
+pub use blind::blind_spots;
 pub use capture::{Captured, PacketCapture};
-pub use digest::Collector;
+pub use digest::{Collector, connection_mix};
 pub use kernel::packets::CaptureError;
 pub use options::PacketOptions;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use model::QueryDigest;
-use server::wire::Statement;
+use server::wire::{OpenBefore, Statement};
+use server::{Address, Deadlines, Login, Session};
 
 /// Hands over every statement of a stretch of time as its answer is complete; at the end those that have none yet.
 /// Ends early when `stop` is set.
@@ -33,15 +36,73 @@ pub fn capture(
     capture.finish(each)
 }
 
-/// What a server is asked in a stretch of time, by class of statement. Ends early when `stop` is set.
+/// What a server is asked in a stretch of time, by class of statement. `ask` is called once packets are kept, and brings what
+/// the server tells of the connections that are open, if it does. Ends early when `stop` is set.
 pub fn digest(
     options: &PacketOptions,
     duration: Duration,
     stop: &AtomicBool,
+    ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
 ) -> Result<QueryDigest, CaptureError> {
     let mut collector = Collector::new(options.with_literals);
-    let captured = capture(options, duration, stop, &mut |statement| {
+    let captured = capture_asking(options, duration, stop, ask, &mut |statement| {
         collector.take(statement);
     })?;
     Ok(collector.finish(&captured, blind_spots(options, &captured)))
+}
+
+/// [`capture`], with the question that [`digest`] asks.
+pub fn capture_asking(
+    options: &PacketOptions,
+    duration: Duration,
+    stop: &AtomicBool,
+    ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
+    each: &mut dyn FnMut(&Statement<'_>),
+) -> Result<Captured, CaptureError> {
+    let mut capture = PacketCapture::open(options)?;
+    if let Some(open) = ask() {
+        capture.ask(open, ANSWER);
+    }
+    capture.run(duration, stop, each)?;
+    capture.finish(each)
+}
+
+/// How long packets are only kept while the server is asked who is connected: it mostly answers in a few milliseconds,
+/// and the ring holds what comes in this time.
+pub(crate) const ANSWER: Duration = Duration::from_millis(100);
+
+/// Keeps the questions out of the slow log and the general log.
+const OUT_OF_LOGS: [&str; 2] = [
+    "SET SESSION long_query_time = 31536000",
+    "SET SESSION sql_log_off = 1",
+];
+
+/// Asks a server on a thread of its own who is connected and what is prepared: it may take long to answer, or never do.
+/// `asking` is held while it does.
+pub fn ask_open_connections(
+    address: &Address,
+    login: &Login,
+    deadlines: Deadlines,
+    asking: Arc<()>,
+) -> Option<Receiver<Vec<OpenBefore>>> {
+    let (sender, receiver) = channel();
+    let (address, login) = (address.clone(), login.clone());
+    let thread = std::thread::Builder::new().name("ff-connections".to_owned());
+    let spawned = thread.spawn(move || {
+        // What is not told is not known: the digest counts those connections as guessed.
+        let told = Session::connect(&address, &login, deadlines).and_then(|mut session| {
+            for statement in OUT_OF_LOGS {
+                match session.execute(statement) {
+                    Err(error) if error.is_connection_lost() => return Err(error),
+                    _ => {}
+                }
+            }
+            server::open_connections(&mut session)
+        });
+        if let Ok(open) = told {
+            drop(sender.send(open));
+        }
+        drop(asking);
+    });
+    spawned.ok().map(|_| receiver)
 }

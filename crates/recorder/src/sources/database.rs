@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
-use server::digests::DigestReader;
+use server::digests::{Asked, DigestReader};
 use server::{Address, Deadlines, ServerError, Session};
 
 use super::Outcome;
@@ -252,7 +252,9 @@ pub(crate) fn digests(state: &mut DatabaseState) -> Outcome {
     let from = digests.read_at.replace(now);
     if let (Some(digest), Some(from)) = (read, from) {
         digests.statements += digest.count;
-        digests.watch.add(Window { from, to: now }, digest);
+        let missed = digests.reader.asked().is_some_and(Asked::is_more);
+        let window = Window { from, to: now };
+        digests.watch.add_counted(window, digest, missed);
     }
     taken.readings = vec![
         Reading {

@@ -1,4 +1,5 @@
-//! Every statement on the wire, for some seconds from the trigger on. It asks nothing of the server.
+//! Every statement on the wire, for some seconds from the trigger on. The server is asked once who is
+//! connected, beside it: nothing here waits for its answer.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,11 +8,14 @@ use std::time::Duration;
 use model::{
     Absent, Counted, Fact, Kind, Millis, QueryClass, Reading, Reason, Taken, Unit, Window,
 };
+use server::Deadlines;
 use server::wire::{Connections, Statement};
 
 use super::Outcome;
 use crate::clock::RecorderClock;
-use crate::packets::{CaptureError, Captured, Collector, PacketCapture, PacketOptions};
+use crate::packets::{
+    ANSWER, CaptureError, Captured, Collector, PacketCapture, PacketOptions, ask_open_connections,
+};
 use crate::queries::QueryWatch;
 use crate::target::Shared;
 
@@ -20,6 +24,12 @@ const READ: Duration = Duration::from_millis(900);
 
 /// How long what could not be captured is not tried again.
 const REST_MS: Millis = 15_000;
+
+/// How long the server may take to tell who is connected.
+const DEADLINES: Deadlines = Deadlines {
+    connect: Duration::from_secs(2),
+    answer: Duration::from_secs(3),
+};
 
 /// The class that is a signal of its own, as [`sql::statement_class`] names it.
 const SHOW_WARNINGS: &str = "show warnings";
@@ -40,6 +50,8 @@ pub(crate) struct PacketState {
     /// What was refused is not tried again at once.
     rest_until: Millis,
     sums: Sums,
+    /// Held by the thread that asks the server who is connected: one that hangs in a stall is not joined by others.
+    asking: Arc<()>,
 }
 
 struct Look {
@@ -78,6 +90,7 @@ impl PacketState {
             look: None,
             rest_until: 0,
             sums: Sums::default(),
+            asking: Arc::default(),
         }
     }
 
@@ -96,8 +109,17 @@ impl PacketState {
             let detail = "the server listens on no TCP port that is seen: clients of its unix socket have no packets";
             Absent::new(WHAT, Reason::Unsupported, detail)
         })?;
+        let mut capture = PacketCapture::open(&options).map_err(|error| absent(&error))?;
+        let address = self.shared.addresses().into_iter().next();
+        if let Some(address) = address.filter(|_| Arc::strong_count(&self.asking) == 1) {
+            let (login, asking) = (self.shared.login(), self.asking.clone());
+            let open = ask_open_connections(&address, login, DEADLINES, asking);
+            if let Some(open) = open {
+                capture.ask(open, ANSWER);
+            }
+        }
         Ok(Look {
-            capture: PacketCapture::open(&options).map_err(|error| absent(&error))?,
+            capture,
             collector: Collector::new(false),
             from: self.clock.now(),
             statements_before: self.sums.statements,

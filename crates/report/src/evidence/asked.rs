@@ -305,6 +305,7 @@ mod tests {
         TimedDigest {
             window: Window { from, to },
             digest: QueryDigest {
+                tried: Vec::new(),
                 way,
                 from_us: None,
                 to_us: None,

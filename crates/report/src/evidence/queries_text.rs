@@ -75,6 +75,13 @@ pub fn queries_text(
             page.item(2, "- ", &line, Style::Plain);
         }
     }
+    if !digest.tried.is_empty() {
+        page.heading("TRIED BEFORE");
+        for absent in &digest.tried {
+            let line = format!("{}: {}", absent.what, absent.detail);
+            page.item(2, "- ", &line, Style::Plain);
+        }
+    }
     page.finish()
 }
 

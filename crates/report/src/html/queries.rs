@@ -73,13 +73,15 @@ pub(super) fn section(digest: &QueryDigest, overall: Option<&QueryClass>) -> Opt
     }
     out.push_str(&format!("<h3>By class</h3>{}", profile(digest)));
     out.push_str(&format!("<h3>Each class</h3>{}", details(digest, overall)));
-    if !digest.blind.is_empty() {
-        let items: String = digest
-            .blind
+    for (heading, absents) in [("Not seen", &digest.blind), ("Tried before", &digest.tried)] {
+        if absents.is_empty() {
+            continue;
+        }
+        let items: String = absents
             .iter()
             .map(|absent| format!("<li>{}: {}</li>", cell(&absent.what), cell(&absent.detail)))
             .collect();
-        out.push_str(&format!("<h4>Not seen</h4><ul>{items}</ul>"));
+        out.push_str(&format!("<h4>{heading}</h4><ul>{items}</ul>"));
     }
     Some(out)
 }

@@ -6,6 +6,7 @@ use model::{
     Absent, Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay, Reason,
 };
 
+use super::asked::Counts;
 use super::{DigestReading, DigestRow, DigestSums, WHAT, is_own};
 use crate::digests::text::fingerprint_of_digest_text;
 
@@ -79,6 +80,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .saturating_sub(before.lost)
         .saturating_sub(no_room.map_or(0, |sums| sums.count));
     QueryDigest {
+        tried: Vec::new(),
         way: QueryWay::PerformanceSchema,
         from_us: Some(before.at_us),
         to_us: Some(after.at_us),
@@ -260,12 +262,22 @@ fn blind(
             "digests are sums: no quantiles and no samples; a statement counts when it ends, and one inside a stored \
              program counts beside the call",
         ),
-        Absent::new(
+    ];
+    match Counts::of(after).since(Counts::of(before)) {
+        Some(asked) if asked.is_more() => {
+            blind.push(Absent::new(
+                "statements without a digest",
+                Reason::Unsupported,
+                format!("{}: packets and the general log have them", asked.words()),
+            ));
+        }
+        Some(_) => {}
+        None => blind.push(Absent::new(
             "prepared statements on MariaDB",
             Reason::Unsupported,
-            "MariaDB 10.11 counts no executions of prepared statements here: packets and the general log have them",
-        ),
-    ];
+            "MariaDB counts no executions of prepared statements here: packets and the general log have them",
+        )),
+    }
     if emptied {
         blind.push(Absent::new(
             WHAT,

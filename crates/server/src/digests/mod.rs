@@ -5,6 +5,7 @@
 //! time and not the window between two readings, so they are not read, but for the extremes: one that a window moved was
 //! reached in the window.
 
+mod asked;
 mod delta;
 mod text;
 
@@ -16,6 +17,9 @@ use model::{Absent, QueryDigest, Reason};
 use crate::connection::Row;
 use crate::{ServerError, Session};
 
+use asked::Counts;
+
+pub use asked::Asked;
 pub use delta::delta;
 pub use text::fingerprint_of_digest_text;
 
@@ -48,6 +52,13 @@ const NUMBERS: &str = "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, M
     SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, \
     SUM_CREATED_TMP_TABLES, SUM_CREATED_TMP_DISK_TABLES, SUM_SORT_MERGE_PASSES, SUM_NO_INDEX_USED, FIRST_SEEN \
     FROM performance_schema.events_statements_summary_by_digest LIMIT ";
+
+/// How much the server was asked, and what found no room. The name is ours, so that the question is known as our own.
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE 'freezeframe' <> '' \
+    AND Variable_name IN ('Questions', 'Performance_schema_digest_lost')";
+
+/// All statements that were counted, without a row for each class.
+const COUNTED: &str = "SELECT SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest WHERE 'freezeframe' <> ''";
 
 /// The sums of one row since it was made. Times are picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,6 +124,8 @@ pub struct DigestReading {
     pub no_room: Option<DigestRow>,
     /// `Performance_schema_digest_lost`.
     pub lost: u64,
+    /// `Questions`: statements that clients sent.
+    pub questions: Option<u64>,
     /// Rows over our own limit.
     pub left_out: usize,
 }
@@ -122,6 +135,7 @@ pub struct DigestReading {
 pub struct DigestReader {
     previous: Option<DigestReading>,
     texts: HashMap<String, String>,
+    asked: Option<Asked>,
 }
 
 impl DigestReader {
@@ -172,12 +186,31 @@ impl DigestReader {
                 row.text.clone_from(text);
             }
         }
+        self.asked = Counts::of(&now).since(Counts::of(before));
         let digest = delta(before, &now);
         for row in now.rows.values_mut() {
             row.text = String::new();
         }
         self.previous = Some(now);
         Ok(Some(digest))
+    }
+
+    /// How much the server was asked in the stretch of the last difference, where it tells.
+    pub fn asked(&self) -> Option<Asked> {
+        self.asked
+    }
+
+    /// How much it was asked since the reading before, which stays in force: two short questions.
+    pub fn look(&self, session: &mut Session) -> Result<Option<Asked>, ServerError> {
+        let Some(before) = &self.previous else {
+            return Ok(None);
+        };
+        let (rows, _) = session.rows(COUNTED, 1)?;
+        let now = Counts {
+            counted: rows.first().map_or(0, |row| number(row.at(0))),
+            questions: read_status(session)?.questions,
+        };
+        Ok(now.since(Counts::of(before)))
     }
 
     /// Forgets the reading before: the next one begins anew.
@@ -261,15 +294,29 @@ fn read_numbers(session: &mut Session) -> Result<DigestReading, ServerError> {
             }
         }
     }
-    // What is lost finds no room first, so that a table with room need not be asked for it.
-    if reading.no_room.is_some() {
-        let (lost, _) = session.rows(
-            "SHOW GLOBAL STATUS LIKE 'Performance_schema_digest_lost'",
-            1,
-        )?;
-        reading.lost = lost.first().map_or(0, |row| number(row.at(1)));
-    }
+    let status = read_status(session)?;
+    reading.lost = status.lost;
+    reading.questions = status.questions;
     Ok(reading)
+}
+
+struct Status {
+    questions: Option<u64>,
+    lost: u64,
+}
+
+fn read_status(session: &mut Session) -> Result<Status, ServerError> {
+    let (rows, _) = session.rows(STATUS, 2)?;
+    let value = |name: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row.at(0).eq_ignore_ascii_case(name))?;
+        row.at(1).parse().ok()
+    };
+    Ok(Status {
+        questions: value("Questions"),
+        lost: value("Performance_schema_digest_lost").unwrap_or(0),
+    })
 }
 
 fn row_of(row: &Row) -> DigestRow {
@@ -349,7 +396,11 @@ pub(crate) fn is_own(fingerprint: &str) -> bool {
         "select schema_name, digest, count_star, sum_timer_wait, min_timer_wait, max_timer_wait";
     const TEXTS_START: &str =
         "select digest, digest_text from performance_schema.events_statements_summary_by_digest";
-    fingerprint.starts_with(NUMBERS_START) || fingerprint.starts_with(TEXTS_START)
+    const STATUS_START: &str = "show global status where ?";
+    const COUNTED_START: &str = "select sum(count_star) from performance_schema.events_statements_summary_by_digest where ?";
+    [NUMBERS_START, TEXTS_START, STATUS_START, COUNTED_START]
+        .iter()
+        .any(|start| fingerprint.starts_with(start))
 }
 
 #[cfg(test)]
@@ -361,6 +412,10 @@ mod tests {
         assert!(is_own(&sql::fingerprint(NUMBERS)));
         assert!(is_own(&sql::fingerprint(&texts_question(&["aa", "bb"]))));
         assert!(is_own(&sql::fingerprint(&texts_question(&["aa"; 1000]))));
+        for question in [STATUS, COUNTED] {
+            let fingerprint = sql::fingerprint(question);
+            assert!(is_own(&fingerprint), "{fingerprint}");
+        }
         assert!(!is_own(
             "select digest from performance_schema.events_statements_summary_by_digest"
         ));

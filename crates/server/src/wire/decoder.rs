@@ -7,6 +7,7 @@ use super::limits::{
     BUFFERED_BYTES_MAX, COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_SCARCE, CONNECTIONS_MAX,
     STATEMENT_BYTES_MAX, STATEMENT_BYTES_SCARCE,
 };
+use super::open_before::{Known, OpenBefore};
 use super::statement::Statement;
 
 /// A TCP segment between a client and the server.
@@ -47,6 +48,10 @@ pub struct Connections {
     pub tls: u64,
     /// Open before; decoded by guessing.
     pub guessed: u64,
+    /// Those of them whose user and database the server told; see [`Decoder::know`].
+    pub named: u64,
+    /// Statements whose text it told likewise.
+    pub prepared: u64,
     /// Of replicas, once they have asked for events: nothing more of them was read.
     pub replication: u64,
     /// Segments with bytes of connections over [`CONNECTIONS_MAX`].
@@ -102,6 +107,7 @@ pub struct Decoder {
     connections: HashMap<(SocketAddr, SocketAddr), Connection>,
     shared: Shared,
     next: u64,
+    known: Box<Known>,
 }
 
 impl Decoder {
@@ -118,6 +124,19 @@ impl Decoder {
     /// Bytes that are kept for statements without an answer and the like.
     pub fn held_bytes(&self) -> usize {
         self.shared.held
+    }
+
+    /// Takes what the server tells of connections that are open: once, as soon as it is known. It counts for connections
+    /// whose beginning was not seen.
+    pub fn know(&mut self, open: Vec<OpenBefore>) {
+        *self.known = Known::new(open);
+        for ((client, _), connection) in &mut self.connections {
+            if connection.is_from_before()
+                && let Some(known) = self.known.take(*client)
+            {
+                connection.know(known, &mut self.shared);
+            }
+        }
     }
 
     /// Takes a segment and hands over the statements that it completes.
@@ -154,9 +173,14 @@ impl Decoder {
             self.shared.connections.segments_left_out += u64::from(segment.length > 0);
             return None;
         }
-        let connection = Connection::new(self.next, segment.client, opens);
+        let mut connection = Connection::new(self.next, segment.client, opens);
         self.next += 1;
         self.shared.connections.seen += 1;
+        // Who opens a connection from this port now is somebody else.
+        let known = self.known.take(segment.client);
+        if let Some(known) = known.filter(|_| !opens) {
+            connection.know(known, &mut self.shared);
+        }
         Some(connection)
     }
 

@@ -21,6 +21,7 @@ mod decoder;
 mod guess;
 mod handshake;
 mod limits;
+mod open_before;
 mod packets;
 mod pending;
 mod reply;
@@ -32,4 +33,5 @@ pub use limits::{
     BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
     STATEMENT_BYTES_MAX,
 };
+pub use open_before::OpenBefore;
 pub use statement::{Statement, StatementKind};

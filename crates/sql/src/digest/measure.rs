@@ -54,6 +54,34 @@ impl Unit {
 
 /// A number with so many digits after its point, more being cut off: `0.000134` with six of them is 134.
 fn decimal(text: &[u8], places: u32) -> Option<u64> {
+    let plain = match text {
+        [digit @ b'0'..=b'9'] if places == 0 => Some(u64::from(digit - b'0')),
+        // Seconds and microseconds, as all servers write them since 5.1.
+        [whole @ .., b'.', _, _, _, _, _, _] if places == 6 && whole.len() <= 9 => {
+            let part = text.get(whole.len() + 1..).and_then(short);
+            short(whole)
+                .zip(part)
+                .map(|(whole, part)| whole * 1_000_000 + part)
+        }
+        _ if places == 0 && text.len() <= 18 => short(text),
+        _ => None,
+    };
+    plain.or_else(|| any_decimal(text, places))
+}
+
+/// The number of up to 18 digits.
+fn short(text: &[u8]) -> Option<u64> {
+    let mut number = 0;
+    let mut others = text.is_empty();
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        others |= digit > 9;
+        number = number * 10 + u64::from(digit);
+    }
+    (!others).then_some(number)
+}
+
+fn any_decimal(text: &[u8], places: u32) -> Option<u64> {
     let mut number = 0_u64;
     let mut left = None;
     let mut digits = 0;

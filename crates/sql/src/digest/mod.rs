@@ -3,6 +3,7 @@
 //! One pass, in bounded memory: over the limit of classes, or of bytes, statements of classes that are not known yet
 //! are counted together. Sums and counts are exact; quantiles have a stated error.
 
+mod attributes;
 mod class;
 mod filter;
 mod histogram;
@@ -20,12 +21,9 @@ pub use tell::LogDigest;
 
 use crate::log::Event;
 use crate::{ClassKey, Fingerprinter, SqlMode, compat};
-use class::{Class, Slot, Translation};
-use measure::Unit;
+use attributes::Attributes;
+use class::{Class, Translation};
 use names::{Folding, INHERITED, Names, OTHERS};
-
-/// Different numbers of a log; the most that one server writes is about 40.
-const SLOTS_MAX: usize = 96;
 
 /// Classes over the limit that are still told apart, to count them.
 const FOLDED_KEYS_MAX: usize = 65_536;
@@ -104,23 +102,6 @@ enum Key {
     Compat(u128),
 }
 
-/// What is done with an attribute.
-#[derive(Debug, Clone, Copy)]
-enum Use {
-    /// It is measured in this slot.
-    Slot(usize),
-    /// Not zero when the statement failed.
-    Error,
-    /// One statement in so many was logged.
-    Rate,
-    /// It says something of the statement in words.
-    Words,
-    /// It is an identity or a moment, of which a sum means nothing.
-    Passed,
-    /// There are too many.
-    Dropped,
-}
-
 /// Takes events and tells their digest.
 pub struct Digester {
     options: Options,
@@ -128,23 +109,15 @@ pub struct Digester {
     index: HashMap<Key, u32, Folding>,
     classes: Vec<Class>,
     names: Names,
-    slots: Vec<Slot>,
-    uses: HashMap<Box<[u8]>, Use>,
-    /// What the attributes of the last event were used for, by place: the next one's mostly stand in the same order.
-    layout: Vec<(Box<[u8]>, Use)>,
-    time_slot: Option<usize>,
+    attributes: Attributes,
     folded: Class,
     folded_keys: HashSet<Key, Folding>,
     /// Folded classes of parts beyond those in `folded_keys`.
     folded_more: u64,
     room: usize,
-    errors_known: bool,
     /// Statements that were left out.
     filtered: u64,
     cut: u64,
-    dropped_attributes: u64,
-    rate_max: u64,
-    notes: Vec<u8>,
 }
 
 impl Digester {
@@ -157,19 +130,12 @@ impl Digester {
             index: HashMap::default(),
             classes: Vec::new(),
             names: Names::default(),
-            slots: Vec::new(),
-            uses: HashMap::new(),
-            layout: Vec::new(),
-            time_slot: None,
+            attributes: Attributes::default(),
             folded: Class::default(),
             folded_keys: HashSet::default(),
             folded_more: 0,
-            errors_known: false,
             filtered: 0,
             cut: 0,
-            dropped_attributes: 0,
-            rate_max: 0,
-            notes: Vec::new(),
         }
     }
 
@@ -183,13 +149,13 @@ impl Digester {
         self.cut += u64::from(event.is_cut);
         let user = event
             .user
-            .map(|name| self.names.number(name, &mut self.room));
+            .map(|name| self.names.number_again(0, name, &mut self.room));
         let host = event
             .host
-            .map(|name| self.names.number(name, &mut self.room));
+            .map(|name| self.names.number_again(1, name, &mut self.room));
         let database = match event.database {
             _ if event.database_unknown => Some(INHERITED),
-            Some(name) => Some(self.names.number(name, &mut self.room)),
+            Some(name) => Some(self.names.number_again(2, name, &mut self.room)),
             None => None,
         };
         let key = self.key_of(event, user, host, database);
@@ -197,12 +163,10 @@ impl Digester {
             Some(place) => Some(*place as usize),
             None => self.new_class(key, event),
         };
-        // Out of its place while it is added to, so that everything else can be reached meanwhile.
-        let mut class = match place {
-            Some(place) => self.classes.get_mut(place).map(std::mem::take),
-            None => Some(std::mem::take(&mut self.folded)),
-        }
-        .unwrap_or_default();
+        let class = match place.and_then(|place| self.classes.get_mut(place)) {
+            Some(class) => class,
+            None => &mut self.folded,
+        };
         class.count += 1;
         for (counts, name) in [
             (&mut class.users, user),
@@ -216,14 +180,8 @@ impl Digester {
         if let Some(time_us) = time_us {
             class.seen_at(time_us);
         }
-        self.add_attributes(&mut class, event, place.is_some());
-        let home = match place {
-            Some(place) => self.classes.get_mut(place),
-            None => Some(&mut self.folded),
-        };
-        if let Some(home) = home {
-            *home = class;
-        }
+        self.attributes
+            .add(class, event, place.is_some(), &mut self.room);
     }
 
     fn is_wanted(&self, event: &Event<'_>, time_us: Option<i64>) -> bool {
@@ -268,7 +226,7 @@ impl Digester {
     /// Makes room for a class; `None` when there is none.
     fn new_class(&mut self, key: Key, event: &Event<'_>) -> Option<usize> {
         // First what is known at once: a log may have a million classes.
-        let least = Class::bytes_of_new("", self.slots.len());
+        let least = Class::bytes_of_new("", self.attributes.slots.len());
         if self.classes.len() >= self.options.classes_max || self.room < least {
             self.fold(key);
             return None;
@@ -301,7 +259,7 @@ impl Digester {
                 (label, compat_id.clone().unwrap_or_default())
             }
         };
-        let bytes = Class::bytes_of_new(&label, self.slots.len());
+        let bytes = Class::bytes_of_new(&label, self.attributes.slots.len());
         if self.room < bytes {
             self.fold(key);
             return None;
@@ -331,126 +289,12 @@ impl Digester {
         }
     }
 
-    fn add_attributes(&mut self, class: &mut Class, event: &Event<'_>, keeps_sample: bool) {
-        let mut time = None;
-        let mut words = false;
-        for (place, (name, value)) in event.attributes.iter().enumerate() {
-            match self.use_of(place, name, value) {
-                Use::Slot(slot) => {
-                    let Some(number) = self.slots.get(slot).and_then(|slot| slot.unit.read(value))
-                    else {
-                        continue;
-                    };
-                    if Some(slot) == self.time_slot {
-                        class.took(number);
-                        time = Some(number);
-                    }
-                    if let Some(measure) = class.measure(slot, self.slots.len()) {
-                        measure.record(number, &mut self.room);
-                    }
-                }
-                Use::Error => {
-                    self.errors_known = true;
-                    class.errors += u64::from(value != b"0");
-                }
-                Use::Rate => {
-                    let rate = Unit::Whole.read(value).unwrap_or_default();
-                    self.rate_max = self.rate_max.max(rate);
-                }
-                Use::Words => words = true,
-                Use::Passed => {}
-                Use::Dropped => self.dropped_attributes += 1,
-            }
-        }
-        let time = time.unwrap_or_default();
-        if keeps_sample && class.is_worst(time) {
-            self.notes.clear();
-            if words {
-                for (name, value) in event.attributes.iter() {
-                    if matches!(self.uses.get(name), Some(Use::Words)) {
-                        self.notes.extend_from_slice(name);
-                        self.notes.extend_from_slice(b": ");
-                        self.notes.extend_from_slice(value);
-                        self.notes.push(b'\n');
-                    }
-                }
-            }
-            for note in event.notes.iter() {
-                self.notes.extend_from_slice(note);
-                self.notes.push(b'\n');
-            }
-            class.keep_sample(time, event.statement, &self.notes, &mut self.room);
-        }
-    }
-
-    /// What an attribute is used for.
-    fn use_of(&mut self, place: usize, name: &[u8], value: &[u8]) -> Use {
-        if let Some((known, used)) = self.layout.get(place)
-            && **known == *name
-        {
-            return *used;
-        }
-        let used = match self.uses.get(name) {
-            Some(used) => *used,
-            None => {
-                let used = self.new_use(name, value);
-                // Names of the outside: an endless log of new ones is bounded by the slots.
-                if self.uses.len() < 4 * SLOTS_MAX {
-                    self.uses.insert(name.into(), used);
-                }
-                used
-            }
-        };
-        let places = self.layout.len();
-        match self.layout.get_mut(place) {
-            Some(known) => *known = (name.into(), used),
-            None if place == places => self.layout.push((name.into(), used)),
-            None => {}
-        }
-        used
-    }
-
-    fn new_use(&mut self, name: &[u8], value: &[u8]) -> Use {
-        match name {
-            b"Errno" | b"Last_errno" => return Use::Error,
-            b"Log_slow_rate_limit" => return Use::Rate,
-            b"Log_slow_rate_type" | b"InnoDB_trx_id" | b"Start" | b"End" => return Use::Passed,
-            _ => {}
-        }
-        let unit = Unit::of(name, value);
-        if unit.read(value).is_none() {
-            return Use::Words;
-        }
-        match self.slot_of(&String::from_utf8_lossy(name), unit) {
-            Some(slot) => Use::Slot(slot),
-            None => Use::Dropped,
-        }
-    }
-
-    fn slot_of(&mut self, name: &str, unit: Unit) -> Option<usize> {
-        if let Some(slot) = self.slots.iter().position(|slot| &*slot.name == name) {
-            return Some(slot);
-        }
-        if self.slots.len() >= SLOTS_MAX {
-            return None;
-        }
-        let slot = self.slots.len();
-        self.slots.push(Slot {
-            name: name.into(),
-            unit,
-        });
-        if name == "Query_time" {
-            self.time_slot = Some(slot);
-        }
-        Some(slot)
-    }
-
     /// Adds what another saw of a later part. `database` is the default one where that part starts. What both keep
     /// is within this one's limits afterwards.
     pub fn merge(&mut self, mut other: Self, database: Option<&[u8]>) {
-        let slots: Vec<Option<usize>> = std::mem::take(&mut other.slots)
+        let slots: Vec<Option<usize>> = std::mem::take(&mut other.attributes.slots)
             .into_iter()
-            .map(|slot| self.slot_of(&slot.name, slot.unit))
+            .map(|slot| self.attributes.slot_of(&slot.name, slot.unit))
             .collect();
         let names: Vec<u32> = (0..other.names.len())
             .map(|number| match number {
@@ -464,7 +308,7 @@ impl Digester {
         };
         let translation = Translation {
             slots: &slots,
-            slots_count: self.slots.len(),
+            slots_count: self.attributes.slots.len(),
             names: &names,
             inherited,
         };
@@ -518,11 +362,9 @@ impl Digester {
             }
         }
         self.folded_more += other.folded_more;
-        self.errors_known |= other.errors_known;
         self.filtered += other.filtered;
         self.cut += other.cut;
-        self.dropped_attributes += other.dropped_attributes;
-        self.rate_max = self.rate_max.max(other.rate_max);
+        self.attributes.merge(&other.attributes);
     }
 
     /// Statements that were taken, without those that were left out.

@@ -79,11 +79,25 @@ impl Hasher for FoldingHasher {
     }
 }
 
+/// Names that are found again without a hash: of so many kinds, so many of each, up to so many bytes.
+const KINDS: usize = 3;
+const AGAIN_MAX: usize = 16;
+const AGAIN_BYTES: usize = 32;
+
+/// A name that was asked for lately, filled up with zeros.
+#[derive(Debug, Clone, Copy)]
+struct Again {
+    bytes: [u8; AGAIN_BYTES],
+    length: usize,
+    number: u32,
+}
+
 /// Names by number.
 #[derive(Debug)]
 pub(crate) struct Names {
     numbers: HashMap<Box<[u8]>, u32, Folding>,
     names: Vec<Box<[u8]>>,
+    again: [[Again; AGAIN_MAX]; KINDS],
 }
 
 impl Default for Names {
@@ -92,6 +106,11 @@ impl Default for Names {
             numbers: HashMap::default(),
             // The two that are no names.
             names: vec![Box::from(&b""[..]), Box::from(&b"(others)"[..])],
+            again: [[Again {
+                bytes: [0; AGAIN_BYTES],
+                length: usize::MAX,
+                number: OTHERS,
+            }; AGAIN_MAX]; KINDS],
         }
     }
 }
@@ -111,6 +130,35 @@ impl Names {
         let number = u32::try_from(self.names.len()).unwrap_or(OTHERS);
         self.names.push(name.into());
         self.numbers.insert(name.into(), number);
+        number
+    }
+
+    /// The number of a name of one kind, of which there are few: users, hosts, databases.
+    pub(crate) fn number_again(&mut self, kind: usize, name: &[u8], room: &mut usize) -> u32 {
+        // The last bytes differ most: web1, web2.
+        let place = match name {
+            [.., a, b] => usize::from(*a) * 5 + usize::from(*b) + name.len(),
+            _ => 0,
+        } % AGAIN_MAX;
+        let again = self.again.get(kind).and_then(|kind| kind.get(place));
+        if let Some(again) = again
+            && again.length == name.len()
+            && again.bytes.get(..name.len()) == Some(name)
+        {
+            return again.number;
+        }
+        let number = self.number(name, room);
+        // Without room a name may get a number later.
+        if number != OTHERS
+            && let Some(again) = self
+                .again
+                .get_mut(kind)
+                .and_then(|kind| kind.get_mut(place))
+            && let Some(bytes) = again.bytes.get_mut(..name.len())
+        {
+            bytes.copy_from_slice(name);
+            (again.length, again.number) = (name.len(), number);
+        }
         number
     }
 

@@ -34,13 +34,13 @@ impl Digester {
         self.sort(&mut classes, order);
         let rest = classes.split_off(limit.unwrap_or(usize::MAX).min(classes.len()));
         let telling = Telling {
-            slots: &self.slots,
+            slots: &self.attributes.slots,
             names: &self.names,
-            errors_known: self.errors_known,
+            errors_known: self.attributes.errors_known,
             samples: true,
             literals,
         };
-        let slot = self.time_slot;
+        let slot = self.attributes.time_slot;
         let seconds = |class: &Class| {
             let measure = slot.and_then(|slot| class.measures.get(slot));
             measure.map_or(0.0, |measure| measure.sum() as f64 / SECOND_US)
@@ -64,6 +64,7 @@ impl Digester {
         });
         total.fingerprint = String::new();
         let digest = QueryDigest {
+            tried: Vec::new(),
             connections: None,
             way,
             from_us: total.first_us,
@@ -81,7 +82,7 @@ impl Digester {
     /// All classes as one.
     fn total(&mut self) -> Class {
         let names: Vec<u32> = (0..self.names.len()).collect();
-        let slots: Vec<Option<usize>> = (0..self.slots.len()).map(Some).collect();
+        let slots: Vec<Option<usize>> = (0..self.attributes.slots.len()).map(Some).collect();
         let translation = Translation {
             slots: &slots,
             slots_count: slots.len(),
@@ -100,14 +101,14 @@ impl Digester {
     fn sort(&self, classes: &mut [Class], order: &Order) {
         let number = |class: &Class| -> f64 {
             let slot_named = |name: &str| {
-                let slots = &self.slots;
+                let slots = &self.attributes.slots;
                 slots
                     .iter()
                     .position(|slot| slot.name.eq_ignore_ascii_case(name))
             };
             match order {
                 Order::Count => class.count as f64,
-                Order::Usual => match self.time_slot {
+                Order::Usual => match self.attributes.time_slot {
                     Some(slot) => class.measures.get(slot).map_or(0.0, |m| m.sum() as f64),
                     None => class.count as f64,
                 },
@@ -116,7 +117,7 @@ impl Digester {
                         return 0.0;
                     };
                     let (Some(measure), Some(known)) =
-                        (class.measures.get(slot), self.slots.get(slot))
+                        (class.measures.get(slot), self.attributes.slots.get(slot))
                     else {
                         return 0.0;
                     };
@@ -147,14 +148,15 @@ impl Digester {
 
     /// Whether the log has numbers of this name, in any case of letters.
     pub fn measures(&self, name: &str) -> bool {
-        self.slots
+        self.attributes
+            .slots
             .iter()
             .any(|slot| slot.name.eq_ignore_ascii_case(name))
     }
 
     /// Names of the numbers in the log.
     pub fn measure_names(&self) -> impl Iterator<Item = &str> {
-        self.slots.iter().map(|slot| &*slot.name)
+        self.attributes.slots.iter().map(|slot| &*slot.name)
     }
 
     fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
@@ -174,13 +176,13 @@ impl Digester {
             ),
             _ => {}
         }
-        if self.rate_max > 1 {
+        if self.attributes.rate_max > 1 {
             add(
                 "statements",
                 Reason::NotRecorded,
                 format!(
                     "the log is a sample: down to one statement or session in {} (Log_slow_rate_limit)",
-                    self.rate_max
+                    self.attributes.rate_max
                 ),
             );
         }
@@ -203,13 +205,13 @@ impl Digester {
                 ),
             );
         }
-        if self.dropped_attributes > 0 {
+        if self.attributes.dropped > 0 {
             add(
                 "numbers",
                 Reason::Limit,
                 format!(
                     "{} numbers of too many different names",
-                    self.dropped_attributes
+                    self.attributes.dropped
                 ),
             );
         }

@@ -7,6 +7,7 @@
 
 mod general;
 mod slow;
+mod template;
 mod time;
 
 pub use general::GeneralReader;
@@ -121,6 +122,42 @@ impl<'a> Attributes<'a> {
         self.iter()
             .find(|(known, _)| *known == name)
             .map(|(_, value)| value)
+    }
+}
+
+/// Attributes of an event that is of no log: a statement that was seen elsewhere.
+#[derive(Debug, Default)]
+pub struct AttributeText {
+    text: String,
+    spans: Vec<(Span, Span)>,
+}
+
+impl AttributeText {
+    /// Forgets what is there.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+    }
+
+    /// Adds a name with its value, as a log has it.
+    pub fn push(&mut self, name: &str, value: impl std::fmt::Display) {
+        use std::fmt::Write;
+        let from = self.text.len();
+        self.text.push_str(name);
+        let middle = self.text.len();
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{value}");
+        let to = self.text.len();
+        self.spans
+            .push((Span::new(from, middle), Span::new(middle, to)));
+    }
+
+    /// As an event has them.
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes {
+            bytes: self.text.as_bytes(),
+            spans: &self.spans,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Slow logs: MySQL 5.0 to 9.x with and without `log_slow_extra`, Percona Server, MariaDB.
 
+use super::template::{Role, Templates};
 use super::time::moment;
 use super::{
     Attributes, Event, LogTime, Notes, Rest, Span, Step, is_opening_line, line_end, trim_statement,
@@ -18,6 +19,9 @@ const ATTRIBUTES_MAX: usize = 128;
 /// Lines of a plan that are kept.
 const NOTES_MAX: usize = 64;
 
+/// Bytes of a `SET timestamp` that is remembered.
+const SET_BYTES_MAX: usize = 128;
+
 /// Reads a slow log. See [`super::Reader`].
 #[derive(Debug, Default)]
 pub struct SlowReader {
@@ -29,6 +33,12 @@ pub struct SlowReader {
     /// Of the event under way.
     attributes: Vec<(Span, Span)>,
     notes: Vec<Span>,
+    /// Of one line.
+    fields: Vec<(Span, Span)>,
+    templates: Box<Templates>,
+    /// The last `SET timestamp` with its line end, and what it said: mostly the next one says the same.
+    set: Vec<u8>,
+    set_seconds: Option<i64>,
     /// The rest of an event that was cut is on its way.
     is_in_cut: bool,
     pub(super) stray_bytes: u64,
@@ -51,6 +61,8 @@ struct Head<'a> {
     connection: Option<u64>,
     /// A `use` line, which is the statement when none follows.
     used: Option<&'a [u8]>,
+    /// Lines of attributes.
+    lines: usize,
 }
 
 /// Where a line leads.
@@ -63,6 +75,18 @@ enum Line<'a> {
     Statement,
     /// The next event starts.
     NextEvent,
+}
+
+impl Head<'_> {
+    /// `SET timestamp`.
+    fn set(&mut self, seconds: Option<i64>) {
+        self.seen_set = true;
+        self.seen_more = true;
+        // Without its zone the other time is worth less.
+        if !matches!(self.time, Some(LogTime::Utc(_))) {
+            self.time = seconds.map(|seconds| LogTime::Utc(seconds.saturating_mul(1_000_000)));
+        }
+    }
 }
 
 impl SlowReader {
@@ -80,6 +104,13 @@ impl SlowReader {
         let mut head = Head::default();
         let mut at = 0;
         loop {
+            if head.seen_any
+                && !head.seen_set
+                && let Some(next) = self.known_line(bytes, at, &mut head)
+            {
+                at = next;
+                continue;
+            }
             let (line, next) = match line_end(bytes, at) {
                 Some(end) => (bytes.get(at..end).unwrap_or_default(), end + 1),
                 None if rest == Rest::Nothing => (bytes.get(at..).unwrap_or_default(), bytes.len()),
@@ -224,11 +255,12 @@ impl SlowReader {
         if let Some(setting) = line.strip_prefix(b"SET ")
             && let Some(seconds) = timestamp_of(setting)
         {
-            head.seen_set = true;
-            head.seen_more = true;
-            // Without its zone the other time is worth less.
-            if !matches!(head.time, Some(LogTime::Utc(_))) {
-                head.time = seconds.map(|seconds| LogTime::Utc(seconds.saturating_mul(1_000_000)));
+            head.set(seconds);
+            let with_end = bytes.get(at..at + line.len() + 1).unwrap_or_default();
+            if with_end.len() <= SET_BYTES_MAX && with_end.ends_with(b"\n") {
+                self.set.clear();
+                self.set.extend_from_slice(with_end);
+                self.set_seconds = seconds;
             }
             return Line::Head;
         }
@@ -257,6 +289,27 @@ impl SlowReader {
         }
     }
 
+    /// Where the next line starts, when this one is like an earlier one: what [`Self::line`] finds in it, without looking
+    /// for its end and its words.
+    fn known_line<'a>(&mut self, bytes: &'a [u8], at: usize, head: &mut Head<'a>) -> Option<usize> {
+        match bytes.get(at)? {
+            b'#' => {
+                let (fields, next) = self.templates.read(bytes, at, head.lines)?;
+                head.lines += 1;
+                head.seen_more = true;
+                for (role, name, value) in fields {
+                    take_field(&mut self.attributes, bytes, (*role, *name, *value), head);
+                }
+                Some(next)
+            }
+            b'S' if !self.set.is_empty() && bytes.get(at..)?.starts_with(&self.set) => {
+                head.set(self.set_seconds);
+                Some(at + self.set.len())
+            }
+            _ => None,
+        }
+    }
+
     /// `# Name: value  Name: value`. Values may be missing (`Schema:  QC_hit: No`), and lines may have no name.
     fn take_attributes<'a>(
         &mut self,
@@ -277,6 +330,7 @@ impl SlowReader {
             at: at + 1,
             end: at + line.len(),
         };
+        self.fields.clear();
         let mut next = words.next();
         while let Some(name) = next {
             next = words.next();
@@ -294,26 +348,14 @@ impl SlowReader {
                     to: name.to,
                 },
             };
-            self.take_attribute(bytes, (name, value), head);
-        }
-    }
-
-    fn take_attribute<'a>(
-        &mut self,
-        bytes: &'a [u8],
-        (name, value): (Span, Span),
-        head: &mut Head<'a>,
-    ) {
-        let text = value.of(bytes);
-        match name.of(bytes) {
-            b"Schema" => {
-                head.seen_schema = true;
-                head.database = Some(text).filter(|name| !name.is_empty());
+            let role = Role::of(name.of(bytes));
+            take_field(&mut self.attributes, bytes, (role, name, value), head);
+            if self.fields.len() < ATTRIBUTES_MAX {
+                self.fields.push((name, value));
             }
-            b"Thread_id" | b"Id" => head.connection = number(text),
-            _ if self.attributes.len() < ATTRIBUTES_MAX => self.attributes.push((name, value)),
-            _ => {}
         }
+        head.lines += 1;
+        self.templates.learn(bytes, at, &self.fields);
     }
 
     /// A line of the head is longer than any room for it.
@@ -340,6 +382,23 @@ impl SlowReader {
                 _ => Step::Skipped(bytes.len()),
             },
         }
+    }
+}
+
+fn take_field<'a>(
+    attributes: &mut Vec<(Span, Span)>,
+    bytes: &'a [u8],
+    (role, name, value): (Role, Span, Span),
+    head: &mut Head<'a>,
+) {
+    match role {
+        Role::Schema => {
+            head.seen_schema = true;
+            head.database = Some(value.of(bytes)).filter(|name| !name.is_empty());
+        }
+        Role::Connection => head.connection = number(value.of(bytes)),
+        Role::Attribute if attributes.len() < ATTRIBUTES_MAX => attributes.push((name, value)),
+        Role::Attribute => {}
     }
 }
 

@@ -136,6 +136,7 @@ pub fn queries() -> Vec<TimedDigest> {
             to: 70_500,
         },
         digest: QueryDigest {
+            tried: Vec::new(),
             way: QueryWay::Packets,
             from_us: Some(1_795_233_862_457_000),
             to_us: Some(1_795_233_872_457_000),

@@ -3,6 +3,7 @@
 mod answers;
 mod requests;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use super::compression::{CompressedReader, Opened};
 use super::decoder::Shared;
 use super::guess::{self, Guess};
-use super::limits::REPLY_BYTES_MAX;
+use super::limits::{PREPARED_MAX, REPLY_BYTES_MAX};
+use super::open_before::OpenBefore;
 use super::packets::{Fed, PacketReader};
 use super::pending::Pending;
 use super::statement::Statement;
@@ -163,6 +165,29 @@ impl Connection {
             bytes_in: 0,
             counted: 0,
             ended: Ended::default(),
+        }
+    }
+
+    /// Its beginning was not seen.
+    pub(super) fn is_from_before(&self) -> bool {
+        self.phase == Phase::Unknown || self.guessed
+    }
+
+    /// Takes what the server tells of it; what was seen since stays.
+    pub(super) fn know(&mut self, known: OpenBefore, shared: &mut Shared) {
+        shared.connections.named += u64::from(known.user.is_some());
+        self.id = self.id.or(Some(known.id));
+        self.user = self.user.take().or(known.user);
+        self.database = self.database.take().or(known.database);
+        for (id, text) in known.prepared {
+            if self.prepared.len() >= PREPARED_MAX || shared.is_scarce() {
+                return;
+            }
+            if let Entry::Vacant(place) = self.prepared.entry(id) {
+                shared.hold(text.len());
+                shared.connections.prepared += 1;
+                place.insert(text.into());
+            }
         }
     }
 
