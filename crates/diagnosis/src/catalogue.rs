@@ -10,6 +10,7 @@ use crate::human::Show;
 use crate::provenance;
 use crate::sign::statements;
 use crate::template::Template;
+use crate::texts::{LinesTest, SemaphoresTest};
 use crate::verdict::Remedy;
 
 /// The files of `causes/`, as (name, text), embedded by `build.rs`.
@@ -26,6 +27,9 @@ pub(crate) const STACKS: &str = "stacks";
 
 /// The name under which digests of statements are missed, by whichever way.
 pub(crate) const STATEMENTS: &str = "statements";
+
+/// The name under which lists of waits for latches are missed.
+pub(crate) const SEMAPHORES: &str = "semaphores";
 
 /// Stands for every other cause in `effect_of`.
 pub(crate) const ANY_CAUSE: &str = "*";
@@ -113,6 +117,8 @@ pub(crate) enum Test {
     Stacks(StacksTest),
     Lock(LockTest),
     Statements(StatementsTest),
+    Semaphores(Box<SemaphoresTest>),
+    Lines(LinesTest),
 }
 
 #[derive(Debug, Clone)]
@@ -203,6 +209,8 @@ impl Sign {
             // Lock tables are made from the same snapshots.
             Test::Stacks(_) | Test::Lock(_) => provenance::source_of(STACKS),
             Test::Statements(test) => test.way.map_or(STATEMENTS, statements::source).to_owned(),
+            Test::Semaphores(_) => provenance::source_of(SEMAPHORES),
+            Test::Lines(test) => provenance::source_of(test.of.name()),
             Test::Measure(test) => test
                 .expression
                 .patterns()

@@ -21,6 +21,7 @@ mod rank;
 mod sentence;
 mod sign;
 mod template;
+mod texts;
 mod verdict;
 
 pub use catalogue::{Catalogue, CatalogueError, Cause, LookAlike, builtin_files};

@@ -1,8 +1,10 @@
 //! Tests one sign on the evidence.
 
+mod lines;
 pub(crate) mod locks;
 mod measure;
 mod profile;
+mod semaphores;
 mod sessions;
 mod stacks;
 pub(crate) mod statements;
@@ -40,6 +42,8 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
         Test::Stacks(test) => stacks::test(sign, test, evidence),
         Test::Lock(test) => locks::test(sign, test, evidence),
         Test::Statements(test) => statements::test(sign, test, evidence),
+        Test::Semaphores(test) => semaphores::test(sign, test, evidence),
+        Test::Lines(test) => lines::test(sign, test, evidence),
     }
 }
 

@@ -3,6 +3,7 @@
 mod deep;
 mod raw;
 mod sign;
+mod texts;
 
 use toml::Spanned;
 

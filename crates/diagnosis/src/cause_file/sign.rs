@@ -70,6 +70,9 @@ impl Reader<'_> {
             RawKind::Stacks => Test::Stacks(self.stacks(spanned, side)?),
             RawKind::Lock => Test::Lock(self.lock(spanned)?),
             RawKind::Statements => Test::Statements(self.statements(spanned)?),
+            RawKind::Semaphores => Test::Semaphores(Box::new(self.semaphores(spanned)?)),
+            RawKind::Log => Test::Lines(self.log(spanned)?),
+            RawKind::Innodb => Test::Lines(self.innodb(spanned)?),
         };
         let says = Template::parse(raw.says.get_ref())
             .map_err(|problem| self.at(&raw.says, "says", problem))?;
@@ -85,6 +88,8 @@ impl Reader<'_> {
             Test::Stacks(test) => (baseline_known(&test.limits), false),
             Test::Lock(test) => (baseline_known(&test.limits), true),
             Test::Statements(test) => (baseline_known(&test.limits), false),
+            Test::Semaphores(test) => (baseline_known(&test.limits), true),
+            Test::Lines(test) => (baseline_known(&test.limits), true),
         };
         says.check(baseline, each)
             .map_err(|problem| self.at(&raw.says, "says", problem))?;
@@ -101,8 +106,20 @@ impl Reader<'_> {
 
     /// Keys that do not belong to the kind of sign, or to its side.
     fn foreign_keys(&self, raw: &RawSign, side: Side) -> Read<()> {
-        use RawKind::{Fact, Lock, Measure, Processlist, Profile, Stacks, Statements};
-        let numbers: &[RawKind] = &[Measure, Processlist, Profile, Stacks, Lock, Statements];
+        use RawKind::{
+            Fact, Innodb, Lock, Log, Measure, Processlist, Profile, Semaphores, Stacks, Statements,
+        };
+        let numbers: &[RawKind] = &[
+            Measure,
+            Processlist,
+            Profile,
+            Stacks,
+            Lock,
+            Statements,
+            Semaphores,
+            Log,
+            Innodb,
+        ];
         let limited: &[RawKind] = &[
             Measure,
             Processlist,
@@ -110,10 +127,32 @@ impl Reader<'_> {
             Stacks,
             Lock,
             Statements,
+            Semaphores,
+            Log,
+            Innodb,
             Fact,
         ];
-        let counted: &[RawKind] = &[Processlist, Profile, Stacks, Lock, Statements];
-        let keys: [(&str, Option<usize>, &[RawKind]); 34] = [
+        let counted: &[RawKind] = &[
+            Processlist,
+            Profile,
+            Stacks,
+            Lock,
+            Statements,
+            Semaphores,
+            Log,
+            Innodb,
+        ];
+        let keys: [(&str, Option<usize>, &[RawKind]); 44] = [
+            ("asked_at", begin(&raw.asked_at), &[Semaphores]),
+            ("created_at", begin(&raw.created_at), &[Semaphores]),
+            ("last_locked_at", begin(&raw.last_locked_at), &[Semaphores]),
+            ("lock_kind", begin(&raw.lock_kind), &[Semaphores]),
+            ("holder_query", begin(&raw.holder_query), &[Semaphores]),
+            ("min_seconds", begin(&raw.min_seconds), &[Semaphores]),
+            ("min_waits", begin(&raw.min_waits), &[Semaphores]),
+            ("log", begin(&raw.log), &[Log]),
+            ("line", begin(&raw.line), &[Log, Innodb]),
+            ("section", begin(&raw.section), &[Innodb]),
             ("functions", begin(&raw.functions), &[Profile]),
             ("under", begin(&raw.under), &[Profile]),
             ("where", begin(&raw.place), &[Profile]),
@@ -122,13 +161,13 @@ impl Reader<'_> {
             ("min_samples", begin(&raw.min_samples), &[Profile]),
             ("frames", begin(&raw.frames), &[Stacks]),
             ("thread", begin(&raw.thread), &[Stacks]),
-            ("lock", begin(&raw.lock), &[Lock]),
+            ("lock", begin(&raw.lock), &[Lock, Semaphores]),
             ("caller", begin(&raw.caller), &[Lock]),
             ("holder", begin(&raw.holder), &[Lock]),
             ("way", begin(&raw.way), &[Statements]),
             ("min_statements", begin(&raw.min_statements), &[Statements]),
             ("measure", begin(&raw.measure), &[Measure]),
-            ("unit", begin(&raw.unit), &[Measure]),
+            ("unit", begin(&raw.unit), &[Measure, Log, Innodb]),
             ("each", begin(&raw.each), &[Measure]),
             (
                 "window",
@@ -384,7 +423,9 @@ fn is_setting(test: &Test) -> bool {
         | Test::Profile(_)
         | Test::Stacks(_)
         | Test::Lock(_)
-        | Test::Statements(_) => false,
+        | Test::Statements(_)
+        | Test::Semaphores(_)
+        | Test::Lines(_) => false,
     }
 }
 

@@ -18,7 +18,9 @@ const SIGNALS_MAX: usize = 8;
 
 pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
-    let seen = windows(test.over, evidence)
+    let moments: Vec<Millis> = counts.iter().map(|one| one.at).collect();
+    let seen = evidence
+        .judged(windows(test.over, evidence), &moments)
         .into_iter()
         .map(|window| see(test, &counts, evidence, window))
         .collect();

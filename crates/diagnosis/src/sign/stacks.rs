@@ -19,7 +19,9 @@ const BASELINE_SNAPSHOTS_MIN: usize = 3;
 
 pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
-    let seen = windows(test.over, evidence)
+    let moments: Vec<Millis> = counts.0.iter().map(|one| one.at).collect();
+    let seen = evidence
+        .judged(windows(test.over, evidence), &moments)
         .into_iter()
         .map(|window| see(test, &counts, evidence, window))
         .collect();

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
-    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, Server, Stall, Text,
-    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, SemaphoreWait, Server,
+    Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Sources that are read every ten seconds; all others every second.
@@ -48,6 +48,7 @@ pub struct Story {
     absent: Vec<Absent>,
     processlists: bool,
     silent: Vec<&'static str>,
+    texts: Vec<TimedText>,
     deep: Deep,
 }
 
@@ -71,6 +72,7 @@ impl Story {
             absent: Vec::new(),
             processlists: true,
             silent: Vec::new(),
+            texts: Vec::new(),
             deep: Deep::healthy(),
         };
         for (name, rate) in [
@@ -318,6 +320,45 @@ impl Story {
             && self.end_s.is_none_or(|end| second < end)
     }
 
+    /// A text that was taken at a second, such as new lines of a log.
+    pub fn text(mut self, second: u64, kind: TextKind, body: &str) -> Self {
+        self.texts.push(TimedText {
+            at: second * 1000,
+            text: Text {
+                kind,
+                body: body.to_owned(),
+            },
+        });
+        self
+    }
+
+    /// Waits for InnoDB's latches that one status lists.
+    pub fn semaphores(self, second: u64, waits: &[SemaphoreWait]) -> Self {
+        let body = serde_json::to_string(waits).unwrap();
+        self.text(second, TextKind::Semaphores, &body)
+    }
+
+    /// Lines that the server logged in the stall, of a log that is followed.
+    pub fn error_log(self, during: &[&str]) -> Self {
+        self.log("error_log.lines", TextKind::ErrorLog, during)
+    }
+
+    /// The same of the kernel.
+    pub fn kernel_log(self, during: &[&str]) -> Self {
+        self.log("kernel_log.lines", TextKind::KernelLog, during)
+    }
+
+    fn log(self, signal: &str, kind: TextKind, during: &[&str]) -> Self {
+        let story = self.rate(signal, 0.0, during.len() as f64);
+        match during {
+            [] => story,
+            lines => {
+                let second = story.onset_s + 2;
+                story.text(second, kind, &lines.join("\n"))
+            }
+        }
+    }
+
     /// The same everywhere: what was the stall's is the time before's, too.
     pub fn unchanged(mut self) -> Self {
         for signal in self.signals.values_mut() {
@@ -425,9 +466,15 @@ impl Story {
     }
 
     fn texts(&self) -> Vec<TimedText> {
-        if !self.processlists {
-            return Vec::new();
+        let mut texts = self.texts.clone();
+        if self.processlists {
+            texts.extend(self.processlists());
         }
+        texts.sort_by_key(|timed| timed.at);
+        texts
+    }
+
+    fn processlists(&self) -> Vec<TimedText> {
         (0..=self.to_s)
             .map(|second| {
                 let busy = if self.stalls_at(second) {
