@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
 use serde::de::DeserializeOwned;
 
+use crate::catalogue::Limits;
 use crate::names::Frames;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
@@ -53,6 +54,29 @@ pub(crate) struct Evidence<'a> {
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
     has_status: bool,
+}
+
+/// Evidence of which people show a part: they cut out what seemed to matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capture {
+    Stacks,
+    Processlist,
+    Innodb,
+    Status,
+    Variables,
+}
+
+impl Capture {
+    /// The fact by which the import of captures says so, with the value `part`.
+    fn fact(self) -> &'static str {
+        match self {
+            Self::Stacks => "capture.stacks",
+            Self::Processlist => "capture.processlist",
+            Self::Innodb => "capture.innodb",
+            Self::Status => "capture.status",
+            Self::Variables => "capture.variables",
+        }
+    }
 }
 
 impl<'a> Evidence<'a> {
@@ -167,11 +191,27 @@ impl<'a> Evidence<'a> {
         !patterns.is_empty() && patterns.iter().all(is_sparse)
     }
 
+    /// Whether only a part of something was captured. Numbers of threads or sessions in it say
+    /// nothing of how many there were, and what is not in it may have been there.
+    pub(crate) fn is_part(&self, capture: Capture) -> bool {
+        self.incident.fact(capture.fact()) == Some("part")
+    }
+
+    /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
+    pub(crate) fn limits(&self, limits: &Limits, capture: Capture) -> Limits {
+        let mut limits = limits.clone();
+        if self.is_part(capture) {
+            limits.above = limits.above.map(|above| above.min(1.0));
+        }
+        limits
+    }
+
     /// Whether the server has no such status variables: all are read together, so one that is in
     /// no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
         let timeline = &self.incident.timeline;
         self.has_status
+            && !self.is_part(Capture::Status)
             && names
                 .iter()
                 .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())

@@ -15,7 +15,7 @@ use model::Window;
 
 use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::expression::Condition;
 use crate::human::{self, Show};
 use crate::template::Filling;
@@ -155,6 +155,7 @@ fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
 fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
     let is_variable = |name: &str| name.starts_with("variables.");
     is_variable(name)
+        && !evidence.is_part(Capture::Variables)
         && evidence
             .incident
             .facts

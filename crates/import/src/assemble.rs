@@ -29,6 +29,9 @@ const UNTIMED_AT: Millis = 1_000;
 /// From the last evidence to the end of the window, in milliseconds.
 const AFTER: Millis = 1_000;
 
+/// Captures of the same thing without a time that are kept.
+const SAME_MOMENT_MAX: usize = 200;
+
 /// Longest time that captures of one stall may be apart, in milliseconds; a time further off is
 /// taken as not told.
 const APART_MAX_MS: i64 = 6 * 3_600_000;
@@ -209,11 +212,12 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
     let mut listings: Vec<Listing> = Vec::new();
     for read in reads {
         for tick in read.ticks {
-            let at = times.of(tick.at, tick.after);
-            ticks
-                .entry((at, tick.source))
-                .or_default()
-                .extend(tick.readings);
+            add_tick(
+                &mut ticks,
+                times.of(tick.at, tick.after),
+                tick.source,
+                tick.readings,
+            );
         }
         for (at, text) in read.texts {
             texts.push(TimedText {
@@ -283,7 +287,10 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
             address: String::new(),
         },
         clock: Clock {
-            wall_at_zero_ms: times.zero.unwrap_or(0).saturating_sub(UNTIMED_AT as i64),
+            // 0 where no capture tells a time.
+            wall_at_zero_ms: times
+                .zero
+                .map_or(0, |zero| zero.saturating_sub(UNTIMED_AT as i64)),
             boot_id: String::new(),
         },
         stall: Stall {
@@ -303,6 +310,11 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         queries: Vec::new(),
         absent: Vec::new(),
     };
+    incident.facts.extend(
+        crate::part::of(&incident)
+            .into_iter()
+            .map(|fact| TimedFact { at: 0, fact }),
+    );
     incident.absent = crate::absent::of(&incident)
         .into_iter()
         .map(|absent: Absent| TimedAbsent {
@@ -313,6 +325,27 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         })
         .collect();
     incident
+}
+
+/// Adds readings at a moment. The same signals at the same moment are from two captures that tell
+/// no time: the second one is put behind the first.
+fn add_tick(
+    ticks: &mut BTreeMap<(Millis, &'static str), Vec<model::Reading>>,
+    mut at: Millis,
+    source: &'static str,
+    readings: Vec<model::Reading>,
+) {
+    for _ in 0..SAME_MOMENT_MAX {
+        let there = ticks.entry((at, source)).or_default();
+        let is_free = !there
+            .iter()
+            .any(|one| readings.iter().any(|new| new.name == one.name));
+        if is_free {
+            there.extend(readings);
+            return;
+        }
+        at = at.saturating_add(AFTER);
+    }
 }
 
 /// The file's name without its folder, for people.
@@ -401,26 +434,20 @@ fn runs(snapshots: &[ThreadSnapshot], evidence: &mut StackEvidence) {
     evidence.runs.sort_by_key(|run| run.from);
 }
 
-/// Listings have no times: they share the window, one behind the other.
+/// Listings have no times: all tell of the window as a whole, and without a rate (`hz` 0) where it
+/// is not told how long they took.
 fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence) {
-    let count = listings.len() as u64;
-    if count == 0 {
-        return;
-    }
-    let length = (window.to - window.from) / count;
-    for (index, listing) in (0..).zip(listings) {
+    for listing in listings {
         let samples: u64 = listing
             .rows
             .iter()
             .map(|row| row.count)
             .fold(0, u64::saturating_add);
-        let from = window.from + index * length;
-        let seconds = (length.max(1) as f64 / 1000.0).max(0.001);
-        let taken = listing.seconds.unwrap_or(seconds);
-        // As many processors' worth of samples as were taken in that time, laid over the window.
-        let hz = listing
-            .hz
-            .unwrap_or_else(|| (samples as f64 / taken).clamp(1.0, 1e6) as u32);
+        let length = window.to.saturating_sub(window.from).max(1);
+        // As many samples as were taken in that time, laid over the window.
+        let hz = listing.seconds.map_or(0, |_| {
+            (samples as f64 * 1000.0 / length as f64).clamp(1.0, 1e6) as u32
+        });
         let counts = listing
             .rows
             .into_iter()
@@ -432,9 +459,9 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
             })
             .collect();
         evidence.profiles.push(Profile {
-            from,
-            to: from + length,
-            hz: hz.max(1),
+            from: window.from,
+            to: window.to,
+            hz,
             processors: 1,
             counts,
             lost: 0,

@@ -11,6 +11,7 @@ mod absent;
 mod assemble;
 mod clean;
 mod kind;
+mod part;
 mod read;
 mod split;
 mod times;

@@ -207,11 +207,14 @@ impl Open {
     }
 
     /// The line says nothing by itself: more of the same may come behind it.
-    fn may_go_on(&self, index: usize, text: &str) -> bool {
+    fn may_go_on(&mut self, index: usize, text: &str) -> bool {
         let gap = index.saturating_sub(self.to);
         match self.kind {
             // Blank lines and remarks stand between what the monitor and the log print.
-            Kind::ServerText => gap < 12,
+            Kind::ServerText => {
+                self.statement &= !text.is_empty();
+                gap < 12
+            }
             Kind::Backtrace => gap < 6,
             Kind::OptionFile => gap < 6,
             Kind::KernelLog

@@ -5,7 +5,7 @@ use model::{Holder, LockCaller, LockRow, LockTable};
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{LockCounting, LockTest};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::names::NamePattern;
 
@@ -41,7 +41,19 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
         each: Some(each.unwrap_or_else(|| "none".to_owned())),
         source: STACKS,
     };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    let is_part = matches!(test.counting, LockCounting::Waiters | LockCounting::Waiting)
+        && evidence.is_part(Capture::Stacks);
+    if !is_part {
+        return over_stall(sign, &test.limits, &test.only_if, evidence, number);
+    }
+    let limits = evidence.limits(&test.limits, Capture::Stacks);
+    match over_stall(sign, &limits, &test.only_if, evidence, number) {
+        Outcome::Holds(mut witness) => {
+            witness.conclusive = false;
+            Outcome::Holds(witness)
+        }
+        other => other,
+    }
 }
 
 /// The number in one table, and the lock with most of it.

@@ -6,7 +6,7 @@ use model::{Millis, SemaphoreWait};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{SEMAPHORES, Sign};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::names::NamePattern;
 use crate::texts::{SemaphoresTest, WaitCounting};
@@ -36,7 +36,11 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
         each: Some(each.unwrap_or_else(|| "no latch".to_owned())),
         source: INNODB,
     };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    let limits = match test.counting {
+        WaitCounting::Waits => evidence.limits(&test.limits, Capture::Innodb),
+        _ => test.limits.clone(),
+    };
+    over_stall(sign, &limits, &test.only_if, evidence, number)
 }
 
 /// InnoDB tells of its waits and of its state in one text.

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use super::{Judged, Outcome, Seen, judge, windows};
 use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::template::Filling;
 use crate::verdict::Witness;
@@ -38,7 +38,15 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         Counting::Sessions => Show::Count,
     };
     let what = described(&test.column, test.counting);
-    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+    // A state that has one explanation only is shown because of it.
+    let is_part = sign.conclusive
+        && test.counting == Counting::Sessions
+        && evidence.is_part(Capture::Processlist);
+    let limits = match is_part {
+        true => evidence.limits(&test.limits, Capture::Processlist),
+        false => test.limits.clone(),
+    };
+    let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
         Judged::Unknown(names) => return Outcome::Unknown(names),
@@ -58,7 +66,7 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         baseline,
         limit: Some(limit),
         signals: signals(test, evidence),
-        conclusive: sign.conclusive,
+        conclusive: sign.conclusive && !is_part,
     })
 }
 

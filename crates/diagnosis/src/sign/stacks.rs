@@ -8,7 +8,7 @@ use super::{Judged, Outcome, Seen, absent, judge, windows};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::names::NamePattern;
 use crate::template::Filling;
@@ -39,7 +39,12 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         (true, Some(state)) => format!("{what} that were {}", state.words()),
         _ => format!("{what} in /{}/", frames.join("/ under /")),
     };
-    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+    let is_part = test.counting == StacksCounting::Threads && evidence.is_part(Capture::Stacks);
+    let limits = match is_part {
+        true => evidence.limits(&test.limits, Capture::Stacks),
+        false => test.limits.clone(),
+    };
+    let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
         Judged::Unknown(names) => return Outcome::Unknown(names),
@@ -59,7 +64,7 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         baseline,
         limit: Some(limit),
         signals: Vec::new(),
-        conclusive: sign.conclusive,
+        conclusive: sign.conclusive && !is_part,
     })
 }
 

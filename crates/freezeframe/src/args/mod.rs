@@ -1,7 +1,9 @@
+mod import;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use import::Import;
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Name the cause of a recorded incident.
     Explain(Explain),
+    /// Make an incident of what others captured, and keep it.
+    Import(Import),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
@@ -123,11 +127,17 @@ pub(crate) struct Record {
 #[command(after_help = "Examples:
   freezeframe explain 3306-20261120T233015.123Z.frame
   freezeframe explain x.frame --json | jq '.findings[].cause'
-  freezeframe explain x.frame --html report.html")]
+  freezeframe explain x.frame --html report.html
+  freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
+  kubectl logs db-0 | freezeframe explain -
+
+What others captured is recognised by its content: backtraces (gdb, pstack, eu-stack), pt-pmp, perf,
+folded stacks, opreport, InnoDB status, error logs, processlists, status, variables, my.cnf, dmesg,
+vmstat, top, /proc files, pt-stalk directories; also several of them in one text.")]
 pub(crate) struct Explain {
-    /// The incident
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
     /// JSON, as docs/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,

@@ -217,7 +217,6 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
     read.listings.push(Listing {
         rows,
         seconds: None,
-        hz: None,
     });
 }
 

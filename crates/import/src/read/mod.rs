@@ -61,8 +61,6 @@ pub(crate) struct Listing {
     pub(crate) rows: Vec<Row>,
     /// How long the samples were taken, seconds.
     pub(crate) seconds: Option<f64>,
-    /// Samples a second.
-    pub(crate) hz: Option<u32>,
 }
 
 /// Signals of one moment.

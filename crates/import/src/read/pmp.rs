@@ -98,7 +98,7 @@ mod tests {
             names,
             [
                 "__lll_lock_wait",
-                "PolicyMutex<TTASEventMutex<X>",
+                "PolicyMutex<TTASEventMutex<>",
                 "start_thread",
                 "clone"
             ]

@@ -165,7 +165,7 @@ mod tests {
         let table = "+----+\n| Id | User | Host | db | Command | Time | State | Info |\n+----+\n\
             | 5 | app | web:1 | shop | Query | 12 | Waiting for table metadata lock | select * from t where a|b = 1 |\n| 6 | app | web:2 | NULL | Sleep | 3 |  | NULL |\n";
         let tabs = "Id\tUser\tHost\tdb\tCommand\tTime\tState\tInfo\n5\tapp\tweb:1\tshop\tQuery\t12\tWaiting for table metadata lock\tselect * from t where a|b = 1\n6\tapp\tweb:2\tNULL\tSleep\t3\t\tNULL\n";
-        let rows = "*** 1. row ***\n     Id: 5\n   User: app\n   Host: web:1\n     db: shop\nCommand: Query\n   Time: 12\n  State: Waiting for table metadata lock\n   Info: select * from t\n where a|b = 1\n*** 2. row ***\n     Id: 6\n   User: app\n   Host: web:2\n     db: NULL\nCommand: Sleep\n   Time: 3\n  State: \n   Info: NULL\n";
+        let rows = "***** 1. row *****\n     Id: 5\n   User: app\n   Host: web:1\n     db: shop\nCommand: Query\n   Time: 12\n  State: Waiting for table metadata lock\n   Info: select * from t\n where a|b = 1\n***** 2. row *****\n     Id: 6\n   User: app\n   Host: web:2\n     db: NULL\nCommand: Sleep\n   Time: 3\n  State: \n   Info: NULL\n";
         for text in [table, tabs, rows] {
             let lists = lists(text);
             assert_eq!(lists.len(), 1, "{text}");
@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn moments_of_pt_stalk_part_lists() {
-        let row = "*** 1. row ***\nId: 5\nUser: a\nCommand: Query\nTime: 1\nState: \nInfo: NULL\n";
+        let row =
+            "***** 1. row *****\nId: 5\nUser: a\nCommand: Query\nTime: 1\nState: \nInfo: NULL\n";
         let text = format!("TS 1700000000.5 x\n{row}TS 1700000001.5 x\n{row}");
         let read = read(&clean::lines(&text));
         let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();

@@ -85,7 +85,6 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             seconds: times
                 .map(|(from, to)| to - from)
                 .filter(|seconds| *seconds > 0.0),
-            hz: None,
         });
     }
     read
