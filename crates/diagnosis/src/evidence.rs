@@ -53,6 +53,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
     has_status: bool,
+    /// Some setting of the server was.
+    has_variables: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -86,6 +88,10 @@ impl<'a> Evidence<'a> {
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
             frames: Frames::new(&incident.stacks.book),
+            has_variables: incident
+                .facts
+                .iter()
+                .any(|timed| timed.fact.name.starts_with("variables.")),
             has_status: incident
                 .timeline
                 .series
@@ -167,14 +173,16 @@ impl<'a> Evidence<'a> {
         !patterns.is_empty() && patterns.iter().all(is_sparse)
     }
 
-    /// Whether the server has no such status variables: all are read together, so one that is in
-    /// no reading while others are is not absent evidence.
+    /// Whether the server has no such status variables or settings: all are read together, so one
+    /// that is in no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
         let timeline = &self.incident.timeline;
-        self.has_status
-            && names
-                .iter()
-                .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())
+        let lacks = |name: &String| match name.split_once('.') {
+            Some(("status", _)) => self.has_status && timeline.matching(name).next().is_none(),
+            Some(("variables", _)) => self.has_variables && self.incident.fact(name).is_none(),
+            _ => false,
+        };
+        !names.is_empty() && names.iter().all(lacks)
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

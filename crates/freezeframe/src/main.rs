@@ -3,6 +3,7 @@
 mod args;
 mod background;
 mod bench;
+mod causes;
 mod check;
 mod config;
 mod demo;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
+        Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),

@@ -23,11 +23,7 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
             most,
         }) => (Seen::Number(number), most),
     };
-    let (what, show) = match test.counting {
-        WaitCounting::Waits => ("the number of waits", Show::Count),
-        WaitCounting::Share => ("the share of waits", Show::Percent),
-        WaitCounting::Seconds => ("the longest wait", Show::Seconds),
-    };
+    let (what, show) = what(test.counting);
     let number = Number {
         seen,
         baseline: before.and_then(|one| one.number),
@@ -37,6 +33,15 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
         source: INNODB,
     };
     over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// What is counted, in words, and its unit.
+pub(crate) fn what(counting: WaitCounting) -> (&'static str, Show) {
+    match counting {
+        WaitCounting::Waits => ("the number of waits", Show::Count),
+        WaitCounting::Share => ("the share of waits", Show::Percent),
+        WaitCounting::Seconds => ("the longest wait", Show::Seconds),
+    }
 }
 
 /// InnoDB tells of its waits and of its state in one text.
@@ -145,7 +150,8 @@ fn without_folder(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-fn described(test: &SemaphoresTest) -> String {
+/// Which waits are meant, in words.
+pub(crate) fn described(test: &SemaphoresTest) -> String {
     let parts = [
         ("named", &test.lock),
         ("asked for in", &test.asked_at),

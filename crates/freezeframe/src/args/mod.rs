@@ -1,7 +1,9 @@
+mod causes;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Name the cause of a recorded incident.
     Explain(Explain),
+    /// The causes that can be told: list, show, check files of your own.
+    Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
@@ -114,6 +118,9 @@ pub(crate) struct Record {
     /// Write no HTML report beside the incident
     #[arg(long)]
     pub(crate) no_html: bool,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// One JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -134,6 +141,9 @@ pub(crate) struct Explain {
     /// Write one self-contained page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,
