@@ -54,6 +54,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
     has_status: bool,
+    /// Some setting of the server was.
+    has_variables: bool,
 }
 
 /// Evidence of which people show a part: they cut out what seemed to matter.
@@ -110,6 +112,10 @@ impl<'a> Evidence<'a> {
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
             frames: Frames::new(&incident.stacks.book),
+            has_variables: incident
+                .facts
+                .iter()
+                .any(|timed| timed.fact.name.starts_with("variables.")),
             has_status: incident
                 .timeline
                 .series
@@ -206,15 +212,24 @@ impl<'a> Evidence<'a> {
         limits
     }
 
-    /// Whether the server has no such status variables: all are read together, so one that is in
-    /// no reading while others are is not absent evidence.
+    /// Whether the server has no such status variables or settings: all are read together, so one
+    /// that is in no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
         let timeline = &self.incident.timeline;
-        self.has_status
-            && !self.is_part(Capture::Status)
-            && names
-                .iter()
-                .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())
+        let lacks = |name: &String| match name.split_once('.') {
+            Some(("status", _)) => {
+                self.has_status
+                    && !self.is_part(Capture::Status)
+                    && timeline.matching(name).next().is_none()
+            }
+            Some(("variables", _)) => {
+                self.has_variables
+                    && !self.is_part(Capture::Variables)
+                    && self.incident.fact(name).is_none()
+            }
+            _ => false,
+        };
+        !names.is_empty() && names.iter().all(lacks)
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

@@ -9,6 +9,7 @@ mod catalogue;
 mod cause_file;
 mod chains;
 mod deep;
+mod describe;
 mod diagnose;
 mod evaluate;
 mod evidence;
@@ -24,7 +25,8 @@ mod template;
 mod texts;
 mod verdict;
 
-pub use catalogue::{Catalogue, CatalogueError, Cause, LookAlike, builtin_files};
+pub use catalogue::{Catalogue, CatalogueError, Cause, Extended, LookAlike, builtin_files};
+pub use describe::{Description, SignDescription};
 pub use diagnose::diagnose;
 pub use verdict::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
 

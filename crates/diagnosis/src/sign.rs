@@ -1,10 +1,10 @@
 //! Tests one sign on the evidence.
 
-mod lines;
+pub(crate) mod lines;
 pub(crate) mod locks;
 mod measure;
 mod profile;
-mod semaphores;
+pub(crate) mod semaphores;
 mod sessions;
 mod stacks;
 pub(crate) mod statements;

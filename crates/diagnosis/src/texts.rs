@@ -101,6 +101,14 @@ impl LinePattern {
         }
     }
 
+    /// As it stands in the file.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Matches(pattern) => pattern.text().to_owned(),
+            Self::Captures(regex) => regex.as_str().to_owned(),
+        }
+    }
+
     /// For people.
     pub(crate) fn short(&self) -> String {
         match self {

@@ -13,7 +13,7 @@ use common::Story;
 use diagnosis::{Catalogue, Verdict, diagnose};
 use model::{
     Clock, Depth, Incident, LockCaller, LockRow, LockTable, Method, NamedBy, ProcessList, Profile,
-    ProfileCount, Reading, RunState, SemaphoreWait, Server, Side, SnapshotNote, StackEnd,
+    ProfileCount, Reading, Reason, RunState, SemaphoreWait, Server, Side, SnapshotNote, StackEnd,
     StackEvidence, Stall, Text, TextKind, ThreadRun, TimedText, Timeline, Unit, Window,
 };
 
@@ -63,6 +63,15 @@ fn why_not(incident: &Incident, sign: &str, beside: &str) -> String {
         .map_or(verdict.sentence, |rejected| rejected.why.clone())
 }
 
+/// No logs, no status of InnoDB.
+fn bare() -> Story {
+    ["innodb.", "error_log.", "kernel_log."]
+        .iter()
+        .fold(Story::healthy(), |story, prefix| {
+            story.without(prefix, Reason::NotRecorded)
+        })
+}
+
 const QUESTIONS: &str =
     "kind = \"measure\"\nmeasure = \"rate(status.Questions)\"\nabove = 1\nunit = \"per_second\"";
 
@@ -95,7 +104,7 @@ fn crowd() -> Story {
     };
     let mut waits = vec![wait("row/row0sel.c", 3549, 2.0); 3];
     waits.push(mutex);
-    Story::healthy()
+    bare()
         .semaphores(50, &waits[..1])
         .semaphores(60, &[])
         .semaphores(63, &waits)
@@ -168,17 +177,17 @@ fn waits_are_counted_as_share_and_by_the_longest() {
 
 #[test]
 fn a_list_without_waits_is_zero_and_no_list_is_unknown() {
-    let empty = Story::healthy().semaphores(63, &[]).build();
+    let empty = bare().semaphores(63, &[]).build();
     assert_eq!(
         why_not(&empty, AHI, QUESTIONS),
         "a necessary sign is not there: the number of waits for InnoDB's latches created in \
          /^btr0sea\\.c/ was 0, the limit is 3"
     );
     for none in [
-        Story::healthy(),
+        bare(),
         // Of another time.
-        Story::healthy().semaphores(50, &[]),
-        Story::healthy().text(63, TextKind::Semaphores, "{broken"),
+        bare().semaphores(50, &[]),
+        bare().text(63, TextKind::Semaphores, "{broken"),
     ] {
         let why = why_not(&none.build(), AHI, QUESTIONS);
         assert!(why.contains("evidence is absent (innodb): x."), "{why}");
@@ -208,7 +217,7 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
         )
     };
     let (short, long) = (line(4_013), line(114_373));
-    let story = Story::healthy().error_log(&[&short, &long, "another"]);
+    let story = bare().error_log(&[&short, &long, "another"]);
     assert_eq!(
         says(&story.build(), TOOK),
         source_says(
@@ -216,9 +225,9 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
             &format!("the page cleaner's loop took 114 s: \"{long}\"")
         )
     );
-    let why = why_not(&Story::healthy().error_log(&["a"]).build(), TOOK, QUESTIONS);
+    let why = why_not(&bare().error_log(&["a"]).build(), TOOK, QUESTIONS);
     assert!(why.contains("had nothing to count"), "{why}");
-    let killed = Story::healthy().kernel_log(&["oom-kill:constraint=CONSTRAINT_NONE", "other"]);
+    let killed = bare().kernel_log(&["oom-kill:constraint=CONSTRAINT_NONE", "other"]);
     assert_eq!(
         says(&killed.build(), FULL),
         source_says(
@@ -228,7 +237,7 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
     );
     // Just before the onset, and long before it.
     let at = |second| {
-        Story::healthy()
+        bare()
             .kernel_log(&[])
             .text(second, TextKind::KernelLog, "oom-kill:")
             .build()
@@ -240,20 +249,20 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
 #[test]
 fn a_log_that_was_read_and_silent_is_zero_and_one_that_was_not_read_is_unknown() {
     assert_eq!(
-        why_not(&Story::healthy().kernel_log(&[]).build(), FULL, QUESTIONS),
+        why_not(&bare().kernel_log(&[]).build(), FULL, QUESTIONS),
         "a necessary sign is not there: the number of lines in the kernel's log like \
          /Out of memory: Killed process|oom-kill:/ was 0, the limit is 1"
     );
     // Nothing points at the cause but load: it is not told of.
-    let silent = Story::healthy().build();
+    let silent = bare().build();
     assert!(says(&silent, FULL).is_none());
     let why = why_not(&silent, FULL, QUESTIONS);
     assert!(why.contains("evidence is absent (kernel_log): x."), "{why}");
     // A log of which the copy ends before the stall.
-    let early = Story::healthy().text(20, TextKind::KernelLog, "a").build();
+    let early = bare().text(20, TextKind::KernelLog, "a").build();
     let why = why_not(&early, FULL, QUESTIONS);
     assert!(why.contains("evidence is absent (kernel_log): x."), "{why}");
-    let around = Story::healthy()
+    let around = bare()
         .text(20, TextKind::KernelLog, "a")
         .text(85, TextKind::KernelLog, "b")
         .build();
@@ -284,9 +293,7 @@ fn innodb(keys: &str, above: u64) -> String {
 
 #[test]
 fn an_innodb_status_is_read_by_section() {
-    let incident = Story::healthy()
-        .text(63, TextKind::InnodbStatus, STATUS)
-        .build();
+    let incident = bare().text(63, TextKind::InnodbStatus, STATUS).build();
     let prepared = |section: &str| {
         innodb(
             &format!("{section}line = \"PREPARED\"\ncounting = \"lines\""),
@@ -316,7 +323,7 @@ fn an_innodb_status_is_read_by_section() {
         1,
     );
     assert!(why_not(&incident, &deadlock, QUESTIONS).contains("was 0, the limit is 1"));
-    let cut = Story::healthy()
+    let cut = bare()
         .text(63, TextKind::InnodbStatus, &STATUS[..200])
         .build();
     let why = why_not(&cut, &deadlock, QUESTIONS);
@@ -603,7 +610,7 @@ fn a_single_snapshot_of_stacks_is_evidence() {
 /// Where something is followed each second, one reading among holes cannot say what was not there.
 #[test]
 fn one_reading_among_holes_is_not_a_single_one() {
-    let story = Story::healthy()
+    let story = bare()
         .busy(&[("select", "Sending data", "app", 3)])
         .silent("status");
     let sign = "kind = \"measure\"\nmeasure = \"max(status.Threads_running)\"\nunit = \"count\"\nabove = 50\nsays = \"a\"";

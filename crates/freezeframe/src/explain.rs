@@ -2,18 +2,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use diagnosis::{Catalogue, Level, SourceRead, Verdict, diagnose};
+use diagnosis::{Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
 use store::{read_frame, write_private};
 
 use crate::args::Explain;
-use crate::{captures, output};
+use crate::config::Config;
+use crate::{captures, causes, output};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
+    causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
     let (incident, verdict) = match args.paths.as_slice() {
         [file] if captures::is_frame(file) => recorded(file)?,
         paths => imported(paths)?,
@@ -68,14 +70,14 @@ fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
 /// What others captured, with the verdict on it.
 fn imported(paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
     let (incident, sources) = captures::incident(paths)?;
-    let mut verdict = diagnose(&incident, Catalogue::builtin());
+    let mut verdict = diagnose(&incident, causes::catalogue());
     verdict.sources = sources;
     Ok((incident, verdict))
 }
 
 /// The verdict on an incident that was read from a file.
 pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
-    let mut verdict = diagnose(incident, Catalogue::builtin());
+    let mut verdict = diagnose(incident, causes::catalogue());
     verdict.sources.push(SourceRead {
         path: path.display().to_string(),
         kind: "freezeframe incident".to_owned(),

@@ -4,6 +4,7 @@ mod args;
 mod background;
 mod bench;
 mod captures;
+mod causes;
 mod check;
 mod config;
 mod demo;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Import(options) => captures::run(&options),
+        Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),

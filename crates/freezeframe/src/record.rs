@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use detect::UserTrigger;
-use diagnosis::{Catalogue, Verdict, diagnose};
+use diagnosis::{Verdict, diagnose};
 use recorder::{GeneralLogPermit, Notice, Recorder};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -15,10 +15,11 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::args::Record;
 use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
-use crate::{leases, output, targets};
+use crate::{causes, leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
     let dir = args
         .dir
         .clone()
@@ -170,7 +171,7 @@ impl Teller {
             ),
             Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
             Notice::Preliminary(incident) => {
-                let verdict = diagnose(&incident, Catalogue::builtin());
+                let verdict = diagnose(&incident, causes::catalogue());
                 format!("so far: {}", verdict.sentence)
             }
             Notice::Ended { end_wall_ms } => {
@@ -244,7 +245,7 @@ impl Teller {
                 json!({"event": "joined", "rule": trigger.rule, "says": trigger.says})
             }
             Notice::Preliminary(incident) => {
-                let verdict = diagnose(&incident, Catalogue::builtin());
+                let verdict = diagnose(&incident, causes::catalogue());
                 json!({"event": "preliminary", "id": incident.id, "verdict": verdict})
             }
             Notice::Ended { end_wall_ms } => {

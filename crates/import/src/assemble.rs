@@ -10,9 +10,10 @@ use model::{
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::clean;
+use crate::kind::Kind;
 use crate::read::{self, Listing, Read, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part};
+use crate::{INPUT_BYTES_MAX, Input, Part, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -89,7 +90,6 @@ fn one(
     let text = String::from_utf8_lossy(bytes);
     let text = clean::with_lines(&text);
     let lines = clean::lines(&text);
-    *version = version.take().or_else(|| read::version(&lines));
     let mut covered = 0;
     let pieces = split(&lines);
     for Piece { kind, from, to } in pieces.iter().copied() {
@@ -97,6 +97,9 @@ fn one(
         let number = |line: Option<&clean::Line<'_>>| line.map_or(0, |line| line.number);
         let range = (number(piece.first()), number(piece.last()));
         covered += piece.len();
+        if matches!(kind, Kind::Backtrace | Kind::ServerText) {
+            *version = version.take().or_else(|| read::version(piece));
+        }
         let read = read::read(kind, piece);
         let what = read.what.clone().unwrap_or_else(|| kind.name().to_owned());
         if read.is_empty() {
@@ -227,8 +230,12 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         }
         facts.extend(read.facts.into_iter().map(|fact| TimedFact { at: 0, fact }));
         for snapshot in read.snapshots {
-            let at = times.of(snapshot.at, snapshots.len() as u64 * 1000);
-            add_snapshot(snapshot, at, &mut evidence, &mut snapshots);
+            let same = snapshot.at.is_none() && is_same_moment(&snapshot, snapshots.last());
+            let at = match snapshots.last() {
+                Some(last) if same => last.at,
+                _ => times.of(snapshot.at, snapshots.len() as u64 * 1000),
+            };
+            add_snapshot(snapshot, at, same, &mut evidence, &mut snapshots);
         }
         listings.extend(read.listings);
     }
@@ -362,15 +369,38 @@ fn name_of(path: &str) -> String {
     }
 }
 
+/// Threads that are shown one by one, with text between them, are of one moment: of two captures of
+/// a server at least one thread is in both.
+fn is_same_moment(snapshot: &Snapshot, last: Option<&ThreadSnapshot>) -> bool {
+    let Some(last) = last else {
+        return false;
+    };
+    let is_there = |tid: u32| last.threads.iter().any(|thread| thread.tid == tid);
+    let few = |count: usize| count < part::THREADS_MIN as usize;
+    let threads = &snapshot.threads;
+    let shown: usize = threads.iter().map(|thread| thread.count as usize).sum();
+    few(shown)
+        && few(last.threads.len())
+        && !threads.iter().filter_map(|thread| thread.tid).any(is_there)
+}
+
 fn add_snapshot(
     snapshot: Snapshot,
     at: Millis,
+    same: bool,
     evidence: &mut StackEvidence,
     snapshots: &mut Vec<ThreadSnapshot>,
 ) {
-    let mut threads: Vec<ThreadAt> = Vec::new();
-    let mut next: u32 = 1;
-    let mut complete: u32 = 0;
+    let before = match same {
+        true => snapshots.pop().zip(evidence.snapshots.pop()),
+        false => None,
+    };
+    let (mut threads, mut complete) = before.map_or((Vec::new(), 0), |(snapshot, note)| {
+        (snapshot.threads, note.complete)
+    });
+    let mut next: u32 = u32::try_from(threads.len())
+        .unwrap_or(u32::MAX)
+        .saturating_add(1);
     for thread in snapshot.threads {
         let (state, syscall) = doing(&thread.frames);
         let is_complete = thread.end.is_complete();

@@ -161,7 +161,7 @@ fn looks_like_frame(rest: &str) -> bool {
 /// A name of C or C++, as debuggers write it.
 pub(crate) fn is_function(name: &str) -> bool {
     let name = name.trim();
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || "_~?(<{.$[".contains(c));
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || "_~?(<{.$[:".contains(c));
     begins
         && name.len() <= 2000
         && name
@@ -391,7 +391,7 @@ pub(crate) fn name_and_value(text: &str) -> Option<(&str, &str)> {
 }
 
 /// A name as variables have them: with an underscore, or a known single word.
-fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     const SINGLE: [&str; 14] = [
         "port",
         "socket",

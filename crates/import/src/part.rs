@@ -4,7 +4,7 @@
 use model::{Fact, Incident, ProcessList, TextKind};
 
 /// Fewer threads than any server has.
-const THREADS_MIN: u32 = 10;
+pub(crate) const THREADS_MIN: u32 = 10;
 
 /// Fewer sessions than a list of a server in trouble has.
 const SESSIONS_MIN: u64 = 4;
@@ -41,6 +41,11 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .iter()
         .filter(|timed| timed.fact.name.starts_with("variables."))
         .count();
+    let has_section =
+        texts(TextKind::InnodbStatus).any(|timed| timed.text.body.contains("OS WAIT ARRAY INFO"));
+    let from_log = texts(TextKind::Semaphores).next().is_some()
+        && texts(TextKind::ErrorLog).next().is_some()
+        && !has_section;
     let parts = [
         (
             "stacks",
@@ -58,5 +63,6 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .into_iter()
         .filter(|(_, is_part)| *is_part)
         .map(|(kind, _)| Fact::new(format!("capture.{kind}"), "part"))
+        .chain(from_log.then(|| Fact::new("capture.semaphores", "error log")))
         .collect()
 }

@@ -177,7 +177,9 @@ impl Open {
                 own == Some(Kind::NameValue)
                     || is_rule(text)
                     || (own.is_none()
-                        && kind::name_and_value(text).is_some_and(|(name, _)| !name.contains(' ')))
+                        && (kind::is_variable(text)
+                            || kind::name_and_value(text)
+                                .is_some_and(|(name, _)| !name.contains(' '))))
             }
             Kind::OptionFile => own == Some(Kind::OptionFile) || is_option(text),
             Kind::Top => own == Some(Kind::Top) || is_top_line(text),
@@ -198,7 +200,7 @@ impl Open {
                 own == Some(Kind::PerfReport)
                     || text.starts_with('#')
                     || text.starts_with("---")
-                    || is_perf_call(text)
+                    || is_perf_call(line, text)
             }
             Kind::PtPmp | Kind::Folded | Kind::KernelLog | Kind::ProcDiskstats => {
                 own == Some(self.kind)
@@ -347,8 +349,10 @@ fn is_proc_line(text: &str, kind: Kind) -> bool {
 }
 
 /// A line of a call graph below a row of `perf report -g`.
-fn is_perf_call(text: &str) -> bool {
-    text.starts_with('|') || text.starts_with("--")
+fn is_perf_call(line: &str, text: &str) -> bool {
+    text.starts_with('|')
+        || text.starts_with("--")
+        || (line.starts_with("        ") && !text.is_empty())
 }
 
 #[cfg(test)]

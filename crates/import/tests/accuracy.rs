@@ -16,7 +16,7 @@ use diagnosis::{Catalogue, Finding, Level, diagnose};
 use import::{Input, import};
 
 /// Share of the cases whose cause must be at rank 1.
-const RANK_1_MIN: f64 = 0.5;
+const RANK_1_MIN: f64 = 0.85;
 
 fn corpus() -> Option<PathBuf> {
     let beside = || {
@@ -129,7 +129,7 @@ fn judge(case: &Case, findings: &[Finding]) -> Judged {
     };
     Judged {
         outcome,
-        confident_and_wrong: sure && outcome == Outcome::Wrong,
+        confident_and_wrong: sure && outcome != Outcome::First,
         named,
     }
 }

@@ -35,6 +35,22 @@ pub(super) fn test(sign: &Sign, test: &LinesTest, evidence: &Evidence) -> Outcom
             None => (Seen::Nothing, None),
         },
     };
+    let number = Number {
+        seen,
+        baseline: before,
+        what: what(test, &test.line.short()),
+        show: match test.counting {
+            LineCounting::Lines => Show::Count,
+            LineCounting::Largest => test.show,
+        },
+        each: Some(each.unwrap_or_else(|| "no line".to_owned())),
+        source: missing,
+    };
+    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+}
+
+/// What is counted, in words.
+pub(crate) fn what(test: &LinesTest, line: &str) -> String {
     let what = match test.counting {
         LineCounting::Lines => "the number of lines",
         LineCounting::Largest => "the largest number",
@@ -47,18 +63,7 @@ pub(super) fn test(sign: &Sign, test: &LinesTest, evidence: &Evidence) -> Outcom
             section: Some(section),
         } => format!("InnoDB's status, {section},"),
     };
-    let number = Number {
-        seen,
-        baseline: before,
-        what: format!("{what} in {of} like /{}/", test.line.short()),
-        show: match test.counting {
-            LineCounting::Lines => Show::Count,
-            LineCounting::Largest => test.show,
-        },
-        each: Some(each.unwrap_or_else(|| "no line".to_owned())),
-        source: missing,
-    };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    format!("{what} in {of} like /{line}/")
 }
 
 /// What some lines came to.

@@ -23,18 +23,19 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
             most,
         }) => (Seen::Number(number), most),
     };
-    let (what, show) = match test.counting {
-        WaitCounting::Waits => ("the number of waits", Show::Count),
-        WaitCounting::Share => ("the share of waits", Show::Percent),
-        WaitCounting::Seconds => ("the longest wait", Show::Seconds),
+    // An error log that tells of waits is one source with its other lines.
+    let from = match evidence.incident.fact("capture.semaphores") {
+        Some("error log") => ERROR_LOG,
+        _ => INNODB,
     };
+    let (what, show) = what(test.counting);
     let number = Number {
         seen,
         baseline: before.and_then(|one| one.number),
         what: format!("{what} for InnoDB's latches{}", described(test)),
         show,
         each: Some(each.unwrap_or_else(|| "no latch".to_owned())),
-        source: INNODB,
+        source: from,
     };
     let limits = match test.counting {
         WaitCounting::Waits => evidence.limits(&test.limits, Capture::Innodb),
@@ -43,8 +44,20 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
     over_stall(sign, &limits, &test.only_if, evidence, number)
 }
 
+/// What is counted, in words, and its unit.
+pub(crate) fn what(counting: WaitCounting) -> (&'static str, Show) {
+    match counting {
+        WaitCounting::Waits => ("the number of waits", Show::Count),
+        WaitCounting::Share => ("the share of waits", Show::Percent),
+        WaitCounting::Seconds => ("the longest wait", Show::Seconds),
+    }
+}
+
 /// InnoDB tells of its waits and of its state in one text.
 const INNODB: &str = "innodb";
+
+/// Where the waits were told, when no status was taken.
+const ERROR_LOG: &str = "error_log";
 
 /// The list with the largest number.
 struct Worst {
@@ -149,7 +162,8 @@ fn without_folder(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-fn described(test: &SemaphoresTest) -> String {
+/// Which waits are meant, in words.
+pub(crate) fn described(test: &SemaphoresTest) -> String {
     let parts = [
         ("named", &test.lock),
         ("asked for in", &test.asked_at),

@@ -49,6 +49,7 @@ pub struct Story {
     processlists: bool,
     silent: Vec<&'static str>,
     texts: Vec<TimedText>,
+    innodb_status: bool,
     deep: Deep,
 }
 
@@ -73,6 +74,7 @@ impl Story {
             processlists: true,
             silent: Vec::new(),
             texts: Vec::new(),
+            innodb_status: true,
             deep: Deep::healthy(),
         };
         for (name, rate) in [
@@ -90,6 +92,16 @@ impl Story {
             ("status.Innodb_buffer_pool_pages_flushed", 50.0),
             ("cpu.context_switches", 9_000.0),
             ("vmstat.allocstall_normal", 0.0),
+            ("error_log.lines", 0.0),
+            ("kernel_log.lines", 0.0),
+            ("status.Handler_read_rnd_next", 40_000.0),
+            ("status.Innodb_rows_read", 60_000.0),
+            ("status.Innodb_rows_inserted", 400.0),
+            ("status.Innodb_rows_updated", 400.0),
+            ("status.Innodb_rows_deleted", 10.0),
+            ("disk.sda.discards", 0.0),
+            ("disk.sda.read_ms", 20.0),
+            ("psi.memory.full_us", 0.0),
             ("vmstat.pgscan_direct", 0.0),
             ("psi.cpu.some_us", 60_000.0),
             ("process.major_faults", 0.0),
@@ -137,6 +149,11 @@ impl Story {
             ("status.Threads_running", 4.0),
             ("status.Open_tables", 200.0),
             ("cpu.steal_share", 0.0),
+            ("process.resident_bytes", 3e8),
+            ("meminfo.AnonHugePages", 1e8),
+            ("status.Uptime", 90_000.0),
+            ("status.Open_files", 100.0),
+            ("status.Innodb_buffer_pool_pages_dirty", 300.0),
             ("meminfo.Dirty", 2e7),
             ("meminfo.Writeback", 0.0),
             ("threads.running", 1.0),
@@ -185,6 +202,8 @@ impl Story {
         }
         for (name, value) in [
             ("variables.max_connections", "151"),
+            ("variables.open_files_limit", "32000"),
+            ("variables.innodb_io_capacity", "2000"),
             ("variables.version", "10.11.6-MariaDB"),
             ("variables.innodb_adaptive_hash_index", "ON"),
             ("variables.innodb_autoinc_lock_mode", "1"),
@@ -300,6 +319,9 @@ impl Story {
         self.facts.retain(|name, _| keep(name));
         if prefix.starts_with("processlist") {
             self.processlists = false;
+        }
+        if prefix.starts_with("innodb") {
+            self.innodb_status = false;
         }
         let what = prefix.trim_end_matches('.');
         self.absent
@@ -469,6 +491,18 @@ impl Story {
         let mut texts = self.texts.clone();
         if self.processlists {
             texts.extend(self.processlists());
+        }
+        if self.innodb_status {
+            for (kind, body) in [
+                (TextKind::Semaphores, "[]"),
+                (TextKind::InnodbStatus, "END OF INNODB MONITOR OUTPUT"),
+            ] {
+                let body = body.to_owned();
+                let at = (self.onset_s + 3) * 1000;
+                let is_there = texts.iter().any(|timed| timed.text.kind == kind);
+                let text = Text { kind, body };
+                texts.extend((!is_there).then_some(TimedText { at, text }));
+            }
         }
         texts.sort_by_key(|timed| timed.at);
         texts

@@ -1,8 +1,10 @@
+mod causes;
 mod import;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use import::Import;
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Make an incident of what others captured, and keep it.
     Import(Import),
+    /// The causes that can be told: list, show, check files of your own.
+    Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
@@ -118,6 +122,9 @@ pub(crate) struct Record {
     /// Write no HTML report beside the incident
     #[arg(long)]
     pub(crate) no_html: bool,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// One JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -144,6 +151,9 @@ pub(crate) struct Explain {
     /// Write one self-contained page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,

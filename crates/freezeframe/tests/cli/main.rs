@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod causes;
 mod harness;
 mod healthy;
 mod queries;

@@ -49,6 +49,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
 struct Table {
     at: Option<i64>,
     seen: HashSet<String>,
+    rows: Vec<(String, String)>,
     readings: Vec<Reading>,
     facts: Vec<Fact>,
 }
@@ -56,27 +57,27 @@ struct Table {
 impl Table {
     fn row(&mut self, name: &str, value: &str) {
         self.seen.insert(name.to_owned());
-        // Status variables begin with a capital letter, settings do not (but for some of NDB and
-        // wsrep, which are status and small).
-        let is_status = name.starts_with(|c: char| c.is_ascii_uppercase())
-            || [
-                "wsrep_local_",
-                "wsrep_flow_control_",
-                "wsrep_cert_",
-                "wsrep_cluster_size",
-                "wsrep_ready",
-                "wsrep_connected",
-            ]
-            .iter()
-            .any(|start| name.starts_with(start));
-        if is_status {
-            self.readings.extend(server::status_reading(name, value));
-        } else {
-            self.facts.push(server::variable_fact(name, value));
+        self.rows.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Status variables begin with a capital letter, but for those of Galera; settings do not. The
+    /// many say which of both a table is.
+    fn read(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        let capital = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+        let capitals = rows.iter().filter(|(name, _)| capital(name)).count();
+        let is_status = capitals * 2 > rows.len();
+        for (name, value) in rows {
+            if capital(&name) || (is_status && name.starts_with("wsrep_")) {
+                self.readings.extend(server::status_reading(&name, &value));
+            } else if !is_status {
+                self.facts.push(server::variable_fact(&name, &value));
+            }
         }
     }
 
     fn end(&mut self, read: &mut Read, relative: &mut Relative) {
+        self.read();
         let done = std::mem::take(self);
         read.facts.extend(done.facts);
         if done.readings.is_empty() {
