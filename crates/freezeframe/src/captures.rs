@@ -22,6 +22,9 @@ const BYTES_MAX: u64 = 512 << 20;
 /// Files of a directory or an archive that are read.
 const FILES_MAX: usize = 10_000;
 
+/// Files without anything known from which on they are told together.
+const TOGETHER_MIN: usize = 4;
+
 /// Folders in folders.
 const DEPTH_MAX: usize = 8;
 
@@ -77,8 +80,11 @@ pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)>
         .iter()
         .map(|(path, bytes)| Input { path, bytes })
         .collect();
-    let imported = import::import(&inputs);
-    let mut sources: Vec<SourceRead> = imported.parts.into_iter().map(source).collect();
+    let mut imported = import::import(&inputs);
+    if let Some(incident) = &mut imported.incident {
+        name(incident, paths);
+    }
+    let mut sources = together(imported.parts.into_iter().map(source).collect());
     sources.extend(found.left_out);
     match imported.incident {
         Some(incident) => Ok((incident, sources)),
@@ -90,6 +96,47 @@ pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)>
             )
         }
     }
+}
+
+/// An incident has the name of what was given first.
+fn name(incident: &mut Incident, paths: &[PathBuf]) {
+    let first = paths.first().and_then(|path| path.file_name());
+    if let Some(first) = first.map(|name| name.to_string_lossy().into_owned())
+        && first != "-"
+    {
+        incident.id = format!("imported-{first}");
+        incident.server.label = first;
+    }
+}
+
+/// Files of a folder in which nothing is known, in one line: pt-stalk writes many that nobody reads.
+fn together(sources: Vec<SourceRead>) -> Vec<SourceRead> {
+    let is_unknown = |source: &SourceRead| source.kind == "unknown" && source.lines.is_some();
+    let unknown = sources.iter().filter(|source| is_unknown(source));
+    let names: Vec<String> = unknown
+        .map(|source| {
+            source
+                .path
+                .rsplit('/')
+                .next()
+                .unwrap_or(&source.path)
+                .to_owned()
+        })
+        .collect();
+    if names.len() < TOGETHER_MIN {
+        return sources;
+    }
+    let mut kept: Vec<SourceRead> = sources
+        .into_iter()
+        .filter(|source| !is_unknown(source))
+        .collect();
+    kept.push(SourceRead {
+        path: format!("{} files", names.len()),
+        kind: "unknown".to_owned(),
+        skipped: Some(format!("nothing known in them: {}", names.join(", "))),
+        ..SourceRead::default()
+    });
+    kept
 }
 
 fn source(part: Part) -> SourceRead {

@@ -159,7 +159,7 @@ impl Reader {
         let read = &mut self.read;
         let threads: usize = read.snapshots.iter().map(|one| one.threads.len()).sum();
         read.brought = match read.snapshots.len() {
-            0 | 1 => format!("{threads} threads"),
+            0 | 1 => super::counted(threads, "thread", "threads"),
             several => format!("{threads} threads in {several} snapshots"),
         };
         if self.left_out > 0 {

@@ -143,6 +143,11 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
     }
 }
 
+/// `1 thread`, `2 threads`.
+pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 fn first(lines: &[Line<'_>], why: &'static str) -> Vec<(usize, Cow<'static, str>)> {
     lines
         .first()

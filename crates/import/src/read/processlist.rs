@@ -29,7 +29,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     reader.end_list();
     let mut read = reader.read;
     read.brought = match reader.lists {
-        1 => format!("{} sessions", reader.sessions),
+        1 => super::counted(reader.sessions, "session", "sessions"),
         lists => format!("{} sessions in {lists} lists", reader.sessions),
     };
     read

@@ -1,9 +1,9 @@
 //! What the server prints itself: the InnoDB monitor, the error log, and parts of both.
 
-use model::{Fact, Text, TextKind};
+use model::{Text, TextKind};
 use server::innodb;
 
-use super::Read;
+use super::{Read, counted};
 use crate::clean::Line;
 use crate::kind::{is_wait, starts_with_date};
 
@@ -50,9 +50,6 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         index += 1;
     }
     let log = log_lines(lines, &mut read);
-    if let Some(version) = version(lines) {
-        read.facts.push(Fact::new("variables.version", version));
-    }
     let waits = lines.iter().filter(|line| is_wait(line.trimmed())).count();
     read.what = Some(
         match (log > 0, printouts > 0) {
@@ -65,13 +62,17 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     );
     let mut brought = Vec::new();
     if printouts > 0 {
-        brought.push(format!("{printouts} printouts of the monitor"));
+        brought.push(counted(
+            printouts,
+            "printout of the monitor",
+            "printouts of the monitor",
+        ));
     }
     if waits > 0 {
-        brought.push(format!("{waits} waits for latches"));
+        brought.push(counted(waits, "wait for a latch", "waits for latches"));
     }
     if log > 0 {
-        brought.push(format!("{log} log lines"));
+        brought.push(counted(log, "log line", "log lines"));
     }
     read.brought = brought.join(", ");
     read
@@ -249,6 +250,6 @@ mod tests {
             "{kinds:?}"
         );
         assert_eq!(read.what.as_deref(), Some("error log"));
-        assert_eq!(read.brought, "1 waits for latches, 2 log lines");
+        assert_eq!(read.brought, "1 wait for a latch, 2 log lines");
     }
 }
