@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod captures;
 mod causes;
 mod harness;
 mod healthy;
