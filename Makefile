@@ -5,10 +5,10 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench fuzz bpf
+.PHONY: help build demo test lint bench accuracy fuzz bpf
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program: target/release/freezeframe
 	scripts/need build rust
@@ -36,11 +36,16 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench
 
+# The captures are not part of the project; without them the table stays as it is.
+accuracy: ## what is named for captures that people published: docs/accuracy.md
+	scripts/need build rust
+	FREEZEFRAME_ACCURACY=$(CURDIR)/docs/accuracy.md cargo test --locked -p freezeframe-import --test accuracy -- --nocapture
+
 # Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
 FUZZ_CASES ?= 20000
 fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
 	scripts/need build rust
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server \
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-import \
 		--test properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.

@@ -1,15 +1,19 @@
 //! The catalogue: causes as plain data, read from one TOML file each.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::cause_file;
+use serde::Serialize;
+
+use crate::cause_file::{self, CauseFile};
 use crate::deep::{LockTest, ProfileTest, StacksTest, StatementsTest};
 use crate::expression::{Condition, Expression};
 use crate::human::Show;
 use crate::provenance;
 use crate::sign::statements;
 use crate::template::Template;
+use crate::texts::{LinesTest, SemaphoresTest};
 use crate::verdict::Remedy;
 
 /// The files of `causes/`, as (name, text), embedded by `build.rs`.
@@ -26,6 +30,9 @@ pub(crate) const STACKS: &str = "stacks";
 
 /// The name under which digests of statements are missed, by whichever way.
 pub(crate) const STATEMENTS: &str = "statements";
+
+/// The name under which lists of waits for latches are missed.
+pub(crate) const SEMAPHORES: &str = "semaphores";
 
 /// Stands for every other cause in `effect_of`.
 pub(crate) const ANY_CAUSE: &str = "*";
@@ -64,7 +71,7 @@ pub struct Cause {
 }
 
 /// A cause that looks alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LookAlike {
     /// Its id.
     pub cause: String,
@@ -115,6 +122,8 @@ pub(crate) enum Test {
     Stacks(StacksTest),
     Lock(LockTest),
     Statements(StatementsTest),
+    Semaphores(Box<SemaphoresTest>),
+    Lines(LinesTest),
 }
 
 #[derive(Debug, Clone)]
@@ -205,6 +214,8 @@ impl Sign {
             // Lock tables are made from the same snapshots.
             Test::Stacks(_) | Test::Lock(_) => provenance::source_of(STACKS),
             Test::Statements(test) => test.way.map_or(STATEMENTS, statements::source).to_owned(),
+            Test::Semaphores(_) => provenance::source_of(SEMAPHORES),
+            Test::Lines(test) => provenance::source_of(test.of.name()),
             Test::Measure(test) => test
                 .expression
                 .patterns()
@@ -235,17 +246,77 @@ pub(crate) enum Over {
 }
 
 /// What is wrong with a catalogue, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{file}:{line}: {}{problem}", key.as_ref().map_or(String::new(), |key| format!("{key}: ")))]
 pub struct CatalogueError {
     /// The file's name as it was given.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
+    /// Column in it, in characters, from 1.
+    pub column: usize,
     /// The key at fault, where there is one.
     pub key: Option<String>,
     /// What is wrong.
     pub problem: String,
+}
+
+/// The built-in catalogue with a user's own causes.
+#[derive(Debug, Clone)]
+pub struct Extended {
+    /// All causes, by id.
+    pub catalogue: Catalogue,
+    /// Ids of those that are the user's.
+    pub own: BTreeSet<String>,
+    /// Ids of built-in causes whose place was taken.
+    pub replaced: BTreeSet<String>,
+    /// What is wrong with files; none of these is in the catalogue.
+    pub problems: Vec<CatalogueError>,
+}
+
+/// Reads files that must make a whole by themselves.
+fn read_all<N: AsRef<str>, T: AsRef<str>>(
+    files: &[(N, T)],
+) -> (Vec<CauseFile>, Vec<CatalogueError>) {
+    let mut ids = BTreeSet::new();
+    let mut read = Vec::new();
+    let mut problems = Vec::new();
+    for (name, text) in files {
+        match cause_file::read(name.as_ref(), text.as_ref()) {
+            Err(found) => problems.extend(found),
+            Ok(file) if !ids.insert(file.cause.id.clone()) => problems.push(twice(&file)),
+            Ok(file) => read.push(file),
+        }
+    }
+    for file in &read {
+        problems.extend(dangling(file, |id| ids.contains(id)));
+    }
+    (read, problems)
+}
+
+fn twice(file: &CauseFile) -> CatalogueError {
+    CatalogueError {
+        file: file.name.clone(),
+        line: 1,
+        column: 1,
+        key: Some("id".to_owned()),
+        problem: format!("'{}' is the id of another file too", file.cause.id),
+    }
+}
+
+/// The causes that a file names and that are not there.
+fn dangling(file: &CauseFile, is_there: impl Fn(&str) -> bool) -> Vec<CatalogueError> {
+    let references = file.references.iter();
+    references
+        .filter(|reference| !is_there(&reference.id))
+        .map(|reference| CatalogueError {
+            file: file.name.clone(),
+            line: reference.line,
+            column: reference.column,
+            key: Some(reference.key.to_owned()),
+            problem: format!("there is no cause '{}'", reference.id),
+        })
+        .collect()
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
@@ -275,34 +346,67 @@ impl Catalogue {
     pub fn from_files<N: AsRef<str>, T: AsRef<str>>(
         files: &[(N, T)],
     ) -> Result<Self, CatalogueError> {
-        let mut ids = BTreeSet::new();
-        let mut read = Vec::new();
+        let (files, problems) = read_all(files);
+        match problems.into_iter().next() {
+            Some(problem) => Err(problem),
+            None => Ok(Self {
+                causes: files.into_iter().map(|file| file.cause).collect(),
+            }),
+        }
+    }
+
+    /// The built-in causes with those of a user. One that has the id of a built-in cause takes its
+    /// place. A file with a mistake is left out; everything that is wrong is told.
+    pub fn extended<N: AsRef<str>, T: AsRef<str>>(files: &[(N, T)]) -> Extended {
+        let mut problems = Vec::new();
+        let mut own: BTreeMap<String, CauseFile> = BTreeMap::new();
         for (name, text) in files {
-            let cause = cause_file::read(name.as_ref(), text.as_ref())?;
-            if !ids.insert(cause.cause.id.clone()) {
-                return Err(CatalogueError {
-                    file: name.as_ref().to_owned(),
-                    line: 1,
-                    key: Some("id".to_owned()),
-                    problem: format!("'{}' is the id of another file too", cause.cause.id),
-                });
-            }
-            read.push(cause);
-        }
-        for file in &read {
-            for reference in &file.references {
-                if !ids.contains(&reference.id) {
-                    return Err(CatalogueError {
-                        file: file.name.clone(),
-                        line: reference.line,
-                        key: Some(reference.key.to_owned()),
-                        problem: format!("there is no cause '{}'", reference.id),
-                    });
-                }
+            match cause_file::read(name.as_ref(), text.as_ref()) {
+                Err(found) => problems.extend(found),
+                Ok(file) => match own.entry(file.cause.id.clone()) {
+                    Entry::Occupied(_) => problems.push(twice(&file)),
+                    Entry::Vacant(free) => {
+                        free.insert(file);
+                    }
+                },
             }
         }
-        let causes: Vec<Cause> = read.into_iter().map(|file| file.cause).collect();
-        Ok(Self { causes })
+        // Who names a cause that is left out is left out with it.
+        let builtin = Self::builtin();
+        loop {
+            let is_there = |id: &str| builtin.get(id).is_some() || own.contains_key(id);
+            let dangling: Vec<(String, Vec<CatalogueError>)> = own
+                .iter()
+                .map(|(id, file)| (id.clone(), dangling(file, is_there)))
+                .filter(|(_, found)| !found.is_empty())
+                .collect();
+            if dangling.is_empty() {
+                break;
+            }
+            for (id, found) in dangling {
+                own.remove(&id);
+                problems.extend(found);
+            }
+        }
+        let replaced = own
+            .keys()
+            .filter(|id| builtin.get(id).is_some())
+            .cloned()
+            .collect();
+        let own_ids: BTreeSet<String> = own.keys().cloned().collect();
+        let kept = builtin
+            .causes
+            .iter()
+            .filter(|cause| !own.contains_key(&cause.id));
+        let mut causes: Vec<Cause> = kept.cloned().collect();
+        causes.extend(own.into_values().map(|file| file.cause));
+        causes.sort_by(|left, right| left.id.cmp(&right.id));
+        Extended {
+            catalogue: Self { causes },
+            own: own_ids,
+            replaced,
+            problems,
+        }
     }
 
     /// The causes, in the order of their files.

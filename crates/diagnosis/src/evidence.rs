@@ -1,9 +1,12 @@
 //! An incident as the signs look at it: its windows, and its processlists read.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use model::{Incident, Millis, ProcessList, TextKind, Window};
+use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
+use serde::de::DeserializeOwned;
 
+use crate::catalogue::Limits;
 use crate::names::Frames;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
@@ -26,6 +29,12 @@ const BASELINE_MIN_MS: Millis = 10_000;
 /// Processlists read at the most; of more, an even selection.
 const PROCESSLISTS_MAX: usize = 2_000;
 
+/// Lists of waits for latches that are read at the most; of more, an even selection.
+const SEMAPHORES_MAX: usize = 200;
+
+/// Readings at the most of something that was taken once, or a few times, and not followed.
+const SPARSE_MAX: usize = 3;
+
 /// What the signs are tested on.
 pub(crate) struct Evidence<'a> {
     pub(crate) incident: &'a Incident,
@@ -39,10 +48,37 @@ pub(crate) struct Evidence<'a> {
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
+    /// The waits for latches, read when the first sign asks for them.
+    semaphores: OnceCell<Vec<(Millis, Vec<SemaphoreWait>)>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
     has_status: bool,
+    /// Some setting of the server was.
+    has_variables: bool,
+}
+
+/// Evidence of which people show a part: they cut out what seemed to matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capture {
+    Stacks,
+    Processlist,
+    Innodb,
+    Status,
+    Variables,
+}
+
+impl Capture {
+    /// The fact by which the import of captures says so, with the value `part`.
+    fn fact(self) -> &'static str {
+        match self {
+            Self::Stacks => "capture.stacks",
+            Self::Processlist => "capture.processlist",
+            Self::Innodb => "capture.innodb",
+            Self::Status => "capture.status",
+            Self::Variables => "capture.variables",
+        }
+    }
 }
 
 impl<'a> Evidence<'a> {
@@ -61,14 +97,25 @@ impl<'a> Evidence<'a> {
         };
         let before = incident.baseline_window();
         let baseline = (before.to.saturating_sub(before.from) >= BASELINE_MIN_MS).then_some(before);
+        // Where nothing before the onset was taken, what was taken at its very moment is all there
+        // may be of the stall: one snapshot, say, of which nobody knows how long the stall lasted.
+        let begin = match before.to > before.from {
+            true => after_begin,
+            false => |from, to| Window { from, to },
+        };
         Self {
             incident,
-            stall: after_begin(stall.from, stall.to),
+            stall: begin(stall.from, stall.to),
             baseline,
-            slices: slices(stall),
-            slices_and_after: slices(reach),
-            processlists: processlists(incident),
+            slices: slices(stall, begin),
+            slices_and_after: slices(reach, begin),
+            processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
+            semaphores: OnceCell::new(),
             frames: Frames::new(&incident.stacks.book),
+            has_variables: incident
+                .facts
+                .iter()
+                .any(|timed| timed.fact.name.starts_with("variables.")),
             has_status: incident
                 .timeline
                 .series
@@ -95,14 +142,94 @@ impl<'a> Evidence<'a> {
             .is_some_and(|window| middle >= window.from && middle <= window.to)
     }
 
-    /// Whether the server has no such status variables: all are read together, so one that is in
-    /// no reading while others are is not absent evidence.
+    /// The lists of waits for latches, oldest first.
+    pub(crate) fn semaphores(&self) -> &[(Millis, Vec<SemaphoreWait>)] {
+        self.semaphores
+            .get_or_init(|| read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX))
+    }
+
+    /// Of these windows those in which something that was taken at `moments` can be judged.
+    ///
+    /// What is followed has holes where its reading hung, and a record with holes cannot say that
+    /// something was not there. But of what was taken by hand there is one snapshot, or a few that
+    /// lie wide apart with nothing before the onset: that is all there is to see, and is judged.
+    pub(crate) fn judged(&self, windows: Vec<Window>, moments: &[Millis]) -> Vec<Window> {
+        if !self.is_sparse(moments) {
+            return windows;
+        }
+        let has_moment = |window: &Window| {
+            let mut moments = moments.iter();
+            moments.any(|at| *at >= window.from && *at <= window.to)
+        };
+        let seen: Vec<Window> = windows.iter().copied().filter(has_moment).collect();
+        if seen.is_empty() { windows } else { seen }
+    }
+
+    /// `moments` in ascending order.
+    fn is_sparse(&self, moments: &[Millis]) -> bool {
+        if moments.len() <= SPARSE_MAX {
+            return true;
+        }
+        if moments
+            .first()
+            .is_some_and(|first| *first < self.incident.stall.onset)
+        {
+            return false;
+        }
+        let mut gaps: Vec<Millis> = moments
+            .iter()
+            .zip(moments.iter().skip(1))
+            .map(|(one, next)| next.saturating_sub(*one))
+            .collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).is_some_and(|gap| *gap > SLICE_MS)
+    }
+
+    /// Whether there are so few readings of these signals in all the record that they were not
+    /// followed but taken once.
+    pub(crate) fn are_sparse(&self, patterns: &BTreeSet<String>) -> bool {
+        let timeline = &self.incident.timeline;
+        let is_sparse = |pattern: &String| {
+            let mut series = timeline.matching(pattern).peekable();
+            series.peek().is_some()
+                && series.all(|one| timeline.points(one).take(SPARSE_MAX + 1).count() <= SPARSE_MAX)
+        };
+        !patterns.is_empty() && patterns.iter().all(is_sparse)
+    }
+
+    /// Whether only a part of something was captured. Numbers of threads or sessions in it say
+    /// nothing of how many there were, and what is not in it may have been there.
+    pub(crate) fn is_part(&self, capture: Capture) -> bool {
+        self.incident.fact(capture.fact()) == Some("part")
+    }
+
+    /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
+    pub(crate) fn limits(&self, limits: &Limits, capture: Capture) -> Limits {
+        let mut limits = limits.clone();
+        if self.is_part(capture) {
+            limits.above = limits.above.map(|above| above.min(1.0));
+        }
+        limits
+    }
+
+    /// Whether the server has no such status variables or settings: all are read together, so one
+    /// that is in no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
         let timeline = &self.incident.timeline;
-        self.has_status
-            && names
-                .iter()
-                .all(|name| name.starts_with("status.") && timeline.matching(name).next().is_none())
+        let lacks = |name: &String| match name.split_once('.') {
+            Some(("status", _)) => {
+                self.has_status
+                    && !self.is_part(Capture::Status)
+                    && timeline.matching(name).next().is_none()
+            }
+            Some(("variables", _)) => {
+                self.has_variables
+                    && !self.is_part(Capture::Variables)
+                    && self.incident.fact(name).is_none()
+            }
+            _ => false,
+        };
+        !names.is_empty() && names.iter().all(lacks)
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.
@@ -131,10 +258,10 @@ fn after_begin(from: Millis, to: Millis) -> Window {
     }
 }
 
-fn slices(stall: Window) -> Vec<Window> {
+fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
     let length = stall.to.saturating_sub(stall.from);
     if length <= SLICE_MS {
-        return vec![after_begin(stall.from, stall.to)];
+        return vec![window(stall.from, stall.to)];
     }
     let room = length - SLICE_MS;
     let step = SLICE_STEP_MS.max(room / SLICES_MAX);
@@ -144,18 +271,19 @@ fn slices(stall: Window) -> Vec<Window> {
     }
     begins
         .into_iter()
-        .map(|begin| after_begin(stall.from + begin, stall.from + begin + SLICE_MS))
+        .map(|begin| window(stall.from + begin, stall.from + begin + SLICE_MS))
         .collect()
 }
 
-/// A text that cannot be read is left out: it is no evidence.
-fn processlists(incident: &Incident) -> Vec<(Millis, ProcessList)> {
+/// Texts of a kind, of more than `most` an even selection. One that cannot be read is left out: it
+/// is no evidence.
+fn read<T: DeserializeOwned>(incident: &Incident, kind: TextKind, most: usize) -> Vec<(Millis, T)> {
     let texts: Vec<_> = incident
         .texts
         .iter()
-        .filter(|timed| timed.text.kind == TextKind::Processlist)
+        .filter(|timed| timed.text.kind == kind)
         .collect();
-    let step = texts.len().div_ceil(PROCESSLISTS_MAX).max(1);
+    let step = texts.len().div_ceil(most).max(1);
     texts
         .into_iter()
         .step_by(step)
@@ -170,6 +298,7 @@ mod tests {
     #[test]
     fn slices_cover_the_stall_and_are_limited() {
         let window = |from, to| Window { from, to };
+        let slices = |stall| super::slices(stall, after_begin);
         assert_eq!(slices(window(10, 4_010)), [window(11, 4_010)]);
         assert_eq!(
             slices(window(0, 7_500)),

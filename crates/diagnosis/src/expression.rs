@@ -43,6 +43,8 @@ pub(crate) enum Operator {
 /// Two expressions compared.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
+    /// As it stands in the file.
+    pub(crate) text: String,
     pub(crate) left: Expression,
     pub(crate) comparison: Comparison,
     pub(crate) right: Expression,
@@ -118,6 +120,7 @@ impl Condition {
     /// The same with `with` in place of the first `*` of every signal.
     pub(crate) fn bound(&self, with: &str) -> Self {
         Self {
+            text: self.text.clone(),
             left: self.left.bound(with),
             comparison: self.comparison,
             right: self.right.bound(with),

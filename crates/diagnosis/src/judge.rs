@@ -40,13 +40,15 @@ pub(crate) struct Unjudged {
 
 /// Sources that many systems do not have. That they are absent is no reason to name every cause
 /// that could be looked for in them: only those that something else points at.
-const DEEP_SOURCES: [&str; 6] = [
+const DEEP_SOURCES: [&str; 8] = [
     "cgroup",
     "stacks",
     "profile",
     "packets",
     "performance_schema",
     "statements",
+    "error_log",
+    "kernel_log",
 ];
 
 /// Sources that rise with any trouble: they point at no cause in particular.

@@ -11,6 +11,7 @@ mod cause_file;
 mod chains;
 pub mod compare;
 mod deep;
+mod describe;
 mod diagnose;
 mod evaluate;
 mod evidence;
@@ -23,10 +24,12 @@ mod rank;
 mod sentence;
 mod sign;
 mod template;
+mod texts;
 mod verdict;
 
 pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit};
-pub use catalogue::{Catalogue, CatalogueError, Cause, LookAlike, builtin_files};
+pub use catalogue::{Catalogue, CatalogueError, Cause, Extended, LookAlike, builtin_files};
+pub use describe::{Description, SignDescription};
 pub use diagnose::diagnose;
 pub use verdict::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
 

@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 28] = [
+const ORIGINS: [Origin; 31] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -36,6 +36,21 @@ const ORIGINS: [Origin; 28] = [
         "sessions",
         "sessions",
         "performance_schema.status_by_thread, where performance_schema is on",
+    ),
+    origin(
+        "semaphores",
+        "innodb",
+        "SHOW ENGINE INNODB STATUS, needs a login with PROCESS",
+    ),
+    origin(
+        "error_log",
+        "error_log",
+        "the server's error log, needs to be readable for the recorder",
+    ),
+    origin(
+        "kernel_log",
+        "kernel_log",
+        "/dev/kmsg, needs CAP_SYSLOG or kernel.dmesg_restrict = 0",
     ),
     origin("probe", "probe", "the query and connect probes"),
     origin("cpu", "cpu", "/proc/stat"),
@@ -100,12 +115,14 @@ const ORIGINS: [Origin; 28] = [
 ];
 
 /// What sources are called in absences, where that is not the first component of their signals.
-const ABSENT_AS: [(&str, &str); 9] = [
+const ABSENT_AS: [(&str, &str); 11] = [
     ("stat", "cpu"),
     ("pressure", "psi"),
     ("netstat", "net"),
     ("accept queue", "accept_queue"),
     ("accept-queue", "accept_queue"),
+    ("error-log", "error_log"),
+    ("kernel-log", "kernel_log"),
     ("compressed sessions", "sessions"),
     ("query probe", "probe"),
     ("connect probe", "probe"),

@@ -1,8 +1,10 @@
 //! Tests one sign on the evidence.
 
+pub(crate) mod lines;
 pub(crate) mod locks;
 mod measure;
 pub(crate) mod profile;
+pub(crate) mod semaphores;
 pub(crate) mod sessions;
 pub(crate) mod stacks;
 pub(crate) mod statements;
@@ -13,7 +15,7 @@ use model::Window;
 
 use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::expression::Condition;
 use crate::human::{self, Show};
 use crate::template::Filling;
@@ -40,6 +42,8 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
         Test::Stacks(test) => stacks::test(sign, test, evidence),
         Test::Lock(test) => locks::test(sign, test, evidence),
         Test::Statements(test) => statements::test(sign, test, evidence),
+        Test::Semaphores(test) => semaphores::test(sign, test, evidence),
+        Test::Lines(test) => lines::test(sign, test, evidence),
     }
 }
 
@@ -151,6 +155,7 @@ fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
 fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
     let is_variable = |name: &str| name.starts_with("variables.");
     is_variable(name)
+        && !evidence.is_part(Capture::Variables)
         && evidence
             .incident
             .facts

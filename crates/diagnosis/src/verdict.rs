@@ -112,13 +112,43 @@ pub struct Rejected {
     pub why: String,
 }
 
-/// What was read for a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What was read for a verdict, or was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SourceRead {
     /// Path, or `-`.
     pub path: String,
     /// What it is ("freezeframe incident").
     pub kind: String,
+    /// First and last line, from 1, of a piece of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
+    /// What came of it ("42 threads"); empty where there is nothing to say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub brought: String,
+    /// Why it, or some of it, was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+}
+
+impl SourceRead {
+    /// The source in one line, for people: path, lines, kind, what came of it, what was left out.
+    pub fn line(&self) -> String {
+        let lines = match self.lines {
+            Some((from, to)) if from == to => format!(":{from}"),
+            Some((from, to)) => format!(":{from}-{to}"),
+            None => String::new(),
+        };
+        let brought = if self.brought.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", self.brought)
+        };
+        let skipped = self
+            .skipped
+            .as_ref()
+            .map_or_else(String::new, |why| format!("; left out: {why}"));
+        format!("{}{lines}: {}{brought}{skipped}", self.path, self.kind)
+    }
 }
 
 /// The answer for one incident.

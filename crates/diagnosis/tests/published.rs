@@ -97,6 +97,8 @@ fn incident(threads: &[(u32, Vec<String>)]) -> Incident {
         "server.",
         "sysctl.",
         "recorder.",
+        "error_log.",
+        "kernel_log.",
     ] {
         story = story.without(prefix, Reason::NotRecorded);
     }

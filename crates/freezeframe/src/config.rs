@@ -18,6 +18,8 @@ const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
 pub(crate) struct Config {
     /// Where incidents and the history go.
     pub(crate) dir: Option<PathBuf>,
+    /// A user's own causes.
+    pub(crate) causes_dir: Option<PathBuf>,
     pub(crate) server: ServerConfig,
     pub(crate) incident: IncidentConfig,
     pub(crate) history: HistoryConfig,

@@ -1,39 +1,25 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use diagnosis::{Catalogue, Level, SourceRead, Verdict, diagnose};
+use diagnosis::{Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
 use store::{read_frame, write_private};
 
 use crate::args::Explain;
-use crate::output;
+use crate::config::Config;
+use crate::{captures, causes, output};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
-    let loaded = read_frame(&args.file)?;
-    let incident = loaded.incident;
-    let mut verdict = verdict(&incident, &args.file);
-    for damage in loaded.damage {
-        eprintln!(
-            "freezeframe: {}: table '{}' is damaged after {} rows: {}",
-            args.file.display(),
-            damage.table,
-            damage.rows_read,
-            damage.problem
-        );
-        verdict.absent.push(Absent::new(
-            format!("table {}", damage.table),
-            Reason::Failed,
-            format!(
-                "damaged after {} rows: {}",
-                damage.rows_read, damage.problem
-            ),
-        ));
-    }
+    causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
+    let (incident, verdict) = match args.paths.as_slice() {
+        [file] if captures::is_frame(file) => recorded(file)?,
+        paths => imported(paths)?,
+    };
     match &args.html {
         Some(path) if path == Path::new("-") => {
             output::print(&report::html(&incident, &verdict, &HtmlOptions::default()))?;
@@ -56,12 +42,46 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     })
 }
 
+/// An incident of ours, with the verdict on it.
+fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
+    let loaded = read_frame(file)?;
+    let incident = loaded.incident;
+    let mut verdict = verdict(&incident, file);
+    for damage in loaded.damage {
+        eprintln!(
+            "freezeframe: {}: table '{}' is damaged after {} rows: {}",
+            file.display(),
+            damage.table,
+            damage.rows_read,
+            damage.problem
+        );
+        verdict.absent.push(Absent::new(
+            format!("table {}", damage.table),
+            Reason::Failed,
+            format!(
+                "damaged after {} rows: {}",
+                damage.rows_read, damage.problem
+            ),
+        ));
+    }
+    Ok((incident, verdict))
+}
+
+/// What others captured, with the verdict on it.
+fn imported(paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+    let (incident, sources) = captures::incident(paths)?;
+    let mut verdict = diagnose(&incident, causes::catalogue());
+    verdict.sources = sources;
+    Ok((incident, verdict))
+}
+
 /// The verdict on an incident that was read from a file.
 pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
-    let mut verdict = diagnose(incident, Catalogue::builtin());
+    let mut verdict = diagnose(incident, causes::catalogue());
     verdict.sources.push(SourceRead {
         path: path.display().to_string(),
         kind: "freezeframe incident".to_owned(),
+        ..SourceRead::default()
     });
     verdict
 }

@@ -3,6 +3,8 @@
 mod args;
 mod background;
 mod bench;
+mod captures;
+mod causes;
 mod check;
 mod compare;
 mod config;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Import(options) => captures::run(&options),
+        Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),

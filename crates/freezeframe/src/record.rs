@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use detect::UserTrigger;
-use diagnosis::{Catalogue, Level, Verdict, diagnose};
+use diagnosis::{Level, Verdict, diagnose};
 use recorder::{GeneralLogPermit, Notice, Recorder, host_name};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -17,10 +17,11 @@ use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::{self, Board};
-use crate::{leases, output, targets};
+use crate::{causes, leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
     let dir = args
         .dir
         .clone()
@@ -162,7 +163,7 @@ impl Teller {
     fn explain(&self, notice: &Notice) -> Option<Explained> {
         match notice {
             Notice::Preliminary(incident) => Some(Explained {
-                verdict: diagnose(incident, Catalogue::builtin()),
+                verdict: diagnose(incident, causes::catalogue()),
                 page: None,
             }),
             Notice::Written { path, incident, .. } => {

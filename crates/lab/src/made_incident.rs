@@ -563,6 +563,7 @@ fn queries(size: &IncidentSize, numbers: &mut Numbers) -> Vec<TimedDigest> {
                 to: from + 10_000,
             },
             digest: QueryDigest {
+                tried: Vec::new(),
                 way: QueryWay::PerformanceSchema,
                 from_us: None,
                 to_us: None,

@@ -1,7 +1,8 @@
 use model::Millis;
 
 use crate::sources::{
-    Outcome, database, disk, host, memory, network, own, packets, probes, process, profile, stacks,
+    Outcome, database, disk, host, logs, memory, network, own, packets, probes, process, profile,
+    stacks,
 };
 
 /// The thread a source runs on. Sources that can block together share one, so that none of them
@@ -24,6 +25,8 @@ pub enum Worker {
     Stacks,
     /// Samples of what the processors run.
     Profile,
+    /// Logs: a disk that hangs may hold up reading them.
+    Logs,
     /// Packets on the server's port, which are read for nearly a second at a time.
     Packets,
 }
@@ -50,6 +53,7 @@ pub(crate) enum Take {
     ConnectProbe(fn(&mut probes::ConnectProbe) -> Outcome),
     Stacks(fn(&mut stacks::StackState) -> Outcome),
     Profile(fn(&mut profile::ProfileState) -> Outcome),
+    Logs(fn(&mut logs::LogState) -> Outcome),
     Packets(fn(&mut packets::PacketState) -> Outcome),
 }
 
@@ -82,6 +86,7 @@ impl SourceSpec {
             Take::ConnectProbe(_) => Worker::ConnectProbe,
             Take::Stacks(_) => Worker::Stacks,
             Take::Profile(_) => Worker::Profile,
+            Take::Logs(_) => Worker::Logs,
             Take::Packets(_) => Worker::Packets,
         }
     }
@@ -116,6 +121,7 @@ const PTRACE: &str = "the server's user, or CAP_SYS_PTRACE";
 const BPF: &str = "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE";
 const PERF: &str = "CAP_PERFMON; user stacks as allocator";
 const WIRE: &str = "CAP_NET_RAW";
+const SYSLOG: &str = "CAP_SYSLOG, or kernel.dmesg_restrict = 0";
 const SOCKETS: &str = "as allocator, and CAP_DAC_READ_SEARCH";
 const LOGIN: &str = "a login";
 const PROCESS: &str = "a login with PROCESS";
@@ -149,6 +155,8 @@ pub static SOURCES: &[SourceSpec] = &[
     source("connect-probe", "connect, greeting, authentication, quit", 1000, Cost::Connection, LOGIN, Take::ConnectProbe(probes::connect)),
     source("stacks", "stacks of all threads of the server, none is stopped, by BPF or else by /proc; ten a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),
     source("profile", "what the processors run, kernel and user: 49 samples a second, 99 at a trigger", 1000, Cost::Medium, PERF, Take::Profile(profile::profile)),
+    source("error-log", "new lines of the server's error log, without literals", 1000, Cost::Small, PTRACE, Take::Logs(logs::error_log)),
+    source("kernel-log", "/dev/kmsg: new lines from warnings on, and on memory, disks, hung tasks", 1000, Cost::Small, SYSLOG, Take::Logs(logs::kernel_log)),
     source("packets", "statements on the server's TCP ports, at a trigger only: 10 s, then 5 s each minute", 1000, Cost::Medium, WIRE, Take::Packets(packets::packets)),
 ];
 

@@ -16,6 +16,7 @@ use crate::queries::QueryWatch;
 use crate::sources::Outcome;
 use crate::sources::database::DatabaseState;
 use crate::sources::host::HostState;
+use crate::sources::logs::LogState;
 use crate::sources::packets::PacketState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
@@ -28,7 +29,7 @@ use crate::target::Shared;
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
-const WORKERS: [Worker; 9] = [
+const WORKERS: [Worker; 10] = [
     Worker::Host,
     Worker::Process,
     Worker::Memory,
@@ -37,6 +38,7 @@ const WORKERS: [Worker; 9] = [
     Worker::ConnectProbe,
     Worker::Stacks,
     Worker::Profile,
+    Worker::Logs,
     Worker::Packets,
 ];
 
@@ -62,6 +64,7 @@ enum State {
     ConnectProbe(ConnectProbe),
     Stacks(StackState),
     Profile(ProfileState),
+    Logs(LogState),
     Packets(PacketState),
 }
 
@@ -97,6 +100,7 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
             Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
+            Worker::Logs => State::Logs(LogState::new(shared)),
             Worker::Packets => State::Packets(PacketState::new(
                 shared,
                 clock,
@@ -175,6 +179,7 @@ fn take(take: &Take, state: &mut State) -> Outcome {
         (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
         (Take::Stacks(take), State::Stacks(state)) => take(state),
         (Take::Profile(take), State::Profile(state)) => take(state),
+        (Take::Logs(take), State::Logs(state)) => take(state),
         (Take::Packets(take), State::Packets(state)) => take(state),
         // The schedule of a worker holds only sources of that worker.
         _ => Ok(model::Taken::default()),

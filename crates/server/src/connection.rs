@@ -161,6 +161,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row that was read elsewhere, such as in a text; the names are in lower case.
+    pub fn new(columns: std::rc::Rc<[String]>, values: Vec<String>) -> Self {
+        Self { columns, values }
+    }
+
     /// The value of a column, by its name in lower case; empty when there is none.
     pub fn get(&self, column: &str) -> &str {
         let index = self.columns.iter().position(|name| name == column);

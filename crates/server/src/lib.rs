@@ -7,6 +7,7 @@ mod connection;
 mod counters;
 pub mod digests;
 mod error;
+mod error_log;
 pub mod innodb;
 mod login;
 mod open_connections;
@@ -18,11 +19,15 @@ mod queries;
 pub mod wire;
 
 pub use address::Address;
-pub use connection::{Deadlines, Session};
+pub use connection::{Deadlines, Row, Session};
 pub use counters::statement_mix;
 pub use error::ServerError;
+pub use error_log::redact_error_log;
 pub use login::{Login, LoginError, LoginOptions, find_login};
 pub use open_connections::open_connections;
 pub use os_threads::thread_sessions;
 pub use probe::{ProbeResult, probe_connect, probe_query};
-pub use queries::{compressed_sessions, innodb_status, processlist, status, variables, version};
+pub use queries::{
+    compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,
+    status_reading, variable_fact, variables, version,
+};

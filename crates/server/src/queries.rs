@@ -45,19 +45,22 @@ pub fn status(session: &mut Session) -> Result<Taken, ServerError> {
     let (rows, _) = session.rows("SHOW GLOBAL STATUS", ROWS_MAX)?;
     let readings = rows
         .iter()
-        .filter_map(|row| {
-            let (name, value) = (row.at(0), row.at(1).parse::<f64>().ok()?);
-            value.is_finite().then(|| Reading {
-                name: format!("status.{name}").into(),
-                unit: unit_of(name),
-                kind: kind_of_status_variable(name),
-                value,
-            })
-        })
+        .filter_map(|row| status_reading(row.at(0), row.at(1)))
         .collect();
     Ok(Taken {
         readings,
         ..Taken::default()
+    })
+}
+
+/// A status variable as a signal; absent when its value is no number.
+pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
+    let value = value.parse::<f64>().ok()?;
+    value.is_finite().then(|| Reading {
+        name: format!("status.{name}").into(),
+        unit: unit_of(name),
+        kind: kind_of_status_variable(name),
+        value,
     })
 }
 
@@ -79,15 +82,7 @@ fn unit_of(name: &str) -> Unit {
 /// characters of a statement tell its class, and whole statements may be megabytes each.
 pub fn processlist(session: &mut Session, own: &[u64]) -> Result<Taken, ServerError> {
     let (rows, left_out) = session.rows("SHOW PROCESSLIST", ROWS_MAX)?;
-    let list = crate::processlist::summarise(&rows, own);
-    let mut taken = Taken {
-        readings: crate::processlist::readings(&list),
-        texts: vec![Text {
-            kind: TextKind::Processlist,
-            body: serde_json::to_string(&list).unwrap_or_default(),
-        }],
-        ..Taken::default()
-    };
+    let mut taken = processlist_taken(&rows, own);
     let users: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.get("user")).collect();
     if session.sees_all_sessions == Some(false) && users.len() <= 1 {
         taken.absent.push(model::Absent::new(
@@ -114,6 +109,11 @@ pub fn innodb_status(session: &mut Session) -> Result<Taken, ServerError> {
         "" => row.at(0),
         text => text,
     });
+    Ok(innodb_taken(text))
+}
+
+/// What a text of `SHOW ENGINE INNODB STATUS` tells, or a part of one.
+pub fn innodb_taken(text: &str) -> Taken {
     let status = innodb::parse(text);
     let readings = innodb::signals(&status)
         .into_iter()
@@ -130,11 +130,25 @@ pub fn innodb_status(session: &mut Session) -> Result<Taken, ServerError> {
             body: serde_json::to_string(&status.semaphore_waits).unwrap_or_default(),
         });
     }
-    Ok(Taken {
+    Taken {
         readings,
         texts,
         ..Taken::default()
-    })
+    }
+}
+
+/// What the rows of a process list tell: its columns are named as the server names them, in lower
+/// case. `own` are connections to leave out.
+pub fn processlist_taken(rows: &[crate::connection::Row], own: &[u64]) -> Taken {
+    let list = crate::processlist::summarise(rows, own);
+    Taken {
+        readings: crate::processlist::readings(&list),
+        texts: vec![Text {
+            kind: TextKind::Processlist,
+            body: serde_json::to_string(&list).unwrap_or_default(),
+        }],
+        ..Taken::default()
+    }
 }
 
 fn unit_of_innodb(name: &str) -> Unit {
@@ -154,13 +168,13 @@ pub fn variables(session: &mut Session) -> Result<Vec<Fact>, ServerError> {
     let (rows, _) = session.rows("SHOW GLOBAL VARIABLES", ROWS_MAX)?;
     Ok(rows
         .iter()
-        .map(|row| {
-            Fact::new(
-                format!("variables.{}", row.at(0)),
-                public_value(row.at(0), row.at(1)),
-            )
-        })
+        .map(|row| variable_fact(row.at(0), row.at(1)))
         .collect())
+}
+
+/// A variable as a fact; what may be a secret is hidden.
+pub fn variable_fact(name: &str, value: &str) -> Fact {
+    Fact::new(format!("variables.{name}"), public_value(name, value))
 }
 
 fn public_value(name: &str, value: &str) -> String {

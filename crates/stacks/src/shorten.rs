@@ -96,6 +96,24 @@ pub fn shorten(symbol: &str) -> String {
     })
 }
 
+/// A function's name as debuggers and profilers print it, demangled already, for people.
+pub fn shorten_printed(name: &str) -> String {
+    let plain = match name.split_once('@') {
+        Some((plain, _)) if !plain.is_empty() => plain,
+        _ => name,
+    };
+    if is_mangled(plain) {
+        return shorten(plain);
+    }
+    let clone = plain.split(" [clone ").next().unwrap_or(plain);
+    let short = collapse(c_name(clone));
+    limited(if short.trim().is_empty() {
+        plain.to_owned()
+    } else {
+        short
+    })
+}
+
 /// Orders symbols of the same address: the one that people know comes first. Exported before local, whole functions
 /// before copies, without leading underscores, short.
 pub(crate) fn rank<'a>(local: bool, name: &'a str) -> impl Ord + use<'a> {

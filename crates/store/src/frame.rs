@@ -22,14 +22,21 @@ const SCHEMA: &str = include_str!("frame.sql");
 pub fn write_frame(incident: &Incident, dir: &Path) -> Result<PathBuf, StoreError> {
     make_private_dir(dir)?;
     let path = dir.join(format!("{}.frame", incident.id));
-    let partial = dir.join(format!(".{}.frame.partial", incident.id));
-    let written = write_partial(incident, &partial).and_then(|()| publish(&partial, &path));
+    write_frame_file(incident, &path)?;
+    Ok(path)
+}
+
+/// Writes an incident as this file, in a folder that is there. Complete or not there, as above.
+pub fn write_frame_file(incident: &Incident, path: &Path) -> Result<(), StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    let written = write_partial(incident, &partial).and_then(|()| publish(&partial, path));
     if let Err(error) = written {
         // What is left of it is worth nothing; the first error is the one to tell.
         let _ = std::fs::remove_file(&partial);
         return Err(error);
     }
-    Ok(path)
+    Ok(())
 }
 
 fn write_partial(incident: &Incident, partial: &Path) -> Result<(), StoreError> {

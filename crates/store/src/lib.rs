@@ -17,7 +17,7 @@ mod history_window;
 
 pub use error::StoreError;
 pub use files::write_private;
-pub use frame::{FRAME_VERSION, write_frame};
+pub use frame::{FRAME_VERSION, write_frame, write_frame_file};
 pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;

@@ -174,7 +174,7 @@ impl Reader<'_> {
         })
     }
 
-    fn pattern(&self, text: &Spanned<String>, key: &str) -> Read<NamePattern> {
+    pub(super) fn pattern(&self, text: &Spanned<String>, key: &str) -> Read<NamePattern> {
         if text.get_ref().trim().is_empty() {
             return Err(self.at(text, key, "must not be empty"));
         }
@@ -182,7 +182,7 @@ impl Reader<'_> {
             .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 
-    fn optional_pattern(
+    pub(super) fn optional_pattern(
         &self,
         text: &Option<Spanned<String>>,
         key: &str,

@@ -13,11 +13,13 @@ const FIXES_MAX: usize = 16;
 const VALUE_BYTES_MAX: usize = 500;
 
 impl Reader<'_> {
-    pub(super) fn fixes(&self, list: &[Spanned<RawFix>]) -> Read<Vec<Fix>> {
+    pub(super) fn fixes(&self, list: &[Spanned<RawFix>]) -> Vec<Fix> {
         if let Some(over) = list.get(FIXES_MAX) {
-            return Err(self.at(over, "fix", format!("at most {FIXES_MAX} of them")));
+            self.note(self.at(over, "fix", format!("at most {FIXES_MAX} of them")));
         }
-        list.iter().map(|spanned| self.fix(spanned)).collect()
+        list.iter()
+            .filter_map(|spanned| self.noted(self.fix(spanned)))
+            .collect()
     }
 
     fn fix(&self, spanned: &Spanned<RawFix>) -> Read<Fix> {
@@ -38,9 +40,9 @@ impl Reader<'_> {
         Ok(Fix {
             action,
             when,
-            from: self.words(&raw.from, "from")?,
-            risk: self.words(&raw.risk, "risk")?,
-            consent: self.words(&raw.consent, "consent")?,
+            from: self.words(&raw.from, "from"),
+            risk: self.words(&raw.risk, "risk"),
+            consent: self.words(&raw.consent, "consent"),
             mysql: self.releases(&raw.mysql, "mysql")?,
             mariadb: self.releases(&raw.mariadb, "mariadb")?,
         })
@@ -201,11 +203,11 @@ impl Reader<'_> {
         }
     }
 
-    fn words(&self, text: &Option<Spanned<String>>, key: &str) -> Read<Option<String>> {
-        match text {
-            Some(text) => self.text(text, key).map(|()| Some(text.get_ref().clone())),
-            None => Ok(None),
-        }
+    fn words(&self, text: &Option<Spanned<String>>, key: &str) -> Option<String> {
+        text.as_ref().map(|text| {
+            self.text(text, key);
+            text.get_ref().clone()
+        })
     }
 
     fn releases(&self, text: &Option<Spanned<String>>, key: &str) -> Read<Releases> {

@@ -3,7 +3,11 @@
 mod deep;
 mod fix;
 mod raw;
+mod repair;
 mod sign;
+mod texts;
+
+use std::cell::RefCell;
 
 use toml::Spanned;
 
@@ -27,27 +31,49 @@ pub(crate) struct CauseFile {
 pub(crate) struct Reference {
     pub(crate) key: &'static str,
     pub(crate) line: usize,
+    pub(crate) column: usize,
     pub(crate) id: String,
 }
 
-/// Reads a file.
-pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, CatalogueError> {
-    let reader = Reader { name, text };
-    if text.len() > FILE_BYTES_MAX {
-        return Err(reader.error(0, None, format!("larger than {FILE_BYTES_MAX} bytes")));
+/// Reads a file; else everything that is wrong with it, at least one thing, in the order in which it
+/// was found.
+pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, Vec<CatalogueError>> {
+    let reader = Reader {
+        name,
+        text,
+        problems: RefCell::default(),
+        taken_out: RefCell::default(),
+    };
+    let file = if text.len() > FILE_BYTES_MAX {
+        reader.note(reader.error(0, None, format!("larger than {FILE_BYTES_MAX} bytes")));
+        None
+    } else {
+        repair::read(&reader).and_then(|raw| reader.cause(raw))
+    };
+    let problems = reader.problems.into_inner();
+    match file {
+        Some(file) if problems.is_empty() => Ok(file),
+        _ => Err(problems),
     }
-    let raw: RawCause = toml::from_str(text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        let key = text.get(span.clone()).filter(|key| is_key(key));
-        reader.error(span.start, key, error.message())
-    })?;
-    reader.cause(raw)
 }
 
 struct Reader<'a> {
     name: &'a str,
     text: &'a str,
+    /// Reading goes on behind a mistake, so that all of them can be told.
+    problems: RefCell<Vec<CatalogueError>>,
+    /// Keys that were there, with a mistake, and were taken out.
+    taken_out: RefCell<Vec<String>>,
 }
+
+/// What is said of a key that a kind of witness needs.
+const MISSING: &str = "is missing for this kind";
+
+/// What is said of a witness without a limit.
+const NO_LIMIT: &str = "needs a limit";
+
+/// The keys that are limits.
+const LIMITS: [&str; 4] = ["above", "below", "times_baseline", "at_most_times_baseline"];
 
 type Read<T> = Result<T, CatalogueError>;
 
@@ -56,6 +82,7 @@ impl Reader<'_> {
         CatalogueError {
             file: self.name.to_owned(),
             line: self.line(at),
+            column: self.column(at),
             key: key.map(str::to_owned),
             problem: problem.into(),
         }
@@ -66,33 +93,64 @@ impl Reader<'_> {
         1 + head.iter().filter(|byte| **byte == b'\n').count()
     }
 
+    /// In characters, from 1.
+    fn column(&self, at: usize) -> usize {
+        let head = self.text.as_bytes().get(..at).unwrap_or_default();
+        let begin = head
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let before = self.text.get(begin..at).unwrap_or_default();
+        1 + before.chars().count()
+    }
+
+    /// Remembers a mistake.
+    fn note(&self, problem: CatalogueError) {
+        // It is not missing: it was told of already.
+        let taken_out = self.taken_out.borrow();
+        let is_there = |key: &str| taken_out.iter().any(|taken| taken == key);
+        let told = match problem.problem.as_str() {
+            MISSING => problem.key.as_deref().is_some_and(is_there),
+            text if text.starts_with(NO_LIMIT) => LIMITS.into_iter().any(is_there),
+            _ => false,
+        };
+        if told {
+            return;
+        }
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// What was read, or nothing and the mistake is remembered.
+    fn noted<T>(&self, read: Read<T>) -> Option<T> {
+        read.map_err(|problem| self.note(problem)).ok()
+    }
+
     fn at<T>(&self, value: &Spanned<T>, key: &str, problem: impl Into<String>) -> CatalogueError {
         self.error(value.span().start, Some(key), problem)
     }
 
-    fn cause(&self, raw: RawCause) -> Read<CauseFile> {
+    fn cause(&self, raw: RawCause) -> Option<CauseFile> {
         let stem = self.name.rsplit('/').next().unwrap_or(self.name);
         let id = raw.id.get_ref();
         if !is_id(id) {
-            return Err(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
+            self.note(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
+        } else if stem.strip_suffix(".toml") != Some(id) {
+            self.note(self.at(&raw.id, "id", format!("the file must be called {id}.toml")));
         }
-        if stem.strip_suffix(".toml") != Some(id) {
-            return Err(self.at(&raw.id, "id", format!("the file must be called {id}.toml")));
-        }
-        self.text(&raw.title, "title")?;
-        self.text(&raw.what, "what")?;
-        self.texts(&raw.refuted_by, raw.refuted_by.get_ref(), "refuted_by")?;
-        self.texts(&raw.sources, raw.sources.get_ref(), "sources")?;
-        let remedy = self.remedy(&raw.remedy)?;
-        let fixes = self.fixes(&raw.fix)?;
+        self.text(&raw.title, "title");
+        self.text(&raw.what, "what");
+        self.texts(&raw.refuted_by, raw.refuted_by.get_ref(), "refuted_by");
+        self.texts(&raw.sources, raw.sources.get_ref(), "sources");
+        let remedy = self.remedy(&raw.remedy);
+        let fixes = self.fixes(&raw.fix);
         if raw.witness.is_empty() {
-            return Err(self.error(0, Some("witness"), "a cause needs a witness"));
+            self.note(self.error(0, Some("witness"), "a cause needs a witness"));
         }
-        let references = self.references(&raw)?;
-        let witnesses = self.signs(&raw.witness, Side::For)?;
-        let against = self.signs(&raw.against, Side::Against)?;
+        let references = self.references(&raw);
+        let witnesses = self.signs(&raw.witness, Side::For);
+        let against = self.signs(&raw.against, Side::Against);
         let ids = |list: Vec<Spanned<String>>| list.into_iter().map(Spanned::into_inner).collect();
-        Ok(CauseFile {
+        Some(CauseFile {
             name: self.name.to_owned(),
             references,
             cause: Cause {
@@ -120,7 +178,7 @@ impl Reader<'_> {
         })
     }
 
-    fn references(&self, raw: &RawCause) -> Read<Vec<Reference>> {
+    fn references(&self, raw: &RawCause) -> Vec<Reference> {
         let relations = [
             ("aggravates", &raw.aggravates),
             ("effect_of", &raw.effect_of),
@@ -136,20 +194,23 @@ impl Reader<'_> {
             .map(|alike| ("cause", &alike.cause));
         related
             .chain(alike)
-            .map(|(key, id)| {
+            .filter_map(|(key, id)| {
+                let at = id.span().start;
                 if id.get_ref() == raw.id.get_ref() {
-                    return Err(self.at(id, key, "a cause cannot name itself"));
+                    self.note(self.error(at, Some(key), "a cause cannot name itself"));
+                    return None;
                 }
-                Ok(Reference {
+                Some(Reference {
                     key,
-                    line: self.line(id.span().start),
+                    line: self.line(at),
+                    column: self.column(at),
                     id: id.get_ref().clone(),
                 })
             })
             .collect()
     }
 
-    fn remedy(&self, spanned: &Spanned<RawRemedy>) -> Read<Remedy> {
+    fn remedy(&self, spanned: &Spanned<RawRemedy>) -> Remedy {
         let raw = spanned.get_ref();
         for (key, list) in [
             ("now", &raw.now),
@@ -157,32 +218,30 @@ impl Reader<'_> {
             ("undo", &raw.undo),
             ("verify", &raw.verify),
         ] {
-            self.texts(spanned, list, key)?;
+            self.texts(spanned, list, key);
         }
         if raw.risk.trim().is_empty() {
-            return Err(self.at(spanned, "risk", "must not be empty"));
+            self.note(self.at(spanned, "risk", "must not be empty"));
         }
-        Ok(Remedy {
+        Remedy {
             now: raw.now.clone(),
             durable: raw.durable.clone(),
             undo: raw.undo.clone(),
             risk: raw.risk.clone(),
             verify: raw.verify.clone(),
-        })
+        }
     }
 
-    fn text(&self, text: &Spanned<String>, key: &str) -> Read<()> {
+    fn text(&self, text: &Spanned<String>, key: &str) {
         if text.get_ref().trim().is_empty() {
-            return Err(self.at(text, key, "must not be empty"));
+            self.note(self.at(text, key, "must not be empty"));
         }
-        Ok(())
     }
 
-    fn texts<T>(&self, place: &Spanned<T>, texts: &[String], key: &str) -> Read<()> {
+    fn texts<T>(&self, place: &Spanned<T>, texts: &[String], key: &str) {
         if texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(self.at(place, key, "must not be empty"));
+            self.note(self.at(place, key, "must not be empty"));
         }
-        Ok(())
     }
 }
 

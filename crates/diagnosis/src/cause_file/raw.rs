@@ -115,6 +115,16 @@ pub(super) struct RawSign {
     pub(super) holder: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) way: Option<Spanned<RawWay>>,
     pub(super) min_statements: Option<Spanned<u64>>,
+    pub(super) asked_at: Option<Spanned<String>>,
+    pub(super) created_at: Option<Spanned<String>>,
+    pub(super) last_locked_at: Option<Spanned<String>>,
+    pub(super) lock_kind: Option<Spanned<String>>,
+    pub(super) holder_query: Option<Spanned<String>>,
+    pub(super) min_seconds: Option<Spanned<f64>>,
+    pub(super) min_waits: Option<Spanned<u64>>,
+    pub(super) log: Option<Spanned<RawLog>>,
+    pub(super) line: Option<Spanned<String>>,
+    pub(super) section: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +137,16 @@ pub(super) enum RawKind {
     Stacks,
     Lock,
     Statements,
+    Semaphores,
+    Log,
+    Innodb,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawLog {
+    Error,
+    Kernel,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -181,4 +201,8 @@ pub(super) enum RawCounting {
     Waiting,
     PerSecond,
     Time,
+    Waits,
+    Seconds,
+    Lines,
+    Largest,
 }

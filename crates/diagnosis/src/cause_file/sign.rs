@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::raw::{RawCounting, RawKind, RawSign, RawWindow};
-use super::{Read, Reader, is_id};
+use super::{MISSING, Read, Reader, is_id};
 use crate::catalogue::{
     Column, Counting, FactTest, Limits, MeasureTest, Need, Over, ProcesslistTest, Sign, Test,
     Wanted,
@@ -18,12 +18,14 @@ pub(super) enum Side {
 }
 
 impl Reader<'_> {
-    pub(super) fn signs(&self, raws: &[Spanned<RawSign>], side: Side) -> Read<Vec<Sign>> {
+    pub(super) fn signs(&self, raws: &[Spanned<RawSign>], side: Side) -> Vec<Sign> {
         let mut signs: Vec<Sign> = Vec::new();
         for raw in raws {
-            let sign = self.sign(raw, side)?;
+            let Some(sign) = self.sign(raw, side) else {
+                continue;
+            };
             if signs.iter().any(|before| before.id == sign.id) {
-                return Err(self.at(&raw.get_ref().id, "id", "is there twice"));
+                self.note(self.at(&raw.get_ref().id, "id", "is there twice"));
             }
             if let Need::InsteadOf(id) = &sign.need
                 && let Some(key) = &raw.get_ref().instead_of
@@ -32,11 +34,11 @@ impl Reader<'_> {
                     .any(|before| before.id == *id && before.need.is_needed())
             {
                 let problem = "must name a witness before it that is necessary or one of a group";
-                return Err(self.at(key, "instead_of", problem));
+                self.note(self.at(key, "instead_of", problem));
             }
             signs.push(sign);
         }
-        Ok(signs)
+        signs
     }
 
     fn need(&self, raw: &RawSign) -> Read<Need> {
@@ -55,28 +57,16 @@ impl Reader<'_> {
         })
     }
 
-    fn sign(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<Sign> {
+    fn sign(&self, spanned: &Spanned<RawSign>, side: Side) -> Option<Sign> {
         let raw = spanned.get_ref();
         if !is_id(raw.id.get_ref()) {
-            return Err(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
+            self.note(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
         }
-        self.foreign_keys(raw, side)?;
-        let need = self.need(raw)?;
-        let test = match raw.kind.get_ref() {
-            RawKind::Measure => Test::Measure(self.measure(spanned, side)?),
-            RawKind::Processlist => Test::Processlist(self.processlist(spanned, side)?),
-            RawKind::Fact => Test::Fact(self.fact(spanned)?),
-            RawKind::Profile => Test::Profile(self.profile(spanned)?),
-            RawKind::Stacks => Test::Stacks(self.stacks(spanned, side)?),
-            RawKind::Lock => Test::Lock(self.lock(spanned)?),
-            RawKind::Statements => Test::Statements(self.statements(spanned)?),
-        };
-        let says = Template::parse(raw.says.get_ref())
-            .map_err(|problem| self.at(&raw.says, "says", problem))?;
-        if raw.says.get_ref().trim().is_empty() || raw.says.get_ref().trim_end().ends_with('.') {
-            let problem = "must be a clause: not empty, without a full stop at its end";
-            return Err(self.at(&raw.says, "says", problem));
-        }
+        self.foreign_keys(raw, side);
+        let need = self.noted(self.need(raw));
+        let test = self.noted(self.test(spanned, side));
+        let says = self.noted(self.says(raw));
+        let (need, test, says) = (need?, test?, says?);
         let (baseline, each) = match &test {
             Test::Measure(test) => (baseline_known(&test.limits), test.each),
             Test::Processlist(test) => (baseline_known(&test.limits), false),
@@ -85,10 +75,12 @@ impl Reader<'_> {
             Test::Stacks(test) => (baseline_known(&test.limits), false),
             Test::Lock(test) => (baseline_known(&test.limits), true),
             Test::Statements(test) => (baseline_known(&test.limits), false),
+            Test::Semaphores(test) => (baseline_known(&test.limits), true),
+            Test::Lines(test) => (baseline_known(&test.limits), true),
         };
-        says.check(baseline, each)
-            .map_err(|problem| self.at(&raw.says, "says", problem))?;
-        Ok(Sign {
+        let checked = says.check(baseline, each);
+        self.noted(checked.map_err(|problem| self.at(&raw.says, "says", problem)))?;
+        Some(Sign {
             id: raw.id.get_ref().clone(),
             says,
             need,
@@ -99,10 +91,46 @@ impl Reader<'_> {
         })
     }
 
+    fn test(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<Test> {
+        Ok(match spanned.get_ref().kind.get_ref() {
+            RawKind::Measure => Test::Measure(self.measure(spanned, side)?),
+            RawKind::Processlist => Test::Processlist(self.processlist(spanned, side)?),
+            RawKind::Fact => Test::Fact(self.fact(spanned)?),
+            RawKind::Profile => Test::Profile(self.profile(spanned)?),
+            RawKind::Stacks => Test::Stacks(self.stacks(spanned, side)?),
+            RawKind::Lock => Test::Lock(self.lock(spanned)?),
+            RawKind::Statements => Test::Statements(self.statements(spanned)?),
+            RawKind::Semaphores => Test::Semaphores(Box::new(self.semaphores(spanned)?)),
+            RawKind::Log => Test::Lines(self.log(spanned)?),
+            RawKind::Innodb => Test::Lines(self.innodb(spanned)?),
+        })
+    }
+
+    fn says(&self, raw: &RawSign) -> Read<Template> {
+        let text = raw.says.get_ref().trim();
+        if text.is_empty() || text.ends_with('.') {
+            let problem = "must be a clause: not empty, without a full stop at its end";
+            return Err(self.at(&raw.says, "says", problem));
+        }
+        Template::parse(raw.says.get_ref()).map_err(|problem| self.at(&raw.says, "says", problem))
+    }
+
     /// Keys that do not belong to the kind of sign, or to its side.
-    fn foreign_keys(&self, raw: &RawSign, side: Side) -> Read<()> {
-        use RawKind::{Fact, Lock, Measure, Processlist, Profile, Stacks, Statements};
-        let numbers: &[RawKind] = &[Measure, Processlist, Profile, Stacks, Lock, Statements];
+    fn foreign_keys(&self, raw: &RawSign, side: Side) {
+        use RawKind::{
+            Fact, Innodb, Lock, Log, Measure, Processlist, Profile, Semaphores, Stacks, Statements,
+        };
+        let numbers: &[RawKind] = &[
+            Measure,
+            Processlist,
+            Profile,
+            Stacks,
+            Lock,
+            Statements,
+            Semaphores,
+            Log,
+            Innodb,
+        ];
         let limited: &[RawKind] = &[
             Measure,
             Processlist,
@@ -110,10 +138,32 @@ impl Reader<'_> {
             Stacks,
             Lock,
             Statements,
+            Semaphores,
+            Log,
+            Innodb,
             Fact,
         ];
-        let counted: &[RawKind] = &[Processlist, Profile, Stacks, Lock, Statements];
-        let keys: [(&str, Option<usize>, &[RawKind]); 34] = [
+        let counted: &[RawKind] = &[
+            Processlist,
+            Profile,
+            Stacks,
+            Lock,
+            Statements,
+            Semaphores,
+            Log,
+            Innodb,
+        ];
+        let keys: [(&str, Option<usize>, &[RawKind]); 44] = [
+            ("asked_at", begin(&raw.asked_at), &[Semaphores]),
+            ("created_at", begin(&raw.created_at), &[Semaphores]),
+            ("last_locked_at", begin(&raw.last_locked_at), &[Semaphores]),
+            ("lock_kind", begin(&raw.lock_kind), &[Semaphores]),
+            ("holder_query", begin(&raw.holder_query), &[Semaphores]),
+            ("min_seconds", begin(&raw.min_seconds), &[Semaphores]),
+            ("min_waits", begin(&raw.min_waits), &[Semaphores]),
+            ("log", begin(&raw.log), &[Log]),
+            ("line", begin(&raw.line), &[Log, Innodb]),
+            ("section", begin(&raw.section), &[Innodb]),
             ("functions", begin(&raw.functions), &[Profile]),
             ("under", begin(&raw.under), &[Profile]),
             ("where", begin(&raw.place), &[Profile]),
@@ -122,13 +172,13 @@ impl Reader<'_> {
             ("min_samples", begin(&raw.min_samples), &[Profile]),
             ("frames", begin(&raw.frames), &[Stacks]),
             ("thread", begin(&raw.thread), &[Stacks]),
-            ("lock", begin(&raw.lock), &[Lock]),
+            ("lock", begin(&raw.lock), &[Lock, Semaphores]),
             ("caller", begin(&raw.caller), &[Lock]),
             ("holder", begin(&raw.holder), &[Lock]),
             ("way", begin(&raw.way), &[Statements]),
             ("min_statements", begin(&raw.min_statements), &[Statements]),
             ("measure", begin(&raw.measure), &[Measure]),
-            ("unit", begin(&raw.unit), &[Measure]),
+            ("unit", begin(&raw.unit), &[Measure, Log, Innodb]),
             ("each", begin(&raw.each), &[Measure]),
             (
                 "window",
@@ -171,7 +221,7 @@ impl Reader<'_> {
             if let Some(at) = at
                 && !kinds.contains(raw.kind.get_ref())
             {
-                return Err(self.error(at, Some(key), "does not belong to this kind"));
+                self.note(self.error(at, Some(key), "does not belong to this kind"));
             }
         }
         let sides = [
@@ -190,10 +240,9 @@ impl Reader<'_> {
                     Side::For => "belongs to [[witness]] only",
                     Side::Against => "belongs to [[against]] only",
                 };
-                return Err(self.error(at, Some(key), problem));
+                self.note(self.error(at, Some(key), problem));
             }
         }
-        Ok(())
     }
 
     fn measure(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<MeasureTest> {
@@ -307,9 +356,7 @@ impl Reader<'_> {
         value: &'r Option<Spanned<T>>,
         key: &str,
     ) -> Read<&'r Spanned<T>> {
-        value
-            .as_ref()
-            .ok_or_else(|| self.at(sign, key, "is missing for this kind"))
+        value.as_ref().ok_or_else(|| self.at(sign, key, MISSING))
     }
 
     pub(super) fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex_lite::Regex> {
@@ -384,7 +431,9 @@ fn is_setting(test: &Test) -> bool {
         | Test::Profile(_)
         | Test::Stacks(_)
         | Test::Lock(_)
-        | Test::Statements(_) => false,
+        | Test::Statements(_)
+        | Test::Semaphores(_)
+        | Test::Lines(_) => false,
     }
 }
 

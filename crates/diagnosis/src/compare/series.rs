@@ -53,7 +53,8 @@ pub(super) fn described(sign: &Sign) -> Option<(String, Show, Limits)> {
         Test::Stacks(test) => titled(sign::stacks::what(test), test.limits),
         Test::Lock(test) => titled(sign::locks::what(test), test.limits),
         Test::Statements(test) => titled(sign::statements::what(test), test.limits),
-        Test::Fact(_) => return None,
+        // Logs and lists of waits are read when something happens: no readings to compare.
+        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => return None,
     })
 }
 
@@ -107,7 +108,7 @@ pub(super) fn readings(
         Test::Stacks(test) => test.only_if.clone(),
         Test::Lock(test) => test.only_if.clone(),
         Test::Statements(test) => test.only_if.clone(),
-        Test::Fact(_) => Vec::new(),
+        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => Vec::new(),
     };
     let inside = |at: &Millis| *at > window.from && *at <= window.to;
     let (points, limits): (Vec<(Window, f64)>, Limits) = match &sign.test {
@@ -150,7 +151,7 @@ pub(super) fn readings(
             within(sign::statements::numbers(test, evidence), window),
             test.limits,
         ),
-        Test::Fact(_) => return Readings::default(),
+        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => return Readings::default(),
     };
     let can_hold = is_judgeable(&limits, usual);
     let held = points

@@ -27,6 +27,7 @@ impl Condition {
         let right = parser.sum(0)?;
         parser.end("an operator or the end expected")?;
         Ok(Self {
+            text: text.trim().to_owned(),
             left,
             comparison,
             right,

@@ -1,16 +1,19 @@
 //! Signs that look at the tables of locks: what threads waited for, and who held it.
 
-use model::{Holder, LockRow, LockTable, Window};
+use model::{Holder, LockCaller, LockRow, LockTable, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{LockCounting, LockTest};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::names::NamePattern;
 
 pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome {
-    let tables = || evidence.incident.stacks.locks.iter();
+    // A table of one moment knows who waits and no times.
+    let has_times =
+        |table: &&LockTable| table.to > table.from || test.counting != LockCounting::PerSecond;
+    let tables = || evidence.incident.stacks.locks.iter().filter(has_times);
     let worst = tables()
         .filter(|table| evidence.tells_of_stall(table.from, table.to))
         .map(|table| counted(test, evidence, table))
@@ -33,7 +36,19 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
         each: Some(each.unwrap_or_else(|| "none".to_owned())),
         source: STACKS,
     };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    let is_part = matches!(test.counting, LockCounting::Waiters | LockCounting::Waiting)
+        && evidence.is_part(Capture::Stacks);
+    if !is_part {
+        return over_stall(sign, &test.limits, &test.only_if, evidence, number);
+    }
+    let limits = evidence.limits(&test.limits, Capture::Stacks);
+    match over_stall(sign, &limits, &test.only_if, evidence, number) {
+        Outcome::Holds(mut witness) => {
+            witness.conclusive = false;
+            Outcome::Holds(witness)
+        }
+        other => other,
+    }
 }
 
 /// The number in each lock table of the record.
@@ -77,6 +92,7 @@ fn counted(test: &LockTest, evidence: &Evidence, table: &LockTable) -> (f64, Opt
             * match test.counting {
                 LockCounting::Share => row.share,
                 LockCounting::Waiters => f64::from(row.waiters_max),
+                LockCounting::Waiting if table.to <= table.from => f64::from(row.waiters_max),
                 LockCounting::Waiting => row.total_us / micros,
                 LockCounting::PerSecond => row.waits as f64 * 1e6 / micros,
             };
@@ -98,15 +114,19 @@ fn part(test: &LockTest, row: &LockRow) -> f64 {
     let Some(caller) = &test.caller else {
         return 1.0;
     };
-    let time = |matching: bool| -> f64 {
+    let sum = |matching: bool, of: fn(&LockCaller) -> f64| -> f64 {
         row.callers
             .iter()
             .filter(|one| !matching || one.path.iter().any(|name| caller.is_match(name)))
-            .map(|one| one.total_us)
+            .map(of)
             .sum()
     };
-    let all = time(false);
-    if all > 0.0 { time(true) / all } else { 0.0 }
+    // Without times the number of waits says as much.
+    let measures: [fn(&LockCaller) -> f64; 2] = [|one| one.total_us, |one| one.waits as f64];
+    measures
+        .into_iter()
+        .find(|of| sum(false, *of) > 0.0)
+        .map_or(0.0, |of| sum(true, of) / sum(false, of))
 }
 
 /// Whether a holder of the lock, or one further down a chain from it, is the one that is asked for.

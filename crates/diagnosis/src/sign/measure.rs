@@ -1,6 +1,6 @@
 //! Signs that measure signals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Window;
 
@@ -79,10 +79,20 @@ fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
             test.only_if.iter().map(|one| one.bound(name)).collect(),
         ),
     };
-    let seen = windows(test.over, evidence)
+    let mut seen: Vec<Seen> = windows(test.over, evidence)
         .into_iter()
         .map(|window| see(&expression, &only_if, evidence, window))
         .collect();
+    // Where signals were not followed but read once, the slices around that reading are all there is.
+    if seen.iter().any(|one| !matches!(one, Seen::Absent(_))) {
+        let mut known: BTreeMap<BTreeSet<String>, bool> = BTreeMap::new();
+        seen.retain(|one| match one {
+            Seen::Absent(names) => !*known
+                .entry(names.clone())
+                .or_insert_with(|| evidence.are_sparse(names)),
+            _ => true,
+        });
+    }
     let baseline = evidence
         .baseline
         .and_then(|window| evaluate::value(&expression, evidence.incident, window).number());

@@ -19,12 +19,14 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
         evidence.tells_of_before(from, to)
     });
     let length = evidence.stall.to.saturating_sub(evidence.stall.from);
-    let seen = if stall.covered == 0 || stall.lost > stall.of {
+    let no_times =
+        (stall.covered == 0 || stall.is_without_rate) && test.counting == ProfileCounting::Cpus;
+    let seen = if stall.profiles == 0 || no_times || stall.lost > stall.of {
         absent(PROFILE)
     } else if stall.of < test.min_samples {
         // A server that hardly ran has no share worth telling, and a profile that covers little of
-        // the stall tells little of it.
-        if stall.covered * 2 >= length {
+        // the stall tells little of it; nor does one of which nobody knows how long it took.
+        if stall.covered > 0 && stall.covered.saturating_mul(2) >= length {
             Seen::Nothing
         } else {
             absent(PROFILE)
@@ -82,6 +84,9 @@ struct Counted<'n> {
     of: u64,
     /// Busy processors times milliseconds.
     cpu_ms: f64,
+    profiles: u64,
+    /// How often samples were taken is not known of one of them.
+    is_without_rate: bool,
     covered: Millis,
     lost: u64,
     by_name: HashMap<&'n str, u64>,
@@ -97,6 +102,8 @@ fn count<'n>(
     let possible = evidence.frames.have(std::slice::from_ref(&test.functions));
     let profiles = evidence.incident.stacks.profiles.iter();
     for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
+        counted.profiles += 1;
+        counted.is_without_rate |= profile.hz == 0;
         counted.covered = counted
             .covered
             .saturating_add(profile.to.saturating_sub(profile.from));

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use super::{Judged, Outcome, Seen, judge, windows};
 use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::template::Filling;
 use crate::verdict::Witness;
@@ -18,7 +18,9 @@ const SIGNALS_MAX: usize = 8;
 
 pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
-    let seen = windows(test.over, evidence)
+    let moments: Vec<Millis> = counts.iter().map(|one| one.at).collect();
+    let seen = evidence
+        .judged(windows(test.over, evidence), &moments)
         .into_iter()
         .map(|window| see(test, &counts, evidence, window))
         .collect();
@@ -32,7 +34,15 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         median(before.filter_map(|one| one.number(test, min)).collect())
     });
     let (what, show) = what(test);
-    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+    // A state that has one explanation only is shown because of it.
+    let is_part = sign.conclusive
+        && test.counting == Counting::Sessions
+        && evidence.is_part(Capture::Processlist);
+    let limits = match is_part {
+        true => evidence.limits(&test.limits, Capture::Processlist),
+        false => test.limits.clone(),
+    };
+    let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
         Judged::Unknown(names) => return Outcome::Unknown(names),
@@ -52,7 +62,7 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         baseline,
         limit: Some(limit),
         signals: signals(test, evidence),
-        conclusive: sign.conclusive,
+        conclusive: sign.conclusive && !is_part,
     })
 }
 

@@ -6,7 +6,7 @@ use super::{Judged, Outcome, Seen, absent, judge, windows};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
-use crate::evidence::Evidence;
+use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::names::NamePattern;
 use crate::template::Filling;
@@ -17,7 +17,9 @@ const BASELINE_SNAPSHOTS_MIN: usize = 3;
 
 pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
-    let seen = windows(test.over, evidence)
+    let moments: Vec<Millis> = counts.0.iter().map(|one| one.at).collect();
+    let seen = evidence
+        .judged(windows(test.over, evidence), &moments)
         .into_iter()
         .map(|window| see(test, &counts, evidence, window))
         .collect();
@@ -27,7 +29,12 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         enough.then(|| average(test, inside)).flatten()
     });
     let (what, show) = what(test);
-    let (value, limit) = match judge(&test.limits, test.over, seen, baseline, &what, show) {
+    let is_part = test.counting == StacksCounting::Threads && evidence.is_part(Capture::Stacks);
+    let limits = match is_part {
+        true => evidence.limits(&test.limits, Capture::Stacks),
+        false => test.limits.clone(),
+    };
+    let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
         Judged::Unknown(names) => return Outcome::Unknown(names),
@@ -47,7 +54,7 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
         baseline,
         limit: Some(limit),
         signals: Vec::new(),
-        conclusive: sign.conclusive,
+        conclusive: sign.conclusive && !is_part,
     })
 }
 

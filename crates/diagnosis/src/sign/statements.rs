@@ -75,6 +75,7 @@ pub(super) fn test(sign: &Sign, test: &StatementsTest, evidence: &Evidence) -> O
 /// The number in each look at the statements, by the first way that looked.
 pub(crate) fn numbers(test: &StatementsTest, evidence: &Evidence) -> Vec<(Window, f64)> {
     let digests = || evidence.incident.queries.iter();
+    let mut known: HashMap<&str, bool> = HashMap::new();
     let way = ways(test).find(|way| digests().any(|timed| timed.digest.way == *way));
     digests()
         .filter(|timed| Some(timed.digest.way) == way)
@@ -83,7 +84,7 @@ pub(crate) fn numbers(test: &StatementsTest, evidence: &Evidence) -> Vec<(Window
                 looked_ms: timed.window.to.saturating_sub(timed.window.from),
                 ..Counted::default()
             };
-            add(test, &timed.digest, &mut counted);
+            add(test, &timed.digest, &mut counted, &mut known);
             Some((timed.window, value(test, &counted)?))
         })
         .collect()

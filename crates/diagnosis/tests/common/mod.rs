@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
-    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, Server, Stall, Text,
-    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, SemaphoreWait, Server,
+    Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Sources that are read every ten seconds; all others every second.
@@ -48,6 +48,8 @@ pub struct Story {
     absent: Vec<Absent>,
     processlists: bool,
     silent: Vec<&'static str>,
+    texts: Vec<TimedText>,
+    innodb_status: bool,
     deep: Deep,
 }
 
@@ -71,6 +73,8 @@ impl Story {
             absent: Vec::new(),
             processlists: true,
             silent: Vec::new(),
+            texts: Vec::new(),
+            innodb_status: true,
             deep: Deep::healthy(),
         };
         for (name, rate) in [
@@ -88,6 +92,16 @@ impl Story {
             ("status.Innodb_buffer_pool_pages_flushed", 50.0),
             ("cpu.context_switches", 9_000.0),
             ("vmstat.allocstall_normal", 0.0),
+            ("error_log.lines", 0.0),
+            ("kernel_log.lines", 0.0),
+            ("status.Handler_read_rnd_next", 40_000.0),
+            ("status.Innodb_rows_read", 60_000.0),
+            ("status.Innodb_rows_inserted", 400.0),
+            ("status.Innodb_rows_updated", 400.0),
+            ("status.Innodb_rows_deleted", 10.0),
+            ("disk.sda.discards", 0.0),
+            ("disk.sda.read_ms", 20.0),
+            ("psi.memory.full_us", 0.0),
             ("vmstat.pgscan_direct", 0.0),
             ("psi.cpu.some_us", 60_000.0),
             ("process.major_faults", 0.0),
@@ -135,6 +149,11 @@ impl Story {
             ("status.Threads_running", 4.0),
             ("status.Open_tables", 200.0),
             ("cpu.steal_share", 0.0),
+            ("process.resident_bytes", 3e8),
+            ("meminfo.AnonHugePages", 1e8),
+            ("status.Uptime", 90_000.0),
+            ("status.Open_files", 100.0),
+            ("status.Innodb_buffer_pool_pages_dirty", 300.0),
             ("meminfo.Dirty", 2e7),
             ("meminfo.Writeback", 0.0),
             ("threads.running", 1.0),
@@ -183,6 +202,8 @@ impl Story {
         }
         for (name, value) in [
             ("variables.max_connections", "151"),
+            ("variables.open_files_limit", "32000"),
+            ("variables.innodb_io_capacity", "2000"),
             ("variables.version", "10.11.6-MariaDB"),
             ("variables.innodb_adaptive_hash_index", "ON"),
             ("variables.innodb_autoinc_lock_mode", "1"),
@@ -299,6 +320,9 @@ impl Story {
         if prefix.starts_with("processlist") {
             self.processlists = false;
         }
+        if prefix.starts_with("innodb") {
+            self.innodb_status = false;
+        }
         let what = prefix.trim_end_matches('.');
         self.absent
             .push(Absent::new(what, reason, format!("{what} was asked for")));
@@ -316,6 +340,45 @@ impl Story {
         self.silent.contains(&source)
             && second > self.onset_s + 2
             && self.end_s.is_none_or(|end| second < end)
+    }
+
+    /// A text that was taken at a second, such as new lines of a log.
+    pub fn text(mut self, second: u64, kind: TextKind, body: &str) -> Self {
+        self.texts.push(TimedText {
+            at: second * 1000,
+            text: Text {
+                kind,
+                body: body.to_owned(),
+            },
+        });
+        self
+    }
+
+    /// Waits for InnoDB's latches that one status lists.
+    pub fn semaphores(self, second: u64, waits: &[SemaphoreWait]) -> Self {
+        let body = serde_json::to_string(waits).unwrap();
+        self.text(second, TextKind::Semaphores, &body)
+    }
+
+    /// Lines that the server logged in the stall, of a log that is followed.
+    pub fn error_log(self, during: &[&str]) -> Self {
+        self.log("error_log.lines", TextKind::ErrorLog, during)
+    }
+
+    /// The same of the kernel.
+    pub fn kernel_log(self, during: &[&str]) -> Self {
+        self.log("kernel_log.lines", TextKind::KernelLog, during)
+    }
+
+    fn log(self, signal: &str, kind: TextKind, during: &[&str]) -> Self {
+        let story = self.rate(signal, 0.0, during.len() as f64);
+        match during {
+            [] => story,
+            lines => {
+                let second = story.onset_s + 2;
+                story.text(second, kind, &lines.join("\n"))
+            }
+        }
     }
 
     /// The same everywhere: what was the stall's is the time before's, too.
@@ -425,9 +488,27 @@ impl Story {
     }
 
     fn texts(&self) -> Vec<TimedText> {
-        if !self.processlists {
-            return Vec::new();
+        let mut texts = self.texts.clone();
+        if self.processlists {
+            texts.extend(self.processlists());
         }
+        if self.innodb_status {
+            for (kind, body) in [
+                (TextKind::Semaphores, "[]"),
+                (TextKind::InnodbStatus, "END OF INNODB MONITOR OUTPUT"),
+            ] {
+                let body = body.to_owned();
+                let at = (self.onset_s + 3) * 1000;
+                let is_there = texts.iter().any(|timed| timed.text.kind == kind);
+                let text = Text { kind, body };
+                texts.extend((!is_there).then_some(TimedText { at, text }));
+            }
+        }
+        texts.sort_by_key(|timed| timed.at);
+        texts
+    }
+
+    fn processlists(&self) -> Vec<TimedText> {
         (0..=self.to_s)
             .map(|second| {
                 let busy = if self.stalls_at(second) {

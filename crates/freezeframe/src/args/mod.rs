@@ -1,12 +1,16 @@
+mod causes;
 mod compare;
 mod fix;
+mod import;
 mod lab;
 mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use fix::Fix;
+pub(crate) use import::Import;
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
@@ -38,6 +42,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Before against after: did a change help?
     Compare(Compare),
+    /// Make an incident of what others captured, and keep it.
+    Import(Import),
+    /// The causes that can be told: list, show, check files of your own.
+    Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
@@ -135,6 +143,9 @@ pub(crate) struct Record {
     /// Write no HTML report beside the incident
     #[arg(long)]
     pub(crate) no_html: bool,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// One JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -144,17 +155,26 @@ pub(crate) struct Record {
 #[command(after_help = "Examples:
   freezeframe explain 3306-20261120T233015.123Z.frame
   freezeframe explain x.frame --json | jq '.findings[].cause'
-  freezeframe explain x.frame --html report.html")]
+  freezeframe explain x.frame --html report.html
+  freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
+  kubectl logs db-0 | freezeframe explain -
+
+What others captured is recognised by its content: backtraces (gdb, pstack, eu-stack), pt-pmp, perf,
+folded stacks, opreport, InnoDB status, error logs, processlists, status, variables, my.cnf, dmesg,
+vmstat, top, /proc files, pt-stalk directories; also several of them in one text.")]
 pub(crate) struct Explain {
-    /// The incident
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
     /// JSON, as docs/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
     /// Write one self-contained page; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
-use diagnosis::{Catalogue, Cause, Verdict, diagnose};
+use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
 use store::{Summary, read_frame, read_summary};
 
 use super::wanted;
 use crate::args::Compare;
-use crate::output;
+use crate::{causes, output};
 
 /// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
 /// second.
 const DIAGNOSED_MAX: usize = 100;
 
 pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Comparison> {
-    let catalogue = Catalogue::builtin();
+    let catalogue = causes::catalogue();
     let (first, second) = (read(before)?, read(after)?);
     let verdicts = [&first, &second].map(|incident| diagnose(incident, catalogue));
     let [of_first, of_second] = &verdicts;
@@ -150,7 +150,7 @@ fn count(
         let Ok(loaded) = read_frame(path) else {
             continue;
         };
-        if finds(&diagnose(&loaded.incident, Catalogue::builtin()), &cause.id) {
+        if finds(&diagnose(&loaded.incident, causes::catalogue()), &cause.id) {
             match summary.clock.wall_ms(summary.stall.onset) <= change {
                 true => stalls_before += 1,
                 false => stalls_after += 1,

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
-use diagnosis::{Catalogue, Cause};
 use report::HtmlOptions;
 use store::write_private;
 
 use crate::args::Compare;
 use crate::config::{Config, default_dir};
-use crate::output;
+use crate::{causes, output};
 
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
     let comparison = match &args.files[..] {
@@ -64,7 +64,7 @@ fn wanted(args: &Compare) -> Result<Option<Option<&'static Cause>>> {
     let Some(id) = &args.cause else {
         return Ok(None);
     };
-    match Catalogue::builtin().get(id) {
+    match causes::catalogue().get(id) {
         Some(cause) => Ok(Some(Some(cause))),
         None if id == "none" => Ok(Some(None)),
         None => bail!("--cause {id}: no such cause in the catalogue, nor none"),

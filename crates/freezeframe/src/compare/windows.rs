@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use diagnosis::compare::{Comparison, Stretch, Subject, cause_in_question};
-use diagnosis::{Catalogue, Cause, diagnose};
+use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
 use store::{HistoryStretch, read_frame};
 
 use super::{directory, fix, incidents, wanted};
 use crate::args::{Compare, duration};
-use crate::output;
 use crate::queries::options::moment;
+use crate::{causes, output};
 
 /// What is looked at before a change when nobody says.
 const BEFORE_MS: i64 = 2 * 3_600_000;
@@ -56,7 +56,7 @@ pub(super) fn compare(args: &Compare) -> Result<Comparison> {
         Ok(stretch)
     };
     let (before, after) = (read(times.before, "before")?, read(times.after, "after")?);
-    let of_fix = applied.and_then(|fix| Catalogue::builtin().get(&fix.cause));
+    let of_fix = applied.and_then(|fix| causes::catalogue().get(&fix.cause));
     let cause = match wanted(args)?.or(of_fix.map(Some)) {
         Some(cause) => cause,
         None => cause_of(&dir, times, &before, &after),
@@ -92,7 +92,7 @@ fn cause_of(
     before: &HistoryStretch,
     after: &HistoryStretch,
 ) -> Option<&'static Cause> {
-    let catalogue = Catalogue::builtin();
+    let catalogue = causes::catalogue();
     let mut found = incidents::summaries(dir);
     found.reverse();
     for ((from, to), stretch) in [(times.before, before), (times.after, after)] {

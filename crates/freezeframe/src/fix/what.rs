@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use diagnosis::{Catalogue, Cause, Finding, Level};
+use diagnosis::{Cause, Finding, Level};
 use model::{FixAction, Incident};
 use store::{read_frame, read_summary};
 
 use crate::args::Fix;
 use crate::config::{Config, default_dir};
-use crate::{explain, output};
+use crate::{causes, explain, output};
 
 /// A cause, and where it was found.
 pub(super) struct What {
@@ -58,7 +58,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
     let path = match &args.what {
         Some(text) if Path::new(text).exists() => PathBuf::from(text),
         Some(text) => {
-            if let Some(cause) = Catalogue::builtin().get(text) {
+            if let Some(cause) = causes::catalogue().get(text) {
                 if args.cause.as_ref().is_some_and(|other| other != text) {
                     bail!("{text} and --cause name two causes");
                 }
@@ -70,7 +70,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
             return unknown(text);
         }
         None => match &args.cause {
-            Some(id) => match Catalogue::builtin().get(id) {
+            Some(id) => match causes::catalogue().get(id) {
                 Some(cause) => return Ok(Some(by_name(cause))),
                 None => return unknown(id),
             },
@@ -105,7 +105,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
             return Ok(None);
         }
     };
-    let Some(cause) = Catalogue::builtin().get(&id) else {
+    let Some(cause) = causes::catalogue().get(&id) else {
         return unknown(&id);
     };
     Ok(Some(What {
@@ -128,7 +128,7 @@ fn by_name(cause: &'static Cause) -> What {
 }
 
 fn unknown(id: &str) -> Result<Option<What>> {
-    let alike: Vec<&str> = Catalogue::builtin()
+    let alike: Vec<&str> = causes::catalogue()
         .causes()
         .iter()
         .map(|cause| cause.id.as_str())
@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn found(level: Level) -> What {
-        let cause = Catalogue::builtin().get("thp-compaction").unwrap();
+        let cause = causes::catalogue().get("thp-compaction").unwrap();
         let finding = Finding {
             cause: cause.id.clone(),
             title: cause.title.clone(),

@@ -7,6 +7,8 @@
 )]
 
 mod bad_input;
+mod captures;
+mod causes;
 mod compare;
 mod harness;
 mod healthy;

@@ -92,6 +92,7 @@ fn an_incident_made_by_code_gives_the_golden_bytes() {
     verdict.sources.push(SourceRead {
         path: "x.frame".to_owned(),
         kind: "freezeframe incident".to_owned(),
+        ..SourceRead::default()
     });
     let json = report::json(&loaded.incident, &verdict);
     let file = golden.join("verdict.json");

@@ -4,6 +4,7 @@ pub(crate) mod backoff;
 pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod host;
+pub(crate) mod logs;
 pub(crate) mod memory;
 pub(crate) mod network;
 pub(crate) mod own;

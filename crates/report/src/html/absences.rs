@@ -66,9 +66,12 @@ pub(super) fn read(verdict: &Verdict) -> Option<String> {
         Column("Path", Holds::Code),
         Column("What it is", Holds::Words),
     ];
-    let rows = verdict
-        .sources
-        .iter()
-        .map(|source| vec![cell(&source.path), cell(&source.kind)]);
+    let rows = verdict.sources.iter().map(|source| {
+        let line = source.line();
+        let what = line
+            .strip_prefix(&source.path)
+            .map_or(line.as_str(), |rest| rest.trim_start_matches(": "));
+        vec![cell(&source.path), cell(what)]
+    });
     Some(Table::wide("", &columns).rows(rows, SOURCES_MAX))
 }

@@ -17,6 +17,9 @@ use crate::{
 };
 use page::{Page, Style};
 
+/// Sources that are listed.
+const SOURCES_MAX: usize = 60;
+
 /// Width of lines when the terminal's is not known, in columns.
 const WIDTH_USUAL: usize = 80;
 /// The narrowest lines, in columns.
@@ -59,6 +62,13 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
     page.paragraph(0, &verdict.sentence, Style::Bold);
     page.blank();
     head(&mut page, incident);
+    let is_import = verdict
+        .sources
+        .iter()
+        .any(|source| source.lines.is_some() || source.skipped.is_some());
+    if is_import {
+        read(&mut page, verdict);
+    }
     curves(&mut page, incident, verdict);
     let count = verdict.findings.len();
     for (index, finding) in verdict.findings.iter().enumerate() {
@@ -70,18 +80,30 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
     folded(&mut page, verdict);
     rejected(&mut page, verdict);
     absent(&mut page, incident, verdict);
-    if !verdict.sources.is_empty() {
-        page.heading("WHAT WAS READ");
-        for source in &verdict.sources {
-            page.item(
-                2,
-                "- ",
-                &format!("{}: {}", source.path, source.kind),
-                Style::Plain,
-            );
-        }
+    if !is_import {
+        read(&mut page, verdict);
     }
     page.finish()
+}
+
+/// What was read: of captures of other tools the first thing, with what was left out and why.
+fn read(page: &mut Page, verdict: &Verdict) {
+    if verdict.sources.is_empty() {
+        return;
+    }
+    page.heading("WHAT WAS READ");
+    for source in verdict.sources.iter().take(SOURCES_MAX) {
+        page.item(2, "- ", &source.line(), Style::Plain);
+    }
+    let more = verdict.sources.len().saturating_sub(SOURCES_MAX);
+    if more > 0 {
+        page.item(
+            2,
+            "- ",
+            &format!("and {more} more (--json has all)"),
+            Style::Plain,
+        );
+    }
 }
 
 fn head(page: &mut Page, incident: &Incident) {
@@ -103,6 +125,16 @@ fn head(page: &mut Page, incident: &Incident) {
         .collect();
     page.field("server", &parts.join(", "));
     page.field("host", &incident.host);
+    // Captures of other tools need not tell a time.
+    if incident.clock.wall_at_zero_ms == 0 {
+        page.field("time", "not told by what was read");
+        page.field(
+            "captured by",
+            "other tools; taken for the moment of the stall",
+        );
+        page.field("incident", &incident.id);
+        return;
+    }
     page.field("onset", &format!("{} UTC", moment(stall.onset)));
     page.field(
         "trigger",

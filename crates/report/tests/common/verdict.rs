@@ -54,6 +54,7 @@ pub(crate) fn verdict() -> Verdict {
         sources: vec![SourceRead {
             path: "/var/lib/freezeframe/3306-20240512T031605Z.frame".to_owned(),
             kind: "freezeframe incident".to_owned(),
+            ..SourceRead::default()
         }],
     }
 }

@@ -1,6 +1,7 @@
 //! Made-up stalls with stacks, profiles and locks, each with the cause that it has.
 
 pub mod host;
+pub mod more;
 pub mod server;
 
 use diagnosis::Level;
@@ -91,5 +92,25 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("pfs-overhead", Likely, host::instruments()),
         ("malloc-mmap-threshold", Likely, host::mapped_buffers()),
         ("spin-tuning", Likely, host::spinning()),
+        ("oom", Certain, more::killed()),
+        ("ulimit-nofile-memory", Certain, more::few_files()),
+        ("thread-pool-stall", Certain, more::thread_pool()),
+        ("long-semaphore-bug", Certain, more::hung_latch()),
+        ("fts-aux", Certain, more::full_text()),
+        ("bulk-ddl-flush", Certain, more::index_build()),
+        ("bufpool-resize", Certain, more::resizing()),
+        ("optimizer-plan", Likely, more::worse_plan()),
+        ("is-metadata-cost", Certain, more::metadata_queries()),
+        ("replication-apply", Certain, more::commit_order()),
+        ("adaptive-flush-io-capacity", Likely, more::slow_flushing()),
+        (
+            "percona-empty-free-list-backoff",
+            Certain,
+            more::backing_off(),
+        ),
+        ("conntrack-ephemeral", Certain, more::tracked_connections()),
+        ("binlog-rotation-flush", Certain, more::rotation()),
+        ("thp-allocator-bloat", Likely, more::huge_heap()),
+        ("ssd-trim-raid", Certain, more::discards()),
     ]
 }

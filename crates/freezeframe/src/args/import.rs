@@ -1,0 +1,20 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What others captured, as an incident.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe import ticket.txt -o ticket.frame
+  freezeframe import /var/lib/pt-stalk/2026_11_20_23_30_15 -o night.frame && freezeframe explain night.frame")]
+pub(crate) struct Import {
+    /// Captures of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The incident's file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// JSON: what was read
+    #[arg(long)]
+    pub(crate) json: bool,
+}

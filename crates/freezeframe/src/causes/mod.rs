@@ -1,0 +1,210 @@
+//! The catalogue as a user has it: the built-in causes with those of a directory; and the command
+//! that lists, shows and checks them.
+
+mod page;
+mod read;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use anyhow::{Result, bail};
+use diagnosis::{Catalogue, CatalogueError, Extended};
+use serde_json::json;
+
+use crate::args::{Causes, CausesCommand, CausesCommon};
+use crate::config::Config;
+use crate::output;
+
+/// Where a user's causes are when nobody said.
+const DEFAULT_DIR: &str = "/etc/freezeframe/causes.d";
+
+/// Set once at the start, read by everything that diagnoses.
+static CATALOGUE: OnceLock<Extended> = OnceLock::new();
+
+/// The causes that incidents are judged by.
+pub(crate) fn catalogue() -> &'static Catalogue {
+    let extended = CATALOGUE.get_or_init(|| told(load(&directory(None, None))));
+    &extended.catalogue
+}
+
+/// Reads the user's causes, from `named` or where the configuration says. What is wrong with a file
+/// is told on standard error, and the file is left out: a mistake in a cause must not stop a
+/// recorder.
+pub(crate) fn use_directory(named: Option<&Path>, config: &Config) {
+    let _ = CATALOGUE.set(told(load(&directory(named, Some(config)))));
+}
+
+/// A directory that somebody named must be there; the default one need not.
+struct Directory {
+    path: PathBuf,
+    is_named: bool,
+}
+
+fn directory(named: Option<&Path>, config: Option<&Config>) -> Directory {
+    let configured = config.and_then(|config| config.causes_dir.as_deref());
+    let path = named.or(configured);
+    Directory {
+        path: path.unwrap_or(Path::new(DEFAULT_DIR)).to_owned(),
+        is_named: path.is_some(),
+    }
+}
+
+/// The causes, and what could not be read at all.
+struct Loaded {
+    extended: Extended,
+    unreadable: Vec<String>,
+}
+
+fn load(directory: &Directory) -> Loaded {
+    let mut files = read::Files::default();
+    if directory.is_named || directory.path.exists() {
+        files.add_directory(&directory.path);
+    }
+    Loaded {
+        extended: Catalogue::extended(&files.texts),
+        unreadable: files.unreadable,
+    }
+}
+
+fn told(loaded: Loaded) -> Extended {
+    for problem in &loaded.unreadable {
+        output::note(&format!("{problem}; left out"));
+    }
+    for problem in &loaded.extended.problems {
+        output::note(&format!(
+            "{problem}; this cause is left out (freezeframe causes lint)"
+        ));
+    }
+    for id in &loaded.extended.replaced {
+        output::note(&format!(
+            "cause '{id}' is your own: the built-in one is not used"
+        ));
+    }
+    loaded.extended
+}
+
+pub(crate) fn run(args: &Causes) -> Result<ExitCode> {
+    match &args.command {
+        None => list(&args.common),
+        Some(CausesCommand::Show { id, common }) => show(id, common),
+        Some(CausesCommand::Lint { paths, common }) => lint(paths, common),
+    }
+}
+
+fn of_user(common: &CausesCommon) -> Result<Directory> {
+    let config = Config::load(common.config.as_deref())?;
+    Ok(directory(common.causes.as_deref(), Some(&config)))
+}
+
+fn list(common: &CausesCommon) -> Result<ExitCode> {
+    let extended = told(load(&of_user(common)?));
+    let causes = extended.catalogue.causes();
+    if common.json {
+        let list: Vec<_> = causes
+            .iter()
+            .map(|cause| {
+                json!({
+                    "id": cause.id,
+                    "title": cause.title,
+                    "kinds": cause.kinds(),
+                    "own": extended.own.contains(&cause.id),
+                })
+            })
+            .collect();
+        let all = json!({"causes": list, "problems": extended.problems});
+        output::print(&serde_json::to_string_pretty(&all)?)?;
+    } else {
+        output::print(&page::list(causes, &extended.own))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(id: &str, common: &CausesCommon) -> Result<ExitCode> {
+    let extended = told(load(&of_user(common)?));
+    let Some(cause) = extended.catalogue.get(id) else {
+        let like: Vec<&str> = extended
+            .catalogue
+            .causes()
+            .iter()
+            .map(|cause| cause.id.as_str())
+            .filter(|known| known.contains(id) || id.split('-').any(|word| known.contains(word)))
+            .take(5)
+            .collect();
+        let hint = if like.is_empty() {
+            "freezeframe causes lists them".to_owned()
+        } else {
+            format!("there are {}", like.join(", "))
+        };
+        bail!("there is no cause '{id}'; {hint}");
+    };
+    let described = cause.describe();
+    if common.json {
+        output::print(&serde_json::to_string_pretty(&described)?)?;
+    } else {
+        output::print(&page::cause(&described, output::text_options().width))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
+    let mut files = read::Files::default();
+    if paths.is_empty() {
+        let directory = of_user(common)?;
+        files.add_directory(&directory.path);
+    }
+    for path in paths {
+        if path.is_dir() {
+            files.add_directory(path);
+        } else {
+            files.add_file(path);
+        }
+    }
+    let count = files.texts.len();
+    let mut extended = Catalogue::extended(&files.texts);
+    extended
+        .problems
+        .sort_by(|left, right| place(left).cmp(&place(right)));
+    let sound = extended.problems.is_empty() && files.unreadable.is_empty();
+    if common.json {
+        let all = json!({
+            "files": count,
+            "sound": sound,
+            "problems": extended.problems,
+            "unreadable": files.unreadable,
+            "replaces": extended.replaced,
+        });
+        output::print(&serde_json::to_string_pretty(&all)?)?;
+    } else {
+        let mut text = String::new();
+        for problem in &files.unreadable {
+            text += &format!("{}\n", output::plain(problem));
+        }
+        for problem in &extended.problems {
+            text += &format!("{}\n", output::plain(&page::problem(problem)));
+        }
+        for id in &extended.replaced {
+            text += &format!("{id}: takes the place of the built-in cause\n");
+        }
+        let problems = extended.problems.len() + files.unreadable.len();
+        text += &format!(
+            "{count} {}, {}",
+            if count == 1 { "file" } else { "files" },
+            match problems {
+                0 => "nothing wrong".to_owned(),
+                1 => "1 problem".to_owned(),
+                many => format!("{many} problems"),
+            }
+        );
+        output::print(&text)?;
+    }
+    Ok(if sound {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+fn place(problem: &CatalogueError) -> (&str, usize, usize) {
+    (&problem.file, problem.line, problem.column)
+}

@@ -1,0 +1,359 @@
+//! gdb's `thread apply all bt`, pstack, gstack, eu-stack, pt-eustack-resolver.
+
+use std::collections::HashSet;
+
+use model::{Frame, Side};
+
+use super::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
+use crate::clean::Line;
+use crate::kind::{frame_number, is_thread_head};
+use crate::times;
+
+/// Characters of one frame with all its arguments that are read.
+const FRAME_BYTES_MAX: usize = 16 << 10;
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut reader = Reader::default();
+    for line in lines {
+        reader.line(line);
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    read: Read,
+    snapshot: Snapshot,
+    /// Threads of the snapshot that is being read.
+    seen: HashSet<u32>,
+    head: Option<Head>,
+    frames: Vec<Frame>,
+    /// The frame that is being read: its number, and its text from several lines.
+    text: Option<(usize, String)>,
+    threads: usize,
+    left_out: usize,
+}
+
+#[derive(Default)]
+struct Head {
+    tid: Option<u32>,
+    name: String,
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line<'_>) {
+        let text = line.trimmed();
+        if let Some(at) = times::ts(text) {
+            self.end_snapshot();
+            self.snapshot.at = Some(at);
+            return;
+        }
+        if is_thread_head(text) {
+            self.end_thread();
+            let head = head(text);
+            self.begin(head);
+            return;
+        }
+        let is_noise = text.starts_with('[')
+            || text.starts_with("(gdb)")
+            || text.starts_with("warning:")
+            || text.is_empty();
+        if let Some((number, rest)) = frame_number(text) {
+            self.end_frame();
+            if number == 0 && !self.frames.is_empty() {
+                self.end_thread();
+            }
+            // A line's end may be lost: `…at x.h:631#11 next (…)`.
+            self.text = Some((number, String::new()));
+            self.more(rest);
+        } else if !is_noise && self.text.is_some() {
+            self.more(text);
+        }
+    }
+
+    /// More of the frame that is being read.
+    fn more(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((number, so_far)) = &mut self.text {
+            let next = *number + 1;
+            let mark = format!("#{next} ");
+            let glued = rest.find(&mark).filter(|at| {
+                rest.get(..*at).is_some_and(|before| {
+                    before.ends_with(|c: char| c.is_ascii_digit() || c == ')')
+                })
+            });
+            let (this, behind) = match glued {
+                Some(at) => rest.split_at(at),
+                None => (rest, ""),
+            };
+            if so_far.len() < FRAME_BYTES_MAX {
+                if !so_far.is_empty() {
+                    so_far.push(' ');
+                }
+                let room = FRAME_BYTES_MAX.saturating_sub(so_far.len());
+                so_far.push_str(this.get(..this.floor_char_boundary(room)).unwrap_or(this));
+            }
+            if behind.is_empty() {
+                return;
+            }
+            self.end_frame();
+            self.text = Some((next, String::new()));
+            rest = behind.get(mark.len()..).unwrap_or_default().trim_start();
+        }
+    }
+
+    fn end_frame(&mut self) {
+        if let Some((_, text)) = self.text.take()
+            && self.frames.len() < FRAMES_MAX
+            && let Some(frame) = printed_frame(&text)
+        {
+            self.frames.push(frame);
+        }
+    }
+
+    fn begin(&mut self, head: Head) {
+        // The same thread again: the capture was taken again.
+        if let Some(tid) = head.tid
+            && !self.seen.insert(tid)
+        {
+            self.end_snapshot();
+            self.seen.insert(tid);
+        }
+        self.head = Some(head);
+    }
+
+    fn end_thread(&mut self) {
+        self.end_frame();
+        let head = self.head.take();
+        let frames = std::mem::take(&mut self.frames);
+        if frames.is_empty() {
+            return;
+        }
+        self.threads += 1;
+        if self.threads > THREADS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let head = head.unwrap_or_default();
+        let end = end_of(&frames, false);
+        self.snapshot.threads.push(Thread {
+            tid: head.tid,
+            name: head.name,
+            count: 1,
+            frames,
+            end,
+        });
+    }
+
+    fn end_snapshot(&mut self) {
+        self.end_thread();
+        self.seen.clear();
+        let done = std::mem::take(&mut self.snapshot);
+        if !done.threads.is_empty() {
+            self.read.snapshots.push(done);
+        }
+    }
+
+    fn finish(mut self) -> Read {
+        self.end_snapshot();
+        let read = &mut self.read;
+        let threads: usize = read.snapshots.iter().map(|one| one.threads.len()).sum();
+        read.brought = match read.snapshots.len() {
+            0 | 1 => super::counted(threads, "thread", "threads"),
+            several => format!("{threads} threads in {several} snapshots"),
+        };
+        if self.left_out > 0 {
+            read.skipped.push((
+                0,
+                format!("{} threads over {THREADS_MAX}", self.left_out).into(),
+            ));
+        }
+        self.read
+    }
+}
+
+/// `Thread 42 (Thread 0x7f27 (LWP 3772082) "connection"):`, `Thread 3 (LWP 9):`, `TID 9:`.
+fn head(text: &str) -> Head {
+    let digits = |text: &str| -> Option<u32> {
+        let end = text.bytes().take_while(u8::is_ascii_digit).count();
+        text.get(..end)?.parse().ok()
+    };
+    let tid = match text.split_once("LWP ") {
+        Some((_, rest)) => digits(rest),
+        None => text.split_once(' ').and_then(|(_, rest)| digits(rest)),
+    };
+    let name = text.split('"').nth(1).unwrap_or_default().to_owned();
+    Head { tid, name }
+}
+
+/// `0x00 in f<T>::g (this=…) at file.cc:3`, `f () from /lib/libc.so.6`, `0x00 f - /lib/libc.so.6`.
+fn printed_frame(text: &str) -> Option<Frame> {
+    let text = text.trim();
+    let after_address = match text.split_once(' ') {
+        Some((address, rest)) if address.starts_with("0x") => {
+            let rest = rest.trim_start();
+            rest.strip_prefix("in ").unwrap_or(rest)
+        }
+        _ => text,
+    };
+    // eu-stack: `- 1` says that the address is behind the call.
+    let after_address = after_address
+        .strip_prefix("- 1 ")
+        .unwrap_or(after_address)
+        .trim();
+    let name = name_of(after_address);
+    let rest = after_address.get(name.len()..).unwrap_or_default();
+    let image = rest
+        .rsplit_once(" from ")
+        .or_else(|| rest.rsplit_once(" - "))
+        .map_or("", |(_, image)| image.trim());
+    let image = image.split_whitespace().next().unwrap_or(image);
+    if name.starts_with("<signal handler") {
+        return None;
+    }
+    (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, Side::User))
+}
+
+/// The function in front of its arguments.
+fn name_of(text: &str) -> &str {
+    let mut depth = 0_i32;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let before = text.get(..at).unwrap_or_default();
+        let of_operator = before.ends_with("operator")
+            || before.ends_with("operator<")
+            || before.ends_with("operator>")
+            || before.ends_with("operator-");
+        match byte {
+            b'<' if !of_operator => depth += 1,
+            b'>' if !of_operator && !before.ends_with('-') => depth -= 1,
+            b'(' if depth <= 0 => {
+                let rest = text.get(at..).unwrap_or_default();
+                if rest.starts_with("(anonymous namespace)") {
+                    at += "(anonymous namespace)".len();
+                    continue;
+                }
+                if rest.starts_with("()") && before.ends_with("operator") {
+                    at += 2;
+                    continue;
+                }
+                if at > 0 {
+                    return before.trim_end();
+                }
+            }
+            b' ' if depth <= 0 => {
+                let rest = text.get(at..).unwrap_or_default();
+                if [" - /", " from /", " at "]
+                    .iter()
+                    .any(|end| rest.starts_with(end))
+                {
+                    return before.trim_end();
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    text.trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn stacks(text: &str) -> Vec<(Option<u32>, Vec<String>)> {
+        let read = read(&clean::lines(text));
+        read.snapshots
+            .into_iter()
+            .flat_map(|one| one.threads)
+            .map(|thread| {
+                let names = thread.frames.into_iter().map(|frame| frame.name).collect();
+                (thread.tid, names)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn names_are_read_from_every_form() {
+        for (text, name, image) in [
+            (
+                "0x0000003d in pthread_cond_wait@@GLIBC_2.3.2 () from /lib64/libpthread.so.0",
+                "pthread_cond_wait",
+                "libpthread.so.0",
+            ),
+            (
+                "os_event::wait_low (this=0x1, reset=2) at /src/os0event.cc:366",
+                "os_event::wait_low",
+                "",
+            ),
+            (
+                "0x00 in Time_zone::to_TIME(st_mysql_time*, long) const ()",
+                "Time_zone::to_TIME",
+                "",
+            ),
+            (
+                "TTASEventMutex<GenericPolicy>::wait (this=0x1)",
+                "TTASEventMutex<>::wait",
+                "",
+            ),
+            (
+                "0x00007f - 1 poll - /usr/lib/libc.so.6",
+                "poll",
+                "libc.so.6",
+            ),
+            ("0x00 in operator new(unsigned long) ()", "operator new", ""),
+            (
+                "0x00 in (anonymous namespace)::f (x=1)",
+                "(anonymous namespace)::f",
+                "",
+            ),
+            (
+                "0x00 in ?? () from /lib/libaio.so.1",
+                "libaio.so.1+?",
+                "libaio.so.1",
+            ),
+            ("0x00 in F::operator() (this=0x0)", "F::operator()", ""),
+        ] {
+            let frame = printed_frame(text).unwrap();
+            assert_eq!(
+                (frame.name.as_str(), frame.image.as_str()),
+                (name, image),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn old_and_new_heads_wrapped_and_glued_frames() {
+        let text = "Thread 2 (Thread 1098357056 (LWP 77)):\n\
+            #0  0x01 in a (x=1,\n    y=2) at a.c:1\n\
+            #1  0x02 in b ()\n   from /lib/x.so\n\
+            warning: noise\n\
+            #2 0x03 in c (p=<optimized out>) at c.h:63#3 d (q=1) at d.h:9\n\
+            Thread 1 (LWP 5):\n#0  0x04 in e ()\n";
+        assert_eq!(
+            stacks(text),
+            [
+                (
+                    Some(77),
+                    vec!["a".into(), "b".into(), "c".into(), "d".into()]
+                ),
+                (Some(5), vec!["e".into()])
+            ]
+        );
+    }
+
+    #[test]
+    fn a_second_capture_is_a_second_snapshot() {
+        let one = "Thread 1 (LWP 5):\n#0  0x04 in e ()\n";
+        let read = read(&clean::lines(&[one, one].concat()));
+        assert_eq!(read.snapshots.len(), 2);
+        // Stacks without heads are threads of one snapshot.
+        assert_eq!(
+            stacks("#0  0x1 in a ()\n#1  0x2 in b ()\n#0  0x1 in c ()\n").len(),
+            2
+        );
+    }
+}

@@ -1,0 +1,439 @@
+//! Shares of samples by function: perf report, perf top, opreport.
+//!
+//! Such a listing has no stacks. A function's own share becomes that many samples of a stack of one
+//! frame. What a function's callees had (`Children`) is known without their names; it is put on
+//! samples whose own function is not listed, as far as there are any: at least so much is true.
+
+use model::{Frame, Side};
+
+use super::{Listing, Read, Row, frame};
+use crate::clean::Line;
+
+/// Samples that a listing of shares is written out as.
+const SAMPLES: f64 = 10_000.0;
+
+/// Rows of one listing that are kept.
+const ROWS_MAX: usize = 5_000;
+
+/// Functions known by their callees that are kept.
+const CALLERS_MAX: usize = 200;
+
+/// Samples whose function is not listed.
+const NOT_LISTED: &str = "(not listed)";
+
+/// A row as read.
+struct Share {
+    /// Of all samples, with callees; 0 to 1.
+    children: f64,
+    own: f64,
+    command: Option<String>,
+    image: String,
+    frame: Frame,
+}
+
+/// `perf report --stdio`, `perf top`, and lists of shares that people copy from them.
+pub(super) fn perf(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut shares: Vec<Share> = Vec::new();
+    let mut head = Head::default();
+    let mut rows = 0_usize;
+    for line in lines {
+        let text = line.trimmed();
+        if head.line(text) {
+            // A second listing, of another event or moment.
+            if text.contains("of event") || text.starts_with("PerfTop:") {
+                push(&mut read, &mut shares, &head);
+            }
+            continue;
+        }
+        let Some(share) = perf_row(text, &head) else {
+            continue;
+        };
+        rows += 1;
+        if shares.len() < ROWS_MAX {
+            shares.push(share);
+        }
+    }
+    push(&mut read, &mut shares, &head);
+    read.what = head.is_top.then(|| "perf top".to_owned());
+    read.brought = format!("{rows} functions");
+    if rows > ROWS_MAX {
+        read.skipped.push((
+            0,
+            format!("{} functions over {ROWS_MAX}", rows - ROWS_MAX).into(),
+        ));
+    }
+    read
+}
+
+#[derive(Default)]
+struct Head {
+    is_top: bool,
+    /// The column in front of the symbol is the command's, where there is but one.
+    has_command: bool,
+    samples: Option<f64>,
+}
+
+impl Head {
+    /// Whether the line is a head.
+    fn line(&mut self, text: &str) -> bool {
+        let bare = text.trim_start_matches('#').trim();
+        if bare.starts_with("Children") || bare.starts_with("Overhead") {
+            self.has_command = bare.contains("Command");
+            return true;
+        }
+        if text.starts_with("PerfTop:") {
+            self.is_top = true;
+            return true;
+        }
+        if let Some(rest) = bare.strip_prefix("Samples:") {
+            self.samples = samples(rest.trim());
+            return true;
+        }
+        text.starts_with('#')
+    }
+}
+
+/// `4K of event …`, `123456 of event …`.
+fn samples(text: &str) -> Option<f64> {
+    let word = text.split_whitespace().next()?;
+    let (digits, factor) = match word.strip_suffix('K') {
+        Some(digits) => (digits, 1e3),
+        None => (
+            word.strip_suffix('M').unwrap_or(word),
+            if word.ends_with('M') { 1e6 } else { 1.0 },
+        ),
+    };
+    let number: f64 = digits.parse().ok()?;
+    (number > 0.0).then_some(number * factor)
+}
+
+fn perf_row(text: &str, head: &Head) -> Option<Share> {
+    let text = text
+        .strip_prefix(['+', '-', '|'])
+        .map_or(text, str::trim_start);
+    let (first, rest) = percent(text)?;
+    let (children, own, rest) = match percent(rest) {
+        Some((own, rest)) => (first, own, rest),
+        None => (first, first, rest),
+    };
+    let marks = [
+        ("[k] ", Side::Kernel),
+        ("[.] ", Side::User),
+        ("[u] ", Side::User),
+        ("[H] ", Side::Kernel),
+        ("[g] ", Side::Kernel),
+    ];
+    let marked = marks
+        .into_iter()
+        .filter_map(|(mark, side)| Some((rest.find(mark)?, mark, side)))
+        .min_by_key(|(at, _, _)| *at);
+    let (before, symbol, side) = match marked {
+        Some((at, mark, side)) => {
+            let (before, symbol) = rest.split_at(at);
+            (before, symbol.strip_prefix(mark).unwrap_or(symbol), side)
+        }
+        None => ("", rest, Side::Kernel),
+    };
+    let fields: Vec<&str> = before
+        .split("  ")
+        .map(str::trim)
+        .filter(|field| !field.is_empty())
+        .collect();
+    let fields: Vec<&str> = match fields.as_slice() {
+        // Columns that tabs or mails squeezed together.
+        [one] if one.contains(' ') && !one.starts_with('[') => one.split_whitespace().collect(),
+        _ => fields,
+    };
+    let (command, image) = match fields.as_slice() {
+        [] => (None, ""),
+        [one] if head.has_command && !looks_like_image(one) => (Some((*one).to_owned()), ""),
+        [one] => (None, *one),
+        [command, .., image] => (Some((*command).to_owned()), *image),
+    };
+    // A remark of the author in parentheses, and the rest of wide rows, are no part of the name.
+    let symbol = symbol.split("  ").next().unwrap_or(symbol);
+    let symbol = symbol.split(" (").next().unwrap_or(symbol).trim();
+    (!symbol.is_empty()).then(|| Share {
+        children: children.max(own),
+        own,
+        command,
+        image: image.to_owned(),
+        frame: frame(
+            symbol,
+            if side == Side::Kernel {
+                "[kernel]"
+            } else {
+                image
+            },
+            side,
+        ),
+    })
+}
+
+fn looks_like_image(field: &str) -> bool {
+    field.starts_with('[') || field.contains(".so") || field.contains("vmlinux")
+}
+
+/// `12.34%` in front, as a share.
+fn percent(text: &str) -> Option<(f64, &str)> {
+    let (number, rest) = text.trim_start().split_once('%')?;
+    let share: f64 = number.parse().ok()?;
+    (0.0..=100.0)
+        .contains(&share)
+        .then_some((share / 100.0, rest.trim_start()))
+}
+
+/// Ends a listing.
+fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
+    let shares = std::mem::take(shares);
+    if shares.is_empty() {
+        return;
+    }
+    let total = head
+        .samples
+        .map_or(SAMPLES, |samples| samples.clamp(1.0, SAMPLES));
+    // Without a column of commands the listing is the server's when its program is in it.
+    let has_commands = shares.iter().any(|share| share.command.is_some());
+    let servers_program = shares.iter().any(|share| is_server(&share.image));
+    let is_servers = |share: &Share| match &share.command {
+        Some(command) => is_server(command) || is_server(&share.image),
+        None => !has_commands && servers_program,
+    };
+    let all_servers = shares.iter().all(is_servers);
+    let mut rows: Vec<Row> = shares
+        .iter()
+        .map(|share| Row {
+            frames: vec![share.frame.clone()],
+            thread: share.command.clone().unwrap_or_default(),
+            server: is_servers(share),
+            count: (share.own * total).round() as u64,
+        })
+        .filter(|row| row.count > 0)
+        .collect();
+    let own: f64 = shares.iter().map(|share| share.own).sum();
+    let rest = (1.0 - own).max(0.0);
+    rows.extend(not_listed(&shares, rest, total, all_servers));
+    read.listings.push(Listing {
+        rows,
+        seconds: None,
+    });
+}
+
+/// The samples whose own function is not listed, with the callers that had them.
+fn not_listed(shares: &[Share], rest: f64, total: f64, server: bool) -> Vec<Row> {
+    let mut callers: Vec<(u64, &Frame)> = shares
+        .iter()
+        .map(|share| {
+            (
+                ((share.children - share.own).min(rest) * total).round() as u64,
+                &share.frame,
+            )
+        })
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    // Those with less are called by those with more.
+    callers.sort_by_key(|(count, _)| *count);
+    let skip = callers.len().saturating_sub(CALLERS_MAX);
+    let callers = callers.get(skip..).unwrap_or_default();
+    let mut rows = Vec::new();
+    let mut below: u64 = 0;
+    let mut row = |frames: Vec<Frame>, count: u64| {
+        if count > 0 {
+            rows.push(Row {
+                frames,
+                thread: String::new(),
+                server,
+                count,
+            });
+        }
+    };
+    let leaf = Frame {
+        name: NOT_LISTED.to_owned(),
+        image: String::new(),
+        side: Side::User,
+        nameless: None,
+    };
+    for (index, (count, _)) in callers.iter().enumerate() {
+        let outer = callers.get(index..).unwrap_or_default();
+        let frames = std::iter::once(leaf.clone())
+            .chain(outer.iter().map(|(_, frame)| (*frame).clone()))
+            .collect();
+        row(frames, count.saturating_sub(below));
+        below = below.max(*count);
+    }
+    let all = (rest * total).round() as u64;
+    row(vec![leaf], all.saturating_sub(below));
+    rows
+}
+
+/// A program or a thread of the server, by its name.
+pub(super) fn is_server(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name.starts_with("mysqld")
+        || name.starts_with("mariadbd")
+        || name.starts_with("connection")
+        || name.starts_with("ib_")
+}
+
+/// oprofile's report of symbols.
+pub(super) fn opreport(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut columns: Option<Vec<&str>> = None;
+    let mut listing = Listing::default();
+    for line in lines {
+        let text = line.trimmed();
+        if text.starts_with("samples") && text.contains('%') {
+            columns = Some(fields(text));
+            continue;
+        }
+        let Some(columns) = &columns else {
+            continue;
+        };
+        match oprofile_row(text, columns) {
+            Some(row) if listing.rows.len() < ROWS_MAX => listing.rows.push(row),
+            Some(_) => {}
+            None if text.is_empty() || text.starts_with('-') => {}
+            None => read.skipped.push((
+                line.number,
+                "a row of opreport that could not be read".into(),
+            )),
+        }
+    }
+    read.brought = format!("{} functions", listing.rows.len());
+    if !listing.rows.is_empty() {
+        read.listings.push(listing);
+    }
+    read
+}
+
+/// The columns of a head: parted by two blanks or more.
+fn fields(text: &str) -> Vec<&str> {
+    text.split("  ")
+        .map(str::trim)
+        .filter(|field| !field.is_empty())
+        .collect()
+}
+
+fn oprofile_row(text: &str, columns: &[&str]) -> Option<Row> {
+    let mut words = text.split_whitespace();
+    let count: u64 = words.next()?.parse().ok()?;
+    let _share: f64 = words.next()?.trim_end_matches('%').parse().ok()?;
+    let has = |name: &str| {
+        columns
+            .iter()
+            .any(|column| column.starts_with(name) || column.contains(name))
+    };
+    let mut rest: Vec<&str> = words.collect();
+    if has("linenr info") && !rest.is_empty() {
+        rest.remove(0);
+    }
+    let (image, rest) = if has("image name") && rest.len() > 1 {
+        rest.split_first()
+            .map(|(image, rest)| (*image, rest.to_vec()))?
+    } else {
+        ("", rest)
+    };
+    let (image, symbol) = if has("app name") && rest.len() > 1 {
+        let (app, symbol) = rest.split_first()?;
+        (
+            if image.is_empty() { *app } else { image },
+            symbol.join(" "),
+        )
+    } else {
+        (image, rest.join(" "))
+    };
+    let is_kernel = image.contains("vmlinux")
+        || image.contains("no-vmlinux")
+        || image.ends_with(".ko")
+        || image == "[kernel]";
+    let side = if is_kernel { Side::Kernel } else { Side::User };
+    Some(Row {
+        frames: vec![frame(
+            if symbol == "(no symbols)" {
+                ""
+            } else {
+                &symbol
+            },
+            if is_kernel { "[kernel]" } else { image },
+            side,
+        )],
+        thread: String::new(),
+        server: is_server(image) || text.contains("mysqld"),
+        count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn own(listing: &Listing, name: &str) -> u64 {
+        listing
+            .rows
+            .iter()
+            .filter(|row| row.frames[0].name == name)
+            .map(|row| row.count)
+            .sum()
+    }
+
+    fn anywhere(listing: &Listing, name: &str) -> u64 {
+        let has = |row: &&Row| row.frames.iter().any(|frame| frame.name == name);
+        listing.rows.iter().filter(has).map(|row| row.count).sum()
+    }
+
+    #[test]
+    fn own_shares_are_exact_and_those_of_callees_are_at_least() {
+        let read = perf(&clean::lines(
+            "# Samples: 4K of event 'cycles'\n# Children  Self  Command  Shared Object  Symbol\n\
+            +   90.00%     0.00%  mysqld   libpthread.so   [.] start_thread\n\
+            +   40.00%    30.00%  mysqld   mysqld          [.] row_purge_step\n\
+                20.00%    20.00%  mysqld   [kernel.kallsyms]  [k] schedule\n",
+        ));
+        let listing = &read.listings[0];
+        let total: u64 = listing.rows.iter().map(|row| row.count).sum();
+        assert_eq!(total, 4000);
+        assert_eq!(own(listing, "row_purge_step"), 1200);
+        assert_eq!(anywhere(listing, "row_purge_step"), 1600);
+        // 50 % of the samples have no own function listed: at least those are below start_thread.
+        assert_eq!(anywhere(listing, "start_thread"), 2000);
+        assert!(listing.rows.iter().all(|row| row.server));
+    }
+
+    #[test]
+    fn a_listing_of_the_machine_is_not_the_servers() {
+        let read = perf(&clean::lines(
+            "   PerfTop: 3716 irqs/sec\n 47.53%  [kernel]  [k] compaction_alloc\n 6.68%  [kernel]  [k] nmi\n",
+        ));
+        assert_eq!(own(&read.listings[0], "compaction_alloc"), 4753);
+        assert!(read.listings[0].rows.iter().all(|row| !row.server));
+        let read = perf(&clean::lines(
+            "5.41%  native_queued_spin_lock_slowpath   (a remark)\n",
+        ));
+        assert_eq!(
+            own(&read.listings[0], "native_queued_spin_lock_slowpath"),
+            541
+        );
+    }
+
+    #[test]
+    fn opreport_in_two_forms() {
+        let text = "samples  %        image name               app name                 symbol name\n\
+            1000     50.0000  mysqld                   mysqld                   Query_cache::insert_into_free_memory_sorted_list(Query_cache_block*, Query_cache_block**)\n\
+            500      25.0     vmlinux                  vmlinux                  compaction_alloc\n";
+        let read_ = opreport(&clean::lines(text));
+        assert_eq!(
+            own(
+                &read_.listings[0],
+                "Query_cache::insert_into_free_memory_sorted_list"
+            ),
+            1000
+        );
+        assert_eq!(read_.listings[0].rows[1].frames[0].side, Side::Kernel);
+        let read_ = opreport(&clean::lines(
+            "samples  %        symbol name\n10 5.0 compact_zone\n",
+        ));
+        assert_eq!(own(&read_.listings[0], "compact_zone"), 10);
+    }
+}

@@ -1,0 +1,283 @@
+//! What each kind of piece tells. One file a format; each takes lines and never fails.
+
+mod backtrace;
+mod limits;
+mod listing;
+mod name_value;
+mod option_file;
+mod pmp;
+mod proc_files;
+mod processlist;
+mod script;
+mod server_text;
+mod tools;
+
+use std::borrow::Cow;
+
+use model::{Fact, Frame, Nameless, Reading, RunState, Side, StackEnd, Syscall, Taken, Text};
+
+pub(crate) use server_text::version;
+
+use crate::clean::Line;
+use crate::kind::Kind;
+
+/// Frames of one stack that are kept.
+const FRAMES_MAX: usize = 512;
+
+/// Threads of one capture that are kept.
+pub(crate) const THREADS_MAX: usize = 100_000;
+
+/// A thread, or several with the same stack.
+#[derive(Debug, Clone)]
+pub(crate) struct Thread {
+    pub(crate) tid: Option<u32>,
+    pub(crate) name: String,
+    pub(crate) count: u32,
+    /// Innermost first.
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) end: StackEnd,
+}
+
+/// Threads of one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) at: Option<i64>,
+    pub(crate) threads: Vec<Thread>,
+}
+
+/// Samples of one stack.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) thread: String,
+    /// It is the server's, as far as the listing tells.
+    pub(crate) server: bool,
+    pub(crate) count: u64,
+}
+
+/// What processors did, as a listing tells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing {
+    pub(crate) rows: Vec<Row>,
+    /// How long the samples were taken, seconds.
+    pub(crate) seconds: Option<f64>,
+}
+
+/// Signals of one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Tick {
+    pub(crate) source: &'static str,
+    /// When, where the capture tells.
+    pub(crate) at: Option<i64>,
+    /// Milliseconds since the first tick of the piece, where it does not.
+    pub(crate) after: u64,
+    pub(crate) readings: Vec<Reading>,
+}
+
+/// What a piece tells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Read {
+    /// What it is, where that is more than its kind.
+    pub(crate) what: Option<String>,
+    /// What came of it, in words.
+    pub(crate) brought: String,
+    pub(crate) snapshots: Vec<Snapshot>,
+    pub(crate) listings: Vec<Listing>,
+    pub(crate) ticks: Vec<Tick>,
+    pub(crate) texts: Vec<(Option<i64>, Text)>,
+    pub(crate) facts: Vec<Fact>,
+    /// Lines that could not be read, with the reason.
+    pub(crate) skipped: Vec<(usize, Cow<'static, str>)>,
+}
+
+impl Read {
+    /// Nothing came of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.snapshots.is_empty()
+            && self.listings.is_empty()
+            && self.ticks.is_empty()
+            && self.texts.is_empty()
+            && self.facts.is_empty()
+    }
+
+    /// Adds what a reader of the server brought at a moment.
+    fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
+        if !taken.readings.is_empty() {
+            self.ticks.push(Tick {
+                source,
+                at,
+                after,
+                readings: taken.readings,
+            });
+        }
+        self.texts
+            .extend(taken.texts.into_iter().map(|text| (at, text)));
+        self.facts.extend(taken.facts);
+    }
+}
+
+/// Reads a piece.
+pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
+    match kind {
+        Kind::Backtrace => backtrace::read(lines),
+        Kind::PtPmp => pmp::read(lines),
+        Kind::Folded => script::folded(lines),
+        Kind::PerfScript => script::read(lines),
+        Kind::PerfReport => listing::perf(lines),
+        Kind::Opreport => listing::opreport(lines),
+        Kind::Plockstat => Read {
+            skipped: first(lines, "tables of plockstat are recognised and not read yet"),
+            ..Read::default()
+        },
+        Kind::ServerText => server_text::read(lines),
+        Kind::Processlist => processlist::read(lines),
+        Kind::NameValue => name_value::read(lines),
+        Kind::OptionFile => option_file::read(lines),
+        Kind::KernelLog => limits::kernel_log(lines),
+        Kind::Limits => limits::read(lines),
+        Kind::Vmstat => tools::vmstat(lines),
+        Kind::Top => tools::top(lines),
+        Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo | Kind::ProcDiskstats => {
+            proc_files::read(kind, lines)
+        }
+    }
+}
+
+/// `1 thread`, `2 threads`.
+pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+fn first(lines: &[Line<'_>], why: &'static str) -> Vec<(usize, Cow<'static, str>)> {
+    lines
+        .first()
+        .map(|line| (line.number, Cow::Borrowed(why)))
+        .into_iter()
+        .collect()
+}
+
+/// A frame from a name as tools print it; `image` is empty when it is not known.
+pub(crate) fn frame(name: &str, image: &str, side: Side) -> Frame {
+    let name = name.trim();
+    let name = name
+        .strip_prefix("void ")
+        .or_else(|| name.strip_prefix("const "))
+        .unwrap_or(name);
+    let bare = name.rsplit("::").next().unwrap_or(name);
+    let is_nameless = name.is_empty() || bare == "??" || name.starts_with("0x");
+    let image = image.rsplit('/').next().unwrap_or(image).trim();
+    if is_nameless {
+        return Frame {
+            name: if image.is_empty() {
+                "??".to_owned()
+            } else {
+                format!("{image}+?")
+            },
+            image: image.to_owned(),
+            side,
+            nameless: Some(Nameless::NoSymbol),
+        };
+    }
+    Frame {
+        name: stacks::shorten::shorten_printed(name),
+        image: image.to_owned(),
+        side,
+        nameless: None,
+    }
+}
+
+/// Functions that a thread begins with.
+const FIRST: [&str; 12] = [
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+    "start_thread",
+    "main",
+    "_start",
+    "__libc_start_main",
+    "start_task",
+    "thread_start",
+    "_lwp_start",
+    "__libc_start_main_impl",
+];
+
+/// How a printed stack ends.
+pub(crate) fn end_of(frames: &[Frame], cut: bool) -> StackEnd {
+    let complete = frames
+        .last()
+        .is_some_and(|frame| FIRST.contains(&frame.name.as_str()));
+    if complete && !cut {
+        StackEnd::Complete
+    } else {
+        StackEnd::FrameLimit
+    }
+}
+
+/// What a thread does, as its innermost functions tell: a debugger prints no state.
+pub(crate) fn doing(frames: &[Frame]) -> (RunState, Option<Syscall>) {
+    let inner: Vec<&str> = frames
+        .iter()
+        .take(3)
+        .map(|frame| {
+            frame
+                .name
+                .trim_start_matches("__GI_")
+                .trim_start_matches('_')
+        })
+        .collect();
+    let call = |name: &str| {
+        Some(Syscall {
+            number: -1,
+            name: name.to_owned(),
+            futex: None,
+        })
+    };
+    let Some(first) = inner.first().copied() else {
+        return (RunState::Other, None);
+    };
+    let first = first.strip_prefix("libc_").unwrap_or(first);
+    let nameless = frames.first().is_some_and(|frame| frame.nameless.is_some());
+    let sleeps = |name: &'static str| (RunState::Sleeping, call(name));
+    let disk = |name: &'static str| (RunState::Uninterruptible, call(name));
+    match first {
+        "poll" | "ppoll" => sleeps("poll"),
+        "read" => sleeps("read"),
+        "recv" | "recvfrom" | "recvmsg" => sleeps("recvfrom"),
+        "select" | "pselect" | "pselect64" | "select_nocancel" | "new_select" => sleeps("select"),
+        "poll_nocancel" => sleeps("poll"),
+        "read_nocancel" => sleeps("read"),
+        "accept" | "accept4" => sleeps("accept"),
+        "epoll_wait" | "epoll_pwait" => sleeps("epoll_wait"),
+        "nanosleep" | "nanosleep_nocancel" | "clock_nanosleep" | "usleep" | "sleep" => {
+            sleeps("clock_nanosleep")
+        }
+        "sigtimedwait" | "sigwaitinfo" | "do_sigwait" | "sigwait" => sleeps("rt_sigtimedwait"),
+        "io_getevents" | "io_getevents_0_4" => sleeps("io_getevents"),
+        "syscall" if inner.iter().any(|name| name.starts_with("io_getevents")) => {
+            sleeps("io_getevents")
+        }
+        "fsync" | "fdatasync" | "sync_file_range" => disk("fsync"),
+        "pread" | "pread64" | "pread64_nocancel" | "preadv" => disk("pread64"),
+        "pwrite" | "pwrite64" | "pwrite64_nocancel" | "pwritev" => disk("pwrite64"),
+        "ftruncate" | "ftruncate64" | "unlink" | "rename" | "fallocate" | "fallocate64" => {
+            disk("unlink")
+        }
+        name if [
+            "pthread_", "lll_", "futex_", "L_lock", "L_mutex", "L_cond", "syscall",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start)) =>
+        {
+            (RunState::Sleeping, None)
+        }
+        _ if nameless
+            && frames
+                .first()
+                .is_some_and(|frame| frame.image.contains("libaio")) =>
+        {
+            sleeps("io_getevents")
+        }
+        _ => (RunState::Running, None),
+    }
+}

@@ -1,0 +1,204 @@
+//! SHOW GLOBAL STATUS and SHOW VARIABLES: rows of a name and a value. `mysqladmin ext -i` prints the
+//! status again and again.
+
+use std::collections::HashSet;
+
+use model::{Fact, Reading};
+
+use super::{Read, Tick};
+use crate::clean::Line;
+use crate::kind::{is_name_value_head, name_and_value};
+use crate::times;
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut table = Table::default();
+    let mut relative = Relative::default();
+    for line in lines {
+        let text = line.trimmed();
+        if let Some(at) = times::ts(text) {
+            table.end(&mut read, &mut relative);
+            table.at = Some(at);
+        } else if is_name_value_head(text) {
+            table.end(&mut read, &mut relative);
+        } else if let Some((name, value)) = name_and_value(text) {
+            if table.seen.contains(name) {
+                table.end(&mut read, &mut relative);
+            }
+            table.row(name, value);
+        }
+    }
+    table.end(&mut read, &mut relative);
+    let values: usize = read.ticks.iter().map(|tick| tick.readings.len()).sum();
+    read.what = match (read.ticks.len(), read.facts.len()) {
+        (0, _) => Some("server variables".to_owned()),
+        (1, 0) => Some("server status".to_owned()),
+        (_, 0) => Some("server status, repeated".to_owned()),
+        _ => None,
+    };
+    read.brought = match (read.ticks.len(), read.facts.len()) {
+        (0, facts) => format!("{facts} settings"),
+        (ticks, 0) => format!("{values} values at {ticks} moments"),
+        (ticks, facts) => format!("{values} values at {ticks} moments, {facts} settings"),
+    };
+    read
+}
+
+/// One print of a table.
+#[derive(Default)]
+struct Table {
+    at: Option<i64>,
+    seen: HashSet<String>,
+    rows: Vec<(String, String)>,
+    readings: Vec<Reading>,
+    facts: Vec<Fact>,
+}
+
+impl Table {
+    fn row(&mut self, name: &str, value: &str) {
+        self.seen.insert(name.to_owned());
+        self.rows.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Status variables begin with a capital letter, but for those of Galera; settings do not. The
+    /// many say which of both a table is.
+    fn read(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        let capital = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+        let capitals = rows.iter().filter(|(name, _)| capital(name)).count();
+        let is_status = capitals * 2 > rows.len();
+        for (name, value) in rows {
+            if capital(&name) || (is_status && name.starts_with("wsrep_")) {
+                self.readings.extend(server::status_reading(&name, &value));
+            } else if !is_status {
+                self.facts.push(server::variable_fact(&name, &value));
+            }
+        }
+    }
+
+    fn end(&mut self, read: &mut Read, relative: &mut Relative) {
+        self.read();
+        let done = std::mem::take(self);
+        read.facts.extend(done.facts);
+        if done.readings.is_empty() {
+            return;
+        }
+        let index = read
+            .ticks
+            .iter()
+            .filter(|tick| tick.source == "status")
+            .count() as u64;
+        let (readings, seconds) = relative.absolute(done.readings);
+        read.ticks.push(Tick {
+            source: "status",
+            at: done.at,
+            after: seconds.map_or(index * 1000, |seconds| seconds * 1000),
+            readings,
+        });
+    }
+}
+
+/// `mysqladmin -r` prints differences from the second time on: they are added up again.
+#[derive(Default)]
+struct Relative {
+    sums: Option<std::collections::HashMap<String, f64>>,
+    is_relative: Option<bool>,
+    first_uptime: Option<f64>,
+}
+
+impl Relative {
+    /// The values, and the seconds since the first time as the server's own clock has them.
+    fn absolute(&mut self, mut readings: Vec<Reading>) -> (Vec<Reading>, Option<u64>) {
+        let uptime = |readings: &[Reading]| {
+            readings
+                .iter()
+                .find(|one| one.name == "status.Uptime")
+                .map(|one| one.value)
+        };
+        let Some(sums) = &mut self.sums else {
+            self.first_uptime = uptime(&readings);
+            self.sums = Some(
+                readings
+                    .iter()
+                    .map(|one| (one.name.to_string(), one.value))
+                    .collect(),
+            );
+            return (readings, self.first_uptime.map(|_| 0));
+        };
+        let is_relative = *self.is_relative.get_or_insert_with(|| {
+            matches!((uptime(&readings), self.first_uptime), (Some(now), Some(first)) if now * 10.0 < first)
+        });
+        if is_relative {
+            for one in &mut readings {
+                let is_level = one.kind == model::Kind::Gauge && one.name != "status.Uptime";
+                if let Some(sum) = sums
+                    .get_mut(one.name.as_ref())
+                    .filter(|_| !is_level || one.value != 0.0)
+                {
+                    *sum += one.value;
+                    one.value = *sum;
+                } else if let Some(sum) = sums.get(one.name.as_ref()) {
+                    one.value = *sum;
+                }
+            }
+        }
+        let since = uptime(&readings)
+            .zip(self.first_uptime)
+            .map(|(now, first)| now - first);
+        let seconds = since
+            .filter(|since| (0.0..1e6).contains(since))
+            .map(|since| since as u64);
+        (readings, seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn repeated_status_has_the_servers_own_times() {
+        let print = |uptime: u32, queries: u32| {
+            format!(
+                "+--+\n| Variable_name | Value |\n+--+\n| Queries | {queries} |\n| Threads_running | 3 |\n| Uptime | {uptime} |\n+--+\n"
+            )
+        };
+        let text = [print(1000, 50), print(1002, 70)].concat();
+        let read_ = read(&clean::lines(&text));
+        let seen: Vec<(u64, f64)> = read_
+            .ticks
+            .iter()
+            .map(|tick| (tick.after, tick.readings[0].value))
+            .collect();
+        assert_eq!(seen, [(0, 50.0), (2000, 70.0)]);
+        // With -r the second print is a difference.
+        let text = [print(1000, 50), print(2, 20)].concat();
+        let read_ = read(&clean::lines(&text));
+        let seen: Vec<(u64, f64)> = read_
+            .ticks
+            .iter()
+            .map(|tick| (tick.after, tick.readings[0].value))
+            .collect();
+        assert_eq!(seen, [(0, 50.0), (2000, 70.0)]);
+    }
+
+    #[test]
+    fn settings_are_facts() {
+        let read = read(&clean::lines(
+            "| thread_handling | pool-of-threads |\n| wsrep_sst_auth | a:b |\n",
+        ));
+        let facts: Vec<(&str, &str)> = read
+            .facts
+            .iter()
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect();
+        assert_eq!(
+            facts,
+            [
+                ("variables.thread_handling", "pool-of-threads"),
+                ("variables.wsrep_sst_auth", "(hidden)")
+            ]
+        );
+    }
+}

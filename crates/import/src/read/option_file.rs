@@ -1,0 +1,87 @@
+//! `my.cnf`: what the server was told at its start.
+
+use super::Read;
+use crate::clean::Line;
+
+/// Sections that the server reads.
+const SERVER_SECTIONS: [&str; 5] = ["mysqld", "server", "mariadb", "mariadbd", "galera"];
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut is_servers = true;
+    for line in lines {
+        let text = line.trimmed();
+        if let Some(section) = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
+            is_servers = SERVER_SECTIONS
+                .iter()
+                .any(|name| section == *name || section.starts_with(&format!("{name}-")));
+            continue;
+        }
+        if !is_servers || text.starts_with(['#', ';', '!']) || text.is_empty() {
+            continue;
+        }
+        let (name, value) = text.split_once('=').unwrap_or((text, "ON"));
+        let name = name.trim().replace('-', "_").to_ascii_lowercase();
+        let name = name.strip_prefix("loose_").unwrap_or(&name);
+        let value = value
+            .split(" #")
+            .next()
+            .unwrap_or(value)
+            .trim()
+            .trim_matches(['"', '\'']);
+        let (name, value) = match name.strip_prefix("skip_") {
+            Some(rest) if value == "ON" && rest != "name_resolve" && rest != "networking" => {
+                (rest, "OFF")
+            }
+            _ => (name, value),
+        };
+        read.facts.push(server::variable_fact(name, &number(value)));
+    }
+    read.brought = format!("{} settings", read.facts.len());
+    read
+}
+
+/// `16M` → `16777216`: as the server shows it.
+fn number(value: &str) -> String {
+    let (digits, unit) =
+        value.split_at(value.len() - usize::from(value.ends_with(['k', 'K', 'm', 'M', 'g', 'G'])));
+    let factor: u64 = match unit {
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        _ => return value.to_owned(),
+    };
+    match digits.parse::<u64>() {
+        Ok(number) => number.saturating_mul(factor).to_string(),
+        Err(_) => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn only_the_servers_settings() {
+        let read = read(&clean::lines(
+            "[client]\nport=3306\n[mysqld]\ninnodb-buffer-pool-size = 16G # large\nskip-name-resolve\n#x=1\nskip-log-bin\n[mysqldump]\nquick\n",
+        ));
+        let facts: Vec<(&str, &str)> = read
+            .facts
+            .iter()
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect();
+        assert_eq!(
+            facts,
+            [
+                ("variables.innodb_buffer_pool_size", "17179869184"),
+                ("variables.skip_name_resolve", "ON"),
+                ("variables.log_bin", "OFF")
+            ]
+        );
+    }
+}

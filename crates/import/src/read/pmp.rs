@@ -1,0 +1,109 @@
+//! pt-pmp: `187 f(libpthread.so.0),g,h(a.cc:3),...`.
+
+use model::Side;
+
+use super::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
+use crate::clean::Line;
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut snapshot = Snapshot::default();
+    let mut read = Read::default();
+    let mut threads: usize = 0;
+    for line in lines {
+        let Some((count, stack)) = line.trimmed().split_once([' ', '\t']) else {
+            continue;
+        };
+        let Ok(count) = count.parse::<u32>() else {
+            continue;
+        };
+        let room = THREADS_MAX.saturating_sub(threads);
+        let kept = count.min(u32::try_from(room).unwrap_or(u32::MAX));
+        if kept < count {
+            read.skipped.push((
+                line.number,
+                format!("{} threads over {THREADS_MAX}", count - kept).into(),
+            ));
+        }
+        if kept == 0 {
+            continue;
+        }
+        threads += kept as usize;
+        let mut cut = false;
+        let mut frames = Vec::new();
+        for part in parts(stack.trim()) {
+            if part == "..." {
+                cut = true;
+                continue;
+            }
+            if frames.len() < FRAMES_MAX {
+                let (name, place) = part.split_once('(').unwrap_or((part, ""));
+                let place = place.trim_end_matches(')');
+                let image = if place.contains(':') { "" } else { place };
+                frames.push(frame(name, image, Side::User));
+            }
+        }
+        let end = end_of(&frames, cut);
+        snapshot.threads.push(Thread {
+            tid: None,
+            name: String::new(),
+            count: kept,
+            frames,
+            end,
+        });
+    }
+    read.brought = format!(
+        "{threads} threads with {} different stacks",
+        snapshot.threads.len()
+    );
+    if !snapshot.threads.is_empty() {
+        read.snapshots.push(snapshot);
+    }
+    read
+}
+
+/// The frames; commas within template arguments and parentheses do not part them. pt-pmp cuts
+/// names inside of template arguments, so brackets need not be closed: a place in parentheses
+/// closes them.
+fn parts(stack: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    stack.split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => return true,
+            _ => {}
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn counts_and_frames() {
+        let read = read(&clean::lines(
+            "    12 __lll_lock_wait(libpthread.so.0),PolicyMutex<TTASEventMutex<X>(ut0mutex.ic:89),start_thread,clone(libc.so.6)\n1 a,...",
+        ));
+        let threads = &read.snapshots[0].threads;
+        let names: Vec<&str> = threads[0]
+            .frames
+            .iter()
+            .map(|frame| frame.name.as_str())
+            .collect();
+        assert_eq!(threads[0].count, 12);
+        assert_eq!(
+            names,
+            [
+                "__lll_lock_wait",
+                "PolicyMutex<TTASEventMutex<>",
+                "start_thread",
+                "clone"
+            ]
+        );
+        assert!(threads[0].end.is_complete() && !threads[1].end.is_complete());
+        assert_eq!(read.brought, "13 threads with 2 different stacks");
+    }
+}

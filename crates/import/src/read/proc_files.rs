@@ -1,0 +1,235 @@
+//! Files of /proc, once or again and again.
+
+use kernel::procfs::{diskstats, meminfo, stat, vmstat};
+use model::{Reading, Unit};
+
+use super::{Read, Tick};
+use crate::clean::Line;
+use crate::kind::Kind;
+use crate::times;
+
+pub(super) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut before: Option<stat::CpuTicks> = None;
+    let mut index: u64 = 0;
+    for (at, text) in moments(kind, lines) {
+        let bytes = text.as_bytes();
+        let (source, readings) = match kind {
+            Kind::ProcVmstat => ("vmstat", of_vmstat(bytes)),
+            Kind::ProcStat => ("cpu", of_stat(bytes, &mut before)),
+            Kind::ProcMeminfo => ("meminfo", of_meminfo(bytes)),
+            _ => ("disk", of_diskstats(bytes)),
+        };
+        if !readings.is_empty() {
+            read.ticks.push(Tick {
+                source,
+                at,
+                after: index * 1000,
+                readings,
+            });
+        }
+        index += 1;
+    }
+    read.brought = format!("{index} moments");
+    read
+}
+
+/// The prints of the file: each has its moment in front, or begins with its first name again.
+fn moments(kind: Kind, lines: &[Line<'_>]) -> Vec<(Option<i64>, String)> {
+    let mut all: Vec<(Option<i64>, String)> = Vec::new();
+    let mut at = None;
+    let mut begin = true;
+    let mut first: Option<String> = None;
+    for line in lines {
+        let text = line.text.as_ref();
+        if let Some(moment) = times::ts(text) {
+            at = Some(moment);
+            begin = true;
+            continue;
+        }
+        let name = match kind {
+            Kind::ProcDiskstats => text.split_whitespace().nth(2),
+            _ => text.split_whitespace().next(),
+        };
+        let name = name.unwrap_or_default().to_owned();
+        if first.as_ref() == Some(&name) {
+            begin = true;
+        }
+        if begin {
+            first = Some(name);
+            all.push((at.take(), String::new()));
+            begin = false;
+        }
+        if let Some((_, body)) = all.last_mut() {
+            body.push_str(text);
+            body.push('\n');
+        }
+    }
+    all
+}
+
+fn of_vmstat(bytes: &[u8]) -> Vec<Reading> {
+    vmstat::pairs(bytes)
+        .map(|(name, value)| {
+            let name = format!("vmstat.{name}");
+            if name.starts_with("vmstat.nr_") {
+                Reading::gauge(name, Unit::Pages, value as f64)
+            } else {
+                Reading::counter(name, Unit::Count, value as f64)
+            }
+        })
+        .collect()
+}
+
+fn of_stat(bytes: &[u8], before: &mut Option<stat::CpuTicks>) -> Vec<Reading> {
+    let stat = stat::parse(bytes);
+    let mut readings = Vec::new();
+    if let Some(now) = stat.total
+        && let Some(before) = before.replace(now)
+    {
+        let grown =
+            |pick: fn(&stat::CpuTicks) -> u64| pick(&now).saturating_sub(pick(&before)) as f64;
+        let system = grown(|t| t.system) + grown(|t| t.irq) + grown(|t| t.softirq);
+        let user = grown(|t| t.user) + grown(|t| t.nice);
+        let (idle, iowait, steal) = (
+            grown(|t| t.idle),
+            grown(|t| t.iowait),
+            grown(|t| t.steal.unwrap_or(0)),
+        );
+        let total = system + user + idle + iowait + steal;
+        if total > 0.0 {
+            for (name, part) in [
+                ("cpu.system_share", system),
+                ("cpu.user_share", user),
+                ("cpu.busy_share", system + user),
+                ("cpu.iowait_share", iowait),
+                ("cpu.steal_share", steal),
+            ] {
+                readings.push(Reading::gauge(name, Unit::Share, part / total));
+            }
+        }
+    }
+    readings.extend(
+        stat.context_switches
+            .map(|value| Reading::counter("cpu.context_switches", Unit::Count, value as f64)),
+    );
+    for (name, value) in [
+        ("cpu.procs_running", stat.procs_running),
+        ("cpu.procs_blocked", stat.procs_blocked),
+    ] {
+        readings.extend(value.map(|value| Reading::gauge(name, Unit::Count, value as f64)));
+    }
+    if !stat.cpus.is_empty() {
+        readings.push(Reading::gauge(
+            "cpu.count",
+            Unit::Count,
+            stat.cpus.len() as f64,
+        ));
+    }
+    readings
+}
+
+fn of_meminfo(bytes: &[u8]) -> Vec<Reading> {
+    meminfo::pairs(bytes)
+        .map(|(name, amount)| match amount {
+            meminfo::Amount::Kib(kib) => {
+                Reading::gauge(format!("meminfo.{name}"), Unit::Bytes, kib as f64 * 1024.0)
+            }
+            meminfo::Amount::Count(count) => {
+                Reading::gauge(format!("meminfo.{name}"), Unit::Count, count as f64)
+            }
+        })
+        .collect()
+}
+
+fn of_diskstats(bytes: &[u8]) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for disk in diskstats::parse(bytes)
+        .iter()
+        .filter(|disk| is_whole(&disk.name))
+    {
+        let mut counter = |name: &str, unit: Unit, value: u64| {
+            readings.push(Reading::counter(
+                format!("disk.{}.{name}", disk.name),
+                unit,
+                value as f64,
+            ));
+        };
+        counter("reads", Unit::Count, disk.reads);
+        counter(
+            "read_bytes",
+            Unit::Bytes,
+            disk.sectors_read.saturating_mul(512),
+        );
+        counter("read_ms", Unit::Milliseconds, disk.read_ms);
+        counter("writes", Unit::Count, disk.writes);
+        counter(
+            "write_bytes",
+            Unit::Bytes,
+            disk.sectors_written.saturating_mul(512),
+        );
+        counter("write_ms", Unit::Milliseconds, disk.write_ms);
+        counter("busy_ms", Unit::Milliseconds, disk.io_ms);
+        counter("weighted_ms", Unit::Milliseconds, disk.weighted_io_ms);
+        if let Some(flushes) = &disk.flushes {
+            counter("flushes", Unit::Count, flushes.completed);
+            counter("flush_ms", Unit::Milliseconds, flushes.ms);
+        }
+        readings.push(Reading::gauge(
+            format!("disk.{}.in_flight", disk.name),
+            Unit::Count,
+            disk.in_flight as f64,
+        ));
+    }
+    readings
+}
+
+/// A disk and no partition or loop, as far as names tell.
+fn is_whole(name: &str) -> bool {
+    let partition =
+        |start: &str| name.starts_with(start) && name.ends_with(|c: char| c.is_ascii_digit());
+    let nvme_partition =
+        (name.starts_with("nvme") || name.starts_with("mmcblk")) && name.contains('p');
+    !(partition("sd")
+        || partition("vd")
+        || partition("xvd")
+        || partition("hd")
+        || nvme_partition
+        || name.starts_with("loop")
+        || name.starts_with("ram"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn samples_of_pt_stalk() {
+        let read = read(
+            Kind::ProcVmstat,
+            &clean::lines(
+                "TS 1700000000.0 x\nnr_free_pages 5\ncompact_stall 7\nTS 1700000001.0 x\nnr_free_pages 4\ncompact_stall 90\n",
+            ),
+        );
+        let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
+        assert_eq!(at, [Some(1_700_000_000_000), Some(1_700_000_001_000)]);
+        assert_eq!(read.ticks[1].readings[1].value, 90.0);
+    }
+
+    #[test]
+    fn shares_of_processors_need_two_prints() {
+        let read = read(
+            Kind::ProcStat,
+            &clean::lines("cpu  10 0 10 80 0 0 0 0\nctxt 5\ncpu  20 0 90 90 0 0 0 0\nctxt 9\n"),
+        );
+        let share = |index: usize| {
+            read.ticks[index]
+                .readings
+                .iter()
+                .find(|one| one.name == "cpu.system_share")
+                .map(|one| one.value)
+        };
+        assert_eq!((share(0), share(1)), (None, Some(0.8)));
+    }
+}

@@ -1,0 +1,195 @@
+//! SHOW PROCESSLIST: in boxes, with tabs, or a row a paragraph (`\G`).
+
+use std::rc::Rc;
+
+use server::Row;
+
+use super::Read;
+use crate::clean::Line;
+use crate::kind::{cells, is_processlist_head, is_processlist_row, is_vertical_row};
+use crate::times;
+
+/// Sessions of one list that are read.
+const SESSIONS_MAX: usize = 100_000;
+
+/// Columns in the order of the servers, where a head is missing.
+const COLUMNS: [&str; 8] = [
+    "id", "user", "host", "db", "command", "time", "state", "info",
+];
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut reader = Reader {
+        columns: COLUMNS.map(str::to_owned).into(),
+        ..Reader::default()
+    };
+    for line in lines {
+        reader.line(line);
+    }
+    reader.end_row();
+    reader.end_list();
+    let mut read = reader.read;
+    read.brought = match reader.lists {
+        1 => super::counted(reader.sessions, "session", "sessions"),
+        lists => format!("{} sessions in {lists} lists", reader.sessions),
+    };
+    read
+}
+
+#[derive(Default)]
+struct Reader {
+    read: Read,
+    columns: Rc<[String]>,
+    rows: Vec<Row>,
+    at: Option<i64>,
+    lists: u64,
+    sessions: usize,
+    /// The row that is being read, field by field.
+    fields: Vec<(String, String)>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line<'_>) {
+        let text = line.trimmed();
+        if let Some(at) = times::ts(text) {
+            self.end_row();
+            self.end_list();
+            self.at = Some(at);
+            return;
+        }
+        if is_vertical_row(text) {
+            self.end_row();
+            if text.contains("* 1. row *") {
+                self.end_list();
+            }
+            return;
+        }
+        let cells = cells(text);
+        if is_processlist_head(&cells) {
+            self.end_list();
+            self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+        } else if is_processlist_row(&cells)
+            || (cells.len() >= self.columns.len() && cells.len() > 2)
+        {
+            self.row(line, &cells);
+        } else if let Some((name, value)) = text.split_once(':')
+            && !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && (COLUMNS.contains(&name.to_ascii_lowercase().as_str()) || !self.fields.is_empty())
+        {
+            self.fields
+                .push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        } else if let Some((_, value)) = self
+            .fields
+            .last_mut()
+            .filter(|_| !text.is_empty() && value_goes_on(text))
+        {
+            value.push(' ');
+            value.push_str(text);
+        }
+    }
+
+    fn row(&mut self, line: &Line<'_>, cells: &[&str]) {
+        if self.rows.len() >= SESSIONS_MAX {
+            return;
+        }
+        let mut values: Vec<String> = cells.iter().map(|cell| null(cell).to_owned()).collect();
+        // The statement may hold the separator.
+        if values.len() > self.columns.len()
+            && let Some(info) = self.columns.iter().position(|name| name == "info")
+            && info + 1 == self.columns.len()
+        {
+            let rest = values.split_off(info);
+            values.push(rest.join("|"));
+        }
+        if values.len() < self.columns.len() {
+            self.read.skipped.push((
+                line.number,
+                "a row of the processlist has too few columns".into(),
+            ));
+            values.resize(self.columns.len(), String::new());
+        }
+        self.rows.push(Row::new(Rc::clone(&self.columns), values));
+    }
+
+    fn end_row(&mut self) {
+        let fields = std::mem::take(&mut self.fields);
+        if !fields.iter().any(|(name, _)| name == "command") || self.rows.len() >= SESSIONS_MAX {
+            return;
+        }
+        let (names, values): (Vec<String>, Vec<String>) = fields
+            .into_iter()
+            .map(|(name, value)| (name, null(&value).to_owned()))
+            .unzip();
+        self.rows.push(Row::new(names.into(), values));
+    }
+
+    fn end_list(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        if rows.is_empty() {
+            return;
+        }
+        self.sessions += rows.len();
+        let after = self.lists * 1000;
+        self.lists += 1;
+        let taken = server::processlist_taken(&rows, &[]);
+        self.read.take("processlist", self.at, after, taken);
+    }
+}
+
+fn null(cell: &str) -> &str {
+    if cell == "NULL" { "" } else { cell }
+}
+
+/// A statement of several lines, and no rule of a table.
+fn value_goes_on(text: &str) -> bool {
+    !text.starts_with("+-") && !text.starts_with('*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn lists(text: &str) -> Vec<model::ProcessList> {
+        let read = read(&clean::lines(text));
+        read.texts
+            .iter()
+            .map(|(_, text)| serde_json::from_str(&text.body).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn three_forms_say_the_same() {
+        let table = "+----+\n| Id | User | Host | db | Command | Time | State | Info |\n+----+\n\
+            | 5 | app | web:1 | shop | Query | 12 | Waiting for table metadata lock | select * from t where a|b = 1 |\n| 6 | app | web:2 | NULL | Sleep | 3 |  | NULL |\n";
+        let tabs = "Id\tUser\tHost\tdb\tCommand\tTime\tState\tInfo\n5\tapp\tweb:1\tshop\tQuery\t12\tWaiting for table metadata lock\tselect * from t where a|b = 1\n6\tapp\tweb:2\tNULL\tSleep\t3\t\tNULL\n";
+        let rows = "***** 1. row *****\n     Id: 5\n   User: app\n   Host: web:1\n     db: shop\nCommand: Query\n   Time: 12\n  State: Waiting for table metadata lock\n   Info: select * from t\n where a|b = 1\n***** 2. row *****\n     Id: 6\n   User: app\n   Host: web:2\n     db: NULL\nCommand: Sleep\n   Time: 3\n  State: \n   Info: NULL\n";
+        for text in [table, tabs, rows] {
+            let lists = lists(text);
+            assert_eq!(lists.len(), 1, "{text}");
+            let list = &lists[0];
+            assert_eq!((list.sessions, list.active()), (2, 1), "{text}");
+            assert_eq!(
+                list.by_state["Waiting for table metadata lock"], 1,
+                "{text}"
+            );
+            assert_eq!(
+                list.longest[0].statement, "select * from t where a|b = ?",
+                "{text}"
+            );
+            assert_eq!(list.longest[0].seconds, 12.0);
+        }
+    }
+
+    #[test]
+    fn moments_of_pt_stalk_part_lists() {
+        let row =
+            "***** 1. row *****\nId: 5\nUser: a\nCommand: Query\nTime: 1\nState: \nInfo: NULL\n";
+        let text = format!("TS 1700000000.5 x\n{row}TS 1700000001.5 x\n{row}");
+        let read = read(&clean::lines(&text));
+        let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
+        assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
+    }
+}

@@ -1,0 +1,255 @@
+//! What the server prints itself: the InnoDB monitor, the error log, and parts of both.
+
+use model::{Text, TextKind};
+use server::innodb;
+
+use super::{Read, counted};
+use crate::clean::Line;
+use crate::kind::{is_wait, starts_with_date};
+
+/// Printouts of the monitor in one log that are read.
+const PRINTOUTS_MAX: usize = 100;
+
+/// Bytes of log lines that are kept of one piece.
+const LOG_BYTES_MAX: usize = 256 << 10;
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let starts: Vec<usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| {
+            let text = line.trimmed();
+            text.ends_with("INNODB MONITOR OUTPUT") && !text.starts_with("END OF")
+        })
+        .map(|(index, _)| index)
+        .collect();
+    let printouts = starts.len();
+    // What stands before the first printout belongs to it: waits that the log tells of.
+    let mut from = 0;
+    let mut index: u64 = 0;
+    for next in starts.iter().skip(1).copied().chain([lines.len()]) {
+        if index as usize >= PRINTOUTS_MAX {
+            read.skipped.push((
+                lines.get(from).map_or(0, |line| line.number),
+                format!("printouts of the InnoDB monitor over {PRINTOUTS_MAX}").into(),
+            ));
+            break;
+        }
+        let text = joined(lines.get(from..next).unwrap_or_default());
+        let mut taken = server::innodb_taken(&text);
+        // A log line is no status: only what holds something of InnoDB's is kept as one.
+        let has_status = !taken.readings.is_empty() || has_innodb(&text);
+        if !has_status {
+            taken
+                .texts
+                .retain(|text| text.kind != TextKind::InnodbStatus);
+        }
+        read.take("innodb", None, index * 1000, taken);
+        from = next;
+        index += 1;
+    }
+    let log = log_lines(lines, &mut read);
+    let waits = lines.iter().filter(|line| is_wait(line.trimmed())).count();
+    read.what = Some(
+        match (log > 0, printouts > 0) {
+            (true, true) => "error log with InnoDB status",
+            (true, false) => "error log",
+            (false, true) => "InnoDB status",
+            (false, false) => "part of an InnoDB status",
+        }
+        .to_owned(),
+    );
+    let mut brought = Vec::new();
+    if printouts > 0 {
+        brought.push(counted(
+            printouts,
+            "printout of the monitor",
+            "printouts of the monitor",
+        ));
+    }
+    if waits > 0 {
+        brought.push(counted(waits, "wait for a latch", "waits for latches"));
+    }
+    if log > 0 {
+        brought.push(counted(log, "log line", "log lines"));
+    }
+    read.brought = brought.join(", ");
+    read
+}
+
+fn joined(lines: &[Line<'_>]) -> String {
+    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
+    for line in lines {
+        text.push_str(&line.text);
+        text.push('\n');
+    }
+    text
+}
+
+/// Something that only InnoDB prints, beside lines of a log.
+fn has_innodb(text: &str) -> bool {
+    [
+        "TRANSACTION",
+        "LOCKS space id",
+        "TABLE LOCK",
+        " has waited at ",
+        "Mutex at 0x",
+        "RW-latch at",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
+/// Keeps the lines of the log; says how many.
+fn log_lines(lines: &[Line<'_>], read: &mut Read) -> usize {
+    let mut body = String::new();
+    let mut count = 0;
+    let mut in_monitor = false;
+    let mut in_wait = false;
+    for line in lines {
+        let text = line.trimmed();
+        if text.ends_with("INNODB MONITOR OUTPUT") {
+            in_monitor = !text.starts_with("END OF");
+            continue;
+        }
+        let is_log = is_log_line(text);
+        in_monitor &= !text.starts_with("InnoDB: ###");
+        in_wait = is_wait(text) || (in_wait && is_wait_detail(text));
+        if in_monitor || !(is_log || in_wait) {
+            continue;
+        }
+        if body.len() + text.len() > LOG_BYTES_MAX {
+            read.skipped.push((
+                line.number,
+                format!("lines of the log over {LOG_BYTES_MAX} bytes").into(),
+            ));
+            break;
+        }
+        count += usize::from(is_log);
+        body.push_str(text);
+        body.push('\n');
+    }
+    if count > 0 {
+        read.texts.push((
+            None,
+            Text {
+                kind: TextKind::ErrorLog,
+                body: innodb::redact(&body),
+            },
+        ));
+    }
+    count
+}
+
+fn is_log_line(text: &str) -> bool {
+    text.starts_with("InnoDB: ")
+        || text.starts_with("Version: '")
+        || text.starts_with("mysqld: ")
+        || text.starts_with("mariadbd: ")
+        || (starts_with_date(text)
+            && [
+                "[Note]",
+                "[Warning]",
+                "[ERROR]",
+                "[Error]",
+                "[System]",
+                " InnoDB: ",
+                "mysqld_safe ",
+            ]
+            .iter()
+            .any(|level| text.contains(level)))
+}
+
+fn is_wait_detail(text: &str) -> bool {
+    [
+        "Mutex at ",
+        "X-lock",
+        "S-lock",
+        "SX-lock",
+        "a writer ",
+        "number of readers ",
+        "waiters flag ",
+        "Last time ",
+        "holder thread ",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+}
+
+/// The server's version, as the log or the paths of its sources tell it.
+pub(crate) fn version(lines: &[Line<'_>]) -> Option<String> {
+    lines.iter().find_map(|line| version_in(&line.text))
+}
+
+/// `Version: '5.6.16-log'`, `…/mysql-5.7.32/sql/…`, `…/percona-server-8.0.32-24/…`.
+fn version_in(text: &str) -> Option<String> {
+    let number = |rest: &str| {
+        let end = rest
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(rest.len());
+        let number = rest.get(..end)?.trim_end_matches('.');
+        (number.matches('.').count() == 2 && number.starts_with(|c: char| c.is_ascii_digit()))
+            .then(|| number.to_owned())
+    };
+    if let Some(rest) = text.strip_prefix("Version: '") {
+        return rest.split('\'').next().map(str::to_owned);
+    }
+    for (mark, suffix) in [
+        ("mysql-", ""),
+        ("percona-server-", ""),
+        ("mariadb-", "-MariaDB"),
+        ("MariaDB-", "-MariaDB"),
+    ] {
+        for (at, _) in text.match_indices(mark) {
+            let in_path = at > 0 && text.as_bytes().get(at - 1) == Some(&b'/');
+            if in_path && let Some(number) = text.get(at + mark.len()..).and_then(number) {
+                return Some(format!("{number}{suffix}"));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn versions_are_where_they_are() {
+        for (text, version) in [
+            (
+                "Version: '5.6.16-log'  socket: '/tmp/x'",
+                Some("5.6.16-log"),
+            ),
+            (
+                "at /usr/src/mysql-5.7.32/include/thr_cond.h:147",
+                Some("5.7.32"),
+            ),
+            (
+                "at /b/percona-server-8.0.32-24/storage/x.cc",
+                Some("8.0.32"),
+            ),
+            ("see mysql-8.0.1 for more", None),
+            ("/mysql-8.0/x", None),
+        ] {
+            assert_eq!(version_in(text).as_deref(), version, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_log_has_its_lines_and_its_waits() {
+        let text = "2020-01-01T00:00:00.1Z 0 [Note] InnoDB: page_cleaner: 1000ms intended loop took 9000ms.\n\
+            2020-01-01T00:00:01.1Z 0 [Warning] InnoDB: A long semaphore wait:\n\
+            --Thread 1400 has waited at fts0fts.cc line 36 for 288.00 seconds the semaphore:\n";
+        let read = read(&clean::lines(text));
+        let kinds: Vec<TextKind> = read.texts.iter().map(|(_, text)| text.kind).collect();
+        assert!(
+            kinds.contains(&TextKind::ErrorLog) && kinds.contains(&TextKind::Semaphores),
+            "{kinds:?}"
+        );
+        assert_eq!(read.what.as_deref(), Some("error log"));
+        assert_eq!(read.brought, "1 wait for a latch, 2 log lines");
+    }
+}

@@ -1,0 +1,236 @@
+//! vmstat and top, as people paste them.
+
+use model::{Reading, Unit};
+
+use super::{Read, Tick};
+use crate::clean::Line;
+use crate::times;
+
+/// Processes of one print of top that are kept.
+const PROCESSES_MAX: usize = 200;
+
+/// `vmstat 1`: the first row is the mean since the start and is left out when others follow.
+pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
+    let mut columns: Vec<String> = Vec::new();
+    let mut rows: Vec<(Option<i64>, Vec<f64>)> = Vec::new();
+    let mut at = None;
+    for line in lines {
+        let text = line.trimmed();
+        if let Some(moment) = times::ts(text) {
+            at = Some(moment);
+        } else if text.starts_with("r ") {
+            columns = text.split_whitespace().map(str::to_owned).collect();
+        } else if !columns.is_empty()
+            && let Ok(values) = text
+                .split_whitespace()
+                .map(str::parse)
+                .collect::<Result<Vec<f64>, _>>()
+            && values.len() >= columns.len().min(13)
+        {
+            rows.push((at.take(), values));
+        }
+    }
+    if rows.len() > 1 {
+        rows.remove(0);
+    }
+    let mut read = Read {
+        brought: format!("{} moments", rows.len()),
+        ..Read::default()
+    };
+    let mut sums = Sums::default();
+    for (index, (at, values)) in rows.iter().enumerate() {
+        let value = |name: &str| {
+            let index = columns.iter().position(|column| column == name)?;
+            values.get(index).copied()
+        };
+        let mut readings = Vec::new();
+        let (user, system) = (value("us"), value("sy"));
+        for (name, share) in [
+            ("cpu.user_share", user),
+            ("cpu.system_share", system),
+            (
+                "cpu.busy_share",
+                user.zip(system).map(|(user, system)| user + system),
+            ),
+            ("cpu.iowait_share", value("wa")),
+            ("cpu.steal_share", value("st")),
+        ] {
+            readings.extend(share.map(|share| Reading::gauge(name, Unit::Share, share / 100.0)));
+        }
+        for (name, level) in [
+            ("cpu.procs_running", value("r")),
+            ("cpu.procs_blocked", value("b")),
+        ] {
+            readings.extend(level.map(|level| Reading::gauge(name, Unit::Count, level)));
+        }
+        // Kilobytes a second, as pages of 4 KiB.
+        sums.add(
+            &mut readings,
+            "vmstat.pswpin",
+            value("si").map(|kib| kib / 4.0),
+        );
+        sums.add(
+            &mut readings,
+            "vmstat.pswpout",
+            value("so").map(|kib| kib / 4.0),
+        );
+        sums.add(&mut readings, "cpu.context_switches", value("cs"));
+        read.ticks.push(Tick {
+            source: "cpu",
+            at: *at,
+            after: index as u64 * 1000,
+            readings,
+        });
+    }
+    read
+}
+
+/// Counters made of what they grew by.
+#[derive(Default)]
+struct Sums(std::collections::HashMap<&'static str, f64>);
+
+impl Sums {
+    fn add(&mut self, readings: &mut Vec<Reading>, name: &'static str, grown: Option<f64>) {
+        if let Some(grown) = grown {
+            let sum = self.0.entry(name).or_insert(0.0);
+            *sum += grown;
+            readings.push(Reading::counter(name, Unit::Count, *sum));
+        }
+    }
+}
+
+/// `top -b`: shares of the processors, and which processes used them.
+pub(super) fn top(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut columns: Vec<String> = Vec::new();
+    let mut shares: std::collections::BTreeMap<String, f64> = std::collections::BTreeMap::new();
+    let mut prints: u64 = 0;
+    let mut processes = 0_usize;
+    let mut end = |readings: &mut Vec<Reading>,
+                   shares: &mut std::collections::BTreeMap<String, f64>| {
+        for (command, share) in std::mem::take(shares) {
+            readings.push(Reading::gauge(
+                format!("top.{command}.cpus"),
+                Unit::Count,
+                share,
+            ));
+        }
+        if !readings.is_empty() {
+            read.ticks.push(Tick {
+                source: "top",
+                at: None,
+                after: prints * 1000,
+                readings: std::mem::take(readings),
+            });
+            prints += 1;
+        }
+    };
+    for line in lines {
+        let text = line.trimmed();
+        if text.starts_with("top - ") {
+            end(&mut readings, &mut shares);
+            columns.clear();
+        } else if let Some(rest) = text
+            .strip_prefix("%Cpu(s):")
+            .or_else(|| text.strip_prefix("Cpu(s):"))
+        {
+            readings.extend(cpu_shares(rest));
+        } else if text.starts_with("PID ") {
+            columns = text.split_whitespace().map(str::to_owned).collect();
+        } else if !columns.is_empty() {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let cell = |name: &str| {
+                let index = columns.iter().position(|column| column == name)?;
+                words.get(index).copied()
+            };
+            if let Some((command, share)) =
+                cell("COMMAND").zip(cell("%CPU").and_then(|share| share.parse::<f64>().ok()))
+                && processes < PROCESSES_MAX
+                && share > 0.0
+            {
+                processes += 1;
+                *shares.entry(plain(command)).or_default() += share / 100.0;
+            }
+        }
+    }
+    end(&mut readings, &mut shares);
+    read.brought = format!("{processes} processes that used processors");
+    read
+}
+
+fn plain(command: &str) -> String {
+    command
+        .chars()
+        .take(40)
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+/// `12.0 us, 80.0 sy, …` and `12.0%us, 80.0%sy, …`.
+fn cpu_shares(text: &str) -> Vec<Reading> {
+    let share = |name: &str| {
+        text.split(',').find_map(|part| {
+            let number = part.trim().strip_suffix(name)?;
+            number
+                .trim()
+                .trim_end_matches('%')
+                .trim()
+                .parse::<f64>()
+                .ok()
+        })
+    };
+    let (user, system) = (share("us"), share("sy"));
+    [
+        ("cpu.user_share", user),
+        ("cpu.system_share", system),
+        (
+            "cpu.busy_share",
+            user.zip(system).map(|(user, system)| user + system),
+        ),
+        ("cpu.iowait_share", share("wa")),
+        ("cpu.steal_share", share("st")),
+    ]
+    .into_iter()
+    .filter_map(|(name, share)| Some(Reading::gauge(name, Unit::Share, share? / 100.0)))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn values(read: &Read, name: &str) -> Vec<f64> {
+        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
+        all.filter(|one| one.name == name)
+            .map(|one| one.value)
+            .collect()
+    }
+
+    #[test]
+    fn rows_of_vmstat() {
+        let read = vmstat(&clean::lines(
+            "procs ---memory---\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+             1 0 0 1 1 1 0 0 0 0 5 9 1 1 98 0 0\n 9 2 0 1 1 1 8 0 0 0 5 70 10 80 5 5 0\n 9 2 0 1 1 1 8 0 0 0 5 30 10 80 5 5 0\n",
+        ));
+        assert_eq!(values(&read, "cpu.system_share"), [0.8, 0.8]);
+        assert_eq!(values(&read, "vmstat.pswpin"), [2.0, 4.0]);
+        assert_eq!(values(&read, "cpu.context_switches"), [70.0, 100.0]);
+    }
+
+    #[test]
+    fn rows_of_top() {
+        let read = top(&clean::lines(
+            "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   77 root 39 19 0 0 0 R 100.0 0.0 92:06.94 khugepaged\n",
+        ));
+        assert_eq!(values(&read, "cpu.system_share"), [0.8]);
+        assert_eq!(values(&read, "top.khugepaged.cpus"), [1.0]);
+    }
+}

@@ -1,0 +1,407 @@
+//! One text, its pieces: a ticket holds a backtrace between sentences, a mail a status behind a
+//! processlist.
+
+use crate::clean::Line;
+use crate::kind::{self, Kind};
+use crate::times;
+
+/// Lines behind a line that its recogniser may look at.
+const AHEAD: usize = 8;
+
+/// Pieces of a text at the most; what comes later is told as not read.
+const PIECES_MAX: usize = 20_000;
+
+/// Lines of one statement in an InnoDB status or a wrapped frame, at the most.
+const WRAPPED_LINES_MAX: usize = 400;
+
+/// Lines that are recognised together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
+    /// Index of the first line.
+    pub(crate) from: usize,
+    /// Index behind the last line.
+    pub(crate) to: usize,
+}
+
+/// What has begun and not ended.
+struct Open {
+    kind: Kind,
+    from: usize,
+    /// Index behind the last line that surely belongs to it.
+    to: usize,
+    /// The InnoDB monitor has begun and not ended.
+    monitor: bool,
+    /// A statement of a session goes on.
+    statement: bool,
+    /// Brackets that a frame opened and did not close.
+    depth: i32,
+    /// Lines that belong to it by nothing but their place.
+    carried: usize,
+}
+
+/// The pieces of a text, in its order.
+pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut open: Option<Open> = None;
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
+    for (index, text) in texts.iter().enumerate() {
+        if pieces.len() >= PIECES_MAX {
+            break;
+        }
+        let trimmed = text.trim();
+        if is_fence(trimmed) {
+            close(&mut open, &mut pieces);
+            continue;
+        }
+        let next = texts
+            .get(index + 1..(index + 1 + AHEAD).min(texts.len()))
+            .unwrap_or_default();
+        let own = kind::of_line(text, next);
+        if let Some(piece) = &mut open {
+            if piece.takes(trimmed, text, own) {
+                piece.add(index, trimmed);
+                continue;
+            }
+            if own.is_none() && piece.may_go_on(index, trimmed) {
+                continue;
+            }
+            close(&mut open, &mut pieces);
+        }
+        if let Some(kind) = own {
+            // The moment of the first sample stands in front of it.
+            let stamped = index
+                .checked_sub(1)
+                .and_then(|before| texts.get(before))
+                .is_some_and(|line| times::ts(line).is_some());
+            let mut piece = Open {
+                kind,
+                from: index - usize::from(stamped),
+                to: index,
+                monitor: false,
+                statement: false,
+                depth: 0,
+                carried: 0,
+            };
+            piece.add(index, trimmed);
+            open = Some(piece);
+        }
+    }
+    close(&mut open, &mut pieces);
+    pieces
+}
+
+fn close(open: &mut Option<Open>, pieces: &mut Vec<Piece>) {
+    if let Some(piece) = open.take() {
+        pieces.push(Piece {
+            kind: piece.kind,
+            from: piece.from,
+            to: piece.to,
+        });
+    }
+}
+
+/// Code fences of Markdown and of page generators.
+fn is_fence(text: &str) -> bool {
+    text.starts_with("```")
+        || text.starts_with("~~~")
+        || text.starts_with("{% highlight")
+        || text.starts_with("{% endhighlight")
+}
+
+impl Open {
+    /// Adds a line that belongs to it.
+    fn add(&mut self, index: usize, text: &str) {
+        self.to = index + 1;
+        match self.kind {
+            Kind::ServerText => {
+                if text.ends_with("INNODB MONITOR OUTPUT") {
+                    self.monitor = !text.starts_with("END OF");
+                }
+                if kind::is_server_line(text) {
+                    self.carried = 0;
+                    self.statement = text.contains(" thread id ")
+                        && (text.starts_with("MySQL") || text.starts_with("MariaDB"));
+                } else {
+                    self.carried += 1;
+                }
+            }
+            Kind::Backtrace => {
+                if kind::frame_number(text).is_some() {
+                    self.depth = 0;
+                    self.carried = 0;
+                } else if kind::is_thread_head(text) {
+                    self.depth = 0;
+                    self.carried = 0;
+                    return;
+                } else {
+                    self.carried += 1;
+                }
+                self.depth += brackets(text);
+            }
+            _ => self.carried = 0,
+        }
+    }
+
+    /// The line is a part of what has begun.
+    fn takes(&self, text: &str, line: &str, own: Option<Kind>) -> bool {
+        if text.starts_with("TS ") && text.as_bytes().get(3).is_some_and(u8::is_ascii_digit) {
+            return true;
+        }
+        match self.kind {
+            Kind::ServerText => {
+                if own == Some(Kind::ServerText) {
+                    return true;
+                }
+                if matches!(own, Some(Kind::Backtrace | Kind::Processlist)) && !self.statement {
+                    return false;
+                }
+                (self.monitor && self.carried < WRAPPED_LINES_MAX)
+                    || (self.statement && !text.is_empty() && self.carried < WRAPPED_LINES_MAX)
+                    || is_monitor_detail(text)
+            }
+            Kind::Backtrace => {
+                own == Some(Kind::Backtrace)
+                    || (self.carried < WRAPPED_LINES_MAX
+                        && !text.is_empty()
+                        && own.is_none()
+                        && (self.depth > 0 || is_wrapped(line, text)))
+            }
+            Kind::Processlist => {
+                own == Some(Kind::Processlist)
+                    || is_rule(text)
+                    || is_vertical_field(text)
+                    || (text.starts_with('|') && own.is_none())
+            }
+            Kind::NameValue => {
+                own == Some(Kind::NameValue)
+                    || is_rule(text)
+                    || (own.is_none()
+                        && (kind::is_variable(text)
+                            || kind::name_and_value(text)
+                                .is_some_and(|(name, _)| !name.contains(' '))))
+            }
+            Kind::OptionFile => own == Some(Kind::OptionFile) || is_option(text),
+            Kind::Top => own == Some(Kind::Top) || is_top_line(text),
+            Kind::Vmstat => own == Some(Kind::Vmstat) || is_numbers(text),
+            Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo => {
+                own == Some(self.kind) || is_proc_line(text, self.kind)
+            }
+            Kind::Limits => own == Some(Kind::Limits) || text.starts_with("Max "),
+            Kind::Opreport => {
+                !text.is_empty()
+                    && (own.is_none() || own == Some(Kind::Opreport) || own == Some(Kind::PtPmp))
+            }
+            Kind::Plockstat => !text.is_empty() && own.is_none() || own == Some(Kind::Plockstat),
+            Kind::PerfScript => {
+                own == Some(Kind::PerfScript) || (line.starts_with([' ', '\t']) && !text.is_empty())
+            }
+            Kind::PerfReport => {
+                own == Some(Kind::PerfReport)
+                    || text.starts_with('#')
+                    || text.starts_with("---")
+                    || is_perf_call(line, text)
+            }
+            Kind::PtPmp | Kind::Folded | Kind::KernelLog | Kind::ProcDiskstats => {
+                own == Some(self.kind)
+            }
+        }
+    }
+
+    /// The line says nothing by itself: more of the same may come behind it.
+    fn may_go_on(&mut self, index: usize, text: &str) -> bool {
+        let gap = index.saturating_sub(self.to);
+        match self.kind {
+            // Blank lines and remarks stand between what the monitor and the log print.
+            Kind::ServerText => {
+                self.statement &= !text.is_empty();
+                gap < 12
+            }
+            Kind::Backtrace => gap < 6,
+            Kind::OptionFile => gap < 6,
+            Kind::KernelLog
+            | Kind::PerfReport
+            | Kind::PerfScript
+            | Kind::Opreport
+            | Kind::Plockstat => gap < 4,
+            Kind::Top | Kind::Vmstat | Kind::NameValue | Kind::Processlist => gap < 3,
+            _ => gap < 2 && text.is_empty(),
+        }
+    }
+}
+
+/// Opened and not closed round brackets.
+fn brackets(text: &str) -> i32 {
+    let count = |letter: u8| {
+        i32::try_from(text.bytes().filter(|byte| *byte == letter).count()).unwrap_or(0)
+    };
+    count(b'(') - count(b')')
+}
+
+/// The rest of a frame: `    at file.cc:3`, `    from /lib/x.so`, `    arg=…)`.
+fn is_wrapped(line: &str, text: &str) -> bool {
+    text.starts_with("at /")
+        || text.starts_with("from /")
+        || (line.starts_with([' ', '\t'])
+            && (text.starts_with("at ")
+                || text.starts_with("from ")
+                || text.contains("=0x")
+                || text.contains("=<")))
+}
+
+/// Lines of the monitor that are its own only inside of it.
+fn is_monitor_detail(text: &str) -> bool {
+    const STARTS: [&str; 18] = [
+        "X-lock ",
+        "S-lock ",
+        "SX-lock ",
+        "Mutex ",
+        "a writer (thread id ",
+        "number of readers ",
+        "waiters flag ",
+        "Last time ",
+        "holder thread ",
+        "Database pages ",
+        "Free buffers ",
+        "Old database pages ",
+        "Pending ",
+        "Total memory allocated",
+        "Dictionary memory allocated",
+        "0: len ",
+        "------",
+        "======",
+    ];
+    STARTS.iter().any(|start| text.starts_with(start))
+        || text.contains(": len ")
+        || text.contains(" lock struct")
+}
+
+fn is_rule(text: &str) -> bool {
+    text.starts_with('+')
+        && text.len() >= 3
+        && text.bytes().all(|byte| byte == b'+' || byte == b'-')
+}
+
+/// `        State: Waiting for global read lock`.
+fn is_vertical_field(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name.len() <= 20
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+fn is_option(text: &str) -> bool {
+    if text.is_empty() {
+        return false;
+    }
+    if text.starts_with(['#', ';', '[', '!']) {
+        return true;
+    }
+    let name = text.split(['=', ' ']).next().unwrap_or(text);
+    text.len() < 300
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        && (text.contains('=') || !text.contains(' '))
+}
+
+fn is_top_line(text: &str) -> bool {
+    const STARTS: [&str; 9] = [
+        "top - ", "Tasks:", "Threads:", "Cpu(s):", "%Cpu", "Mem:", "Swap:", "KiB ", "MiB ",
+    ];
+    STARTS.iter().any(|start| text.starts_with(start))
+        || (text.split_whitespace().count() >= 11
+            && text
+                .split_whitespace()
+                .next()
+                .is_some_and(|pid| pid.parse::<u32>().is_ok()))
+}
+
+fn is_numbers(text: &str) -> bool {
+    let mut words = text.split_whitespace().peekable();
+    words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
+}
+
+fn is_proc_line(text: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::ProcMeminfo => text
+            .split_once(':')
+            .is_some_and(|(_, value)| value.trim_start().starts_with(|c: char| c.is_ascii_digit())),
+        Kind::ProcStat => [
+            "cpu",
+            "intr ",
+            "ctxt ",
+            "btime ",
+            "processes ",
+            "procs_",
+            "softirq ",
+        ]
+        .iter()
+        .any(|start| text.starts_with(start)),
+        _ => text
+            .split_once(' ')
+            .is_some_and(|(_, value)| value.parse::<u64>().is_ok()),
+    }
+}
+
+/// A line of a call graph below a row of `perf report -g`.
+fn is_perf_call(line: &str, text: &str) -> bool {
+    text.starts_with('|')
+        || text.starts_with("--")
+        || (line.starts_with("        ") && !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn kinds(text: &str) -> Vec<(Kind, usize, usize)> {
+        let lines = clean::lines(text);
+        split(&lines)
+            .iter()
+            .map(|piece| (piece.kind, piece.from + 1, piece.to))
+            .collect()
+    }
+
+    #[test]
+    fn a_ticket_is_taken_apart() {
+        let text = "Hello,\n\
+            since noon the site hangs. The list:\n\
+            \n\
+            | 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
+            | 8 | app | web1:4712 | shop | Sleep | 90 |  | NULL |\n\
+            \n\
+            and gdb says\n\
+            ```\n\
+            Thread 2 (Thread 0x7f00 (LWP 11)):\n\
+            #0  0x00007f in pthread_cond_wait () from /lib/libpthread.so.0\n\
+            #1  0x00007f in lock_wait (thr=0x1,\n\
+            trx=0x2) at lock0wait.cc:3\n\
+            ```\n\
+            Any idea? #1 priority.\n";
+        assert_eq!(
+            kinds(text),
+            [(Kind::Processlist, 4, 5), (Kind::Backtrace, 9, 12)]
+        );
+    }
+
+    #[test]
+    fn prose_is_nothing() {
+        assert_eq!(
+            kinds("We saw 100.0% system CPU, and Thread pools.\n# 1 Title\n3 apples, pears\n"),
+            []
+        );
+    }
+
+    #[test]
+    fn a_statement_belongs_to_its_session() {
+        let text = "---TRANSACTION 5, ACTIVE 9 sec\nMySQL thread id 3, OS thread handle 0x7f, query id 9 localhost app update\n\
+            UPDATE t\n  SET a = 1\n\nbye\n";
+        assert_eq!(kinds(text), [(Kind::ServerText, 1, 4)]);
+    }
+}

@@ -1,0 +1,371 @@
+//! New lines of the server's error log and of the kernel's log. A log that is followed and silent is
+//! evidence too, so each reading brings how many lines there were.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kernel::kmsg::{KernelLog, KernelMessage};
+use kernel::roots::ProcRoot;
+use model::{Absent, Reading, Reason, Taken, Text, TextKind, Unit};
+
+use super::{Outcome, absent};
+use crate::target::Shared;
+
+/// Read of the error log at a time, in bytes.
+const TURN_BYTES_MAX: usize = 256 * 1024;
+
+/// What the log may be ahead of us, in bytes; of a flood above it the beginning is passed over.
+const BEHIND_BYTES_MAX: u64 = 1 << 20;
+
+/// Longest part of a line that waits for its end.
+const PART_BYTES_MAX: usize = 64 * 1024;
+
+/// Lines of the kernel kept of one reading.
+const KERNEL_LINES_MAX: usize = 200;
+
+/// Longest line of the kernel that is kept, in characters.
+const KERNEL_CHARS_MAX: usize = 500;
+
+/// From this level on (warning) every line of the kernel is kept.
+const KERNEL_LEVEL: u8 = 4;
+
+/// Words that make a line of any level worth keeping: memory, tasks that hang, disks, file systems, the network.
+const KERNEL_WORDS: [&str; 17] = [
+    "oom",
+    "out of memory",
+    "killed process",
+    "blocked for more than",
+    "lockup",
+    "stall",
+    "i/o error",
+    "ext4-fs",
+    "xfs",
+    "btrfs",
+    "jbd2",
+    "nvme",
+    "md/raid",
+    "resetting",
+    "conntrack",
+    "syn flooding",
+    "throttl",
+];
+
+/// What the sources of logs remember.
+pub(crate) struct LogState {
+    proc: ProcRoot,
+    shared: Arc<Shared>,
+    error_log: Option<Followed>,
+    error_lines: u64,
+    error_bytes: u64,
+    kernel: Option<KernelLog>,
+    kernel_lines: u64,
+}
+
+impl LogState {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            proc: ProcRoot::default(),
+            shared,
+            error_log: None,
+            error_lines: 0,
+            error_bytes: 0,
+            kernel: None,
+            kernel_lines: 0,
+        }
+    }
+}
+
+/// A file that grows.
+struct Followed {
+    file: File,
+    /// Device and inode: another file under the same name is a log that was rotated.
+    id: (u64, u64),
+    at: u64,
+    /// The beginning of a line whose end is not written yet.
+    part: Vec<u8>,
+}
+
+impl Followed {
+    /// `from_begin` for the successor of a log that was followed: all of it is new.
+    fn open(path: &Path, from_begin: bool) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let meta = file.metadata()?;
+        Ok(Self {
+            id: (meta.dev(), meta.ino()),
+            at: if from_begin { 0 } else { meta.size() },
+            part: Vec::new(),
+            file,
+        })
+    }
+
+    /// Whole lines that were written since the last turn.
+    fn turn(&mut self) -> io::Result<Vec<u8>> {
+        let size = self.file.metadata()?.size();
+        if size < self.at {
+            // Emptied in place, as logrotate's copytruncate does.
+            self.at = 0;
+            self.part.clear();
+        }
+        if size - self.at > BEHIND_BYTES_MAX {
+            self.at = size - BEHIND_BYTES_MAX;
+            self.part.clear();
+        }
+        let wanted = usize::try_from(size - self.at)
+            .map_or(TURN_BYTES_MAX, |behind| behind.min(TURN_BYTES_MAX));
+        let mut bytes = std::mem::take(&mut self.part);
+        let known = bytes.len();
+        bytes.resize(known + wanted, 0);
+        let read = self
+            .file
+            .read_at(bytes.get_mut(known..).unwrap_or_default(), self.at)?;
+        bytes.truncate(known + read);
+        self.at = self.at.saturating_add(read as u64);
+        let end = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        self.part = bytes.split_off(end);
+        if self.part.len() > PART_BYTES_MAX {
+            self.part.clear();
+        }
+        Ok(bytes)
+    }
+}
+
+pub(crate) fn error_log(state: &mut LogState) -> Outcome {
+    const WHAT: &str = "error-log";
+    let server = state
+        .shared
+        .process()
+        .ok_or_else(|| Absent::new(WHAT, Reason::Gone, "the server's process is not known"))?;
+    // The server writes its log to its standard error, whatever the log's name is and wherever it
+    // lies: in a container, or under a name that is gone.
+    let path = state.proc.of(server.pid, "fd/2");
+    let lines =
+        follow(&mut state.error_log, &path).map_err(|error| not_read(WHAT, &path, &error))?;
+    state.error_lines = state
+        .error_lines
+        .saturating_add(lines.iter().filter(|byte| **byte == b'\n').count() as u64);
+    state.error_bytes = state.error_bytes.saturating_add(lines.len() as u64);
+    let mut taken = Taken {
+        readings: vec![
+            Reading::counter("error_log.lines", Unit::Count, state.error_lines as f64),
+            Reading::counter("error_log.bytes", Unit::Bytes, state.error_bytes as f64),
+        ],
+        ..Taken::default()
+    };
+    if !lines.is_empty() {
+        let text = String::from_utf8_lossy(&lines);
+        let waits = server::innodb::semaphore_waits(&text);
+        if !waits.is_empty() {
+            taken.texts.push(Text {
+                kind: TextKind::Semaphores,
+                body: serde_json::to_string(&waits).unwrap_or_default(),
+            });
+        }
+        taken.texts.push(Text {
+            kind: TextKind::ErrorLog,
+            body: server::redact_error_log(&text),
+        });
+    }
+    Ok(taken)
+}
+
+/// The new lines of the file at `path`, and of the one that was there before.
+fn follow(followed: &mut Option<Followed>, path: &Path) -> io::Result<Vec<u8>> {
+    let meta = std::fs::metadata(path)?;
+    if !meta.is_file() {
+        return Err(io::Error::from(io::ErrorKind::Unsupported));
+    }
+    let Some(known) = followed else {
+        *followed = Some(Followed::open(path, false)?);
+        return Ok(Vec::new());
+    };
+    let mut lines = known.turn()?;
+    if known.id != (meta.dev(), meta.ino()) {
+        let mut next = Followed::open(path, true)?;
+        lines.extend(next.turn()?);
+        *followed = Some(next);
+    }
+    Ok(lines)
+}
+
+fn not_read(what: &str, path: &Path, error: &io::Error) -> Absent {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Absent::new(
+            what,
+            Reason::Permission,
+            format!("{}: {error}", path.display()),
+        ),
+        io::ErrorKind::NotFound => Absent::new(
+            what,
+            Reason::Gone,
+            "the server has ended, or closed its log",
+        ),
+        io::ErrorKind::Unsupported => {
+            let target =
+                std::fs::read_link(path).unwrap_or_else(|_| PathBuf::from("something else"));
+            let detail = format!(
+                "the server's error log is no file but {}: a journal or a pipe; set log_error to a file",
+                target.display()
+            );
+            Absent::new(what, Reason::Unsupported, detail)
+        }
+        _ => Absent::new(what, Reason::Failed, format!("{}: {error}", path.display())),
+    }
+}
+
+pub(crate) fn kernel_log(state: &mut LogState) -> Outcome {
+    const WHAT: &str = "kernel-log";
+    let log = match &mut state.kernel {
+        Some(log) => log,
+        closed => closed.insert(KernelLog::open().map_err(|error| absent(WHAT, &error))?),
+    };
+    let turn = log.turn().map_err(|error| absent(WHAT, &error))?;
+    let lines: Vec<String> = turn
+        .messages
+        .iter()
+        .filter(|message| is_kept(message))
+        .take(KERNEL_LINES_MAX)
+        .map(|message| line(&message.text))
+        .collect();
+    state.kernel_lines = state.kernel_lines.saturating_add(lines.len() as u64);
+    let mut taken = Taken {
+        readings: vec![Reading::counter(
+            "kernel_log.lines",
+            Unit::Count,
+            state.kernel_lines as f64,
+        )],
+        ..Taken::default()
+    };
+    if turn.lost {
+        let detail = "the kernel wrote faster than its log was read";
+        taken.absent.push(Absent::new(WHAT, Reason::Limit, detail));
+    }
+    if !lines.is_empty() {
+        taken.texts.push(Text {
+            kind: TextKind::KernelLog,
+            body: lines.join("\n"),
+        });
+    }
+    Ok(taken)
+}
+
+/// What programs write to the kernel's log is not the kernel's.
+fn is_kept(message: &KernelMessage) -> bool {
+    let lower = || message.text.to_ascii_lowercase();
+    message.facility == 0
+        && (message.level <= KERNEL_LEVEL || {
+            let lower = lower();
+            KERNEL_WORDS.iter().any(|word| lower.contains(word))
+        })
+}
+
+fn line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(KERNEL_CHARS_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+
+    use super::*;
+
+    fn append(path: &Path, text: &str) {
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn new_lines_are_read_once_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("error.log");
+        let mut log = None;
+        let mut turn = || String::from_utf8(follow(&mut log, &path).unwrap()).unwrap();
+        append(&path, "old\n");
+        assert_eq!(turn(), "");
+        append(&path, "one\ntw");
+        assert_eq!(turn(), "one\n");
+        assert_eq!(turn(), "");
+        append(&path, "o\nthree\n");
+        assert_eq!(turn(), "two\nthree\n");
+        // Moved away, written to once more, and begun anew.
+        fs::rename(&path, dir.path().join("error.log.1")).unwrap();
+        append(&dir.path().join("error.log.1"), "last\n");
+        append(&path, "first\n");
+        assert_eq!(turn(), "last\nfirst\n");
+        // Emptied in place.
+        fs::write(&path, "x\n").unwrap();
+        assert_eq!(turn(), "x\n");
+    }
+
+    #[test]
+    fn a_flood_costs_bounded_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("error.log");
+        append(&path, "");
+        let mut log = None;
+        assert!(follow(&mut log, &path).unwrap().is_empty());
+        append(&path, &"a line of the flood\n".repeat(500_000));
+        let mut sum = 0;
+        for _ in 0..20 {
+            let lines = follow(&mut log, &path).unwrap();
+            assert!(lines.len() <= TURN_BYTES_MAX + PART_BYTES_MAX);
+            sum += lines.len() as u64;
+        }
+        assert!(
+            sum > BEHIND_BYTES_MAX / 2 && sum <= BEHIND_BYTES_MAX,
+            "{sum}"
+        );
+        // A line without an end.
+        append(&path, &"x".repeat(900_000));
+        for _ in 0..10 {
+            assert!(follow(&mut log, &path).unwrap().is_empty());
+        }
+        append(&path, "\nnext\n");
+        assert!(follow(&mut log, &path).unwrap().ends_with(b"next\n"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let error = follow(&mut None, Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(
+            not_read("error-log", Path::new("/dev/zero"), &error).reason,
+            Reason::Unsupported
+        );
+        let error = follow(&mut None, Path::new("/nonexistent/fd/2")).unwrap_err();
+        assert_eq!(
+            not_read("error-log", Path::new("/nonexistent"), &error).reason,
+            Reason::Gone
+        );
+    }
+
+    #[test]
+    fn lines_of_the_kernel_that_matter_are_kept() {
+        let message = |level, facility, text: &str| KernelMessage {
+            level,
+            facility,
+            text: text.to_owned(),
+        };
+        assert!(is_kept(&message(4, 0, "anything")));
+        assert!(is_kept(&message(
+            6,
+            0,
+            "Memory cgroup out of memory: Killed process 5 (mysqld)"
+        )));
+        assert!(!is_kept(&message(6, 0, "usb 1-1: new device")));
+        assert!(!is_kept(&message(3, 3, "a program's own: Out of memory")));
+        assert_eq!(line("a\u{1b}[31mb"), "a [31mb");
+    }
+}
