@@ -194,6 +194,7 @@ pub fn stacks() -> StackEvidence {
             operation: 0x80,
             owner_word: 12,
             pointer_owner: 0,
+            latch_owner: 13,
         }),
     };
     let holder = Holder {
