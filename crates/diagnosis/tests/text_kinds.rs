@@ -235,7 +235,7 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
         says(&killed.build(), FULL),
         source_says(
             "kernel_log",
-            "the kernel logged 1 lines: oom-kill:constraint=CONSTRAINT_NONE"
+            "the kernel logged 1 line: oom-kill:constraint=CONSTRAINT_NONE"
         )
     );
     // Just before the onset, and long before it.
