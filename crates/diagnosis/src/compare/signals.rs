@@ -125,7 +125,7 @@ const SERVER_WIDE: [ServerWide; 9] = [
     },
     ServerWide {
         id: PRESSURE,
-        title: "time in which something waited for a CPU",
+        title: "time with waits for a CPU (PSI)",
         show: Show::Percent,
         floor: 0.1,
         what: Wide::Formula("rate(psi.cpu.some_us) / 1000000"),
@@ -133,7 +133,7 @@ const SERVER_WIDE: [ServerWide; 9] = [
     },
     ServerWide {
         id: ELSEWHERE,
-        title: "CPUs used by others than the server",
+        title: "CPUs that others use",
         show: Show::Count,
         floor: 0.2,
         // USER_HZ is 100 on Linux: ticks a second over 100 are CPUs.

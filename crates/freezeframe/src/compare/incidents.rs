@@ -8,7 +8,7 @@ use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
 use store::{Summary, read_frame, read_summary};
 
-use super::wanted;
+use super::{answered_ms, wanted};
 use crate::args::Compare;
 use crate::{causes, output};
 
@@ -131,8 +131,11 @@ fn count(
     };
     let from = whole.first_wall_ms?;
     let to = whole.last_wall_ms?.max(end);
-    let before = store::recorded(&history, from, change).ok()?;
-    let after = store::recorded(&history, change, to).ok()?;
+    let answered = |from, to| {
+        let stretch = store::read_history(&history, from, to).ok()?;
+        Some(stretch.as_ref().map_or(0, answered_ms))
+    };
+    let (before_ms, after_ms) = (answered(from, change)?, answered(change, to)?);
     let mut found = of_server(dir, first);
     found.retain(|(_, summary)| {
         let onset = summary.clock.wall_ms(summary.stall.onset);
@@ -160,11 +163,11 @@ fn count(
     Some((
         Counted {
             stalls: stalls_before,
-            recorded_ms: before.ms,
+            recorded_ms: before_ms,
         },
         Counted {
             stalls: stalls_after,
-            recorded_ms: after.ms,
+            recorded_ms: after_ms,
         },
     ))
 }

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
 use report::HtmlOptions;
-use store::write_private;
+use store::{HistoryStretch, write_private};
 
 use crate::args::Compare;
 use crate::config::{Config, default_dir};
@@ -69,6 +69,30 @@ fn wanted(args: &Compare) -> Result<Option<Option<&'static Cause>>> {
         None if id == "none" => Ok(Some(None)),
         None => bail!("--cause {id}: no such cause in the catalogue, nor none"),
     }
+}
+
+/// Readings of the server further apart than this are not of one time, milliseconds.
+const APART_MS: u64 = 30_000;
+
+/// How much of a stretch the server answered in, milliseconds: a server that is switched off has no
+/// stalls. Without a login, what was recorded at all.
+fn answered_ms(stretch: &HistoryStretch) -> u64 {
+    let timeline = &stretch.incident.timeline;
+    let Some(series) = timeline.get("status.Questions") else {
+        return stretch.recorded_ms;
+    };
+    let window = stretch.window;
+    // Of long stretches a selection of the readings is kept.
+    let apart = APART_MS.max(window.to.saturating_sub(window.from) / 1_000);
+    let ticks: Vec<u64> = timeline
+        .points_in(series, window)
+        .map(|(at, _)| at)
+        .collect();
+    let steps = ticks.windows(2).map(|pair| match pair {
+        [one, next] => next.saturating_sub(*one),
+        _ => 0,
+    });
+    steps.filter(|step| *step <= apart).sum()
 }
 
 /// Where incidents and the history are.

@@ -8,7 +8,7 @@ use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
 use store::{HistoryStretch, read_frame};
 
-use super::{directory, fix, incidents, wanted};
+use super::{answered_ms, directory, fix, incidents, wanted};
 use crate::args::{Compare, duration};
 use crate::queries::options::moment;
 use crate::{causes, output};
@@ -62,7 +62,7 @@ pub(super) fn compare(args: &Compare) -> Result<Comparison> {
         None => cause_of(&dir, times, &before, &after),
     };
     let subject = |stretch: &HistoryStretch| -> (model::Window, u64) {
-        (stretch.window, stretch.recorded_ms)
+        (stretch.window, answered_ms(stretch))
     };
     let ((first, first_ms), (second, second_ms)) = (subject(&before), subject(&after));
     Ok(diagnosis::compare::compare(
