@@ -263,6 +263,7 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
 
 fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String> {
     let mut lines = Vec::new();
+    let mut by_source: Vec<(String, Vec<&str>)> = Vec::new();
     for (sign, names) in tested.unknown.iter().chain(&against.unknown) {
         if names.is_empty() {
             lines.push(format!(
@@ -270,8 +271,18 @@ fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String
                 sign.id
             ));
         }
-        lines.extend(names.iter().map(|name| provenance::missing(incident, name)));
+        for name in names {
+            // Facts have a file or a statement of their own under the same name.
+            let prefix = name.split('.').next().unwrap_or(name).to_owned();
+            match by_source.iter_mut().find(|(known, _)| *known == prefix) {
+                Some((_, known)) if !known.contains(&name.as_str()) => known.push(name),
+                Some(_) => {}
+                None => by_source.push((prefix, vec![name])),
+            }
+        }
     }
+    let missing = by_source.iter();
+    lines.extend(missing.map(|(_, names)| provenance::missing(incident, names)));
     let mut seen = BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     lines

@@ -140,12 +140,25 @@ pub(crate) fn source_of(name: &str) -> String {
     of(name).map_or(prefix, |origin| origin.source).to_owned()
 }
 
-/// Says that a signal or fact is missing, what would have taken it, and why it was not.
-pub(crate) fn missing(incident: &Incident, name: &str) -> String {
-    let Some(origin) = of(name) else {
-        return format!("{name} is not in the record");
+/// Names that are told of one source, at the most.
+const NAMES_MAX: usize = 3;
+
+/// Says that signals or facts of one source are missing, what would have taken them, and why it did not.
+pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
+    let Some(first) = names.first() else {
+        return String::new();
     };
-    let mut text = format!("{name} is not in the record; taken by {}", origin.taken_by);
+    let told = names.len().min(NAMES_MAX);
+    let mut listed = names.get(..told).unwrap_or_default().join(", ");
+    match (names.len(), names.len() - told) {
+        (1, _) => listed.push_str(" is"),
+        (_, 0) => listed.push_str(" are"),
+        (_, more) => listed.push_str(&format!(" and {more} more are")),
+    }
+    let Some(origin) = of(first) else {
+        return format!("{listed} not in the record");
+    };
+    let mut text = format!("{listed} not in the record; taken by {}", origin.taken_by);
     let why = incident.absent.iter().find(|timed| {
         let what = timed.absent.what.as_str();
         let alias = ABSENT_AS.iter().find(|(told, _)| *told == what);
@@ -206,13 +219,13 @@ mod tests {
             ("status", "status.Questions"),
             ("innodb status", "innodb.lock_waits"),
         ] {
-            let text = missing(&incident(what), signal);
+            let text = missing(&incident(what), &[signal]);
             assert!(
                 text.ends_with("(not permitted: the reason)"),
                 "{what}: {text}"
             );
         }
-        let other = missing(&incident("status"), "cpu.system_share");
+        let other = missing(&incident("status"), &["cpu.system_share"]);
         assert!(!other.contains("the reason"), "{other}");
     }
 }

@@ -100,13 +100,16 @@ impl Template {
     /// The sentence.
     pub(crate) fn render(&self, filling: &Filling, how: Show) -> String {
         let mut out = String::new();
+        let mut one = false;
         for part in &self.parts {
+            let is_one = std::mem::take(&mut one);
             match part {
+                Part::Text(text) if is_one => out.push_str(&singular(text)),
                 Part::Text(text) => out.push_str(text),
                 Part::Place(place) => {
-                    out.push_str(
-                        &filled(*place, filling, how).unwrap_or_else(|| "unknown".to_owned()),
-                    );
+                    let text = filled(*place, filling, how).unwrap_or_else(|| "unknown".to_owned());
+                    one = text == "1" && how == Show::Count;
+                    out.push_str(&text);
                 }
                 Part::Optional(parts) => {
                     let inside: Option<Vec<String>> = parts
@@ -122,6 +125,28 @@ impl Template {
             }
         }
         out
+    }
+}
+
+/// What stands behind "1": `threads waited` becomes `thread waited`.
+fn singular(text: &str) -> String {
+    const THINGS: [&str; 8] = [
+        " threads",
+        " sessions",
+        " lines",
+        " tasks",
+        " errors",
+        " workers",
+        " transactions",
+        " waits",
+    ];
+    let thing = THINGS.into_iter().find(|thing| {
+        let rest = text.strip_prefix(thing);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+    });
+    match thing.and_then(|thing| Some((thing.strip_suffix('s')?, text.strip_prefix(thing)?))) {
+        Some((one, rest)) => format!("{one}{rest}"),
+        None => text.to_owned(),
     }
 }
 
@@ -178,6 +203,28 @@ mod tests {
             limit: Some(500.0),
             ..Filling::default()
         }
+    }
+
+    #[test]
+    fn one_is_singular() {
+        for (text, value, expected) in [
+            ("{value} threads waited", 1.0, "1 thread waited"),
+            ("{value} threads waited", 2.0, "2 threads waited"),
+            ("{value} threads waited", 0.5, "0.5 threads waited"),
+            ("{value} sessions", 1.0, "1 session"),
+            ("{value} linesmen", 1.0, "1 linesmen"),
+        ] {
+            let template = Template::parse(text).unwrap();
+            assert_eq!(
+                template.render(&filling(value, None), Show::Count),
+                expected
+            );
+        }
+        let template = Template::parse("{value} threads").unwrap();
+        assert_eq!(
+            template.render(&filling(0.01, None), Show::Percent),
+            "1 % threads"
+        );
     }
 
     #[test]

@@ -236,10 +236,8 @@ fn absent_evidence_lowers_the_level_and_is_listed() {
         [
             "process.system_ticks is not in the record; taken by /proc/PID/stat of the server (gone: \
              process was asked for)",
-            "buddyinfo.order_10_free_blocks is not in the record; taken by /proc/buddyinfo (not \
-             permitted: buddyinfo was asked for)",
-            "buddyinfo.order_9_free_blocks is not in the record; taken by /proc/buddyinfo (not \
-             permitted: buddyinfo was asked for)",
+            "buddyinfo.order_10_free_blocks, buddyinfo.order_9_free_blocks are not in the record; \
+             taken by /proc/buddyinfo (not permitted: buddyinfo was asked for)",
             "psi.memory.some_us is not in the record; taken by /proc/pressure, Linux 4.20 and later \
              with PSI on (not available here: psi was asked for)",
         ]

@@ -15,7 +15,7 @@ const LINES_MAX: usize = 50_000;
 const LINE_BYTES_MAX: usize = 2_000;
 
 /// Longest quotation of a line in a sentence, in characters.
-const QUOTE_CHARS_MAX: usize = 160;
+const QUOTE_CHARS_MAX: usize = 200;
 
 /// How long before the onset and after the end of the stall a log still tells of it, in
 /// milliseconds: what made a server stall is often logged just before, and how long something took
@@ -206,8 +206,22 @@ fn cut(line: &str) -> &str {
         .trim_end()
 }
 
+/// A line without its date and time, short.
 fn quote(line: &str) -> String {
-    let line = line.trim();
+    let is_time = |word: &str| {
+        word.bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit())
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(&byte))
+    };
+    let mut line = line.trim();
+    while let Some((word, rest)) = line.split_once(' ')
+        && is_time(word)
+    {
+        line = rest.trim_start();
+    }
     let mut text: String = line.chars().take(QUOTE_CHARS_MAX).collect();
     if text.len() < line.len() {
         text.push('…');

@@ -1,0 +1,63 @@
+//! How long the whole catalogue takes on a full incident: ten minutes, 800 signals a second, a thousand
+//! threads, profiles, lock tables, processlists and logs.
+//!
+//! `cargo run --release -p freezeframe-diagnosis --example cost`
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a tool for developers"
+)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::time::Instant;
+
+use common::deep_stalls::{more, server};
+use diagnosis::{Catalogue, diagnose};
+use model::TextKind;
+
+fn main() {
+    let mut story = server::checkpoint();
+    story.end_s = Some(540);
+    story.to_s = 600;
+    for index in 0..700 {
+        story = story.rate(&format!("status.Counter_{index}"), 10.0, 20.0);
+    }
+    for second in (60..540).step_by(10) {
+        let waits = vec![more::wait(("btr0cur.cc", 554), ("dict0dict.cc", 2420), 3.0); 300];
+        story = story.semaphores(second, &waits);
+    }
+    for second in 60..540 {
+        let lines =
+            "2026-01-02T03:04:05Z 0 [Note] InnoDB: some line of an ordinary log, not long\n";
+        story = story
+            .text(second, TextKind::ErrorLog, &lines.repeat(10))
+            .text(
+                second,
+                TextKind::InnodbStatus,
+                &"---TRANSACTION 1, ACTIVE 5 sec\n".repeat(200),
+            );
+    }
+    let incident = story.build();
+    let catalogue = Catalogue::builtin();
+    println!(
+        "{} causes; {} signals, {} texts, {} snapshots, {} threads",
+        catalogue.causes().len(),
+        incident.timeline.series.len(),
+        incident.texts.len(),
+        incident.stacks.snapshots.len(),
+        incident.stacks.runs.len()
+    );
+    let mut times: Vec<f64> = (0..5)
+        .map(|_| {
+            let begin = Instant::now();
+            let verdict = diagnose(&incident, catalogue);
+            assert!(!verdict.findings.is_empty());
+            begin.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("whole catalogue: {:.0} ms (median of 5)", times[2]);
+}
