@@ -205,7 +205,7 @@ impl<'a> Evidence<'a> {
 
     /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
     pub(crate) fn limits(&self, limits: &Limits, capture: Capture) -> Limits {
-        let mut limits = limits.clone();
+        let mut limits = *limits;
         if self.is_part(capture) {
             limits.above = limits.above.map(|above| above.min(1.0));
         }

@@ -70,13 +70,16 @@ impl Kind {
     }
 }
 
+/// Whether a line, also without the blanks around it, with the lines behind it is of a kind.
+type Test = fn(&str, &str, &[&str]) -> bool;
+
 /// What the line is by itself; `next` are the lines behind it.
 pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
     let text = line.trim();
     if text.is_empty() {
         return None;
     }
-    let kinds: [(Kind, fn(&str, &str, &[&str]) -> bool); 19] = [
+    let kinds: [(Kind, Test); 19] = [
         (Kind::Backtrace, |_, text, _| is_backtrace(text)),
         (Kind::ServerText, |_, text, _| is_server_text(text)),
         (Kind::PerfReport, |_, text, _| is_perf_report(text)),

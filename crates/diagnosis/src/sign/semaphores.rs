@@ -39,7 +39,7 @@ pub(super) fn test(sign: &Sign, test: &SemaphoresTest, evidence: &Evidence) -> O
     };
     let limits = match test.counting {
         WaitCounting::Waits => evidence.limits(&test.limits, Capture::Innodb),
-        _ => test.limits.clone(),
+        _ => test.limits,
     };
     over_stall(sign, &limits, &test.only_if, evidence, number)
 }

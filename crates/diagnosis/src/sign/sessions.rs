@@ -40,7 +40,7 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         && evidence.is_part(Capture::Processlist);
     let limits = match is_part {
         true => evidence.limits(&test.limits, Capture::Processlist),
-        false => test.limits.clone(),
+        false => test.limits,
     };
     let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),

@@ -32,7 +32,7 @@ pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outco
     let is_part = test.counting == StacksCounting::Threads && evidence.is_part(Capture::Stacks);
     let limits = match is_part {
         true => evidence.limits(&test.limits, Capture::Stacks),
-        false => test.limits.clone(),
+        false => test.limits,
     };
     let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),

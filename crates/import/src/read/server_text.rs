@@ -27,8 +27,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let printouts = starts.len();
     // What stands before the first printout belongs to it: waits that the log tells of.
     let mut from = 0;
-    let mut index: u64 = 0;
-    for next in starts.iter().skip(1).copied().chain([lines.len()]) {
+    for (index, next) in (0_u64..).zip(starts.iter().skip(1).copied().chain([lines.len()])) {
         if index as usize >= PRINTOUTS_MAX {
             read.skipped.push((
                 lines.get(from).map_or(0, |line| line.number),
@@ -47,7 +46,6 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         }
         read.take("innodb", None, index * 1000, taken);
         from = next;
-        index += 1;
     }
     let log = log_lines(lines, &mut read);
     let waits = lines.iter().filter(|line| is_wait(line.trimmed())).count();
