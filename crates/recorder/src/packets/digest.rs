@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::Arc;
 
 use model::{Absent, ConnectionMix, FoldedClasses, PER_CONNECTION, QueryDigest, QueryWay};
@@ -18,16 +18,53 @@ const REMEMBERED_MAX: usize = 16_384;
 /// Pairs of a class and a connection that are counted; further ones are left out.
 const PAIRS_MAX: usize = 100_000;
 
+/// A class takes the upper bits of a pair, the decoder's number of the connection the others.
+const CLASS_BITS: u32 = 12;
+const _: () = assert!(CLASSES_MAX < 1 << CLASS_BITS);
+
+/// A class and a connection as one number. Connections are numbered from 0 on: they do not reach 2^52.
+fn pair_of(class: usize, connection: u64) -> u64 {
+    (class as u64) << (64 - CLASS_BITS) | (connection << CLASS_BITS >> CLASS_BITS)
+}
+
+fn class_in(pair: u64) -> usize {
+    (pair >> (64 - CLASS_BITS)) as usize
+}
+
+/// For keys that are hashes already, or numbers that nobody outside chooses: the bits are only mixed.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // The multiplier of Fibonacci hashing; tables take the lowest and the highest bits.
+        let mixed = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (mixed as u64) ^ (mixed >> 64) as u64;
+    }
+}
+
 /// Sums statements up by class, in bounded memory.
 pub struct Collector {
     with_literals: bool,
     classes: Vec<Class>,
     by_fingerprint: HashMap<Arc<str>, usize>,
+    /// The classes of commands, by their names, of which there are some thirty.
+    by_command: Vec<(&'static str, usize)>,
     /// The class of a text, by the text's hash, which nobody can choose.
-    remembered: HashMap<u64, usize>,
+    remembered: HashMap<u64, usize, BuildHasherDefault<AsItIs>>,
     hasher: RandomState,
-    /// How often a connection asked a class.
-    pairs: HashMap<(usize, u64), u64>,
+    /// How often a connection asked a class, by [`pair_of`].
+    pairs: HashMap<u64, u64, BuildHasherDefault<AsItIs>>,
     count: u64,
     errors: u64,
     folded: FoldedClasses,
@@ -41,9 +78,10 @@ impl Collector {
             with_literals,
             classes: Vec::new(),
             by_fingerprint: HashMap::new(),
-            remembered: HashMap::new(),
+            by_command: Vec::new(),
+            remembered: HashMap::default(),
             hasher: RandomState::new(),
-            pairs: HashMap::new(),
+            pairs: HashMap::default(),
             count: 0,
             errors: 0,
             folded: FoldedClasses::default(),
@@ -63,7 +101,7 @@ impl Collector {
         if let Some(class) = self.classes.get_mut(index) {
             class.take(statement);
         }
-        let pair = (index, statement.connection);
+        let pair = pair_of(index, statement.connection);
         if self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&pair) {
             *self.pairs.entry(pair).or_default() += 1;
         }
@@ -75,35 +113,39 @@ impl Collector {
             StatementKind::Execute if !statement.text.is_empty() => None,
             other => Some(other.name()),
         };
-        let hash = self.hasher.hash_one((command, statement.text));
-        if command.is_none()
-            && let Some(index) = self.remembered.get(&hash)
-        {
+        match command {
+            Some(name) => self.class_of_command(name),
+            None => self.class_of_text(statement.text),
+        }
+    }
+
+    fn class_of_command(&mut self, name: &'static str) -> Option<usize> {
+        if let Some((_, index)) = self.by_command.iter().find(|(known, _)| *known == name) {
             return Some(*index);
         }
-        let (fingerprint, kind) = match command {
-            // pt-query-digest's words for what is no statement.
-            Some(name) => (
-                format!("administrator command: {name}"),
-                "COMMAND".to_owned(),
-            ),
-            None => {
-                let text = String::from_utf8_lossy(statement.text);
-                let kind = sql::statement_class(&text).to_ascii_uppercase();
-                (sql::fingerprint(&text), kind)
-            }
-        };
-        let index = self.class_named(&fingerprint, kind)?;
-        if command.is_none() {
-            if self.remembered.len() >= REMEMBERED_MAX {
-                self.remembered.clear();
-            }
-            self.remembered.insert(hash, index);
-        }
+        // pt-query-digest's words for what is no statement.
+        let fingerprint = format!("administrator command: {name}");
+        let index = self.class_named(&fingerprint, || "COMMAND".to_owned())?;
+        self.by_command.push((name, index));
         Some(index)
     }
 
-    fn class_named(&mut self, fingerprint: &str, kind: String) -> Option<usize> {
+    fn class_of_text(&mut self, text: &[u8]) -> Option<usize> {
+        let hash = self.hasher.hash_one(text);
+        if let Some(index) = self.remembered.get(&hash) {
+            return Some(*index);
+        }
+        let text = String::from_utf8_lossy(text);
+        let kind = || sql::statement_class(&text).to_ascii_uppercase();
+        let index = self.class_named(&sql::fingerprint(&text), kind)?;
+        if self.remembered.len() >= REMEMBERED_MAX {
+            self.remembered.clear();
+        }
+        self.remembered.insert(hash, index);
+        Some(index)
+    }
+
+    fn class_named(&mut self, fingerprint: &str, kind: impl FnOnce() -> String) -> Option<usize> {
         if let Some(index) = self.by_fingerprint.get(fingerprint) {
             return Some(*index);
         }
@@ -115,15 +157,15 @@ impl Collector {
         let index = self.classes.len();
         let fingerprint: Arc<str> = fingerprint.into();
         self.by_fingerprint.insert(fingerprint.clone(), index);
-        self.classes.push(Class::new(fingerprint, kind));
+        self.classes.push(Class::new(fingerprint, kind()));
         Some(index)
     }
 
     /// What a capture saw, most time first.
     pub fn finish(mut self, captured: &Captured, blind: Vec<Absent>) -> QueryDigest {
         let mut per_class: HashMap<usize, Histogram> = HashMap::new();
-        for ((class, _), count) in self.pairs.drain() {
-            per_class.entry(class).or_default().record(count);
+        for (pair, count) in self.pairs.drain() {
+            per_class.entry(class_in(pair)).or_default().record(count);
         }
         let mut classes: Vec<(f64, model::QueryClass)> = self
             .classes

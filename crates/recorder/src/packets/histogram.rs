@@ -1,7 +1,5 @@
 //! Times of a class: exact sums, quantiles with a stated error.
 
-use std::collections::BTreeMap;
-
 use model::QueryMeasure;
 
 /// Parts of each power of two.
@@ -11,10 +9,21 @@ const PARTS_BITS: u32 = 5;
 /// A quantile is told as the middle of its part.
 const QUANTILE_ERROR: f64 = 0.5 / PARTS as f64;
 
-/// Numbers from 0 up, counted in parts that grow with them. At most some 1,900 parts; a class has few of them.
+/// The parts of one power of two.
+#[derive(Debug, Clone)]
+struct Page {
+    octave: u16,
+    counts: Box<[u64; PARTS as usize]>,
+}
+
+/// Numbers from 0 up, counted in parts that grow with them. At most some 1,900 parts; a class has those of few powers of
+/// two.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Histogram {
-    parts: BTreeMap<u16, u64>,
+    /// By their power of two.
+    pages: Vec<Page>,
+    /// Where the latest number went: the next one is mostly near.
+    latest: usize,
     count: u64,
     sum: f64,
     squares: f64,
@@ -27,7 +36,20 @@ const DECADES: [u64; 7] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_00
 
 impl Histogram {
     pub(super) fn record(&mut self, value: u64) {
-        *self.parts.entry(part_of(value)).or_default() += 1;
+        let part = part_of(value);
+        let (octave, within) = (part / PARTS as u16, part % PARTS as u16);
+        if self
+            .pages
+            .get(self.latest)
+            .is_none_or(|page| page.octave != octave)
+        {
+            self.latest = self.page_of(octave);
+        }
+        if let Some(page) = self.pages.get_mut(self.latest)
+            && let Some(count) = page.counts.get_mut(usize::from(within))
+        {
+            *count += 1;
+        }
         self.min = if self.count == 0 {
             value
         } else {
@@ -39,6 +61,27 @@ impl Histogram {
         self.squares += (value as f64).powi(2);
     }
 
+    fn page_of(&mut self, octave: u16) -> usize {
+        match self.pages.binary_search_by_key(&octave, |page| page.octave) {
+            Ok(at) => at,
+            Err(at) => {
+                let counts = Box::new([0; PARTS as usize]);
+                self.pages.insert(at, Page { octave, counts });
+                at
+            }
+        }
+    }
+
+    /// Parts with numbers in them and how many, from the smallest on.
+    fn parts(&self) -> impl Iterator<Item = (u16, u64)> {
+        self.pages.iter().flat_map(|page| {
+            let first = page.octave * PARTS as u16;
+            (first..)
+                .zip(page.counts.iter().copied())
+                .filter(|(_, count)| *count > 0)
+        })
+    }
+
     pub(super) fn sum(&self) -> f64 {
         self.sum
     }
@@ -46,10 +89,10 @@ impl Histogram {
     fn quantile(&self, share: f64) -> f64 {
         let wanted = ((self.count as f64) * share).ceil().max(1.0) as u64;
         let mut seen = 0;
-        for (part, count) in &self.parts {
+        for (part, count) in self.parts() {
             seen += count;
             if seen >= wanted {
-                return middle_of(*part).clamp(self.min as f64, self.max as f64);
+                return middle_of(part).clamp(self.min as f64, self.max as f64);
             }
         }
         self.max as f64
@@ -80,8 +123,8 @@ impl Histogram {
     /// pt-query-digest's histogram of recorded microseconds; at a limit between two columns it is as exact as the parts.
     pub(super) fn decades(&self) -> Vec<u64> {
         let mut columns = vec![0; DECADES.len() + 1];
-        for (part, count) in &self.parts {
-            let middle = middle_of(*part);
+        for (part, count) in self.parts() {
+            let middle = middle_of(part);
             let index = DECADES
                 .iter()
                 .take_while(|limit| middle >= **limit as f64)

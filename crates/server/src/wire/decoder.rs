@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 
 use super::compression::Opener;
@@ -101,10 +102,76 @@ impl Shared {
     }
 }
 
+/// Client and server.
+type Ends = (SocketAddr, SocketAddr);
+
+/// Hashes of connections' ends: looked up for each packet, and far cheaper than the standard library's. The key is
+/// random, so that nobody can choose ports that meet in one place; the most that could come of it is a slow search among
+/// [`CONNECTIONS_MAX`].
+#[derive(Clone)]
+struct Keyed([u64; 2]);
+
+impl Default for Keyed {
+    fn default() -> Self {
+        let random = RandomState::new();
+        Self([random.hash_one(1), random.hash_one(2) | 1])
+    }
+}
+
+impl BuildHasher for Keyed {
+    type Hasher = KeyedHasher;
+
+    fn build_hasher(&self) -> KeyedHasher {
+        let [state, factor] = self.0;
+        KeyedHasher { state, factor }
+    }
+}
+
+struct KeyedHasher {
+    state: u64,
+    factor: u64,
+}
+
+impl Hasher for KeyedHasher {
+    fn finish(&self) -> u64 {
+        self.state
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(part) {
+                *to = *from;
+            }
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(self.state ^ number) * u128::from(self.factor);
+        self.state = (product as u64) ^ (product >> 64) as u64;
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    /// Which kind of address it is; its length tells that too.
+    fn write_isize(&mut self, _: isize) {}
+}
+
 /// Makes statements of segments.
 #[derive(Default)]
 pub struct Decoder {
-    connections: HashMap<(SocketAddr, SocketAddr), Connection>,
+    connections: HashMap<Ends, Connection, Keyed>,
     shared: Shared,
     next: u64,
     known: Box<Known>,
@@ -191,7 +258,7 @@ impl Decoder {
         }
     }
 
-    fn close(&mut self, key: (SocketAddr, SocketAddr), each: &mut Each<'_>) {
+    fn close(&mut self, key: Ends, each: &mut Each<'_>) {
         if let Some(mut connection) = self.connections.remove(&key) {
             connection.finish(&mut self.shared, each);
         }

@@ -127,6 +127,12 @@ impl PacketReader {
                     return Fed::Lost;
                 }
                 Piece::Bytes([]) => return Fed::More,
+                // Mostly a header is there as a whole.
+                Piece::Bytes([a, b, c, sequence, rest @ ..]) if self.header_bytes == 0 => {
+                    self.header = [*a, *b, *c, *sequence];
+                    self.header_bytes = HEADER_BYTES;
+                    *piece = Piece::Bytes(rest);
+                }
                 Piece::Bytes([byte, rest @ ..]) => {
                     if let Some(place) = self.header.get_mut(usize::from(self.header_bytes)) {
                         *place = *byte;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Connection, Each, Phase};
 use crate::wire::decoder::Shared;
 use crate::wire::handshake;
-use crate::wire::limits::PREPARED_MAX;
-use crate::wire::pending::{After, Pending};
+use crate::wire::limits::{IDLE_BYTES_MAX, PREPARED_MAX};
+use crate::wire::pending::{After, Pending, Text};
 use crate::wire::reply::{At, Outcome, Shape, Step, step};
 use crate::wire::statement::{Statement, StatementKind};
 
@@ -144,6 +144,13 @@ impl Connection {
         }
         if let Some(id) = outcome.prepared {
             self.keep_prepared(id, pending.text.bytes(), shared);
+        }
+        if let Text::Own(room, _) = pending.text
+            && self.to_server.packets.head.capacity() == 0
+            && room.capacity() <= IDLE_BYTES_MAX
+        {
+            // For the next request.
+            self.to_server.packets.head = room;
         }
         match pending.after {
             After::Nothing => {}

@@ -86,7 +86,7 @@ impl Connection {
     fn request(&mut self, at_us: i64, shared: &mut Shared, each: &mut Each<'_>) {
         let cut = self.to_server.packets.is_cut();
         let sequence = self.to_server.packets.last.wrapping_add(1);
-        let payload = std::mem::take(&mut self.to_server.packets.head);
+        let mut payload = std::mem::take(&mut self.to_server.packets.head);
         let Some(command) = payload.first().and_then(|byte| Command::of(*byte)) else {
             self.to_server.lose();
             return;
@@ -99,12 +99,12 @@ impl Connection {
                 if let Some(database) = used_database(text) {
                     pending.after = After::Database(name(database));
                 }
-                pending.text = Text::Own(payload, from);
+                pending.text = Text::Own(std::mem::take(&mut payload), from);
                 pending.cut = cut;
             }
             Command::Prepare => {
                 pending.shape = Shape::Prepared;
-                pending.text = Text::Own(payload, 1);
+                pending.text = Text::Own(std::mem::take(&mut payload), 1);
                 pending.cut = cut;
                 self.last_prepared = None;
             }
@@ -114,7 +114,7 @@ impl Connection {
             },
             Command::InitDb => {
                 pending.after = After::Database(name(payload.get(1..).unwrap_or_default()));
-                pending.text = Text::Own(payload, 1);
+                pending.text = Text::Own(std::mem::take(&mut payload), 1);
             }
             Command::ChangeUser => {
                 let capabilities = self.capabilities.unwrap_or(u32::MAX);
@@ -134,6 +134,10 @@ impl Connection {
                 shared.connections.replication += 1;
             }
             Command::Quit | Command::SendLongData | Command::Plain(_) => {}
+        }
+        // What was not kept is room for the next request.
+        if self.to_server.packets.head.capacity() == 0 {
+            self.to_server.packets.head = payload;
         }
         if command.has_no_answer() || self.phase == Phase::PassedOver {
             self.hand_over(pending, shared, each);
