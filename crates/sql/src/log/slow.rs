@@ -111,6 +111,10 @@ impl SlowReader {
                 at = next;
                 continue;
             }
+            // Whatever its line is: it need not be looked through twice.
+            if head.seen_set && bytes.get(at).is_some_and(|byte| *byte != b'#') {
+                return self.statement(bytes, at, head, rest);
+            }
             let (line, next) = match line_end(bytes, at) {
                 Some(end) => (bytes.get(at..end).unwrap_or_default(), end + 1),
                 None if rest == Rest::Nothing => (bytes.get(at..).unwrap_or_default(), bytes.len()),
@@ -152,29 +156,38 @@ impl SlowReader {
                     };
                     return self.event(bytes, head, found, at);
                 }
-                Line::Statement => {
-                    return match statement_end(bytes, at, rest) {
-                        End::At(end) => {
-                            let found = Found {
-                                statement: trim_statement(bytes.get(at..end).unwrap_or_default()),
-                                is_command: false,
-                                is_cut: false,
-                            };
-                            self.event(bytes, head, found, end)
-                        }
-                        End::Beyond if rest == Rest::NoRoom => {
-                            self.is_in_cut = true;
-                            let found = Found {
-                                statement: bytes.get(at..).unwrap_or_default(),
-                                is_command: false,
-                                is_cut: true,
-                            };
-                            self.event(bytes, head, found, bytes.len())
-                        }
-                        End::Beyond => Step::More,
-                    };
-                }
+                Line::Statement => return self.statement(bytes, at, head, rest),
             }
+        }
+    }
+
+    /// The statement that starts at `at`, and with it the event.
+    fn statement<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        at: usize,
+        head: Head<'a>,
+        rest: Rest,
+    ) -> Step<'a> {
+        match statement_end(bytes, at, rest) {
+            End::At(end) => {
+                let found = Found {
+                    statement: trim_statement(bytes.get(at..end).unwrap_or_default()),
+                    is_command: false,
+                    is_cut: false,
+                };
+                self.event(bytes, head, found, end)
+            }
+            End::Beyond if rest == Rest::NoRoom => {
+                self.is_in_cut = true;
+                let found = Found {
+                    statement: bytes.get(at..).unwrap_or_default(),
+                    is_command: false,
+                    is_cut: true,
+                };
+                self.event(bytes, head, found, bytes.len())
+            }
+            End::Beyond => Step::More,
         }
     }
 
