@@ -153,10 +153,10 @@ pub(crate) struct ProcesslistTest {
 pub(crate) enum Column {
     /// The class of the statement is exactly this.
     Class(String),
-    State(regex_lite::Regex),
-    Command(regex_lite::Regex),
-    User(regex_lite::Regex),
-    Statement(regex_lite::Regex),
+    State(regex::Regex),
+    Command(regex::Regex),
+    User(regex::Regex),
+    Statement(regex::Regex),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,7 @@ pub(crate) struct FactTest {
 pub(crate) enum Wanted {
     Equals(String),
     Not(String),
-    Matches(regex_lite::Regex),
+    Matches(regex::Regex),
     Above(f64),
     Below(f64),
 }

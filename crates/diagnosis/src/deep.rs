@@ -84,7 +84,7 @@ pub(crate) struct StatementsTest {
     /// The kind of statement, exactly this; case does not matter.
     pub(crate) class: Option<String>,
     /// On the statement without literals.
-    pub(crate) statement: Option<regex_lite::Regex>,
+    pub(crate) statement: Option<regex::Regex>,
     pub(crate) way: Option<QueryWay>,
     pub(crate) counting: StatementsCounting,
     pub(crate) min_statements: u64,

@@ -1,13 +1,15 @@
 //! An incident as the signs look at it: its windows, and its processlists read.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
 use serde::de::DeserializeOwned;
 
 use crate::catalogue::Limits;
+use crate::interned::Interned;
 use crate::names::Frames;
+use crate::sign::semaphores::PlacedWait;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.
@@ -49,7 +51,14 @@ pub(crate) struct Evidence<'a> {
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
     /// The waits for latches, read when the first sign asks for them.
-    semaphores: OnceCell<Vec<(Millis, Vec<SemaphoreWait>)>>,
+    semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
+    /// What the sessions of the processlists were in, by column.
+    states: OnceCell<Interned>,
+    users: OnceCell<Interned>,
+    commands: OnceCell<Interned>,
+    statements: OnceCell<Interned>,
+    /// Of what only a part was captured.
+    parts: Vec<Capture>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
@@ -69,6 +78,14 @@ pub(crate) enum Capture {
 }
 
 impl Capture {
+    const ALL: [Self; 5] = [
+        Self::Stacks,
+        Self::Processlist,
+        Self::Innodb,
+        Self::Status,
+        Self::Variables,
+    ];
+
     /// The fact by which the import of captures says so, with the value `part`.
     fn fact(self) -> &'static str {
         match self {
@@ -111,6 +128,14 @@ impl<'a> Evidence<'a> {
             slices_and_after: slices(reach, begin),
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
+            states: OnceCell::new(),
+            users: OnceCell::new(),
+            commands: OnceCell::new(),
+            statements: OnceCell::new(),
+            parts: Capture::ALL
+                .into_iter()
+                .filter(|capture| incident.fact(capture.fact()) == Some("part"))
+                .collect(),
             frames: Frames::new(&incident.stacks.book),
             has_variables: incident
                 .facts
@@ -143,9 +168,49 @@ impl<'a> Evidence<'a> {
     }
 
     /// The lists of waits for latches, oldest first.
-    pub(crate) fn semaphores(&self) -> &[(Millis, Vec<SemaphoreWait>)] {
-        self.semaphores
-            .get_or_init(|| read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX))
+    pub(crate) fn semaphores(&self) -> &[(Millis, Vec<PlacedWait>)] {
+        self.semaphores.get_or_init(|| {
+            let lists: Vec<(Millis, Vec<SemaphoreWait>)> =
+                read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX);
+            let placed = |list: Vec<SemaphoreWait>| list.into_iter().map(PlacedWait::new).collect();
+            lists
+                .into_iter()
+                .map(|(at, list)| (at, placed(list)))
+                .collect()
+        })
+    }
+
+    /// Sessions that do something, by state.
+    pub(crate) fn states(&self) -> &Interned {
+        self.states
+            .get_or_init(|| by(&self.processlists, |list| &list.by_state))
+    }
+
+    /// Sessions that do something, by user.
+    pub(crate) fn users(&self) -> &Interned {
+        self.users
+            .get_or_init(|| by(&self.processlists, |list| &list.by_user))
+    }
+
+    /// All sessions, by command.
+    pub(crate) fn commands(&self) -> &Interned {
+        self.commands
+            .get_or_init(|| by(&self.processlists, |list| &list.by_command))
+    }
+
+    /// The sessions that are recorded in full and run a statement, by statement.
+    pub(crate) fn statements(&self) -> &Interned {
+        self.statements.get_or_init(|| {
+            Interned::new(&self.processlists, |list| {
+                let statements = list
+                    .longest
+                    .iter()
+                    .map(|session| session.statement.as_str());
+                statements
+                    .filter(|text| !text.is_empty())
+                    .map(|text| (text, 1))
+            })
+        })
     }
 
     /// Of these windows those in which something that was taken at `moments` can be judged.
@@ -200,7 +265,7 @@ impl<'a> Evidence<'a> {
     /// Whether only a part of something was captured. Numbers of threads or sessions in it say
     /// nothing of how many there were, and what is not in it may have been there.
     pub(crate) fn is_part(&self, capture: Capture) -> bool {
-        self.incident.fact(capture.fact()) == Some("part")
+        self.parts.contains(&capture)
     }
 
     /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
@@ -277,6 +342,16 @@ fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
 
 /// Texts of a kind, of more than `most` an even selection. One that cannot be read is left out: it
 /// is no evidence.
+fn by(
+    lists: &[(Millis, ProcessList)],
+    column: fn(&ProcessList) -> &BTreeMap<String, u64>,
+) -> Interned {
+    Interned::new(lists, |list| {
+        let counts = column(list).iter();
+        counts.map(|(name, sessions)| (name.as_str(), *sessions))
+    })
+}
+
 fn read<T: DeserializeOwned>(incident: &Incident, kind: TextKind, most: usize) -> Vec<(Millis, T)> {
     let texts: Vec<_> = incident
         .texts

@@ -17,6 +17,7 @@ mod evaluate;
 mod evidence;
 mod expression;
 mod human;
+mod interned;
 mod judge;
 mod names;
 mod provenance;

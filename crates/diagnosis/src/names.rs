@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use model::{Side, StackBook, StackId};
-use regex_lite::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// Longest pattern that is shown whole, in bytes.
 const SHORT: usize = 48;
@@ -40,7 +40,7 @@ impl NamePattern {
         let words: Option<Vec<Word>> = text.split('|').map(word).collect();
         let how = match words {
             Some(words) => How::Words(words),
-            None => How::Regex(Regex::new(text).map_err(|error| error.to_string())?),
+            None => How::Regex(regular_expression(text)?),
         };
         Ok(Self {
             text: text.to_owned(),
@@ -72,6 +72,27 @@ impl NamePattern {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// Largest regular expression, in bytes as the library counts them: ours have some thousands, and a
+/// user's file may ask for `(a{1000}){1000}`.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// What a search remembers of its way through a text, in bytes for each thread. There are hundreds
+/// of patterns in a process that must stay small; one that needs more is searched more slowly.
+const CACHE_BYTES_MAX: usize = 64 << 10;
+
+/// Reads a regular expression; the error says in one line what is wrong with it.
+pub(crate) fn regular_expression(text: &str) -> Result<Regex, String> {
+    RegexBuilder::new(text)
+        .size_limit(REGEX_BYTES_MAX)
+        .dfa_size_limit(CACHE_BYTES_MAX)
+        .build()
+        .map_err(|error| {
+            let told = error.to_string();
+            let last = told.lines().last().unwrap_or_default().trim();
+            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+        })
 }
 
 /// A plain word, or nothing when the text means more than itself.

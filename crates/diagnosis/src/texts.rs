@@ -2,7 +2,7 @@
 //! of logs, as a cause file asks for them.
 
 use model::TextKind;
-use regex_lite::Regex;
+use regex::Regex;
 
 use crate::catalogue::Limits;
 use crate::expression::Condition;

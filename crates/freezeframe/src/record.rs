@@ -149,11 +149,15 @@ impl Teller {
     fn run(&self, told: &Receiver<(String, Notice)>) -> Result<ExitCode> {
         while let Ok((label, notice)) = told.recv() {
             let explained = self.explain(&notice);
+            let is_heavy = explained.is_some();
             self.spread(&label, &notice, explained.as_ref());
             if self.json {
                 self.tell_json(&label, notice, explained)?;
             } else {
                 self.tell_text(&label, notice, explained)?;
+            }
+            if is_heavy {
+                kernel::heap::give_back();
             }
         }
         Ok(ExitCode::SUCCESS)

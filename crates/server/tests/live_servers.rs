@@ -123,7 +123,7 @@ fn asks_everything(kind: ServerKind, version: &str) {
 
     let innodb = server::innodb_status(&mut session).unwrap();
     let texts: Vec<TextKind> = innodb.texts.iter().map(|text| text.kind).collect();
-    assert_eq!(texts, [TextKind::InnodbStatus]);
+    assert_eq!(texts, [TextKind::InnodbStatus, TextKind::Semaphores]);
     assert!(
         innodb.texts[0].body.contains("BACKGROUND THREAD"),
         "{innodb:?}"

@@ -9,6 +9,7 @@ use crate::catalogue::{
     Wanted,
 };
 use crate::expression::{Condition, Expression};
+use crate::names::regular_expression;
 use crate::template::Template;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -359,8 +360,8 @@ impl Reader<'_> {
         value.as_ref().ok_or_else(|| self.at(sign, key, MISSING))
     }
 
-    pub(super) fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex_lite::Regex> {
-        regex_lite::Regex::new(text.get_ref())
+    pub(super) fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex::Regex> {
+        regular_expression(text.get_ref())
             .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 

@@ -70,7 +70,7 @@ struct Worst {
 /// Nothing when no list is of that time.
 fn worst(
     test: &SemaphoresTest,
-    lists: &[(Millis, Vec<SemaphoreWait>)],
+    lists: &[(Millis, Vec<PlacedWait>)],
     tells: impl Fn(Millis) -> bool,
 ) -> Option<Worst> {
     let mut worst: Option<Worst> = None;
@@ -87,17 +87,21 @@ fn worst(
     worst
 }
 
-fn number(test: &SemaphoresTest, list: &[SemaphoreWait]) -> Option<f64> {
+fn number(test: &SemaphoresTest, list: &[PlacedWait]) -> Option<f64> {
     let matching = || list.iter().filter(|wait| matches(test, wait));
     match test.counting {
         WaitCounting::Waits => Some(matching().count() as f64),
-        WaitCounting::Seconds => Some(matching().map(|wait| wait.seconds).fold(0.0, f64::max)),
+        WaitCounting::Seconds => Some(
+            matching()
+                .map(|placed| placed.wait.seconds)
+                .fold(0.0, f64::max),
+        ),
         WaitCounting::Share => (list.len() as u64 >= test.min_waits)
             .then(|| matching().count() as f64 / list.len() as f64),
     }
 }
 
-fn most(test: &SemaphoresTest, list: &[SemaphoreWait]) -> Option<String> {
+fn most(test: &SemaphoresTest, list: &[PlacedWait]) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for wait in list.iter().filter(|wait| matches(test, wait)) {
         *counts.entry(latch(wait)).or_default() += 1;
@@ -109,15 +113,19 @@ fn most(test: &SemaphoresTest, list: &[SemaphoreWait]) -> Option<String> {
 }
 
 /// What people call it: its name, else where it was created, else where it is asked for.
-fn latch(wait: &SemaphoreWait) -> String {
-    let created = created_at(wait).map(|place| format!("the latch created in {place}"));
-    wait.lock_name
+fn latch(placed: &PlacedWait) -> String {
+    let created = placed.created_at.as_ref();
+    let created = created.map(|place| format!("the latch created in {place}"));
+    placed
+        .wait
+        .lock_name
         .clone()
         .or(created)
-        .unwrap_or_else(|| format!("a latch asked for in {}", asked_at(wait)))
+        .unwrap_or_else(|| format!("a latch asked for in {}", placed.asked_at))
 }
 
-fn matches(test: &SemaphoresTest, wait: &SemaphoreWait) -> bool {
+fn matches(test: &SemaphoresTest, placed: &PlacedWait) -> bool {
+    let wait = &placed.wait;
     let is = |pattern: &Option<NamePattern>, text: Option<&str>| {
         pattern
             .as_ref()
@@ -137,24 +145,30 @@ fn matches(test: &SemaphoresTest, wait: &SemaphoreWait) -> bool {
         && is(&test.lock_kind, Some(&wait.lock_kind))
         && is(&test.holder_query, wait.holder_query.as_deref())
         && last_locked
-        && test
-            .asked_at
-            .as_ref()
-            .is_none_or(|pattern| pattern.is_match(&asked_at(wait)))
-        && test
-            .created_at
-            .as_ref()
-            .is_none_or(|pattern| created_at(wait).is_some_and(|place| pattern.is_match(&place)))
+        && is(&test.asked_at, Some(&placed.asked_at))
+        && is(&test.created_at, placed.created_at.as_deref())
 }
 
-fn asked_at(wait: &SemaphoreWait) -> String {
-    format!("{} line {}", without_folder(&wait.file), wait.line)
+/// A wait with its places in the form that patterns are written for, made once.
+pub(crate) struct PlacedWait {
+    wait: SemaphoreWait,
+    asked_at: String,
+    created_at: Option<String>,
 }
 
-fn created_at(wait: &SemaphoreWait) -> Option<String> {
-    let file = wait.created_file.as_deref()?;
-    let line = wait.created_line.unwrap_or(0);
-    Some(format!("{} line {line}", without_folder(file)))
+impl PlacedWait {
+    pub(crate) fn new(wait: SemaphoreWait) -> Self {
+        let asked_at = format!("{} line {}", without_folder(&wait.file), wait.line);
+        let created_at = wait.created_file.as_deref().map(|file| {
+            let line = wait.created_line.unwrap_or(0);
+            format!("{} line {line}", without_folder(file))
+        });
+        Self {
+            wait,
+            asked_at,
+            created_at,
+        }
+    }
 }
 
 /// Servers before 5.5 and builds of distributions write folders before the file's name.

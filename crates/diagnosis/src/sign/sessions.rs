@@ -1,9 +1,9 @@
 //! Signs that look at the sessions of the processlist.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Millis, ProcessList, Window};
-use regex_lite::Regex;
+use regex::Regex;
 
 use super::{Judged, Outcome, Seen, judge, windows};
 use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
@@ -86,22 +86,56 @@ impl Counted {
     }
 }
 
-/// Each processlist once: windows overlap, and states are the same few words again and again.
+/// Each processlist once, by time: windows overlap.
 fn counts(test: &ProcesslistTest, evidence: &Evidence) -> Vec<Counted> {
-    let mut known: HashMap<&str, bool> = HashMap::new();
+    let numbers: Vec<(u64, u64)> = match &test.column {
+        Column::Class(class) => {
+            let lists = evidence.processlists.iter();
+            lists
+                .map(|(_, list)| {
+                    let matching = list.by_class.get(class).copied().unwrap_or(0);
+                    (matching, list.active())
+                })
+                .collect()
+        }
+        Column::State(regex) => of_active(
+            evidence,
+            evidence.states().counts(|text| regex.is_match(text)),
+        ),
+        Column::User(regex) => of_active(
+            evidence,
+            evidence.users().counts(|text| regex.is_match(text)),
+        ),
+        Column::Command(regex) => {
+            let counts = evidence.commands().counts(|text| regex.is_match(text));
+            let lists = evidence.processlists.iter();
+            lists
+                .zip(counts)
+                .map(|((_, list), (matching, _))| (matching, list.sessions))
+                .collect()
+        }
+        Column::Statement(regex) => evidence.statements().counts(|text| regex.is_match(text)),
+    };
     let lists = evidence.processlists.iter();
     let mut counts: Vec<Counted> = lists
-        .map(|(at, list)| {
-            let (matching, of) = count(test, list, &mut known);
-            Counted {
-                at: *at,
-                matching,
-                of,
-            }
+        .zip(numbers)
+        .map(|((at, _), (matching, of))| Counted {
+            at: *at,
+            matching,
+            of,
         })
         .collect();
     counts.sort_by_key(|one| one.at);
     counts
+}
+
+/// The same of all sessions that do something, whatever the column knows of them.
+fn of_active(evidence: &Evidence, counts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    let lists = evidence.processlists.iter();
+    lists
+        .zip(counts)
+        .map(|((_, list), (matching, _))| (matching, list.active()))
+        .collect()
 }
 
 fn inside(counts: &[Counted], window: Window) -> &[Counted] {
@@ -136,41 +170,6 @@ fn snapshots<'e>(
         .processlists
         .iter()
         .filter(move |(at, _)| *at >= window.from && *at <= window.to)
-}
-
-/// How many sessions of a processlist match, and of how many.
-fn count<'l>(
-    test: &ProcesslistTest,
-    list: &'l ProcessList,
-    known: &mut HashMap<&'l str, bool>,
-) -> (u64, u64) {
-    let mut matches = |regex: &Regex, text: &'l str| -> bool {
-        *known.entry(text).or_insert_with(|| regex.is_match(text))
-    };
-    let mut sum = |counts: &'l BTreeMap<String, u64>, regex: &Regex| -> u64 {
-        counts
-            .iter()
-            .filter(|(name, _)| matches(regex, name))
-            .fold(0, |sum, (_, count)| count.saturating_add(sum))
-    };
-    match &test.column {
-        Column::Class(class) => (
-            list.by_class.get(class).copied().unwrap_or(0),
-            list.active(),
-        ),
-        Column::State(regex) => (sum(&list.by_state, regex), list.active()),
-        Column::User(regex) => (sum(&list.by_user, regex), list.active()),
-        Column::Command(regex) => (sum(&list.by_command, regex), list.sessions),
-        Column::Statement(regex) => {
-            let active = || {
-                list.longest
-                    .iter()
-                    .filter(|session| !session.statement.is_empty())
-            };
-            let matching = active().filter(|session| matches(regex, &session.statement));
-            (matching.count() as u64, active().count() as u64)
-        }
-    }
 }
 
 /// Every processlist's number with its moment; where nobody works, nobody is in it.

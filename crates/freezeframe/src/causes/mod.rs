@@ -33,6 +33,8 @@ pub(crate) fn catalogue() -> &'static Catalogue {
 /// recorder.
 pub(crate) fn use_directory(named: Option<&Path>, config: &Config) {
     let _ = CATALOGUE.set(told(load(&directory(named, Some(config)))));
+    // Reading takes several times what the catalogue keeps.
+    kernel::heap::give_back();
 }
 
 /// A directory that somebody named must be there; the default one need not.

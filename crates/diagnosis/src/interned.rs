@@ -1,0 +1,59 @@
+//! The texts of all processlists, each once: there are a few states and statements, a list of them
+//! each second, and dozens of patterns to be held against them.
+
+use std::collections::HashMap;
+
+use model::{Millis, ProcessList};
+
+/// How often each text stands in each processlist.
+pub(crate) struct Interned {
+    /// The texts, each once.
+    texts: Vec<String>,
+    /// For each processlist, in the order of the record: places in `texts`, and how many sessions.
+    lists: Vec<Vec<(usize, u64)>>,
+}
+
+impl Interned {
+    /// `of` gives the texts of a processlist with their sessions; one may come several times.
+    pub(crate) fn new<'l, I>(
+        lists: &'l [(Millis, ProcessList)],
+        of: impl Fn(&'l ProcessList) -> I,
+    ) -> Self
+    where
+        I: Iterator<Item = (&'l str, u64)>,
+    {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut texts = Vec::new();
+        let lists = lists
+            .iter()
+            .map(|(_, list)| {
+                of(list)
+                    .map(|(text, sessions)| {
+                        let place = *places.entry(text).or_insert_with(|| {
+                            texts.push(text.to_owned());
+                            texts.len() - 1
+                        });
+                        (place, sessions)
+                    })
+                    .collect()
+            })
+            .collect();
+        Self { texts, lists }
+    }
+
+    /// For each processlist how many sessions have a text that matches, and of how many.
+    pub(crate) fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+        let matching: Vec<bool> = self.texts.iter().map(|text| matches(text)).collect();
+        let is_matching = |place: usize| matching.get(place).copied().unwrap_or(false);
+        self.lists
+            .iter()
+            .map(|list| {
+                list.iter()
+                    .fold((0_u64, 0_u64), |(found, all), (place, sessions)| {
+                        let counted = if is_matching(*place) { *sessions } else { 0 };
+                        (found.saturating_add(counted), all.saturating_add(*sessions))
+                    })
+            })
+            .collect()
+    }
+}
