@@ -20,6 +20,9 @@ pub struct Config {
     pub running_above_baseline: f64,
     /// Completions must fall below this share of their baseline for the work rule.
     pub completions_share: f64,
+    /// Sessions that have been in their statements for two seconds or longer, above the baseline,
+    /// without which the rule for stuck sessions never fires.
+    pub stuck_above_baseline: f64,
     /// How much of the past the baselines cover, milliseconds.
     pub baseline_ms: Millis,
     /// How much of the past a baseline needs before a rule may use it, milliseconds.
@@ -55,6 +58,7 @@ impl Default for Config {
             hold_ms: 1500,
             running_above_baseline: 10.0,
             completions_share: 0.5,
+            stuck_above_baseline: 20.0,
             baseline_ms: 300_000,
             baseline_min_ms: 10_000,
             hysteresis: Hysteresis::default(),

@@ -8,6 +8,9 @@ use crate::{Config, UserTrigger};
 /// Statements a second below which "completions fell" says nothing.
 const COMPLETIONS_MIN: f64 = 10.0;
 
+/// How long the sessions of `processlist.active_2s` have been in their statements, milliseconds.
+const STUCK_MS: Millis = 2_000;
+
 /// What a rule makes of a sample.
 pub(crate) enum Sign {
     /// A sign, seen from this moment on, in words.
@@ -38,6 +41,9 @@ pub(crate) enum Rule {
         running: Baseline,
         completions: Baseline,
         before: Option<(Millis, f64)>,
+    },
+    Stuck {
+        usual: Baseline,
     },
     User {
         trigger: UserTrigger,
@@ -72,6 +78,7 @@ impl Rule {
                 completions: baseline(),
                 before: None,
             },
+            Self::Stuck { usual: baseline() },
         ];
         rules.extend(config.user.iter().map(|trigger| Self::User {
             trigger: trigger.clone(),
@@ -85,6 +92,7 @@ impl Rule {
             Self::Probe { id, .. } => id,
             Self::SystemCpu { .. } => "system-cpu",
             Self::Work { .. } => "work-not-completing",
+            Self::Stuck { .. } => "sessions-stuck",
             Self::User { .. } => "user",
         }
     }
@@ -93,7 +101,7 @@ impl Rule {
     pub(crate) fn hold_ms(&self, config: &Config) -> Millis {
         match self {
             Self::Probe { .. } => config.probe_hold_ms,
-            Self::SystemCpu { .. } | Self::Work { .. } => config.hold_ms,
+            Self::SystemCpu { .. } | Self::Work { .. } | Self::Stuck { .. } => config.hold_ms,
             Self::User { trigger, .. } => trigger.hold_ms,
         }
     }
@@ -116,6 +124,7 @@ impl Rule {
                 completions,
                 before,
             } => look_at_work(sample, config, calm, [running, completions], before),
+            Self::Stuck { usual } => look_at_stuck(sample, config, calm, usual),
             Self::User { trigger, before } => look_at_user_trigger(sample, trigger, before),
         }
     }
@@ -258,6 +267,36 @@ fn look_at_work(
         },
         (false, _) => Sign::Good,
         (true, false) => Sign::Unclear,
+    }
+}
+
+/// Many sessions hang in their statements, whatever the others get done: a pile-up on one table or
+/// row leaves the rest of the work as it was.
+fn look_at_stuck(sample: &Sample, config: &Config, calm: bool, usual: &mut Baseline) -> Sign {
+    let Some(stuck) = sample.value("processlist.active_2s") else {
+        return Sign::Unclear;
+    };
+    let median = usual.median();
+    if calm {
+        usual.add(sample.at, stuck);
+    }
+    let Some(median) = median else {
+        return Sign::Unclear;
+    };
+    let limit = (median * 2.0).max(median + config.stuck_above_baseline);
+    if stuck >= limit {
+        Sign::Bad {
+            // They began so long ago, which is also how long the sign has lasted.
+            since: sample.at.saturating_sub(STUCK_MS),
+            says: format!(
+                "{stuck:.0} sessions have been in their statements for 2 s or longer, {median:.0} before \
+                 (limit {limit:.0})"
+            ),
+        }
+    } else if stuck < (median + limit) / 2.0 {
+        Sign::Good
+    } else {
+        Sign::Unclear
     }
 }
 

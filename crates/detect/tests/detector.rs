@@ -210,6 +210,32 @@ fn crowd_without_completions_triggers_and_crowd_with_completions_does_not() {
 }
 
 #[test]
+fn sessions_that_hang_trigger_though_the_others_go_on() {
+    let stuck = |at, value: f64| {
+        let name = "processlist.active_2s";
+        sample(
+            "processlist",
+            at,
+            vec![Reading::gauge(name, Unit::Count, value)],
+        )
+    };
+    let mut detector = Detector::new(Config::default());
+    // A few reports always run that long.
+    let usual = seconds(0, 30).map(|at| stuck(at, 4.0));
+    assert_eq!(feed(&mut detector, usual), []);
+    let more_reports = seconds(30, 40).map(|at| stuck(at, 20.0));
+    assert_eq!(feed(&mut detector, more_reports), []);
+    let events = feed(&mut detector, [stuck(40_000, 30.0)]);
+    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*onset, *at, trigger.rule.as_str()),
+        (38_000, 40_000, "sessions-stuck")
+    );
+}
+
+#[test]
 fn a_failed_reading_resets_nothing() {
     let trigger = UserTrigger::parse("threads_running > 200 for 3s").unwrap();
     let mut detector = Detector::new(Config {

@@ -1,7 +1,7 @@
 //! An incident as the signs look at it: its windows, and its processlists read.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
 use serde::de::DeserializeOwned;
@@ -59,6 +59,8 @@ pub(crate) struct Evidence<'a> {
     statements: OnceCell<Interned>,
     /// Of what only a part was captured.
     parts: Vec<Capture>,
+    /// Names that were asked for, and whether the server has none such.
+    lacking: RefCell<HashMap<String, bool>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
     /// Some status variable was recorded.
@@ -132,6 +134,7 @@ impl<'a> Evidence<'a> {
             users: OnceCell::new(),
             commands: OnceCell::new(),
             statements: OnceCell::new(),
+            lacking: RefCell::default(),
             parts: Capture::ALL
                 .into_iter()
                 .filter(|capture| incident.fact(capture.fact()) == Some("part"))
@@ -280,12 +283,20 @@ impl<'a> Evidence<'a> {
     /// Whether the server has no such status variables or settings: all are read together, so one
     /// that is in no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {
-        let timeline = &self.incident.timeline;
-        let lacks = |name: &String| match name.split_once('.') {
+        !names.is_empty() && names.iter().all(|name| self.lacks(name))
+    }
+
+    /// The same of one name; each slice of a stall asks for it again.
+    fn lacks(&self, name: &str) -> bool {
+        let mut known = self.lacking.borrow_mut();
+        if let Some(lacks) = known.get(name) {
+            return *lacks;
+        }
+        let lacks = match name.split_once('.') {
             Some(("status", _)) => {
                 self.has_status
                     && !self.is_part(Capture::Status)
-                    && timeline.matching(name).next().is_none()
+                    && self.incident.timeline.matching(name).next().is_none()
             }
             Some(("variables", _)) => {
                 self.has_variables
@@ -294,7 +305,8 @@ impl<'a> Evidence<'a> {
             }
             _ => false,
         };
-        !names.is_empty() && names.iter().all(lacks)
+        known.insert(name.to_owned(), lacks);
+        lacks
     }
 
     /// What the first `*` of these patterns stands for in the record, such as the names of disks.

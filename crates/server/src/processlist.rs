@@ -7,6 +7,9 @@ use crate::connection::Row;
 /// Sessions kept in full, the longest in their state first.
 const LONGEST_MAX: usize = 50;
 
+/// A session that has been in its statement for so long is counted by itself.
+const STUCK_SECONDS: f64 = 2.0;
+
 /// Different states, users or classes counted; the rest is counted under `OTHER`.
 const NAMES_MAX: usize = 40;
 
@@ -60,9 +63,12 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
 /// The histograms as signals.
 pub(crate) fn readings(list: &ProcessList) -> Vec<Reading> {
     let gauge = |name: String, value: u64| Reading::gauge(name, Unit::Count, value as f64);
+    let long = |session: &&Session| session.seconds >= STUCK_SECONDS;
+    let stuck = list.longest.iter().filter(long).count();
     let mut readings = vec![
         gauge("processlist.sessions".into(), list.sessions),
         gauge("processlist.active".into(), list.active()),
+        gauge("processlist.active_2s".into(), stuck as u64),
     ];
     for (area, counts) in [
         ("command", &list.by_command),

@@ -114,12 +114,16 @@ fn see(
     evidence: &Evidence,
     window: Window,
 ) -> Seen {
-    let value = evaluate::value(expression, evidence.incident, window);
-    let truth = evaluate::all_true(only_if, evidence.incident, window);
-    match (value, truth) {
-        (Value::Absent(names), _) if evidence.server_lacks(&names) => Seen::Nothing,
-        (Value::Absent(names), _) => Seen::Absent(names),
-        (_, Truth::Absent(names)) => Seen::Absent(names),
+    let value = match evaluate::value(expression, evidence.incident, window) {
+        Value::Absent(names) if evidence.server_lacks(&names) => return Seen::Nothing,
+        Value::Absent(names) => return Seen::Absent(names),
+        value => value,
+    };
+    match (
+        value,
+        evaluate::all_true(only_if, evidence.incident, window),
+    ) {
+        (_, Truth::Absent(names)) | (Value::Absent(names), _) => Seen::Absent(names),
         (Value::Undefined, _) => Seen::Nothing,
         (Value::Number(number), Truth::True) => Seen::Number(number),
         (Value::Number(number), Truth::False) => Seen::Idle(number),
