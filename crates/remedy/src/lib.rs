@@ -9,6 +9,7 @@ pub mod general_log;
 mod journal;
 mod lease;
 mod leftovers;
+mod orders;
 mod until_back;
 mod watchdog;
 

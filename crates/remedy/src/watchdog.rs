@@ -19,13 +19,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::general_log::{free_bytes, remove_log};
 use crate::until_back::{DEADLINES, until_back};
-use crate::{Change, Journal, Lease, ServerWay};
+use crate::{Change, Journal, Lease, ServerWay, orders};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "lease-watchdog";
-
-/// How long a watchdog may take to log in.
-const READY_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long the owner may be late before the watchdog gives the lease back in its place.
 const GRACE: Duration = Duration::from_secs(5);
@@ -81,30 +78,13 @@ impl Watchdog {
             password: login.password.clone(),
             over_in_ms: u64::try_from(over_in.as_millis()).unwrap_or(u64::MAX),
         };
-        let mut line = serde_json::to_vec(&told).map_err(|error| error.to_string())?;
-        line.push(b'\n');
-        watchdog
-            .orders
-            .as_mut()
-            .ok_or("it has no input")?
-            .write_all(&line)
-            .map_err(|error| error.to_string())?;
-        let (sender, answer) = channel();
-        let answers = answers.ok_or("it has no output")?;
-        std::thread::Builder::new()
-            .name("ff-watchdog".to_owned())
-            .spawn(move || {
-                let mut line = String::new();
-                let _ = BufReader::new(answers.take(4096)).read_line(&mut line);
-                let _ = sender.send(line);
-            })
-            .map_err(|error| error.to_string())?;
-        match answer.recv_timeout(READY_PATIENCE) {
-            Ok(line) if line == READY => Ok(watchdog),
-            Ok(line) if line.is_empty() => Err("it ended at once".to_owned()),
-            Ok(line) => Err(line.trim_end().to_owned()),
-            Err(_) => Err("it cannot log in: no answer".to_owned()),
-        }
+        orders::give(
+            &told,
+            watchdog.orders.as_mut(),
+            answers,
+            "it cannot log in: no answer",
+        )?;
+        Ok(watchdog)
     }
 
     /// Whether it has ended, which it does not while its lease is in force.
@@ -126,8 +106,6 @@ impl Drop for Watchdog {
         let _ = self.child.try_wait();
     }
 }
-
-const READY: &str = "ready\n";
 
 /// The watchdog's whole life: `freezeframe lease-watchdog`, which only [`crate::general_log`] starts.
 pub fn watchdog() -> Result<(), String> {
@@ -161,7 +139,7 @@ pub fn watchdog() -> Result<(), String> {
             return Ok(());
         }
     };
-    answer(READY);
+    answer(orders::READY);
     let (sender, owner) = channel::<()>();
     std::thread::Builder::new()
         .name("ff-owner".to_owned())

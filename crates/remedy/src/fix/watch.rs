@@ -22,15 +22,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use super::journal::{FixJournal, State, watch_lock};
 use super::run::undo;
 use super::variable::Access;
-use crate::ServerWay;
 use crate::general_log::now_us;
+use crate::{ServerWay, orders};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "fix-watchdog";
-
-/// How long it may take to be ready.
-const READY_PATIENCE: Duration = Duration::from_secs(15);
-const READY: &str = "ready\n";
 
 /// How often it is looked whether the time is over; the wall clock may be set meanwhile.
 const POLL: Duration = Duration::from_millis(200);
@@ -109,29 +105,14 @@ fn start_with(program: &Path, orders: &Orders) -> Result<Started, String> {
         child,
         orders: input,
     };
-    let mut line = serde_json::to_vec(orders).map_err(|error| error.to_string())?;
-    line.push(b'\n');
-    started
-        .orders
-        .as_mut()
-        .ok_or("it has no input")?
-        .write_all(&line)
-        .map_err(|error| error.to_string())?;
-    let (sender, answer) = channel();
-    let answers = answers.ok_or("it has no output")?;
-    std::thread::Builder::new()
-        .name("ff-watchdog".to_owned())
-        .spawn(move || {
-            let mut line = String::new();
-            let _ = BufReader::new(answers.take(4096)).read_line(&mut line);
-            let _ = sender.send(line);
-        })
-        .map_err(|error| error.to_string())?;
-    let why = match answer.recv_timeout(READY_PATIENCE) {
-        Ok(line) if line == READY => return Ok(started),
-        Ok(line) if line.is_empty() => "it ended at once".to_owned(),
-        Ok(line) => line.trim_end().to_owned(),
-        Err(_) => "it does not answer".to_owned(),
+    let told = orders::give(
+        orders,
+        started.orders.as_mut(),
+        answers,
+        "it does not answer",
+    );
+    let Err(why) = told else {
+        return Ok(started);
     };
     // Left alone, one that is only slow would take over and start others.
     let _ = started.child.kill();
@@ -206,7 +187,7 @@ fn second(program: &Path, orders: &Orders) -> Result<Started, String> {
 fn answer() {
     let mut stdout = std::io::stdout();
     let _ = stdout
-        .write_all(READY.as_bytes())
+        .write_all(orders::READY.as_bytes())
         .and_then(|()| stdout.flush());
 }
 
