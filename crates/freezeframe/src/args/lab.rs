@@ -7,7 +7,7 @@ use super::ServerArg;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe lab run mdl-pileup
-  freezeframe lab run query-cache --prove        the remedy too, and the proof that it worked
+  freezeframe lab run tmp-disk --prove           the remedy too, and the proof that it worked
   freezeframe lab run row-lock-pileup --server mysql-9 --dir /tmp/lab
 
 Exit codes: 0 the true cause stands first, 3 it does not, 1 it could not be run.")]
