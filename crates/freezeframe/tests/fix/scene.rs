@@ -138,12 +138,18 @@ impl Scene {
     }
 }
 
+/// A watchdog may be at work meanwhile: what is gone when it is looked at is not there.
 fn walk(dir: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(dir).unwrap() {
+    let Some(entries) = there(fs::read_dir(dir)) else {
+        return;
+    };
+    for entry in entries {
         let path = entry.unwrap().path();
-        let metadata = path.symlink_metadata().unwrap();
+        let Some(metadata) = there(path.symlink_metadata()) else {
+            continue;
+        };
         let content = if metadata.is_file() {
-            fs::read(&path).unwrap()
+            there(fs::read(&path)).unwrap_or_default()
         } else {
             Vec::new()
         };
@@ -154,6 +160,13 @@ fn walk(dir: &Path, tree: &mut Tree) {
             path,
             (metadata.mode(), metadata.uid(), metadata.gid(), content),
         );
+    }
+}
+
+fn there<T>(found: std::io::Result<T>) -> Option<T> {
+    match found {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        found => Some(found.unwrap()),
     }
 }
 
