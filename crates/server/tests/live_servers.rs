@@ -123,7 +123,13 @@ fn asks_everything(kind: ServerKind, version: &str) {
 
     let innodb = server::innodb_status(&mut session).unwrap();
     let texts: Vec<TextKind> = innodb.texts.iter().map(|text| text.kind).collect();
-    assert_eq!(texts, [TextKind::InnodbStatus, TextKind::Semaphores]);
+    // MariaDB has no counters in its section, so without a wait it says nothing of waits.
+    let known = [TextKind::InnodbStatus, TextKind::Semaphores];
+    let is_mariadb = kind != ServerKind::MySql55 && kind != ServerKind::MySql9;
+    assert!(
+        texts == known || is_mariadb && texts == known[..1],
+        "{texts:?}"
+    );
     assert!(
         innodb.texts[0].body.contains("BACKGROUND THREAD"),
         "{innodb:?}"
