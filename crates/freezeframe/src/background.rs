@@ -37,7 +37,7 @@ pub(crate) fn load(
 /// A load on a thread of its own.
 pub(crate) struct Background {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<LoadResult, lab::Error>>,
+    thread: Option<JoinHandle<Result<LoadResult, lab::Error>>>,
 }
 
 impl Background {
@@ -47,15 +47,25 @@ impl Background {
         let thread = std::thread::Builder::new()
             .name("lab-load".to_owned())
             .spawn(move || lab::run(&load, &stopped))?;
-        Ok(Self { stop, thread })
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
     }
 
-    pub(crate) fn end(self) -> Result<LoadResult> {
+    pub(crate) fn end(mut self) -> Result<LoadResult> {
         self.stop.store(true, Ordering::Relaxed);
-        match self.thread.join() {
-            Ok(result) => Ok(result?),
-            Err(_) => bail!("the load generator failed"),
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => Ok(result?),
+            _ => bail!("the load generator failed"),
         }
+    }
+}
+
+impl Drop for Background {
+    /// A run that failed leaves no load behind for the next one.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -4,18 +4,15 @@
 //! terminal do not reach it; a service manager's SIGTERM is heard and not obeyed. It is told what it needs on its
 //! standard input, the password included, which is nowhere else; the end of that input is the owner's death.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use server::{Address, Login, Session};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::general_log::{free_bytes, remove_log};
 use crate::until_back::{DEADLINES, until_back};
@@ -109,21 +106,7 @@ impl Drop for Watchdog {
 
 /// The watchdog's whole life: `freezeframe lease-watchdog`, which only [`crate::general_log`] starts.
 pub fn watchdog() -> Result<(), String> {
-    // Fails only in the leader of a process group, which a child of ours is not.
-    let _ = rustix::process::setsid();
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        let heard = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(signal, heard).map_err(|error| error.to_string())?;
-    }
-    let mut input = BufReader::new(std::io::stdin());
-    let mut line = String::new();
-    input
-        .by_ref()
-        .take(64 << 10)
-        .read_line(&mut line)
-        .map_err(|error| error.to_string())?;
-    let orders: Orders = serde_json::from_str(&line)
-        .map_err(|_| "started by hand; it is part of a lease".to_owned())?;
+    let (orders, owner) = orders::hear::<Orders>()?;
     let login = Login {
         user: orders.user.clone(),
         password: orders.password.clone(),
@@ -140,15 +123,6 @@ pub fn watchdog() -> Result<(), String> {
         }
     };
     answer(orders::READY);
-    let (sender, owner) = channel::<()>();
-    std::thread::Builder::new()
-        .name("ff-owner".to_owned())
-        .spawn(move || {
-            let mut rest = [0; 64];
-            while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
-            drop(sender);
-        })
-        .map_err(|error| error.to_string())?;
     wait(&orders, &journal, &owner);
     act(&orders, &journal, &login, session)
 }

@@ -6,18 +6,15 @@
 //! any one SIGKILL. When both are killed at once, the lock that they hold on the lease's watch file is gone with them,
 //! and the next start gives the lease back.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use server::Login;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::journal::{FixJournal, State, watch_lock};
 use super::run::undo;
@@ -122,32 +119,9 @@ fn start_with(program: &Path, orders: &Orders) -> Result<Started, String> {
 
 /// The watchdog's whole life: `freezeframe fix-watchdog`, which only [`super::apply`] and itself start.
 pub fn watch(program: &Path) -> Result<(), String> {
-    // Fails only in the leader of a process group, which a child of ours is not.
-    let _ = rustix::process::setsid();
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        let heard = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(signal, heard).map_err(|error| error.to_string())?;
-    }
-    let mut input = BufReader::new(std::io::stdin());
-    let mut line = String::new();
-    input
-        .by_ref()
-        .take(64 << 10)
-        .read_line(&mut line)
-        .map_err(|error| error.to_string())?;
-    let mut orders: Orders = serde_json::from_str(&line)
-        .map_err(|_| "started by hand; it is part of a lease".to_owned())?;
+    let (mut orders, parent) = orders::hear::<Orders>()?;
     let journal = FixJournal::open(&orders.journal).map_err(|error| error.to_string())?;
     let _watched = watch_lock(&journal, &orders.id).map_err(|error| error.to_string())?;
-    let (sender, parent) = channel::<()>();
-    std::thread::Builder::new()
-        .name("ff-parent".to_owned())
-        .spawn(move || {
-            let mut rest = [0; 64];
-            while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
-            drop(sender);
-        })
-        .map_err(|error| error.to_string())?;
     let mut partner = None;
     if orders.second {
         answer();
