@@ -25,9 +25,15 @@ const GLANCE_HZ: u32 = 2000;
 /// User stack copied with each of them.
 const GLANCE_STACK_BYTES: u32 = 32 * 1024 - 8;
 
-/// Second tries for threads that were on a processor, and the pause before each.
-const SECOND_TRIES: usize = 3;
-const SECOND_TRY_AFTER: Duration = Duration::from_micros(500);
+/// The pause before each second try for threads that were on a processor. A thread that waits for
+/// its turn on a busy machine waits for the slices of those before it, some milliseconds each.
+const SECOND_TRIES_AFTER: [Duration; 5] = [
+    Duration::from_micros(500),
+    Duration::from_millis(1),
+    Duration::from_millis(2),
+    Duration::from_millis(4),
+    Duration::from_millis(8),
+];
 
 /// A snapshot of thousands of threads takes no longer.
 const GLANCE_MAX: Duration = Duration::from_millis(50);
@@ -137,11 +143,11 @@ impl Observer {
             None => true,
         });
         // Some of the rest wait now, or for a processor where the way can read those.
-        for _ in 0..SECOND_TRIES {
+        for pause in SECOND_TRIES_AFTER {
             if running.is_empty() {
                 break;
             }
-            std::thread::sleep(SECOND_TRY_AFTER);
+            std::thread::sleep(pause);
             let again = self.snapshotter.take_threads(&running)?;
             self.watch.see_again(&mut seen, &again);
             let read = |tid: &u32| {

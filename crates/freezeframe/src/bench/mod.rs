@@ -5,6 +5,7 @@ mod locks;
 mod measure;
 mod memory;
 mod packets;
+mod paired;
 mod peers;
 mod probe;
 mod profile;

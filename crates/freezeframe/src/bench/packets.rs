@@ -38,8 +38,35 @@ const ROWS: &str = "10000";
 /// Nothing that we start outlives this.
 const LOAD_SECONDS_MAX: &str = "600";
 
-/// Loads that are measured: by their name, whether they are compressed.
-const LOADS: [(&str, bool); 2] = [("plain protocol", false), ("zlib protocol", true)];
+/// A load that is measured.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    /// Of sysbench.
+    script: &'static str,
+    /// Of the lab, where sysbench is missing.
+    mix: &'static str,
+    compressed: bool,
+}
+
+/// The shortest statements there are, so the most packets for the server's work, and sysbench's
+/// ordinary transactions.
+const LOADS: [Kind; 3] = [
+    Kind {
+        script: "oltp_point_select",
+        mix: "point-selects",
+        compressed: false,
+    },
+    Kind {
+        script: "oltp_read_only",
+        mix: "ordinary",
+        compressed: false,
+    },
+    Kind {
+        script: "oltp_point_select",
+        mix: "point-selects",
+        compressed: true,
+    },
+];
 
 pub(super) fn run() -> Result<()> {
     let server = PrivateServer::start(&lab::Options::default())?;
@@ -53,8 +80,8 @@ pub(super) fn run() -> Result<()> {
         }
         other => drop(other?),
     }
-    for (name, compressed) in LOADS {
-        one_load(&server, &options, name, compressed)?;
+    for kind in LOADS {
+        one_load(&server, &options, kind)?;
     }
     Ok(())
 }
@@ -73,16 +100,12 @@ struct Row {
     found: Vec<f64>,
 }
 
-fn one_load(
-    server: &PrivateServer,
-    options: &PacketOptions,
-    name: &str,
-    compressed: bool,
-) -> Result<()> {
-    let busy = Busy::start(server, compressed)?;
+fn one_load(server: &PrivateServer, options: &PacketOptions, kind: Kind) -> Result<()> {
+    let busy = Busy::start(server, kind)?;
     heading(&format!(
-        "packet capture beside {} of {CLIENTS} clients over TCP, {name}: {ROUNDS} rounds of {} s each",
-        busy.name(),
+        "packet capture beside {} of {CLIENTS} clients over TCP, {} protocol: {ROUNDS} rounds of {} s each",
+        busy.name(kind),
+        if kind.compressed { "zlib" } else { "plain" },
         WINDOW.as_secs_f64()
     ))?;
     std::thread::sleep(Duration::from_secs(2));
@@ -288,20 +311,20 @@ enum Busy {
 }
 
 impl Busy {
-    fn start(server: &PrivateServer, compressed: bool) -> Result<Self> {
-        if let Some(child) = sysbench(server, compressed)? {
+    fn start(server: &PrivateServer, kind: Kind) -> Result<Self> {
+        if let Some(child) = sysbench(server, kind)? {
             return Ok(Self::Sysbench(child));
         }
-        let mix = lab::mix("point-selects").context("the mix 'point-selects' is gone")?;
+        let mix = lab::mix(kind.mix).with_context(|| format!("the mix '{}' is gone", kind.mix))?;
         mix.prepare(&server.login())?;
-        let load = load(server.tcp_login(), mix, CLIENTS, None, compressed);
+        let load = load(server.tcp_login(), mix, CLIENTS, None, kind.compressed);
         Background::start(load).map(Self::Lab)
     }
 
-    fn name(&self) -> &'static str {
+    fn name(&self, kind: Kind) -> String {
         match self {
-            Self::Sysbench(_) => "sysbench oltp_point_select",
-            Self::Lab(_) => "the lab's point selects",
+            Self::Sysbench(_) => format!("sysbench {}", kind.script),
+            Self::Lab(_) => format!("the lab's {}", kind.mix),
         }
     }
 
@@ -326,7 +349,7 @@ impl Busy {
 }
 
 /// `None` when it is not installed.
-fn sysbench(server: &PrivateServer, compressed: bool) -> Result<Option<Child>> {
+fn sysbench(server: &PrivateServer, kind: Kind) -> Result<Option<Child>> {
     let login = server.tcp_login();
     let Address::Tcp(host, port) = &login.address else {
         bail!("no port");
@@ -336,7 +359,7 @@ fn sysbench(server: &PrivateServer, compressed: bool) -> Result<Option<Child>> {
     let command = |what: &str| {
         let mut command = Command::new("sysbench");
         command
-            .arg("oltp_point_select")
+            .arg(kind.script)
             .arg(format!("--mysql-host={host}"))
             .arg(format!("--mysql-port={port}"))
             .arg(format!("--mysql-user={}", login.user))
@@ -349,7 +372,7 @@ fn sysbench(server: &PrivateServer, compressed: bool) -> Result<Option<Child>> {
             .arg(format!("--time={LOAD_SECONDS_MAX}"))
             .arg(format!(
                 "--mysql-compression={}",
-                if compressed { "on" } else { "off" }
+                if kind.compressed { "on" } else { "off" }
             ))
             .arg(what)
             .stdin(Stdio::null())

@@ -8,20 +8,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use lab::{Load, PrivateServer};
 
-use super::measure::{
-    Rate, answer, by_both, freezeframe, heading, line, mean_and_error, median, rates,
-    scheduled_seconds,
-};
+use super::measure::{answer, by_both, freezeframe, heading, line, median};
+use super::paired::{Row, Started, Windows, tell_throughput, throughput};
 use super::peers::{end, start, tool};
 use crate::background::{Background, load};
 
 /// Rounds, and the length of a window of each. Between two windows with a profiler there is one
 /// without.
-const ROUNDS: usize = 6;
-const WINDOW: Duration = Duration::from_secs(2);
-
-/// What a profiler may do before it is measured.
-const SETTLE: Duration = Duration::from_millis(800);
+const WINDOWS: Windows = Windows {
+    rounds: 6,
+    length: Duration::from_secs(2),
+};
 
 /// Samples a second at which the cost is large enough to be seen, to tell that of fewer.
 const FAST_HZ: &str = "999";
@@ -60,23 +57,15 @@ impl Arm {
     }
 }
 
-/// What the windows of an arm brought.
-#[derive(Default)]
-struct Row {
-    ratios: Vec<Rate>,
-    /// Of the profiler, share of one core.
-    cpu: Vec<f64>,
-    missing: bool,
-}
-
 pub(super) fn run() -> Result<()> {
     let server = PrivateServer::start(&lab::Options::default())?;
     let mix = lab::mix("ordinary").context("the mix 'ordinary' is gone")?;
     mix.prepare(&server.login())?;
     let pid = server.pid().context("the server has ended")?.to_string();
     heading(&format!(
-        "profile of a server that uses every processor, {ROUNDS} windows of {} s each",
-        WINDOW.as_secs()
+        "profile of a server that uses every processor, {} windows of {} s each",
+        WINDOWS.rounds,
+        WINDOWS.length.as_secs()
     ))?;
     // Scans of some milliseconds: how fast short statements go hangs on who runs where.
     let statement = "SELECT COUNT(*) FROM freezeframe_lab.t WHERE c LIKE '%abcdef%'";
@@ -88,77 +77,15 @@ pub(super) fn run() -> Result<()> {
     })?;
     let dir = server.directory().join("profiles");
     std::fs::create_dir_all(&dir)?;
-    let rows = throughput(&server, &pid, &dir)?;
+    let rows = throughput(&server, &ARMS, WINDOWS, |arm| start_arm(*arm, &pid, &dir))?;
     for (arm, row) in ARMS.iter().zip(&rows) {
-        if row.missing {
-            line(&arm.name(), "not installed", "")?;
-            continue;
-        }
-        let (wall, by_cpu) = by_both(&row.ratios);
-        let own = match row.cpu.as_slice() {
-            [] => String::new(),
-            cpu => format!(", own CPU {:.2} % of a core", median(cpu) * 100.0),
-        };
-        line(
-            &format!("throughput with {}", arm.name()),
-            &format!(
-                "{:.3} (mean {}), by its CPU time {:.3}{own}",
-                median(&wall),
-                mean_and_error(&wall),
-                median(&by_cpu)
-            ),
-            arm.target(),
-        )?;
+        tell_throughput(&arm.name(), row, arm.target())?;
     }
     extrapolate(&rows)?;
     completeness(&pid)?;
     reports(&pid, &dir)?;
     busy.end()?;
     Ok(())
-}
-
-/// Windows with each arm in turn, each against those without before and after it.
-fn throughput(server: &PrivateServer, pid: &str, dir: &Path) -> Result<Vec<Row>> {
-    let mut rows: Vec<Row> = ARMS.iter().map(|_| Row::default()).collect();
-    let mut counter = super::measure::counter(server)?;
-    let number: u32 = pid.parse()?;
-    let mut before = rates(&mut counter, number, WINDOW)?;
-    for round in 0..ROUNDS {
-        for step in 0..ARMS.len() {
-            // The order changes, so that a drift of the machine favours none.
-            let index = (step + round) % ARMS.len();
-            let (Some(arm), Some(row)) = (ARMS.get(index), rows.get_mut(index)) else {
-                continue;
-            };
-            let child = match start_arm(*arm, pid, dir)? {
-                Started::Running(child) => Some(child),
-                Started::Nothing => None,
-                Started::Missing => {
-                    row.missing = true;
-                    continue;
-                }
-            };
-            std::thread::sleep(SETTLE);
-            let cpu = child.as_ref().map(|child| scheduled_seconds(child.id()));
-            let begin = Instant::now();
-            let with = rates(&mut counter, number, WINDOW)?;
-            if let (Some(child), Some(cpu)) = (child, cpu) {
-                let used = scheduled_seconds(child.id())? - cpu?;
-                row.cpu.push(used / begin.elapsed().as_secs_f64());
-                end(child)?;
-            }
-            let after = rates(&mut counter, number, WINDOW)?;
-            row.ratios.push(with.against(before, after));
-            before = after;
-        }
-    }
-    Ok(rows)
-}
-
-enum Started {
-    Running(Child),
-    Nothing,
-    Missing,
 }
 
 fn start_arm(arm: Arm, pid: &str, dir: &Path) -> Result<Started> {

@@ -12,7 +12,8 @@ use super::measure::{
     answer, children_cpu_seconds, counter, freezeframe, heading, line, median, percentile,
     questions, table_line,
 };
-use super::peers::{run_to_end, tool};
+use super::paired::{Started, Windows, tell_probe, tell_throughput, throughput};
+use super::peers::{run_to_end, start, tool};
 use super::probe::Probe;
 use crate::background::{Background, load};
 
@@ -38,6 +39,16 @@ const INTERVAL: &str = "100ms";
 /// Our ways to the stacks.
 const METHODS: [&str; 2] = ["bpf", "proc"];
 
+/// Threads while it is asked what one snapshot a second, as the recorder takes it, costs.
+const WATCHED_THREADS: usize = 500;
+const WATCHED: Windows = Windows {
+    rounds: 20,
+    length: Duration::from_secs(2),
+};
+
+/// More than a window has seconds: the command is ended with its window.
+const WATCHED_SAMPLES: usize = 60;
+
 /// Runs of the whole command.
 const COMMANDS: usize = 3;
 
@@ -51,6 +62,7 @@ pub(super) fn run(servers: &[ServerKind]) -> Result<()> {
         ))?;
         one_size(main, threads)?;
     }
+    watched(main)?;
     heading(&format!(
         "how complete the stacks of {COMPLETE_THREADS} threads are, {CLIENTS} of them busy, \
          {SNAPSHOTS} snapshots; the target is >= 99 %"
@@ -253,7 +265,12 @@ fn peer(name: &'static str, pid: &str) -> std::process::Command {
 }
 
 /// Arguments of `freezeframe stacks`.
-fn stacks_of(pid: u32, method: &str, samples: usize) -> Result<std::process::Command> {
+fn stacks_of(
+    pid: u32,
+    method: &str,
+    samples: usize,
+    interval: &str,
+) -> Result<std::process::Command> {
     let (pid, samples) = (pid.to_string(), samples.to_string());
     freezeframe([
         "stacks",
@@ -266,14 +283,14 @@ fn stacks_of(pid: u32, method: &str, samples: usize) -> Result<std::process::Com
         "--samples",
         &samples,
         "--interval",
-        INTERVAL,
+        interval,
     ])
 }
 
 /// A window's worth of snapshots by one process of ours, as a user starts it.
 fn ours(pid: u32, method: &str, row: &mut Row) -> Result<()> {
     let cpu = children_cpu_seconds()?;
-    let document = match answer(stacks_of(pid, method, SNAPSHOTS)?)? {
+    let document = match answer(stacks_of(pid, method, SNAPSHOTS, INTERVAL)?)? {
         Ok(document) => document,
         Err(problem) => {
             row.trouble = Some(problem);
@@ -308,7 +325,7 @@ fn whole_command(pid: u32, method: &str) -> Result<Result<Once, String>> {
     let (mut walls, cpu) = (Vec::new(), children_cpu_seconds()?);
     for _ in 0..COMMANDS {
         let begin = Instant::now();
-        if let Err(problem) = answer(stacks_of(pid, method, 1)?)? {
+        if let Err(problem) = answer(stacks_of(pid, method, 1, INTERVAL)?)? {
             return Ok(Err(problem));
         }
         walls.push(begin.elapsed().as_secs_f64() * 1000.0);
@@ -431,12 +448,39 @@ fn targets(threads: usize, rows: &[(Arm, Row)]) -> Result<()> {
     Ok(())
 }
 
+/// What one snapshot a second costs, against the noise of the same windows with nothing in them.
+fn watched(kind: ServerKind) -> Result<()> {
+    heading(&format!(
+        "one snapshot a second of {WATCHED_THREADS} threads of {}, {CLIENTS} of them busy: {} windows of {} s each, \
+         nothing between them",
+        kind.name(),
+        WATCHED.rounds,
+        WATCHED.length.as_secs()
+    ))?;
+    let busy = Busy::start(kind, WATCHED_THREADS)?;
+    let arms = [Arm::Nothing, Arm::Ours("bpf"), Arm::Ours("proc")];
+    let rows = throughput(&busy.server, &arms, WATCHED, |arm| {
+        let Arm::Ours(method) = arm else {
+            return Ok(Started::Nothing);
+        };
+        let mut command = stacks_of(busy.pid, method, WATCHED_SAMPLES, "1s")?;
+        Ok(start(&mut command)?.map_or(Started::Missing, Started::Running))
+    })?;
+    for (arm, row) in arms.iter().zip(&rows) {
+        tell_throughput(&arm.name(), row, "1, within the noise")?;
+    }
+    for (arm, row) in arms.iter().zip(&rows) {
+        tell_probe(&arm.name(), row)?;
+    }
+    busy.end()
+}
+
 /// The share of complete stacks of one server, and why the others end.
 fn completeness(kind: ServerKind) -> Result<()> {
     let busy = Busy::start(kind, COMPLETE_THREADS)?;
     for method in METHODS {
         let what = format!("{}, {method}", kind.name());
-        let document = match answer(stacks_of(busy.pid, method, SNAPSHOTS)?)? {
+        let document = match answer(stacks_of(busy.pid, method, SNAPSHOTS, INTERVAL)?)? {
             Ok(document) => document,
             Err(problem) => {
                 line(&what, &problem, "")?;
