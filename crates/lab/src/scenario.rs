@@ -50,6 +50,41 @@ pub struct Scenario {
     /// What helps, where the lab can do it.
     #[serde(default)]
     pub remedy: Option<Help>,
+    /// What helps from the server's next start on; the same break is made again then.
+    #[serde(default)]
+    pub restart: Option<Restart>,
+    /// What is said to help and does not: tried before the remedy.
+    #[serde(default)]
+    pub in_vain: Vec<InVain>,
+    /// The server has the function of [`crate::Churn`].
+    #[serde(default)]
+    pub churn: bool,
+}
+
+/// A change that the server must be started anew for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restart {
+    /// What it is, in a few words.
+    pub what: String,
+    /// Arguments that the server gets from then on, after those that it has.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The name of an [`crate::Allocator`] that it gets.
+    #[serde(default)]
+    pub allocator: Option<String>,
+}
+
+/// Settings that are said to help.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InVain {
+    /// What it is, in a few words.
+    pub what: String,
+    /// What sets it.
+    pub statements: Vec<String>,
+    /// What sets it back.
+    pub undo: Vec<String>,
 }
 
 /// What helps, and is proven by a comparison of the break with the same time afterwards.
@@ -159,6 +194,15 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     if format!("{}.toml", scenario.name) != file {
         return Err(wrong(format!("its name is '{}'", scenario.name)));
     }
+    check(file, scenario)
+}
+
+/// What the types do not say already.
+pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
+    let wrong = |problem: String| Error::Scenario {
+        file: file.to_owned(),
+        problem,
+    };
     let unknown = scenario
         .servers
         .iter()
@@ -171,6 +215,14 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     }
     if scenario.seconds == 0 || scenario.seconds > SECONDS_MAX {
         return Err(wrong(format!("seconds must be 1 to {SECONDS_MAX}")));
+    }
+    if let Some(name) = scenario
+        .restart
+        .as_ref()
+        .and_then(|restart| restart.allocator.as_deref())
+        && crate::Allocator::named(name).is_none()
+    {
+        return Err(wrong(format!("there is no allocator '{name}'")));
     }
     let slow = |step: &Step| matches!(step, Step::SlowSync { .. });
     if scenario.steps.iter().any(slow) && !scenario.slow_sync {

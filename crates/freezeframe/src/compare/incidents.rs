@@ -47,7 +47,10 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
         true => 0,
         false => u64::try_from(end.saturating_sub(second.clock.wall_at_zero_ms)).unwrap_or(0),
     };
-    let second_stretch = stretch(&second, of_second, cause, length, earliest);
+    let second_stretch = match args.stalls {
+        true => (Stretch::Stall, second.stall_window()),
+        false => stretch(&second, of_second, cause, length, earliest),
+    };
     let dir = match (&args.dir, before.parent()) {
         (Some(dir), _) => dir.clone(),
         (None, Some(dir)) if !dir.as_os_str().is_empty() => dir.to_owned(),

@@ -1,8 +1,8 @@
 //! The lab's scenarios: run, and scored against their truth.
 
-mod prove;
-mod run;
-mod steps;
+pub(crate) mod prove;
+pub(crate) mod run;
+pub(crate) mod steps;
 
 use std::fmt::Write as _;
 use std::path::Path;
