@@ -1,15 +1,23 @@
 //! Cascades: scenarios one after another on one server, each begun by the remedy of the one before.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::scenario::check;
+use crate::scenario::{check, read_small};
 use crate::{Error, Scenario, ServerKind};
 
 /// One file for each server: (name, text).
 const FILES: [(&str, &str); 2] = [
-    ("mysql-5.5.toml", include_str!("../cascades/mysql-5.5.toml")),
-    ("mysql-9.toml", include_str!("../cascades/mysql-9.toml")),
+    (
+        "cascades/mysql-5.5.toml",
+        include_str!("../cascades/mysql-5.5.toml"),
+    ),
+    (
+        "cascades/mariadb.toml",
+        include_str!("../cascades/mariadb.toml"),
+    ),
 ];
 
 /// Stories that follow from each other.
@@ -37,9 +45,14 @@ pub fn cascades() -> Result<Vec<Cascade>, Error> {
     FILES.iter().map(|(file, text)| read(file, text)).collect()
 }
 
+/// A cascade of a file of one's own.
+pub fn cascade_file(path: &Path) -> Result<Cascade, Error> {
+    read(&path.display().to_string(), &read_small(path)?)
+}
+
 fn read(file: &str, text: &str) -> Result<Cascade, Error> {
     let wrong = |problem: String| Error::Scenario {
-        file: format!("cascades/{file}"),
+        file: file.to_owned(),
         problem,
     };
     let said = |error: toml::de::Error| wrong(error.to_string().trim().to_owned());
@@ -84,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_the_file() {
-        let error = read("x.toml", "server = 'mysql-4'\nwhat = ''\nact = []").unwrap_err();
+        let error = read("cascades/x.toml", "server = 'mysql-4'\nwhat = ''\nact = []").unwrap_err();
         assert_eq!(
             error.to_string(),
             "cascades/x.toml: there is no server 'mysql-4'"

@@ -25,7 +25,7 @@ mod victims;
 
 pub use allocator::{Allocator, OLD_GLIBC};
 pub use at_once::at_once;
-pub use cascade::{Cascade, cascades};
+pub use cascade::{Cascade, cascade_file, cascades};
 pub use churn::Churn;
 pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
 pub use error::Error;
@@ -37,7 +37,9 @@ pub use login::{Address, Login};
 pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
-pub use scenario::{Help, InVain, Restart, Scenario, Step, Traffic, Truth, scenario, scenarios};
+pub use scenario::{
+    Help, InVain, Restart, Scenario, Step, Traffic, Truth, scenario, scenario_file, scenarios,
+};
 pub use session::{HeldSession, say};
 pub use slow_sync::SlowSync;
 pub use victims::{Victim, build_victim, victim_names};

@@ -1,6 +1,9 @@
 //! Scenarios: a throw-away server is broken in a known way. Each is one file of `scenarios/`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -8,6 +11,9 @@ use crate::{Error, ServerKind};
 
 /// The files of `scenarios/`, as (name, text), embedded by `build.rs`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+/// More than any file of a scenario has.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Longest [`Scenario::seconds`].
 const SECONDS_MAX: u64 = 600;
@@ -182,6 +188,22 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
     Ok(scenarios()?
         .into_iter()
         .find(|scenario| scenario.name == name))
+}
+
+/// The scenario in a file of one's own, which is named like it.
+pub fn scenario_file(path: &Path) -> Result<Scenario, Error> {
+    let text = read_small(path)?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    read(&file, &text)
+}
+
+/// A file of settings: not more than [`FILE_BYTES_MAX`].
+pub(crate) fn read_small(path: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
+        .map_err(Error::io(format!("read {}", path.display())))?;
+    Ok(text)
 }
 
 fn read(file: &str, text: &str) -> Result<Scenario, Error> {

@@ -17,7 +17,7 @@ pub(super) const QUERY: &str = "SELECT SUM(freezeframe_churn(a.id * 8 + b.id, 32
      FROM freezeframe_lab.t a JOIN freezeframe_lab.t b ON b.id <= 8";
 
 /// How often each session says it.
-pub(super) const TIMES: usize = 2;
+pub(super) const TIMES: usize = 6;
 
 /// Clients of small transactions, and for how long.
 pub(super) const CLIENTS: usize = 32;

@@ -146,11 +146,14 @@ pub(super) fn sheet(
             AT_A_TIME.last().copied().unwrap_or_default(),
             words.join(", ")
         ),
-        line: format!(
-            "{} on {} processors, {rounds} rounds in turn; in brackets the 95 % interval of the mean",
-            kind.name(),
-            processors()
-        ),
+        line: match rounds {
+            1 => format!("{} on {} processors, one round", kind.name(), processors()),
+            _ => format!(
+                "{} on {} processors, {rounds} rounds in turn; in brackets the 95 % interval of the mean",
+                kind.name(),
+                processors()
+            ),
+        },
         sections,
     }
 }

@@ -22,7 +22,10 @@ const NOT_PROVEN: u8 = 3;
 
 /// `lab cascade`.
 pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
-    let cascade = chosen(args.server.map(ServerKind::from))?;
+    let cascade = match &args.file {
+        Some(path) => lab::cascade_file(path)?,
+        None => chosen(args.server.map(ServerKind::from))?,
+    };
     let begin = jiff::Timestamp::now();
     let mut world = World::new(cascade.kind, &cascade.acts)?;
     let mut told = Vec::new();

@@ -158,6 +158,10 @@ fn code(passed: bool) -> ExitCode {
 }
 
 fn named(name: &str) -> Result<Scenario> {
+    // One that is being written.
+    if name.ends_with(".toml") {
+        return Ok(lab::scenario_file(Path::new(name))?);
+    }
     match lab::scenario(name)? {
         Some(scenario) => Ok(scenario),
         None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),
