@@ -149,7 +149,7 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
                 world,
                 (&vain.what, vain.statements.clone()),
                 &first,
-                Some(&again),
+                &again,
                 &incident,
             )?);
         }
@@ -192,13 +192,7 @@ impl Stage<'_> {
             self.recorder.wait(SETTLE, |_| false)?;
             let again = self.break_it(world)?;
             let what = (restart.what.as_str(), changes);
-            return Ok(Some(self.trial(
-                world,
-                what,
-                first,
-                Some(&again),
-                incident,
-            )?));
+            return Ok(Some(self.trial(world, what, first, &again, incident)?));
         }
         match self.act.remedy {
             None => Ok(None),
@@ -219,7 +213,7 @@ impl Stage<'_> {
                     incidents: Vec::new(),
                 };
                 let what = ("those who do it stop", Vec::new());
-                let mut trial = self.trial(world, what, first, Some(&after), incident)?;
+                let mut trial = self.trial(world, what, first, &after, incident)?;
                 trial.after = None;
                 Ok(Some(trial))
             }
@@ -229,7 +223,7 @@ impl Stage<'_> {
                 self.recorder.wait(SETTLE, |_| false)?;
                 let again = self.break_it(world)?;
                 let what = ("freezeframe fix --apply", changes);
-                let trial = self.trial(world, what, first, Some(&again), incident)?;
+                let trial = self.trial(world, what, first, &again, incident)?;
                 fixes.undo()?;
                 Ok(Some(trial))
             }
@@ -241,10 +235,9 @@ impl Stage<'_> {
         world: &World,
         (what, changes): (&str, Vec<String>),
         first: &Break,
-        after: Option<&Break>,
+        after: &Break,
         incident: &Path,
     ) -> Result<Trial> {
-        let after = after.context("nothing to compare with")?;
         let begun = |path: &PathBuf| -> Result<bool> {
             let trigger = explain(path)?["incident"]["trigger"]
                 .as_str()
