@@ -21,7 +21,7 @@ pub(crate) struct Compare {
     /// Two incidents: before and after
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after", "at", "since_fix"])]
     pub(crate) files: Vec<PathBuf>,
-    /// The stall of the second incident, whatever its cause: the same test was run twice
+    /// Both stalls, whatever the second one's cause: they were made on purpose, by the same test
     #[arg(long, requires = "files")]
     pub(crate) stalls: bool,
     /// How long before the change, or FROM..TO
