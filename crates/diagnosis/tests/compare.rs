@@ -302,6 +302,21 @@ fn a_stall_against_calm_needs_to_know_how_often_stalls_came() {
 }
 
 #[test]
+fn what_was_made_on_purpose_twice_need_not_come_back_by_itself() {
+    let (flooded, calm) = (recorded(FLOODED), recorded(CALM));
+    let cause = Catalogue::builtin().get("show-warnings-flood");
+    let run = |incident| Subject {
+        stretch: Stretch::Run,
+        ..window(incident)
+    };
+    let worked = compare(&run(&flooded), &run(&calm), cause);
+    assert_eq!(worked.verdict, Answer::Worked, "{worked:#?}");
+    assert_eq!(worked.recurrence, None);
+    let again = compare(&run(&flooded), &run(&flooded), cause);
+    assert_eq!(again.verdict, Answer::NoEffect, "{again:#?}");
+}
+
+#[test]
 fn the_same_input_gives_the_same_answer() {
     assert_eq!(compared(FLOODED, CALM), compared(FLOODED, CALM));
 }

@@ -8,7 +8,7 @@ use lab::{Address, Login, MIXES};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Lab, Load};
-use crate::{bench, demo, healthy, output, scenario};
+use crate::{allocators, bench, cascade, demo, healthy, output, scenario};
 
 /// How long a client waits for an answer before it connects again.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,6 +24,8 @@ pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
         Lab::List(args) => scenario::list(args),
         Lab::Run(args) => scenario::run(args),
         Lab::Score(args) => scenario::score(args),
+        Lab::Allocators(args) => allocators::run(args),
+        Lab::Cascade(args) => cascade::run(args),
         Lab::Healthy(args) => healthy::run(args),
         Lab::Load(args) => load(args),
     }

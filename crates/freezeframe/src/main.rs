@@ -1,9 +1,11 @@
 //! The command line: parses, wires, prints.
 
+mod allocators;
 mod args;
 mod background;
 mod bench;
 mod captures;
+mod cascade;
 mod causes;
 mod check;
 mod compare;

@@ -29,6 +29,14 @@ pub enum Error {
         /// The directory of the fetched servers.
         servers: PathBuf,
     },
+    /// A library is not on this machine.
+    #[error("{library} is not installed: apt-get install {package}")]
+    NoLibrary {
+        /// Its file.
+        library: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
     /// A scenario's file is wrong.
     #[error("{file}: {problem}")]
     Scenario {

@@ -2,6 +2,10 @@
 //! the whole program are run against. Nothing here touches a server that it did not start itself,
 //! except [`run`] and [`Mix::prepare`], which go to the [`Login`] they are given.
 
+mod allocator;
+mod at_once;
+mod cascade;
+mod churn;
 mod client;
 mod error;
 mod files;
@@ -19,6 +23,10 @@ mod session;
 mod slow_sync;
 mod victims;
 
+pub use allocator::{Allocator, OLD_GLIBC};
+pub use at_once::at_once;
+pub use cascade::{Cascade, cascade_file, cascades};
+pub use churn::Churn;
 pub use client::{CATCH_UP_MAX, RECONNECT_BACKOFF_MAX, STATEMENT_SEPARATOR};
 pub use error::Error;
 pub use idle::{IDLE_CONNECTIONS_MAX, IdleConnections};
@@ -29,7 +37,9 @@ pub use login::{Address, Login};
 pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
-pub use scenario::{Help, Scenario, Step, Traffic, Truth, scenario, scenarios};
+pub use scenario::{
+    Help, InVain, Restart, Scenario, Step, Traffic, Truth, scenario, scenario_file, scenarios,
+};
 pub use session::{HeldSession, say};
 pub use slow_sync::SlowSync;
 pub use victims::{Victim, build_victim, victim_names};

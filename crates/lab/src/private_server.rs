@@ -198,6 +198,12 @@ impl PrivateServer {
         self.launch()
     }
 
+    /// Other arguments and environment variables from the next [`Self::restart`] on.
+    pub fn change(&mut self, arguments: Vec<String>, environment: Vec<(String, String)>) {
+        self.options.arguments = arguments;
+        self.options.environment = environment;
+    }
+
     /// Freezes the server (SIGSTOP): the kernel still accepts connections for it, and nothing
     /// answers. On return all its threads stand still.
     pub fn pause(&self) -> Result<(), Error> {

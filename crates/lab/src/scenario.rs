@@ -1,6 +1,9 @@
 //! Scenarios: a throw-away server is broken in a known way. Each is one file of `scenarios/`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -8,6 +11,9 @@ use crate::{Error, ServerKind};
 
 /// The files of `scenarios/`, as (name, text), embedded by `build.rs`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+/// More than any file of a scenario has.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Longest [`Scenario::seconds`].
 const SECONDS_MAX: u64 = 600;
@@ -50,6 +56,41 @@ pub struct Scenario {
     /// What helps, where the lab can do it.
     #[serde(default)]
     pub remedy: Option<Help>,
+    /// What helps from the server's next start on; the same break is made again then.
+    #[serde(default)]
+    pub restart: Option<Restart>,
+    /// What is said to help and does not: tried before the remedy.
+    #[serde(default)]
+    pub in_vain: Vec<InVain>,
+    /// The server has the function of [`crate::Churn`].
+    #[serde(default)]
+    pub churn: bool,
+}
+
+/// A change that the server must be started anew for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restart {
+    /// What it is, in a few words.
+    pub what: String,
+    /// Arguments that the server gets from then on, after those that it has.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The name of an [`crate::Allocator`] that it gets.
+    #[serde(default)]
+    pub allocator: Option<String>,
+}
+
+/// Settings that are said to help.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InVain {
+    /// What it is, in a few words.
+    pub what: String,
+    /// What sets it.
+    pub statements: Vec<String>,
+    /// What sets it back.
+    pub undo: Vec<String>,
 }
 
 /// What helps, and is proven by a comparison of the break with the same time afterwards.
@@ -149,6 +190,22 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
         .find(|scenario| scenario.name == name))
 }
 
+/// The scenario in a file of one's own, which is named like it.
+pub fn scenario_file(path: &Path) -> Result<Scenario, Error> {
+    let text = read_small(path)?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    read(&file, &text)
+}
+
+/// A file of settings: not more than [`FILE_BYTES_MAX`].
+pub(crate) fn read_small(path: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text))
+        .map_err(Error::io(format!("read {}", path.display())))?;
+    Ok(text)
+}
+
 fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     let wrong = |problem: String| Error::Scenario {
         file: file.to_owned(),
@@ -159,6 +216,15 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     if format!("{}.toml", scenario.name) != file {
         return Err(wrong(format!("its name is '{}'", scenario.name)));
     }
+    check(file, scenario)
+}
+
+/// What the types do not say already.
+pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
+    let wrong = |problem: String| Error::Scenario {
+        file: file.to_owned(),
+        problem,
+    };
     let unknown = scenario
         .servers
         .iter()
@@ -171,6 +237,14 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     }
     if scenario.seconds == 0 || scenario.seconds > SECONDS_MAX {
         return Err(wrong(format!("seconds must be 1 to {SECONDS_MAX}")));
+    }
+    if let Some(name) = scenario
+        .restart
+        .as_ref()
+        .and_then(|restart| restart.allocator.as_deref())
+        && crate::Allocator::named(name).is_none()
+    {
+        return Err(wrong(format!("there is no allocator '{name}'")));
     }
     let slow = |step: &Step| matches!(step, Step::SlowSync { .. });
     if scenario.steps.iter().any(slow) && !scenario.slow_sync {

@@ -13,6 +13,7 @@ mod flame_tree;
 mod html;
 mod json;
 mod pick;
+mod sheet;
 mod standard;
 mod steps;
 #[cfg(test)]
@@ -24,8 +25,11 @@ mod when;
 pub use compare_json::compare_json;
 pub use html::{
     HtmlOptions, compare_html, html, profile_diff_page, profile_page, queries_diff_page,
-    queries_page,
+    queries_page, sheet_html,
 };
 pub use json::json;
+pub use sheet::{
+    Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, Tone, sheet_text,
+};
 pub use text::compare::compare_text;
 pub use text::{TextOptions, text};

@@ -208,7 +208,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
 /// A cause that comes and goes is gone when it stays away for longer than chance allows.
 fn recurrence(case: &Case, doubts: &mut Doubts) {
     let Some(seen) = &case.recurrence else {
-        if case.before.stretch != Stretch::Window {
+        if !matches!(case.before.stretch, Stretch::Window | Stretch::Run) {
             doubts.add(
                 "stalls come and go: one calm stretch after one stall proves nothing, and how often they came is not known",
                 "The directory of incidents (--dir) with the recorder's history, so that stalls an hour can be counted.",

@@ -46,6 +46,8 @@ pub enum Stretch {
     Calm,
     /// It was chosen by its time.
     Window,
+    /// It is a stall that was made on purpose, by the same test as that of the other side.
+    Run,
 }
 
 impl Stretch {
@@ -55,6 +57,7 @@ impl Stretch {
             Self::Stall => "the stall",
             Self::Calm => "a calm stretch",
             Self::Window => "window",
+            Self::Run => "the test",
         }
     }
 }

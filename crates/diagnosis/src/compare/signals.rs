@@ -311,7 +311,7 @@ fn extent(sides: &[Readings; 2]) -> f64 {
 fn usual(sign: &Sign, thing: Option<&str>, sides: &[(&Subject, Evidence); 2]) -> Option<f64> {
     let (subject, evidence) = sides
         .iter()
-        .find(|(subject, _)| subject.stretch == Stretch::Stall)?;
+        .find(|(subject, _)| matches!(subject.stretch, Stretch::Stall | Stretch::Run))?;
     let calm = Subject {
         window: evidence.baseline?,
         ..**subject

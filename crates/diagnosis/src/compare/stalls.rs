@@ -22,6 +22,10 @@ pub(super) fn recurrence(
     after: &Subject,
     signals: &[SignalChange],
 ) -> Option<Recurrence> {
+    if before.stretch == Stretch::Run && after.stretch == Stretch::Run {
+        // Both came because they were made.
+        return None;
+    }
     let deciding: Vec<&SignalChange> = signals
         .iter()
         .filter(|row| row.role == Role::Deciding && row.before.held.is_some())

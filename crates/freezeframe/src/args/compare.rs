@@ -21,6 +21,9 @@ pub(crate) struct Compare {
     /// Two incidents: before and after
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after", "at", "since_fix"])]
     pub(crate) files: Vec<PathBuf>,
+    /// Both stalls, whatever the second one's cause: they were made on purpose, by the same test
+    #[arg(long, requires = "files")]
+    pub(crate) stalls: bool,
     /// How long before the change, or FROM..TO
     #[arg(long, value_name = "TIME")]
     pub(crate) before: Option<String>,

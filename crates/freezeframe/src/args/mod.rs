@@ -1,3 +1,5 @@
+mod allocators;
+mod cascade;
 mod causes;
 mod compare;
 mod fix;
@@ -7,6 +9,8 @@ mod live;
 mod queries;
 mod queries_live;
 
+pub(crate) use allocators::Allocators;
+pub(crate) use cascade::CascadeRun;
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use fix::Fix;
@@ -252,6 +256,10 @@ pub(crate) enum Lab {
     Run(ScenarioRun),
     /// Run many scenarios and print the table.
     Score(ScenarioScore),
+    /// The same work under glibc, tcmalloc, jemalloc and mimalloc: time, scaling, memory.
+    Allocators(Allocators),
+    /// One cause after the other on one server: each named, its remedy applied and proven.
+    Cascade(CascadeRun),
     /// Healthy, busy and idle servers, captured again and again: no cause may be named.
     Healthy(Healthy),
     /// Load for a server: N clients, a mix of statements, bounded in time.

@@ -35,7 +35,10 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     }
     let stall = first.stall_window();
     let length = stall.to.saturating_sub(stall.from);
-    let first_stretch = stretch(&first, of_first, cause, length, 0);
+    let first_stretch = match args.stalls {
+        true => (Stretch::Run, stall),
+        false => stretch(&first, of_first, cause, length, 0),
+    };
     let other = second.stall_window();
     let length = match first_stretch.0 {
         Stretch::Calm => other.to.saturating_sub(other.from),
@@ -47,14 +50,17 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
         true => 0,
         false => u64::try_from(end.saturating_sub(second.clock.wall_at_zero_ms)).unwrap_or(0),
     };
-    let second_stretch = stretch(&second, of_second, cause, length, earliest);
+    let second_stretch = match args.stalls {
+        true => (Stretch::Run, second.stall_window()),
+        false => stretch(&second, of_second, cause, length, earliest),
+    };
     let dir = match (&args.dir, before.parent()) {
         (Some(dir), _) => dir.clone(),
         (None, Some(dir)) if !dir.as_os_str().is_empty() => dir.to_owned(),
         (None, _) => PathBuf::from("."),
     };
     let counted = match (cause, second_ago) {
-        (Some(cause), false) => count(&dir, &first, &second, cause),
+        (Some(cause), false) if !args.stalls => count(&dir, &first, &second, cause),
         _ => None,
     };
     let subject =

@@ -1,8 +1,8 @@
 //! The lab's scenarios: run, and scored against their truth.
 
-mod prove;
-mod run;
-mod steps;
+pub(crate) mod prove;
+pub(crate) mod run;
+pub(crate) mod steps;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -158,6 +158,10 @@ fn code(passed: bool) -> ExitCode {
 }
 
 fn named(name: &str) -> Result<Scenario> {
+    // One that is being written.
+    if name.ends_with(".toml") {
+        return Ok(lab::scenario_file(Path::new(name))?);
+    }
     match lab::scenario(name)? {
         Some(scenario) => Ok(scenario),
         None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),

@@ -14,14 +14,14 @@ use super::run::Span;
 const LEASE: &str = "15m";
 
 /// The fixes of one run. Those of the host are put back in the end, whatever becomes of us.
-pub(super) struct Fixes {
+pub(crate) struct Fixes {
     dir: PathBuf,
     socket: PathBuf,
     option_file: PathBuf,
 }
 
 impl Fixes {
-    pub(super) fn new(scratch: &Path, server: &PrivateServer) -> Result<Self> {
+    pub(crate) fn new(scratch: &Path, server: &PrivateServer) -> Result<Self> {
         let option_file = scratch.join("client.cnf");
         std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
         Ok(Self {
@@ -44,7 +44,7 @@ impl Fixes {
     }
 
     /// What counts at once against the cause of the incident; in words what was changed.
-    pub(super) fn apply(&self, incident: &Path, cause: &str) -> Result<Vec<String>> {
+    pub(crate) fn apply(&self, incident: &Path, cause: &str) -> Result<Vec<String>> {
         let arguments = [
             incident.as_os_str(),
             OsStr::new("--cause"),
@@ -68,7 +68,7 @@ impl Fixes {
     }
 
     /// Everything back.
-    pub(super) fn undo(&self) -> Result<()> {
+    pub(crate) fn undo(&self) -> Result<()> {
         if !self.dir.exists() {
             return Ok(());
         }

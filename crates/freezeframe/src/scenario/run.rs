@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Churn, Help, PrivateServer, Scenario, ServerKind, SlowSync};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::prove::{self, Fixes};
 use super::steps::{load, take, undo};
 use crate::background::Background;
+use crate::cascade;
 use crate::lab_recorder::{Recorder, explain};
 
 /// Ordinary load before the break: what is usual must be known.
@@ -22,9 +23,9 @@ const WRITTEN_MAX: Duration = Duration::from_secs(90);
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(120);
 
-const CONFIG: &str =
+pub(crate) const CONFIG: &str =
     "[detect]\ncool_down_seconds = 1\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
-const AFTER: &str = "3s";
+pub(crate) const AFTER: &str = "3s";
 
 /// Between the remedy and the second look: what was queued has left.
 const SETTLE: Duration = Duration::from_secs(8);
@@ -82,6 +83,9 @@ pub(super) fn run(
     dir: &Path,
     options: Options,
 ) -> Result<Outcome> {
+    if options.prove && scenario.restart.is_some() {
+        return cascade::prove(scenario, kind, dir, options.quiet);
+    }
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let scratch = tempfile::tempdir()?;
     let slow = scenario
@@ -90,14 +94,23 @@ pub(super) fn run(
         .transpose()?;
     let mut environment: Vec<(String, String)> = scenario.environment.clone().into_iter().collect();
     environment.extend(slow.iter().flat_map(SlowSync::environment));
+    let churn = scenario
+        .churn
+        .then(|| Churn::build(scratch.path()))
+        .transpose()?;
+    let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
+    arguments.extend(scenario.arguments.clone());
     let server = PrivateServer::start(&lab::Options {
         kind,
-        arguments: scenario.arguments.clone(),
+        arguments,
         environment,
         ..lab::Options::default()
     })?;
     for mix in lab::MIXES {
         mix.prepare(&server.login())?;
+    }
+    if let Some(churn) = &churn {
+        churn.install(&server.login())?;
     }
     lab::say(&server.login(), &scenario.prepare, PREPARE_TIMEOUT)?;
     let mut arguments = vec!["--after", AFTER];
@@ -201,7 +214,7 @@ fn since(begin: Timestamp) -> Duration {
     Duration::try_from(Timestamp::now().duration_since(begin)).unwrap_or_default()
 }
 
-fn judge(
+pub(crate) fn judge(
     scenario: &Scenario,
     kind: ServerKind,
     begin: Timestamp,

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A step that was taken.
-pub(super) enum Taken<'a> {
+pub(crate) enum Taken<'a> {
     Load(Background),
     Session(HeldSession),
     Idle(IdleConnections),
@@ -24,7 +24,7 @@ pub(super) enum Taken<'a> {
 }
 
 /// Does one step.
-pub(super) fn take<'a>(
+pub(crate) fn take<'a>(
     step: &Step,
     server: &'a PrivateServer,
     slow: Option<&'a SlowSync>,
@@ -58,7 +58,7 @@ pub(super) fn take<'a>(
 }
 
 /// Takes a step back.
-pub(super) fn undo(taken: Taken) -> Result<()> {
+pub(crate) fn undo(taken: Taken) -> Result<()> {
     match taken {
         Taken::Load(load) => load.end().map(|_| ()),
         Taken::Session(session) => {
@@ -75,7 +75,7 @@ pub(super) fn undo(taken: Taken) -> Result<()> {
 }
 
 /// The statements of a scenario as a load.
-pub(super) fn load(server: &PrivateServer, traffic: &Traffic, duration: Duration) -> Result<Load> {
+pub(crate) fn load(server: &PrivateServer, traffic: &Traffic, duration: Duration) -> Result<Load> {
     let statements = match &traffic.mix {
         Some(name) => lab::mix(name)
             .with_context(|| format!("there is no mix '{name}'"))?

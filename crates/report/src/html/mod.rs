@@ -14,6 +14,7 @@ mod locks;
 mod profile;
 mod queries;
 mod sessions;
+mod sheet;
 mod stacks;
 mod table;
 mod threads;
@@ -27,6 +28,7 @@ pub use compare::compare_html;
 use head::Script;
 pub use profile::{profile_diff_page, profile_page};
 pub use queries::{queries_diff_page, queries_page};
+pub use sheet::sheet_html;
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,333 @@
+//! One act: break, name, try in vain what is said to help, do what helps, prove it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use lab::{Help, Scenario};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::world::{Broken, World, directory, written};
+use crate::background::Background;
+use crate::lab_recorder::{Recorder, explain};
+use crate::scenario::prove::Fixes;
+use crate::scenario::run::{AFTER, CONFIG, Outcome, judge};
+use crate::scenario::steps::load;
+
+/// Ordinary load before the break: what is usual must be known.
+const HEALTHY: Duration = Duration::from_secs(15);
+
+/// After a change: what was queued has left, a server that was started anew is warm.
+const SETTLE: Duration = Duration::from_secs(6);
+
+/// How long the incident may take after the break: quiet, the time kept after it, writing.
+const WRITTEN_MAX: Duration = Duration::from_secs(60);
+
+const SAY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What an act came to.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    pub(super) what: String,
+    pub(super) outcome: Outcome,
+    /// What `explain` says of the true cause, where it named it.
+    pub(super) finding: Option<Value>,
+    /// Causes that are named beside it: "level: cause".
+    pub(super) beside: Vec<String>,
+    pub(super) before: Measured,
+    pub(super) in_vain: Vec<Trial>,
+    pub(super) remedy: Option<Trial>,
+}
+
+/// How the server did in a break.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Measured {
+    pub(super) statements_per_second: Option<f64>,
+    pub(super) p95_us: Option<f64>,
+    pub(super) resident_bytes: u64,
+}
+
+/// A change, and the same break after it.
+#[derive(Debug, Serialize)]
+pub(super) struct Trial {
+    pub(super) what: String,
+    /// What was changed, in words.
+    pub(super) changes: Vec<String>,
+    pub(super) after: Option<Measured>,
+    /// The incident of the break after it, where one was written.
+    pub(super) incident: Option<PathBuf>,
+    /// What `compare` says.
+    pub(super) comparison: Value,
+}
+
+impl Trial {
+    pub(super) fn verdict(&self) -> &str {
+        self.comparison["verdict"].as_str().unwrap_or("not-proven")
+    }
+}
+
+impl From<&Broken> for Measured {
+    fn from(broken: &Broken) -> Self {
+        Self {
+            statements_per_second: broken.statements_per_second,
+            p95_us: broken.p95_us,
+            resident_bytes: broken.resident_bytes,
+        }
+    }
+}
+
+/// What is broken: the break, its incidents.
+struct Break {
+    broken: Broken,
+    incidents: Vec<PathBuf>,
+}
+
+/// The stage of one act.
+struct Stage<'a> {
+    act: &'a Scenario,
+    dir: &'a Path,
+    recorder: Recorder,
+    quiet: bool,
+}
+
+pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) -> Result<Told> {
+    directory(dir)?;
+    world.become_like(&act.arguments, &act.environment)?;
+    let mut options = vec!["--after", AFTER];
+    if let Some(trigger) = &act.trigger {
+        options.extend(["--trigger", trigger]);
+    }
+    let mut recorder = Recorder::start(&world.server, dir, CONFIG, &options)?;
+    if quiet {
+        recorder.quiet();
+    }
+    let mut stage = Stage {
+        act,
+        dir,
+        recorder,
+        quiet,
+    };
+    // Long enough for all breaks of this act.
+    let breaks = 2 + u32::try_from(act.in_vain.len()).unwrap_or(0);
+    let usual = Background::start(load(
+        &world.server,
+        &act.healthy,
+        HEALTHY + breaks * (Duration::from_secs(act.seconds) + SETTLE + WRITTEN_MAX),
+    )?)?;
+    stage.recorder.wait(HEALTHY, |_| false)?;
+    stage
+        .recorder
+        .wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
+
+    let first = stage.break_it(world)?;
+    let mut outcome = judge(act, world.kind, first.broken.from, &first.incidents)?;
+    let verdict = match &outcome.incident {
+        Some(path) => explain(path)?,
+        None => Value::Null,
+    };
+    let mut told = Told {
+        what: act.what.clone(),
+        finding: finding(&verdict, &act.truth.cause),
+        beside: beside(&verdict, &act.truth.cause),
+        before: Measured::from(&first.broken),
+        in_vain: Vec::new(),
+        remedy: None,
+        outcome: outcome.clone(),
+    };
+    if let Some(incident) = outcome.incident.clone() {
+        for vain in &act.in_vain {
+            let login = world.server.login();
+            lab::say(&login, &vain.statements, SAY_TIMEOUT)?;
+            stage.recorder.wait(SETTLE, |_| false)?;
+            let again = stage.break_it(world)?;
+            lab::say(&login, &vain.undo, SAY_TIMEOUT)?;
+            told.in_vain.push(stage.trial(
+                world,
+                (&vain.what, vain.statements.clone()),
+                &first,
+                &again,
+                &incident,
+            )?);
+        }
+        told.remedy = stage.help(world, &first, &incident)?;
+    }
+    usual.end()?;
+    stage.recorder.stop()?;
+    if let Some(remedy) = &told.remedy {
+        outcome.remedy = remedy.changes.clone();
+        outcome.proof = Some(remedy.verdict().to_owned());
+    }
+    told.outcome = outcome;
+    Ok(told)
+}
+
+impl Stage<'_> {
+    fn break_it(&mut self, world: &World) -> Result<Break> {
+        let length = Duration::from_secs(self.act.seconds);
+        let earlier = self.recorder.incidents().len();
+        let broken = world.break_it(self.act, length, length + WRITTEN_MAX, &mut self.recorder)?;
+        let incidents = written(&mut self.recorder, earlier, WRITTEN_MAX)?;
+        Ok(Break { broken, incidents })
+    }
+
+    /// What helps, and its proof.
+    fn help(&mut self, world: &mut World, first: &Break, incident: &Path) -> Result<Option<Trial>> {
+        if let Some(restart) = &self.act.restart {
+            let environment = match &restart.allocator {
+                Some(name) => world.allocator(name)?,
+                None => BTreeMap::new(),
+            };
+            world.become_like(&restart.arguments, &environment)?;
+            let mut changes = restart.arguments.clone();
+            changes.extend(
+                environment
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}")),
+            );
+            changes.push("restart".to_owned());
+            self.recorder.wait(SETTLE, |_| false)?;
+            let again = self.break_it(world)?;
+            let what = (restart.what.as_str(), changes);
+            return Ok(Some(self.trial(world, what, first, &again, incident)?));
+        }
+        match self.act.remedy {
+            None => Ok(None),
+            Some(Help::Gone) => {
+                let from = Timestamp::now();
+                self.recorder.wait(
+                    SETTLE + Duration::from_secs(self.act.seconds.max(40)),
+                    |_| false,
+                )?;
+                let after = Break {
+                    broken: Broken {
+                        from,
+                        to: Timestamp::now(),
+                        statements_per_second: None,
+                        p95_us: None,
+                        resident_bytes: 0,
+                    },
+                    incidents: Vec::new(),
+                };
+                let what = ("those who do it stop", Vec::new());
+                let mut trial = self.trial(world, what, first, &after, incident)?;
+                trial.after = None;
+                Ok(Some(trial))
+            }
+            Some(Help::Fix) => {
+                let fixes = Fixes::new(world.scratch.path(), &world.server)?;
+                let changes = fixes.apply(incident, &self.act.truth.cause)?;
+                self.recorder.wait(SETTLE, |_| false)?;
+                let again = self.break_it(world)?;
+                let what = ("freezeframe fix --apply", changes);
+                let trial = self.trial(world, what, first, &again, incident)?;
+                fixes.undo()?;
+                Ok(Some(trial))
+            }
+        }
+    }
+
+    fn trial(
+        &self,
+        world: &World,
+        (what, changes): (&str, Vec<String>),
+        first: &Break,
+        after: &Break,
+        incident: &Path,
+    ) -> Result<Trial> {
+        let begun = |path: &PathBuf| -> Result<bool> {
+            let trigger = explain(path)?["incident"]["trigger"]
+                .as_str()
+                .and_then(|text| text.parse::<Timestamp>().ok());
+            Ok(trigger.is_some_and(|trigger| trigger >= after.broken.from))
+        };
+        let mut second = None;
+        for path in &after.incidents {
+            if begun(path)? {
+                second = Some(path.clone());
+                break;
+            }
+        }
+        let window = |broken: &Broken| format!("{}..{}", broken.from, broken.to);
+        let mut arguments: Vec<String> = vec!["--cause".to_owned(), self.act.truth.cause.clone()];
+        match &second {
+            // The same load once more: what is in its stacks is compared, whatever they are called now.
+            Some(second) => arguments.extend([
+                "--stalls".to_owned(),
+                incident.display().to_string(),
+                second.display().to_string(),
+            ]),
+            None => arguments.extend([
+                "--before".to_owned(),
+                window(&first.broken),
+                "--after".to_owned(),
+                window(&after.broken),
+                "--server".to_owned(),
+                world.server.port().to_string(),
+            ]),
+        }
+        let trial = Trial {
+            what: what.to_owned(),
+            changes,
+            after: Some(Measured::from(&after.broken)),
+            incident: second,
+            comparison: compare(&arguments, self.dir)?,
+        };
+        if !self.quiet {
+            crate::output::print(&format!("{what}: {}", trial.verdict()))?;
+        }
+        Ok(trial)
+    }
+}
+
+fn compare(arguments: &[String], dir: &Path) -> Result<Value> {
+    let answer = Command::new(std::env::current_exe()?)
+        .args(["compare", "--json"])
+        .args(arguments)
+        .arg("--dir")
+        .arg(dir)
+        .output()?;
+    if !answer.status.success() {
+        bail!(
+            "compare failed: {}",
+            String::from_utf8_lossy(&answer.stderr).trim()
+        );
+    }
+    serde_json::from_slice(&answer.stdout).context("the answer of compare")
+}
+
+fn findings(verdict: &Value) -> impl Iterator<Item = &Value> {
+    ["findings", "folded"]
+        .into_iter()
+        .filter_map(|list| verdict[list].as_array())
+        .flatten()
+}
+
+fn finding(verdict: &Value, cause: &str) -> Option<Value> {
+    findings(verdict)
+        .find(|finding| finding["cause"] == cause)
+        .cloned()
+}
+
+fn beside(verdict: &Value, cause: &str) -> Vec<String> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    findings(verdict)
+        .filter(|finding| finding["cause"] != cause)
+        .map(|finding| {
+            let effect = finding["relations"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|relation| relation["kind"] == "effect-of" && relation["cause"] == cause);
+            format!(
+                "{}: {}{}",
+                text(finding, "level"),
+                text(finding, "cause"),
+                if effect { ", its effect" } else { "" }
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! A server whose arguments and environment change from act to act, and the breaks of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use lab::{Allocator, Churn, LoadResult, PrivateServer, Scenario, ServerKind, SlowSync};
+use tempfile::TempDir;
+
+use crate::allocators::memory;
+use crate::lab_recorder::Recorder;
+use crate::scenario::steps::{Taken, take, undo};
+
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The server and what it was started with.
+pub(super) struct World {
+    pub(super) server: PrivateServer,
+    pub(super) kind: ServerKind,
+    arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+    slow: Option<SlowSync>,
+    pub(super) scratch: TempDir,
+}
+
+/// A break that was made, and what it was like.
+#[derive(Debug, Clone)]
+pub(super) struct Broken {
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+    /// What came of its loads, all of them together.
+    pub(super) statements_per_second: Option<f64>,
+    /// The slowest load's.
+    pub(super) p95_us: Option<f64>,
+    /// The server's resident memory at its end.
+    pub(super) resident_bytes: u64,
+}
+
+impl World {
+    /// Starts a server for the first of these acts, with what any of them needs.
+    pub(super) fn new(kind: ServerKind, acts: &[Scenario]) -> Result<Self> {
+        let first = acts.first().context("there is no act")?;
+        let scratch = tempfile::tempdir()?;
+        let slow = acts
+            .iter()
+            .any(|act| act.slow_sync)
+            .then(|| SlowSync::build(scratch.path()))
+            .transpose()?;
+        let churn = acts
+            .iter()
+            .any(|act| act.churn)
+            .then(|| Churn::build(scratch.path()))
+            .transpose()?;
+        let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
+        arguments.extend(first.arguments.clone());
+        let mut environment: BTreeMap<String, String> = first.environment.clone();
+        environment.extend(slow.iter().flat_map(SlowSync::environment));
+        let server = PrivateServer::start(&lab::Options {
+            kind,
+            arguments: arguments.clone(),
+            environment: environment.clone().into_iter().collect(),
+            ..lab::Options::default()
+        })?;
+        for mix in lab::MIXES {
+            mix.prepare(&server.login())?;
+        }
+        if let Some(churn) = &churn {
+            churn.install(&server.login())?;
+        }
+        for act in acts {
+            lab::say(&server.login(), &act.prepare, PREPARE_TIMEOUT)?;
+        }
+        Ok(Self {
+            server,
+            kind,
+            arguments,
+            environment,
+            slow,
+            scratch,
+        })
+    }
+
+    /// Starts the server anew when something is to be different: arguments behind those that it has, so
+    /// that they win, and variables. Says whether it did.
+    pub(super) fn become_like(
+        &mut self,
+        arguments: &[String],
+        environment: &BTreeMap<String, String>,
+    ) -> Result<bool> {
+        let more: Vec<String> = arguments
+            .iter()
+            .filter(|argument| !self.arguments.contains(argument))
+            .cloned()
+            .collect();
+        let same = environment
+            .iter()
+            .all(|(name, value)| self.environment.get(name) == Some(value));
+        if more.is_empty() && same {
+            return Ok(false);
+        }
+        self.arguments.extend(more);
+        self.environment.extend(environment.clone());
+        self.server.change(
+            self.arguments.clone(),
+            self.environment.clone().into_iter().collect(),
+        );
+        self.server.restart()?;
+        Ok(true)
+    }
+
+    /// The variables that give the server this allocator, beside what is preloaded already.
+    pub(super) fn allocator(&self, name: &str) -> Result<BTreeMap<String, String>> {
+        let allocator =
+            Allocator::named(name).with_context(|| format!("there is no allocator '{name}'"))?;
+        let mut environment: BTreeMap<String, String> =
+            allocator.environment()?.into_iter().collect();
+        if let Some(library) = environment.get_mut("LD_PRELOAD")
+            && let Some(slow) = &self.slow
+        {
+            for (name, value) in slow.environment() {
+                if name == "LD_PRELOAD" {
+                    *library = format!("{library}:{value}");
+                }
+            }
+        }
+        Ok(environment)
+    }
+
+    /// Makes the break of an act and takes it back.
+    pub(super) fn break_it(
+        &self,
+        act: &Scenario,
+        length: Duration,
+        bound: Duration,
+        recorder: &mut Recorder,
+    ) -> Result<Broken> {
+        let from = Timestamp::now();
+        let mut taken = Vec::new();
+        for step in &act.steps {
+            taken.push(take(step, &self.server, self.slow.as_ref(), bound)?);
+        }
+        let since = Duration::try_from(Timestamp::now().duration_since(from)).unwrap_or_default();
+        recorder.wait(length.saturating_sub(since), |_| false)?;
+        let to = Timestamp::now();
+        let pid = self.server.pid().context("the server has ended")?;
+        let resident_bytes = memory(pid, "VmRSS")?;
+        let loads = end_all(taken)?;
+        let first = |statements: f64| (!loads.is_empty()).then_some(statements);
+        Ok(Broken {
+            from,
+            to,
+            statements_per_second: first(loads.iter().map(|load| load.per_second).sum()),
+            p95_us: loads
+                .iter()
+                .map(|load| load.latency.p95_us)
+                .reduce(f64::max),
+            resident_bytes,
+        })
+    }
+}
+
+/// Takes the steps back, the last one first.
+fn end_all(taken: Vec<Taken>) -> Result<Vec<LoadResult>> {
+    let mut loads = Vec::new();
+    for step in taken.into_iter().rev() {
+        match step {
+            Taken::Load(load) => loads.push(load.end()?),
+            other => undo(other)?,
+        }
+    }
+    Ok(loads)
+}
+
+/// The incidents that were written since there were so many, when none is under way any more.
+pub(super) fn written(
+    recorder: &mut Recorder,
+    earlier: usize,
+    longest: Duration,
+) -> Result<Vec<PathBuf>> {
+    let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
+    if recorder.in_stall() || written(recorder) {
+        recorder.wait(longest, |recorder| {
+            written(recorder) && !recorder.in_stall()
+        })?;
+    }
+    Ok(recorder
+        .incidents()
+        .get(earlier..)
+        .unwrap_or_default()
+        .to_vec())
+}
+
+/// A directory that is there.
+pub(super) fn directory(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())
+}

@@ -1,0 +1,353 @@
+//! A sheet: what the lab measured, in sections of words, tables and bars, for a terminal and as a page.
+
+use serde::Serialize;
+
+use crate::escape;
+use crate::text::page::{Page, Style};
+use crate::text::{TextOptions, wrap};
+use crate::units::Quantity;
+
+/// Columns of a bar at the most and at least.
+const BAR_MAX: usize = 60;
+const BAR_MIN: usize = 10;
+
+/// A document.
+#[derive(Debug, Clone, Default)]
+pub struct Sheet {
+    /// What kind of document, in a few words.
+    pub kind: String,
+    /// What came of it, in a sentence.
+    pub title: String,
+    /// Under what conditions, in a sentence.
+    pub line: String,
+    /// What follows.
+    pub sections: Vec<SheetSection>,
+}
+
+/// A section of a sheet.
+#[derive(Debug, Clone, Default)]
+pub struct SheetSection {
+    /// Its heading.
+    pub title: String,
+    /// What came of it, in a word or two, and how it looks.
+    pub badge: Option<(String, Tone)>,
+    /// What is in it.
+    pub parts: Vec<Part>,
+}
+
+/// How a badge looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Neither.
+    Open,
+}
+
+/// A part of a section.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// A paragraph.
+    Words(String),
+    /// A heading over the next part.
+    Heading(String),
+    /// Sentences, one after another.
+    List(Vec<String>),
+    /// Lines to be typed.
+    Commands(Vec<String>),
+    /// A table: the names of its columns, and rows of as many cells. The first column holds words, the
+    /// others numbers.
+    Table(Vec<String>, Vec<Vec<String>>),
+    /// Bars.
+    Bars(Bars),
+}
+
+/// Values beside each other, as bars from zero on one scale.
+#[derive(Debug, Clone)]
+pub struct Bars {
+    /// What is shown.
+    pub title: String,
+    /// What they count.
+    pub unit: BarUnit,
+    /// The bars, in groups.
+    pub groups: Vec<BarGroup>,
+}
+
+/// Bars that belong together.
+#[derive(Debug, Clone)]
+pub struct BarGroup {
+    /// What they have in common; empty when there is one group only.
+    pub title: String,
+    /// The bars.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Debug, Clone)]
+pub struct Bar {
+    /// Whose value it is.
+    pub name: String,
+    /// The value; none where there is none.
+    pub value: Option<Interval>,
+}
+
+/// A mean and where it may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end of its 95 % interval, and
+    pub low: f64,
+    /// the upper one; both are the mean where there is one reading only.
+    pub high: f64,
+}
+
+/// What bars count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarUnit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Things a second.
+    PerSecond,
+    /// How often one holds the other.
+    Times,
+    /// A share of 1.
+    Share,
+    /// Things.
+    Count,
+}
+
+impl BarUnit {
+    pub(crate) fn quantity(self) -> Quantity {
+        match self {
+            Self::Seconds => Quantity::Seconds,
+            Self::Bytes => Quantity::Bytes,
+            Self::PerSecond => Quantity::PerSecond,
+            Self::Share => Quantity::Share,
+            Self::Times | Self::Count => Quantity::Count,
+        }
+    }
+
+    /// The value as people read it.
+    pub fn say(self, value: f64) -> String {
+        match self {
+            Self::Times => format!("{value:.2} ×"),
+            _ => self.quantity().say(value),
+        }
+    }
+
+    /// The mean with its interval.
+    pub fn say_interval(self, interval: Interval) -> String {
+        if interval.low == interval.high {
+            return self.say(interval.mean);
+        }
+        format!(
+            "{} ({} – {})",
+            self.say(interval.mean),
+            self.say(interval.low),
+            self.say(interval.high)
+        )
+    }
+}
+
+impl Bars {
+    /// The largest value that has to find room.
+    pub(crate) fn highest(&self) -> f64 {
+        self.groups
+            .iter()
+            .flat_map(|group| &group.bars)
+            .filter_map(|bar| bar.value)
+            .map(|value| value.high.max(value.mean))
+            .fold(0.0, f64::max)
+    }
+}
+
+/// The sheet for a terminal. No line is wider than the width, save tables.
+pub fn sheet_text(sheet: &Sheet, options: &TextOptions) -> String {
+    let mut page = options.page();
+    page.paragraph(0, &sheet.title, Style::Bold);
+    page.paragraph(0, &sheet.line, Style::Dim);
+    for section in &sheet.sections {
+        page.blank();
+        let badge = match &section.badge {
+            Some((word, _)) => format!(": {word}"),
+            None => String::new(),
+        };
+        page.paragraph(0, &format!("{}{badge}", section.title), Style::Bold);
+        for part in &section.parts {
+            part_text(&mut page, part);
+        }
+    }
+    page.finish()
+}
+
+fn part_text(page: &mut Page, part: &Part) {
+    match part {
+        Part::Words(text) => page.paragraph(2, text, Style::Plain),
+        Part::Heading(text) => page.paragraph(2, text, Style::Bold),
+        Part::List(lines) => {
+            for line in lines {
+                page.item(2, "- ", line, Style::Plain);
+            }
+        }
+        Part::Commands(lines) => {
+            for line in lines {
+                page.command(4, line);
+            }
+        }
+        Part::Table(columns, rows) => table_text(page, columns, rows),
+        Part::Bars(bars) => bars_text(page, bars),
+    }
+}
+
+fn table_text(page: &mut Page, columns: &[String], rows: &[Vec<String>]) {
+    let safe = |cells: &[String]| -> Vec<String> {
+        cells.iter().map(|cell| escape::terminal(cell)).collect()
+    };
+    let head = safe(columns);
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| safe(row)).collect();
+    let widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(column, title)| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let widest = cells.map(|cell| wrap::columns(cell)).max().unwrap_or(0);
+            widest.max(wrap::columns(title))
+        })
+        .collect();
+    let line = |cells: &[String]| {
+        let mut out = String::from("  ");
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width.saturating_sub(wrap::columns(cell)));
+            match column {
+                0 => out.push_str(&format!("{cell}{pad}")),
+                _ => out.push_str(&format!("  {pad}{cell}")),
+            }
+        }
+        out
+    };
+    page.raw(&[(&line(&head), Style::Dim)]);
+    for row in &rows {
+        page.raw(&[(&line(row), Style::Plain)]);
+    }
+}
+
+fn bars_text(page: &mut Page, bars: &Bars) {
+    page.blank();
+    page.paragraph(2, &bars.title, Style::Bold);
+    let all = || bars.groups.iter().flat_map(|group| &group.bars);
+    let said = |bar: &Bar| {
+        bar.value
+            .map_or_else(|| "–".to_owned(), |value| bars.unit.say_interval(value))
+    };
+    let name = |bar: &Bar| escape::terminal(&bar.name);
+    let name_width = all()
+        .map(|bar| wrap::columns(&name(bar)))
+        .max()
+        .unwrap_or(0);
+    let said_width = all()
+        .map(|bar| wrap::columns(&said(bar)))
+        .max()
+        .unwrap_or(0);
+    let room = page
+        .width()
+        .saturating_sub(4 + name_width + 2 + said_width + 2)
+        .clamp(BAR_MIN, BAR_MAX);
+    let highest = bars.highest();
+    for group in &bars.groups {
+        if !group.title.is_empty() {
+            page.paragraph(2, &group.title, Style::Dim);
+        }
+        for bar in &group.bars {
+            let (name, said) = (name(bar), said(bar));
+            let lead = format!(
+                "    {name}{}  {}{said}  ",
+                " ".repeat(name_width.saturating_sub(wrap::columns(&name))),
+                " ".repeat(said_width.saturating_sub(wrap::columns(&said))),
+            );
+            page.raw(&[
+                (&lead, Style::Plain),
+                (&bar_text(bar.value, highest, room), Style::Mark),
+            ]);
+        }
+    }
+}
+
+/// A bar up to the mean; its interval is drawn over its end: `████├──┤`.
+fn bar_text(value: Option<Interval>, highest: f64, room: usize) -> String {
+    let Some(value) = value.filter(|value| value.mean.is_finite() && highest > 0.0) else {
+        return String::new();
+    };
+    let cell = |at: f64| ((at / highest).clamp(0.0, 1.0) * room as f64).round() as usize;
+    let (mean, low, high) = (cell(value.mean), cell(value.low), cell(value.high));
+    let mut out = String::new();
+    for at in 0..mean.max(high).max(1) {
+        out.push(match at {
+            // An interval of less than two cells is not drawn.
+            _ if high <= low + 1 => '█',
+            at if at == low => '├',
+            at if at + 1 == high => '┤',
+            at if at > low && at < high => '─',
+            _ => '█',
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(mean: f64, low: f64, high: f64) -> Option<Interval> {
+        Some(Interval { mean, low, high })
+    }
+
+    #[test]
+    fn a_bar_ends_at_its_mean_and_its_interval_lies_over_it() {
+        assert_eq!(bar_text(interval(5.0, 5.0, 5.0), 10.0, 10), "█████");
+        assert_eq!(bar_text(interval(6.0, 4.0, 8.0), 10.0, 10), "████├──┤");
+        assert_eq!(bar_text(interval(10.0, 9.9, 10.0), 10.0, 4), "████");
+        assert_eq!(bar_text(None, 10.0, 4), "");
+        assert_eq!(bar_text(interval(f64::NAN, 0.0, 0.0), 10.0, 4), "");
+        assert_eq!(bar_text(interval(1.0, 1.0, 1.0), 0.0, 4), "");
+    }
+
+    #[test]
+    fn a_terminal_gets_columns_and_no_control() {
+        let sheet = Sheet {
+            kind: "trial".to_owned(),
+            title: "It\u{1b}[2J worked".to_owned(),
+            line: "on two processors".to_owned(),
+            sections: vec![SheetSection {
+                title: "Time".to_owned(),
+                badge: Some(("worked".to_owned(), Tone::Good)),
+                parts: vec![
+                    Part::Table(
+                        vec!["allocator".to_owned(), "time".to_owned()],
+                        vec![vec!["glibc\u{7}".to_owned(), "1.5 s".to_owned()]],
+                    ),
+                    Part::Bars(Bars {
+                        title: "Time".to_owned(),
+                        unit: BarUnit::Seconds,
+                        groups: vec![BarGroup {
+                            title: String::new(),
+                            bars: vec![Bar {
+                                name: "glibc".to_owned(),
+                                value: interval(1.5, 1.4, 1.6),
+                            }],
+                        }],
+                    }),
+                ],
+            }],
+        };
+        let text = sheet_text(&sheet, &TextOptions::default());
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
+        assert!(text.contains("Time: worked\n"), "{text}");
+        assert!(text.contains("  allocator   time\n"), "{text}");
+        assert!(text.contains("1.50 s (1.40 s – 1.60 s)  █"), "{text}");
+    }
+}
