@@ -24,6 +24,7 @@ pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
         Lab::List(args) => scenario::list(args),
         Lab::Run(args) => scenario::run(args),
         Lab::Score(args) => scenario::score(args),
+        Lab::Peers(args) => scenario::peers(args),
         Lab::Healthy(args) => healthy::run(args),
         Lab::Load(args) => load(args),
     }

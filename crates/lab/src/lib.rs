@@ -31,5 +31,5 @@ pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
 pub use scenario::{Help, Scenario, Step, Traffic, Truth, scenario, scenarios};
 pub use session::{HeldSession, say};
-pub use slow_sync::SlowSync;
+pub use slow_sync::{Slow, SlowSync};
 pub use victims::{Victim, build_victim, victim_names};
