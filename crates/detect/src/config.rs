@@ -65,7 +65,7 @@ impl Default for Config {
             running_above_baseline: 10.0,
             completions_share: 0.5,
             stuck_above_baseline: 20.0,
-            statement_limit_ms: 250,
+            statement_limit_ms: 100,
             statement_times_baseline: 5.0,
             baseline_ms: 300_000,
             baseline_min_ms: 10_000,

@@ -266,7 +266,7 @@ fn a_crowd_whose_statements_take_long_triggers_though_as_many_complete() {
     );
     assert_eq!(
         trigger.says,
-        "301 statements ran at once and each took 600 ms (2 and 2 ms before, limits 22 and 250 ms)"
+        "301 statements ran at once and each took 600 ms (2 and 2 ms before, limits 22 and 100 ms)"
     );
     // As many, served in 75 ms; and few, each of which takes long.
     assert_eq!(load(301.0, 30, 4000.0), []);
