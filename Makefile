@@ -5,7 +5,7 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench accuracy fuzz bpf
+.PHONY: help build demo test lint bench lab accuracy fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,19 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 	scripts/need server peers
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench
+
+# Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent, and
+# pt-stalk beside it. What fails does not keep the rest from running.
+LAB_TIMES ?= 3
+lab: ## every scenario, scored: docs/lab-score.md, docs/lab-peers.md (hours)
+	scripts/need server build peers
+	@scripts/need mysql-5.5 mysql-9 mariadb-11 || echo "make lab: goes on without the servers that could not be fetched" >&2
+	@$(MAKE) --no-print-directory build
+	failed=0; \
+	$(RELEASE)/freezeframe lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
+	$(RELEASE)/freezeframe lab healthy --for 0 || failed=1; \
+	$(RELEASE)/freezeframe lab peers --markdown docs/lab-peers.md || failed=1; \
+	exit $$failed
 
 # The captures are not part of the project; without them the table stays as it is.
 accuracy: ## what is named for captures that people published: docs/accuracy.md

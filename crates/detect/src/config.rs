@@ -21,8 +21,14 @@ pub struct Config {
     /// Completions must fall below this share of their baseline for the work rule.
     pub completions_share: f64,
     /// Sessions that have been in their statements for two seconds or longer, above the baseline,
-    /// without which the rule for stuck sessions never fires.
+    /// without which the rule for stuck sessions never fires; for the rule for slow statements all
+    /// that run count.
     pub stuck_above_baseline: f64,
+    /// A statement must take so long for the rule for slow statements, milliseconds: by the number
+    /// that runs and the number that completes.
+    pub statement_limit_ms: Millis,
+    /// How many times its baseline that time must be.
+    pub statement_times_baseline: f64,
     /// How much of the past the baselines cover, milliseconds.
     pub baseline_ms: Millis,
     /// How much of the past a baseline needs before a rule may use it, milliseconds.
@@ -59,6 +65,8 @@ impl Default for Config {
             running_above_baseline: 10.0,
             completions_share: 0.5,
             stuck_above_baseline: 20.0,
+            statement_limit_ms: 100,
+            statement_times_baseline: 5.0,
             baseline_ms: 300_000,
             baseline_min_ms: 10_000,
             hysteresis: Hysteresis::default(),

@@ -45,6 +45,12 @@ pub(crate) enum Rule {
     Stuck {
         usual: Baseline,
     },
+    Slow {
+        running: Baseline,
+        /// Seconds a statement takes.
+        each: Baseline,
+        before: Option<(Millis, f64)>,
+    },
     User {
         trigger: UserTrigger,
         before: Option<(Millis, f64)>,
@@ -79,6 +85,11 @@ impl Rule {
                 before: None,
             },
             Self::Stuck { usual: baseline() },
+            Self::Slow {
+                running: baseline(),
+                each: baseline(),
+                before: None,
+            },
         ];
         rules.extend(config.user.iter().map(|trigger| Self::User {
             trigger: trigger.clone(),
@@ -93,6 +104,7 @@ impl Rule {
             Self::SystemCpu { .. } => "system-cpu",
             Self::Work { .. } => "work-not-completing",
             Self::Stuck { .. } => "sessions-stuck",
+            Self::Slow { .. } => "statements-slow",
             Self::User { .. } => "user",
         }
     }
@@ -101,7 +113,9 @@ impl Rule {
     pub(crate) fn hold_ms(&self, config: &Config) -> Millis {
         match self {
             Self::Probe { .. } => config.probe_hold_ms,
-            Self::SystemCpu { .. } | Self::Work { .. } | Self::Stuck { .. } => config.hold_ms,
+            Self::SystemCpu { .. } | Self::Work { .. } | Self::Stuck { .. } | Self::Slow { .. } => {
+                config.hold_ms
+            }
             Self::User { trigger, .. } => trigger.hold_ms,
         }
     }
@@ -125,6 +139,11 @@ impl Rule {
                 before,
             } => look_at_work(sample, config, calm, [running, completions], before),
             Self::Stuck { usual } => look_at_stuck(sample, config, calm, usual),
+            Self::Slow {
+                running,
+                each,
+                before,
+            } => look_at_slow(sample, config, calm, [running, each], before),
             Self::User { trigger, before } => look_at_user_trigger(sample, trigger, before),
         }
     }
@@ -221,6 +240,19 @@ fn look_at_system_cpu(
     }
 }
 
+/// What runs and what completes: the moment of the sample before, running threads, statements a second
+/// since then.
+fn work(sample: &Sample, before: &mut Option<(Millis, f64)>) -> Option<(Millis, f64, f64)> {
+    let running = sample.value("status.Threads_running")?;
+    let questions = sample.value("status.Questions")?;
+    let (since, questions_before) = before.replace((sample.at, questions))?;
+    if questions < questions_before || sample.at <= since {
+        return None;
+    }
+    let completions = (questions - questions_before) * 1000.0 / (sample.at - since) as f64;
+    Some((since, running, completions))
+}
+
 /// Work arrives and does not complete: running threads above their baseline while completions
 /// fall below theirs. Either alone is load, not a stall.
 fn look_at_work(
@@ -230,19 +262,9 @@ fn look_at_work(
     [running_usual, completions_usual]: [&mut Baseline; 2],
     before: &mut Option<(Millis, f64)>,
 ) -> Sign {
-    let (Some(running), Some(questions)) = (
-        sample.value("status.Threads_running"),
-        sample.value("status.Questions"),
-    ) else {
+    let Some((since, running, completions)) = work(sample, before) else {
         return Sign::Unclear;
     };
-    let Some((since, questions_before)) = before.replace((sample.at, questions)) else {
-        return Sign::Unclear;
-    };
-    if questions < questions_before || sample.at <= since {
-        return Sign::Unclear;
-    }
-    let completions = (questions - questions_before) * 1000.0 / (sample.at - since) as f64;
     let usual = (running_usual.median(), completions_usual.median());
     if calm {
         running_usual.add(sample.at, running);
@@ -294,6 +316,54 @@ fn look_at_stuck(sample: &Sample, config: &Config, calm: bool, usual: &mut Basel
             ),
         }
     } else if stuck < (median + limit) / 2.0 {
+        Sign::Good
+    } else {
+        Sign::Unclear
+    }
+}
+
+/// Many statements run, and each takes long: as many complete as ever, because the processors have no
+/// more to give, and everybody waits. The time of one is that of the queue (Little's law): those
+/// that run, by those that complete in a second.
+fn look_at_slow(
+    sample: &Sample,
+    config: &Config,
+    calm: bool,
+    [running_usual, each_usual]: [&mut Baseline; 2],
+    before: &mut Option<(Millis, f64)>,
+) -> Sign {
+    let Some((since, running, completions)) = work(sample, before) else {
+        return Sign::Unclear;
+    };
+    if completions <= 0.0 {
+        return Sign::Unclear;
+    }
+    // The one that asks is always among them.
+    let each = (running - 1.0).max(0.0) / completions;
+    let usual = (running_usual.median(), each_usual.median());
+    if calm {
+        running_usual.add(sample.at, running);
+        each_usual.add(sample.at, each);
+    }
+    let (Some(usual_running), Some(usual_each)) = usual else {
+        return Sign::Unclear;
+    };
+    let crowd = (usual_running * 2.0).max(usual_running + config.stuck_above_baseline);
+    let limit = (config.statement_limit_ms as f64 / 1000.0)
+        .max(usual_each * config.statement_times_baseline);
+    if running >= crowd && each >= limit {
+        return Sign::Bad {
+            since,
+            says: format!(
+                "{running:.0} statements ran at once and each took {:.0} ms ({usual_running:.0} and {:.0} ms before, \
+                 limits {crowd:.0} and {:.0} ms)",
+                each * 1000.0,
+                usual_each * 1000.0,
+                limit * 1000.0
+            ),
+        };
+    }
+    if running < (usual_running + crowd) / 2.0 || each < limit / 2.0 {
         Sign::Good
     } else {
         Sign::Unclear

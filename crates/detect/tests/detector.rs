@@ -200,12 +200,17 @@ fn crowd_without_completions_triggers_and_crowd_with_completions_does_not() {
     calm(&mut detector);
     let stuck = seconds(30, 40).map(|at| status(at, 40.0, 2900.0 + (at as f64 - 29_000.0) / 100.0));
     let events = feed(&mut detector, stuck);
-    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+    let [Event::Triggered { onset, at, trigger }, joined @ ..] = &events[..] else {
         panic!("{events:?}");
     };
     assert_eq!(
         (*onset, *at, trigger.rule.as_str()),
         (29_000, 31_000, "work-not-completing")
+    );
+    // Each takes 3.9 s by then, which is another sign of the same.
+    assert!(
+        matches!(joined, [Event::Joined { trigger, .. }] if trigger.rule == "statements-slow"),
+        "{joined:?}"
     );
 }
 
@@ -233,6 +238,49 @@ fn sessions_that_hang_trigger_though_the_others_go_on() {
         (*onset, *at, trigger.rule.as_str()),
         (38_000, 40_000, "sessions-stuck")
     );
+}
+
+#[test]
+fn a_crowd_whose_statements_take_long_triggers_though_as_many_complete() {
+    let load = |running: f64, from: u64, a_second: f64| {
+        let mut detector = Detector::new(Config::default());
+        let calm = seconds(0, 30).map(|at| status(at, 2.0, at as f64 * 0.4));
+        assert_eq!(feed(&mut detector, calm), []);
+        let crowd = seconds(from, from + 5).map(move |at| {
+            status(
+                at,
+                running,
+                11_600.0 + (at as f64 - 29_000.0) * a_second / 1000.0,
+            )
+        });
+        feed(&mut detector, crowd)
+    };
+    // 300 that run by 500 a second: 0.6 s each.
+    let events = load(301.0, 30, 500.0);
+    let [Event::Triggered { onset, at, trigger }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*onset, *at, trigger.rule.as_str()),
+        (29_000, 31_000, "statements-slow")
+    );
+    assert_eq!(
+        trigger.says,
+        "301 statements ran at once and each took 600 ms (2 and 2 ms before, limits 22 and 100 ms)"
+    );
+    // As many, served in 75 ms; and few, each of which takes long.
+    assert_eq!(load(301.0, 30, 4000.0), []);
+    assert_eq!(load(15.0, 30, 300.0), []);
+    assert_eq!(load(21.0, 30, 210.0), []);
+}
+
+#[test]
+fn statements_that_always_take_long_are_no_stall() {
+    let mut detector = Detector::new(Config::default());
+    let reports = seconds(0, 30).map(|at| status(at, 40.0, at as f64 * 0.02));
+    assert_eq!(feed(&mut detector, reports), []);
+    let more = seconds(30, 40).map(|at| status(at, 90.0, at as f64 * 0.02));
+    assert_eq!(feed(&mut detector, more), []);
 }
 
 #[test]

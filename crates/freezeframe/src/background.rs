@@ -53,6 +53,11 @@ impl Background {
         })
     }
 
+    /// The clients send nothing more; [`Self::end`] waits for them.
+    pub(crate) fn tell_to_end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn end(mut self) -> Result<LoadResult> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {

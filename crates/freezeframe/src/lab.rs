@@ -26,6 +26,7 @@ pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
         Lab::Score(args) => scenario::score(args),
         Lab::Allocators(args) => allocators::run(args),
         Lab::Cascade(args) => cascade::run(args),
+        Lab::Peers(args) => scenario::peers(args),
         Lab::Healthy(args) => healthy::run(args),
         Lab::Load(args) => load(args),
     }

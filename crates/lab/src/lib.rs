@@ -41,5 +41,5 @@ pub use scenario::{
     Help, InVain, Restart, Scenario, Step, Traffic, Truth, scenario, scenario_file, scenarios,
 };
 pub use session::{HeldSession, say};
-pub use slow_sync::SlowSync;
+pub use slow_sync::{Slow, SlowSync};
 pub use victims::{Victim, build_victim, victim_names};

@@ -1,3 +1,4 @@
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub enum Address {
     Socket(PathBuf),
     /// A host name or address, and a port.
     Tcp(String, u16),
+    /// The same, from an address of this machine.
+    TcpFrom(String, u16, IpAddr),
 }
 
 /// How to get into a server.
@@ -59,6 +62,10 @@ impl Login {
         let options = match &self.address {
             Address::Socket(path) => options.socket(Some(path.to_string_lossy())),
             Address::Tcp(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port),
+            Address::TcpFrom(host, port, from) => options
+                .ip_or_hostname(Some(host))
+                .tcp_port(*port)
+                .bind_address(Some(SocketAddr::new(*from, 0))),
         };
         Conn::new(options)
     }

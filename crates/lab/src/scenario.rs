@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
@@ -34,7 +35,7 @@ pub struct Scenario {
     /// Additional environment variables of the server.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// The server's fsync and its like can be slowed down, see [`Step::SlowSync`].
+    /// The server's fsync and its like can be slowed down, see [`Step::SlowSync`] and [`Step::SlowNames`].
     #[serde(default)]
     pub slow_sync: bool,
     /// A trigger of the operator's own, for what only they know to be a stall.
@@ -124,6 +125,9 @@ pub struct Traffic {
     /// Each text goes over a connection of its own.
     #[serde(default)]
     pub reconnect: bool,
+    /// They come from this address; else from 127.0.0.1.
+    #[serde(default)]
+    pub from: Option<Ipv4Addr>,
 }
 
 /// One part of a break.
@@ -132,10 +136,13 @@ pub struct Traffic {
 pub enum Step {
     /// More clients.
     Load(Traffic),
-    /// One session that says something and stays, its transaction open, until the break is over.
+    /// One session or several that say something and stay, their transactions open, until the break is over.
     Session {
-        /// What it says.
+        /// What it says; `lab: wait 5` is a pause of 5 seconds.
         statements: Vec<String>,
+        /// How many sessions say it.
+        #[serde(default = "one")]
+        sessions: usize,
         /// How long the next step waits for it, so that its locks are held, in seconds.
         #[serde(default)]
         settle_seconds: f64,
@@ -147,11 +154,24 @@ pub enum Step {
     },
     /// The server stands still (SIGSTOP).
     Pause,
-    /// Each fsync, fdatasync and msync of the server takes this much longer.
+    /// Each fsync and fdatasync of the server takes this much longer.
     SlowSync {
         /// Milliseconds.
         milliseconds: u32,
+        /// Only of files whose path has this in it.
+        #[serde(default)]
+        files: Option<String>,
     },
+    /// Each look-up of a client's name takes so long and fails, as with a resolver that drops the
+    /// questions. The server looks up none for 127.0.0.1: see [`Traffic::from`].
+    SlowNames {
+        /// Milliseconds.
+        milliseconds: u32,
+    },
+}
+
+fn one() -> usize {
+    1
 }
 
 /// What must be said, and what may be.
@@ -246,10 +266,10 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
     {
         return Err(wrong(format!("there is no allocator '{name}'")));
     }
-    let slow = |step: &Step| matches!(step, Step::SlowSync { .. });
+    let slow = |step: &Step| matches!(step, Step::SlowSync { .. } | Step::SlowNames { .. });
     if scenario.steps.iter().any(slow) && !scenario.slow_sync {
         return Err(wrong(
-            "a slow_sync needs `slow_sync = true` above".to_owned(),
+            "slow_sync and slow_names need `slow_sync = true` above".to_owned(),
         ));
     }
     Ok(scenario)

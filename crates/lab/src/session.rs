@@ -1,6 +1,6 @@
 //! Single sessions: statements said once, and sessions that stay with their locks held.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
@@ -16,6 +16,17 @@ pub fn say(login: &Login, statements: &[String], timeout: Duration) -> Result<()
             .map_err(Error::client(format!("say {sql}")))?;
     }
     Ok(())
+}
+
+/// A statement that begins so is none: the session says nothing for the number of seconds that follows.
+const WAIT: &str = "lab: wait ";
+
+/// The longest such time.
+const WAIT_MAX: Duration = Duration::from_secs(600);
+
+fn wait_of(statement: &str) -> Option<Duration> {
+    let seconds: u64 = statement.strip_prefix(WAIT)?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(WAIT_MAX))
 }
 
 /// A session that said something and stays, its transaction open, until this is dropped.
@@ -35,6 +46,12 @@ impl HeldSession {
             .name("lab-session".to_owned())
             .spawn(move || {
                 for sql in &statements {
+                    if let Some(time) = wait_of(sql) {
+                        if ended.recv_timeout(time) == Err(RecvTimeoutError::Disconnected) {
+                            return;
+                        }
+                        continue;
+                    }
                     if let Err(error) = connection.query_drop(sql) {
                         eprintln!("freezeframe: lab: {sql}: {error}");
                     }

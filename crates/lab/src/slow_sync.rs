@@ -1,4 +1,5 @@
-//! A library that makes a server's writes to disk durable more slowly: as a disk does that is overloaded or broken.
+//! A library that makes calls of a server slower: writing files through to the disk, as a disk does that is overloaded
+//! or broken, and looking up the names of clients, as with a resolver that drops the questions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,17 @@ use crate::Error;
 use crate::victims::compile;
 
 const SOURCE: &str = include_str!("preload/slow_sync.c");
+
+/// What is slow.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Slow {
+    /// Each fsync and fdatasync takes so much longer, milliseconds.
+    pub sync_ms: u32,
+    /// Only of files whose path has this in it; at most 63 bytes without a space count.
+    pub files: Option<String>,
+    /// Each look-up of a client's name takes so long and fails, milliseconds.
+    pub names_ms: u32,
+}
 
 /// The library, and the file that says how slow.
 #[derive(Debug)]
@@ -24,7 +36,7 @@ impl SlowSync {
             library,
             file: dir.join("slow_sync.ms"),
         };
-        slow.set(0)?;
+        slow.set(&Slow::default())?;
         Ok(slow)
     }
 
@@ -37,11 +49,13 @@ impl SlowSync {
         ]
     }
 
-    /// From now on each fsync and fdatasync takes so much longer.
-    pub fn set(&self, milliseconds: u32) -> Result<(), Error> {
+    /// From now on.
+    pub fn set(&self, what: &Slow) -> Result<(), Error> {
+        let files = what.files.as_deref().unwrap_or_default();
+        let text = format!("{} {} {files}", what.sync_ms, what.names_ms);
         // Renamed, so that no call reads half a number.
         let new = self.file.with_extension("new");
-        fs::write(&new, milliseconds.to_string())
+        fs::write(&new, text)
             .and_then(|()| fs::rename(&new, &self.file))
             .map_err(Error::io(format!("write {}", self.file.display())))
     }

@@ -21,6 +21,9 @@ pub(crate) struct ScenarioRun {
     /// Apply the remedy where the scenario has one, and compare
     #[arg(long)]
     pub(crate) prove: bool,
+    /// A shorter time before the break, and 8 s of it at the most
+    #[arg(long)]
+    pub(crate) brief: bool,
     /// Where the incident goes
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) dir: PathBuf,
@@ -34,6 +37,7 @@ pub(crate) struct ScenarioRun {
   freezeframe lab score                          every scenario on the first server that is there
   freezeframe lab score --all --times 3          on every server, three times
   freezeframe lab score --markdown lab-score.md  the table as a file as well
+  freezeframe lab score --harm                   and what the recorder costs the server in each
 
 Exit codes: 0 every true cause stood first, 3 one did not.")]
 pub(crate) struct ScenarioScore {
@@ -49,6 +53,9 @@ pub(crate) struct ScenarioScore {
     /// Apply the remedy where the scenario has one, and compare
     #[arg(long)]
     pub(crate) prove: bool,
+    /// Make each break twice more, without the recorder and with it, and say what it costs the server
+    #[arg(long)]
+    pub(crate) harm: bool,
     /// Where the incidents go
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) dir: PathBuf,

@@ -6,6 +6,7 @@ mod fix;
 mod import;
 mod lab;
 mod live;
+mod peers;
 mod queries;
 mod queries_live;
 
@@ -17,6 +18,7 @@ pub(crate) use fix::Fix;
 pub(crate) use import::Import;
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
+pub(crate) use peers::ScenarioPeers;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
 
@@ -260,6 +262,8 @@ pub(crate) enum Lab {
     Allocators(Allocators),
     /// One cause after the other on one server: each named, its remedy applied and proven.
     Cascade(CascadeRun),
+    /// The same scenarios beside pt-stalk: noticed, captured, named, and what it costs.
+    Peers(ScenarioPeers),
     /// Healthy, busy and idle servers, captured again and again: no cause may be named.
     Healthy(Healthy),
     /// Load for a server: N clients, a mix of statements, bounded in time.
@@ -317,6 +321,7 @@ impl From<ServerArg> for ::lab::ServerKind {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   freezeframe lab healthy --for 1h --dir /tmp/healthy
+  freezeframe lab healthy --for 0 --brief --server mysql-9 --load restart --load backup
 
 Exit codes: 0 nothing was named likely or certain, 3 something was.")]
 pub(crate) struct Healthy {
@@ -326,6 +331,12 @@ pub(crate) struct Healthy {
     /// These servers; else all that are there
     #[arg(long = "server", value_name = "SERVER")]
     pub(crate) servers: Vec<ServerArg>,
+    /// Only loads with this in their name, such as "restart"
+    #[arg(long = "load", value_name = "TEXT")]
+    pub(crate) loads: Vec<String>,
+    /// One capture of each load, at its begin, instead of two
+    #[arg(long)]
+    pub(crate) brief: bool,
     /// Where the incidents go
     #[arg(long, value_name = "DIR", default_value = "healthy")]
     pub(crate) dir: PathBuf,

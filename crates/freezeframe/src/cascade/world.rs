@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Allocator, Churn, LoadResult, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Allocator, Churn, PrivateServer, Scenario, ServerKind, SlowSync};
 use tempfile::TempDir;
 
 use crate::allocators::memory;
 use crate::lab_recorder::Recorder;
-use crate::scenario::steps::{Taken, take, undo};
+use crate::scenario::steps::{take, undo_all};
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -146,7 +146,7 @@ impl World {
         let to = Timestamp::now();
         let pid = self.server.pid().context("the server has ended")?;
         let resident_bytes = memory(pid, "VmRSS")?;
-        let loads = end_all(taken)?;
+        let loads = undo_all(taken)?;
         let first = |statements: f64| (!loads.is_empty()).then_some(statements);
         Ok(Broken {
             from,
@@ -159,18 +159,6 @@ impl World {
             resident_bytes,
         })
     }
-}
-
-/// Takes the steps back, the last one first.
-fn end_all(taken: Vec<Taken>) -> Result<Vec<LoadResult>> {
-    let mut loads = Vec::new();
-    for step in taken.into_iter().rev() {
-        match step {
-            Taken::Load(load) => loads.push(load.end()?),
-            other => undo(other)?,
-        }
-    }
-    Ok(loads)
 }
 
 /// The incidents that were written since there were so many, when none is under way any more.

@@ -1,19 +1,24 @@
 //! The lab's scenarios: run, and scored against their truth.
 
+mod felt;
+mod harm;
+mod peers;
 pub(crate) mod prove;
+mod pt_stalk;
 pub(crate) mod run;
+pub(crate) mod stage;
 pub(crate) mod steps;
+mod table;
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use lab::{Scenario, ServerKind};
-use store::write_private;
 
 use crate::args::{Json, ScenarioRun, ScenarioScore};
 use crate::output;
+pub(crate) use peers::run as peers;
 use run::{Options, Outcome};
 
 /// The true cause does not stand first.
@@ -74,6 +79,7 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
         Options {
             quiet: args.json,
             prove: args.prove,
+            brief: args.brief,
         },
     )?;
     if args.json {
@@ -82,7 +88,7 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
         output::print(&format!(
             "{}\n{}",
             outcome.sentence,
-            table(std::slice::from_ref(&outcome))
+            rows(std::slice::from_ref(&outcome))
         ))?;
     }
     Ok(code(outcome.passed()))
@@ -90,13 +96,7 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
 
 /// `lab score`.
 pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
-    let scenarios = match args.names.as_slice() {
-        [] => lab::scenarios()?,
-        names => names
-            .iter()
-            .map(|name| named(name))
-            .collect::<Result<_>>()?,
-    };
+    let scenarios = chosen(&args.names)?;
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut skipped = Vec::new();
     for scenario in &scenarios {
@@ -109,13 +109,21 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
         };
         let count = if args.all { kinds.len() } else { 1 };
         for kind in kinds.into_iter().take(count) {
-            for _ in 0..args.times {
+            for time in 0..args.times {
                 let dir = args.dir.join(&scenario.name);
                 let options = Options {
                     quiet: true,
                     prove: args.prove,
+                    brief: false,
                 };
-                match run::run(scenario, kind, &dir, options) {
+                let result = run::run(scenario, kind, &dir, options).and_then(|mut outcome| {
+                    // What it costs is the same each time.
+                    if args.harm && time == 0 {
+                        outcome.harm = Some(harm::harm(scenario, kind, &dir)?);
+                    }
+                    Ok(outcome)
+                });
+                match result {
                     Ok(outcome) => {
                         if !args.json {
                             output::print(&row(&outcome))?;
@@ -148,7 +156,8 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
         }
     }
     if let Some(path) = &args.markdown {
-        write(path, &outcomes, &skipped)?;
+        let page = table::markdown(&outcomes, &skipped);
+        std::fs::write(path, page).with_context(|| path.display().to_string())?;
     }
     Ok(code(passed == outcomes.len() && !outcomes.is_empty()))
 }
@@ -165,6 +174,14 @@ fn named(name: &str) -> Result<Scenario> {
     match lab::scenario(name)? {
         Some(scenario) => Ok(scenario),
         None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),
+    }
+}
+
+/// The scenarios of these names; all of them without a name.
+fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
+    match names {
+        [] => Ok(lab::scenarios()?),
+        names => names.iter().map(|name| named(name)).collect(),
     }
 }
 
@@ -207,33 +224,6 @@ fn row(outcome: &Outcome) -> String {
     )
 }
 
-fn table(outcomes: &[Outcome]) -> String {
+fn rows(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(row).collect::<Vec<_>>().join("\n")
-}
-
-fn write(path: &Path, outcomes: &[Outcome], skipped: &[String]) -> Result<()> {
-    let mut text = String::from(
-        "| scenario | server | noticed after the break | first sign to trigger | rank | level | remedy | wrong beside it |\n\
-         |---|---|---|---|---|---|---|---|\n",
-    );
-    for outcome in outcomes {
-        let rank = outcome
-            .rank
-            .map_or_else(|| "-".to_owned(), |rank| rank.to_string());
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {rank} | {} | {} | {} |",
-            outcome.scenario,
-            outcome.server,
-            seconds(outcome.noticed_seconds),
-            seconds(outcome.sign_to_trigger_seconds),
-            outcome.level.as_deref().unwrap_or("-"),
-            outcome.proof.as_deref().unwrap_or("-"),
-            outcome.wrong.join(", ")
-        );
-    }
-    for one in skipped {
-        let _ = writeln!(text, "\nNot run: {one}");
-    }
-    Ok(write_private(path, text.as_bytes())?)
 }

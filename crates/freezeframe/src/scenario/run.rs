@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Churn, Help, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::harm::Harm;
 use super::prove::{self, Fixes};
-use super::steps::{load, take, undo};
+use super::stage::Stage;
+use super::steps::{load, take, undo_all};
 use crate::background::Background;
 use crate::cascade;
 use crate::lab_recorder::{Recorder, explain};
@@ -18,10 +20,14 @@ use crate::lab_recorder::{Recorder, explain};
 /// Ordinary load before the break: what is usual must be known.
 const HEALTHY: Duration = Duration::from_secs(22);
 
+/// The same where time matters more: a baseline needs 10 s.
+const HEALTHY_BRIEF: Duration = Duration::from_secs(12);
+
+/// The longest break where time matters more.
+const BREAK_BRIEF: Duration = Duration::from_secs(8);
+
 /// How long the incident may take after the break: quiet, the time kept after it, writing.
 const WRITTEN_MAX: Duration = Duration::from_secs(90);
-
-const PREPARE_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) const CONFIG: &str =
     "[detect]\ncool_down_seconds = 1\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
@@ -40,6 +46,8 @@ pub(super) struct Options {
     pub(super) quiet: bool,
     /// Help, and prove that it helped.
     pub(super) prove: bool,
+    /// As short as it can be.
+    pub(super) brief: bool,
 }
 
 /// What came of it.
@@ -53,6 +61,8 @@ pub(crate) struct Outcome {
     pub(crate) noticed_seconds: Option<f64>,
     /// From the first sign to the trigger, in seconds.
     pub(crate) sign_to_trigger_seconds: Option<f64>,
+    /// From the first snapshot of all threads, or the first profile, to the trigger, in seconds.
+    pub(crate) evidence_seconds: Option<f64>,
     /// The rank of the true cause, from 1.
     pub(crate) rank: Option<usize>,
     /// How sure it is.
@@ -63,6 +73,8 @@ pub(crate) struct Outcome {
     pub(crate) sentence: String,
     /// What `fix` changed.
     pub(crate) remedy: Vec<String>,
+    /// What the recorder cost the server, where that was measured.
+    pub(crate) harm: Option<Harm>,
     /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
     pub(crate) proof: Option<String>,
 }
@@ -87,54 +99,29 @@ pub(super) fn run(
         return cascade::prove(scenario, kind, dir, options.quiet);
     }
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let scratch = tempfile::tempdir()?;
-    let slow = scenario
-        .slow_sync
-        .then(|| SlowSync::build(scratch.path()))
-        .transpose()?;
-    let mut environment: Vec<(String, String)> = scenario.environment.clone().into_iter().collect();
-    environment.extend(slow.iter().flat_map(SlowSync::environment));
-    let churn = scenario
-        .churn
-        .then(|| Churn::build(scratch.path()))
-        .transpose()?;
-    let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
-    arguments.extend(scenario.arguments.clone());
-    let server = PrivateServer::start(&lab::Options {
-        kind,
-        arguments,
-        environment,
-        ..lab::Options::default()
-    })?;
-    for mix in lab::MIXES {
-        mix.prepare(&server.login())?;
-    }
-    if let Some(churn) = &churn {
-        churn.install(&server.login())?;
-    }
-    lab::say(&server.login(), &scenario.prepare, PREPARE_TIMEOUT)?;
+    let stage = Stage::set(scenario, kind)?;
+    let (server, slow) = (&stage.server, stage.slow.as_ref());
     let mut arguments = vec!["--after", AFTER];
     if let Some(trigger) = &scenario.trigger {
         arguments.extend(["--trigger", trigger]);
     }
-    let mut recorder = Recorder::start(&server, dir, CONFIG, &arguments)?;
+    let mut recorder = Recorder::start(server, dir, CONFIG, &arguments)?;
     if options.quiet {
         recorder.quiet();
     }
-    let break_length = Duration::from_secs(scenario.seconds);
+    let (healthy, break_max) = if options.brief {
+        (HEALTHY_BRIEF, BREAK_BRIEF)
+    } else {
+        (HEALTHY, Duration::MAX)
+    };
+    let break_length = Duration::from_secs(scenario.seconds).min(break_max);
     let bound = HEALTHY + break_length + PROOF + 3 * WRITTEN_MAX;
-    let usual = Background::start(load(&server, &scenario.healthy, bound)?)?;
-    recorder.wait(HEALTHY, |_| false)?;
+    let usual = Background::start(load(server, &scenario.healthy, bound)?)?;
+    recorder.wait(healthy, |_| false)?;
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
-    let span = break_it(
-        scenario,
-        break_length,
-        &server,
-        slow.as_ref(),
-        &mut recorder,
-    )?;
+    let span = break_it(scenario, break_length, server, slow, &mut recorder)?;
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
@@ -149,13 +136,13 @@ pub(super) fn run(
     let mut outcome = judge(scenario, kind, span.from, &incidents)?;
     let remedy = scenario.remedy.filter(|_| options.prove);
     if let (Some(help), Some(incident)) = (remedy, outcome.incident.clone()) {
-        let fixes = Fixes::new(scratch.path(), &server)?;
+        let fixes = Fixes::new(stage.scratch.path(), server)?;
         if help == Help::Fix {
             outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
         }
         recorder.wait(SETTLE, |_| false)?;
         let after = match help {
-            Help::Fix => break_it(scenario, PROOF, &server, slow.as_ref(), &mut recorder)?,
+            Help::Fix => break_it(scenario, PROOF, server, slow, &mut recorder)?,
             Help::Gone => {
                 let from = Timestamp::now();
                 recorder.wait(PROOF, |_| false)?;
@@ -172,7 +159,7 @@ pub(super) fn run(
             &span,
             &after,
             dir,
-            &server,
+            server,
             &scenario.truth.cause,
         )?);
         fixes.undo()?;
@@ -204,14 +191,21 @@ fn break_it(
     }
     recorder.wait(length.saturating_sub(since(from)), |_| false)?;
     let to = Timestamp::now();
-    for step in taken.into_iter().rev() {
-        undo(step)?;
-    }
+    undo_all(taken)?;
     Ok(Span { from, to })
 }
 
 fn since(begin: Timestamp) -> Duration {
     Duration::try_from(Timestamp::now().duration_since(begin)).unwrap_or_default()
+}
+
+/// How long before the trigger the stacks begin, in seconds.
+fn evidence_before_trigger(incident: &Path) -> Result<Option<f64>> {
+    let incident = store::read_frame(incident)?.incident;
+    let snapshots = incident.stacks.snapshots.iter().map(|note| note.at);
+    let profiles = incident.stacks.profiles.iter().map(|profile| profile.from);
+    let first = snapshots.chain(profiles).min();
+    Ok(first.map(|first| (incident.stall.trigger as f64 - first as f64) / 1000.0))
 }
 
 pub(crate) fn judge(
@@ -226,11 +220,13 @@ pub(crate) fn judge(
         incident: None,
         noticed_seconds: None,
         sign_to_trigger_seconds: None,
+        evidence_seconds: None,
         rank: None,
         level: None,
         wrong: Vec::new(),
         sentence: "not noticed".to_owned(),
         remedy: Vec::new(),
+        harm: None,
         proof: None,
     };
     // The machine may stall the server by itself; such an incident may end after the begin of the break.
@@ -251,6 +247,7 @@ pub(crate) fn judge(
     let Some((path, verdict)) = found else {
         return Ok(outcome);
     };
+    outcome.evidence_seconds = evidence_before_trigger(&path)?;
     outcome.incident = Some(path);
     let between = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
     if let (Some(onset), Some(trigger)) = (time(&verdict, "onset"), time(&verdict, "trigger")) {

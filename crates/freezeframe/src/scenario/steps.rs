@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::{HeldSession, IdleConnections, Load, PrivateServer, SlowSync, Step, Traffic};
+use lab::{
+    Address, HeldSession, IdleConnections, Load, LoadResult, PrivateServer, Slow, SlowSync, Step,
+    Traffic,
+};
 
 use crate::background::Background;
 
@@ -17,7 +20,7 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// A step that was taken.
 pub(crate) enum Taken<'a> {
     Load(Background),
-    Session(HeldSession),
+    Sessions(Vec<HeldSession>),
     Idle(IdleConnections),
     Paused(&'a PrivateServer),
     SlowSync(&'a SlowSync),
@@ -34,11 +37,14 @@ pub(crate) fn take<'a>(
         Step::Load(traffic) => Taken::Load(Background::start(load(server, traffic, duration)?)?),
         Step::Session {
             statements,
+            sessions,
             settle_seconds,
         } => {
-            let session = HeldSession::begin(&server.login(), statements, PATIENCE)?;
+            let held = (0..*sessions)
+                .map(|_| HeldSession::begin(&server.login(), statements, PATIENCE))
+                .collect::<Result<_, _>>()?;
             std::thread::sleep(Duration::from_secs_f64(settle_seconds.clamp(0.0, 60.0)));
-            Taken::Session(session)
+            Taken::Sessions(held)
         }
         Step::Idle { connections } => Taken::Idle(IdleConnections::open(
             &server.tcp_login(),
@@ -49,29 +55,62 @@ pub(crate) fn take<'a>(
             server.pause()?;
             Taken::Paused(server)
         }
-        Step::SlowSync { milliseconds } => {
-            let slow = slow.context("the scenario has no slow_sync")?;
-            slow.set(*milliseconds)?;
-            Taken::SlowSync(slow)
-        }
+        Step::SlowSync {
+            milliseconds,
+            files,
+        } => slower(
+            slow,
+            &Slow {
+                sync_ms: *milliseconds,
+                files: files.clone(),
+                ..Slow::default()
+            },
+        )?,
+        Step::SlowNames { milliseconds } => slower(
+            slow,
+            &Slow {
+                names_ms: *milliseconds,
+                ..Slow::default()
+            },
+        )?,
     })
 }
 
-/// Takes a step back.
-pub(crate) fn undo(taken: Taken) -> Result<()> {
-    match taken {
-        Taken::Load(load) => load.end().map(|_| ()),
-        Taken::Session(session) => {
-            drop(session);
-            Ok(())
+fn slower<'a>(slow: Option<&'a SlowSync>, what: &Slow) -> Result<Taken<'a>> {
+    let slow = slow.context("the scenario has no slow_sync")?;
+    slow.set(what)?;
+    Ok(Taken::SlowSync(slow))
+}
+
+/// Takes the steps back, the last one first. Clients that wait for what another step holds end when it
+/// lets go: so all are told to end, then the others are taken back, and then the clients are waited for.
+pub(crate) fn undo_all(taken: Vec<Taken>) -> Result<Vec<LoadResult>> {
+    let mut loads = Vec::new();
+    let mut others = Vec::new();
+    for step in taken.into_iter().rev() {
+        match step {
+            Taken::Load(load) => {
+                load.tell_to_end();
+                loads.push(load);
+            }
+            other => others.push(other),
         }
-        Taken::Idle(connections) => {
-            drop(connections);
-            Ok(())
-        }
-        Taken::Paused(server) => Ok(server.resume()?),
-        Taken::SlowSync(slow) => Ok(slow.set(0)?),
     }
+    for step in others {
+        undo(step)?;
+    }
+    loads.into_iter().map(Background::end).collect()
+}
+
+fn undo(taken: Taken) -> Result<()> {
+    match taken {
+        Taken::Load(load) => drop(load.end()?),
+        Taken::Sessions(held) => drop(held),
+        Taken::Idle(connections) => drop(connections),
+        Taken::Paused(server) => server.resume()?,
+        Taken::SlowSync(slow) => slow.set(&Slow::default())?,
+    }
+    Ok(())
 }
 
 /// The statements of a scenario as a load.
@@ -86,8 +125,12 @@ pub(crate) fn load(server: &PrivateServer, traffic: &Traffic, duration: Duration
             .map(|text| (1, text.clone()))
             .collect(),
     };
+    let mut login = server.tcp_login();
+    if let (Some(from), Address::Tcp(host, port)) = (traffic.from, &login.address) {
+        login.address = Address::TcpFrom(host.clone(), *port, from.into());
+    }
     Ok(Load {
-        login: server.tcp_login(),
+        login,
         clients: traffic.clients,
         rate_per_second: traffic.rate,
         compression: traffic.compress,

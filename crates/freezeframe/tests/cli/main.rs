@@ -12,6 +12,7 @@ mod causes;
 mod compare;
 mod harness;
 mod healthy;
+mod lab;
 mod queries;
 mod stalls;
 mod survival;

@@ -1,36 +1,78 @@
-/* Makes the calls that write files through to the disk slower, by what stands in the file that
- * SLOW_SYNC_MS_FILE names: milliseconds as text; nothing or no file is 0. */
+/* Makes calls of a server slower, by what stands in the file that SLOW_SYNC_MS_FILE names: three words,
+ * milliseconds for the calls that write files through to the disk, milliseconds for the look-up of a
+ * client's name, which then fails as one does whose resolver drops the question, and a part of the
+ * paths whose writing through is slow, or nothing for all of them. No file is 0 and 0. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-static void delay(void)
+struct slow {
+	long sync_ms, names_ms;
+	char path[64];
+};
+
+static struct slow now(void)
 {
+	struct slow slow = { 0, 0, "" };
 	const char *path = getenv("SLOW_SYNC_MS_FILE");
-	char text[16] = "";
+	char text[128] = "";
 	int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (file < 0)
-		return;
+		return slow;
 	if (read(file, text, sizeof text - 1) < 0)
 		text[0] = 0;
 	close(file);
-	long ms = atol(text);
-	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
-	if (ms > 0)
-		nanosleep(&time, NULL);
+	sscanf(text, "%ld %ld %63s", &slow.sync_ms, &slow.names_ms, slow.path);
+	return slow;
+}
+
+static void delay(int file)
+{
+	struct slow slow = now();
+	if (slow.sync_ms <= 0)
+		return;
+	if (slow.path[0]) {
+		char link[64], path[512];
+		snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+		ssize_t length = readlink(link, path, sizeof path - 1);
+		path[length > 0 ? length : 0] = 0;
+		if (!strstr(path, slow.path))
+			return;
+	}
+	struct timespec time = { slow.sync_ms / 1000, slow.sync_ms % 1000 * 1000000 };
+	nanosleep(&time, NULL);
 }
 
 int fsync(int file)
 {
-	delay();
+	delay(file);
 	return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
 }
 
 int fdatasync(int file)
 {
-	delay();
+	delay(file);
 	return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(file);
+}
+
+int getnameinfo(const struct sockaddr *address, socklen_t length, char *host, socklen_t host_length,
+		char *service, socklen_t service_length, int flags)
+{
+	struct slow slow = now();
+	if (slow.names_ms > 0 && host && !(flags & NI_NUMERICHOST)) {
+		/* The resolver waits for its answer in poll, too. */
+		poll(NULL, 0, (int)slow.names_ms);
+		return EAI_AGAIN;
+	}
+	return ((int (*)(const struct sockaddr *, socklen_t, char *, socklen_t, char *, socklen_t, int))
+			dlsym(RTLD_NEXT, "getnameinfo"))(address, length, host, host_length,
+				service, service_length, flags);
 }

@@ -5,6 +5,8 @@
 //! a few times a second. It is done twice for each load: at the moment when the load begins, so that the time before
 //! was idle, and again while it has been running for a while.
 
+mod work;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,60 +17,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::Healthy;
-use crate::background::{Background, load};
+use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
 use crate::output;
-
-/// One load: what runs beside a capture.
-struct Kind {
-    name: &'static str,
-    /// None is no load at all.
-    mix: Option<&'static str>,
-    clients: usize,
-    rate_per_second: Option<f64>,
-}
-
-const KINDS: [Kind; 6] = [
-    Kind {
-        name: "idle",
-        mix: None,
-        clients: 0,
-        rate_per_second: None,
-    },
-    Kind {
-        name: "ordinary, 400 a second",
-        mix: Some("ordinary"),
-        clients: 4,
-        rate_per_second: Some(400.0),
-    },
-    Kind {
-        name: "ordinary, 16 clients at full speed",
-        mix: Some("ordinary"),
-        clients: 16,
-        rate_per_second: None,
-    },
-    Kind {
-        name: "point selects, 64 clients at full speed",
-        mix: Some("point-selects"),
-        clients: 64,
-        rate_per_second: None,
-    },
-    Kind {
-        name: "transactions, 16 clients at full speed",
-        mix: Some("transactions"),
-        clients: 16,
-        rate_per_second: None,
-    },
-    Kind {
-        name: "reports, 2 clients",
-        mix: Some("reports"),
-        clients: 2,
-        rate_per_second: None,
-    },
-];
+use work::{CONNECTIONS_ARGUMENT, KINDS, Kind, PREPARE};
 
 /// Nothing runs: the time before the first capture of a load.
 const CALM: Duration = Duration::from_secs(20);
+
+/// The same with `--brief`: a baseline needs 10 s.
+const CALM_BRIEF: Duration = Duration::from_secs(12);
+
+/// From the begin of a capture to the restart of the server, in the loads with one.
+const RESTART_AFTER: Duration = Duration::from_secs(3);
 
 /// How long the trigger holds.
 const MARK: Duration = Duration::from_secs(12);
@@ -78,6 +39,9 @@ const STEADY: Duration = Duration::from_secs(25);
 
 /// Until an incident is written: quiet, the time kept after it, writing.
 const WRITTEN_MAX: Duration = Duration::from_secs(60);
+
+/// How long one statement of the preparation may take.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(120);
 
 const MARK_STATEMENT: &str = "SHOW PRIVILEGES";
 const MARK_RATE: f64 = 5.0;
@@ -128,7 +92,7 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
     loop {
         for kind in &kinds {
             let dir = args.dir.join(format!("{}-{round}", kind.need()));
-            beside(*kind, &dir, args.json, &mut captures)?;
+            beside(*kind, &dir, args, &mut captures)?;
         }
         round += 1;
         if begin.elapsed() >= args.for_time {
@@ -139,15 +103,21 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
 }
 
 /// All loads on one server.
-fn beside(kind: ServerKind, dir: &Path, quiet: bool, captures: &mut Vec<Capture>) -> Result<()> {
+fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Capture>) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let server = PrivateServer::start(&lab::Options {
+    let mut server = PrivateServer::start(&lab::Options {
         kind,
+        arguments: vec![CONNECTIONS_ARGUMENT.to_owned()],
         ..lab::Options::default()
     })?;
     for mix in lab::MIXES {
         mix.prepare(&server.login())?;
     }
+    lab::say(
+        &server.login(),
+        &PREPARE.map(str::to_owned),
+        PREPARE_TIMEOUT,
+    )?;
     let mut recorder = Recorder::start(
         &server,
         dir,
@@ -163,16 +133,25 @@ fn beside(kind: ServerKind, dir: &Path, quiet: bool, captures: &mut Vec<Capture>
         ],
     )?;
     recorder.quiet();
-    for load_kind in &KINDS {
-        recorder.wait(CALM, |_| false)?;
-        let running = load_kind
-            .mix
-            .map(|name| start(&server, name, load_kind))
-            .transpose()?;
-        for pause in [Duration::ZERO, STEADY] {
-            recorder.wait(pause, |_| false)?;
+    let wanted = |load: &&Kind| {
+        args.loads.is_empty() || args.loads.iter().any(|name| load.name.contains(name))
+    };
+    let (calm, pauses) = if args.brief {
+        (CALM_BRIEF, &[Duration::ZERO][..])
+    } else {
+        (CALM, &[Duration::ZERO, STEADY][..])
+    };
+    for load_kind in KINDS.iter().filter(wanted) {
+        recorder.wait(calm, |_| false)?;
+        let running = load_kind.start(&server)?;
+        for pause in pauses {
+            recorder.wait(*pause, |_| false)?;
             let earlier = recorder.incidents().len();
             let mark = Background::start(mark(&server))?;
+            if load_kind.restarts() {
+                recorder.wait(RESTART_AFTER, |_| false)?;
+                server.restart()?;
+            }
             recorder.wait(MARK, |_| false)?;
             mark.end()?;
             let written = recorder.wait(WRITTEN_MAX, |recorder| {
@@ -189,28 +168,15 @@ fn beside(kind: ServerKind, dir: &Path, quiet: bool, captures: &mut Vec<Capture>
             }
             for path in recorder.incidents().iter().skip(earlier) {
                 let capture = judged(kind, load_kind, path)?;
-                if !quiet {
+                if !args.json {
                     output::print(&line(&capture))?;
                 }
                 captures.push(capture);
             }
         }
-        if let Some(running) = running {
-            running.end()?;
-        }
+        running.end()?;
     }
     recorder.stop()
-}
-
-fn start(server: &PrivateServer, name: &str, kind: &Kind) -> Result<Background> {
-    let mix = lab::mix(name).with_context(|| format!("the mix '{name}' is gone"))?;
-    Background::start(load(
-        server.tcp_login(),
-        mix,
-        kind.clients,
-        kind.rate_per_second,
-        false,
-    ))
 }
 
 fn mark(server: &PrivateServer) -> Load {

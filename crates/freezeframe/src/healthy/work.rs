@@ -1,0 +1,260 @@
+//! What a healthy server does while it is looked at.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use lab::{Load, PrivateServer};
+
+use crate::background::Background;
+
+/// One load: what runs beside a capture.
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    /// The clients: the name of a mix, how many, texts a second.
+    clients: Option<(&'static str, usize, Option<f64>)>,
+    /// What is done besides.
+    more: More,
+}
+
+/// What is done beside the clients.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum More {
+    Nothing,
+    /// These statements, one after another, again and again, by so many sessions.
+    Statements(&'static [&'static str], usize),
+    /// Inserts of many rows at once.
+    BulkLoad,
+    /// `mysqldump` of the lab's tables, again and again.
+    Dump,
+    /// The server is stopped in order and started again.
+    Restart,
+}
+
+const fn clients(
+    name: &'static str,
+    mix: &'static str,
+    count: usize,
+    rate_per_second: Option<f64>,
+) -> Kind {
+    Kind {
+        name,
+        clients: Some((mix, count, rate_per_second)),
+        more: More::Nothing,
+    }
+}
+
+const fn beside_ordinary(name: &'static str, more: More) -> Kind {
+    Kind {
+        name,
+        clients: Some(("ordinary", 4, Some(400.0))),
+        more,
+    }
+}
+
+pub(super) const KINDS: [Kind; 13] = [
+    Kind {
+        name: "idle",
+        clients: None,
+        more: More::Nothing,
+    },
+    clients("ordinary, 400 a second", "ordinary", 4, Some(400.0)),
+    clients("ordinary, 16 clients at full speed", "ordinary", 16, None),
+    clients(
+        "point selects, 64 clients at full speed",
+        "point-selects",
+        64,
+        None,
+    ),
+    clients(
+        "transactions, 16 clients at full speed",
+        "transactions",
+        16,
+        None,
+    ),
+    clients("reports, 2 clients", "reports", 2, None),
+    beside_ordinary(
+        "nightly report",
+        More::Statements(
+            &[
+                "SELECT a.k DIV 50 AS part, COUNT(*), SUM(b.k), MAX(b.c) FROM freezeframe_lab.wide a \
+                 JOIN freezeframe_lab.t b ON b.id = a.k % 10000 GROUP BY part ORDER BY 3 DESC",
+                "SELECT c, COUNT(*) AS n, SUM(k) FROM freezeframe_lab.wide GROUP BY c ORDER BY n DESC LIMIT 100",
+            ],
+            1,
+        ),
+    ),
+    beside_ordinary("backup by mysqldump", More::Dump),
+    beside_ordinary("bulk load", More::BulkLoad),
+    beside_ordinary(
+        "index build",
+        More::Statements(
+            &[
+                "ALTER TABLE freezeframe_lab.wide ADD INDEX lab_index (c, k)",
+                "ALTER TABLE freezeframe_lab.wide DROP INDEX lab_index",
+            ],
+            1,
+        ),
+    ),
+    Kind {
+        name: "start-up and warm-up at full speed",
+        clients: Some(("point-selects", 16, None)),
+        more: More::Restart,
+    },
+    beside_ordinary("clean restart", More::Restart),
+    // As after a failover: all of them at once.
+    clients("500 clients reconnect", "ordinary", 500, Some(1000.0)),
+];
+
+/// For the loads that need more than the lab's tables.
+pub(super) const PREPARE: [&str; 3] = [
+    "CREATE TABLE IF NOT EXISTS freezeframe_lab.wide (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL) ENGINE=InnoDB",
+    "INSERT INTO freezeframe_lab.wide (k, c) SELECT a.k * 31 + b.k, CONCAT(b.id, a.c) FROM freezeframe_lab.t a JOIN freezeframe_lab.t b ON b.id <= 30",
+    "CREATE TABLE IF NOT EXISTS freezeframe_lab.bulk (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB",
+];
+
+/// Rows of one INSERT of a bulk load.
+const BULK_ROWS: usize = 500;
+
+/// Loads end by themselves after this, should we not end them.
+const BOUND: Duration = Duration::from_secs(300);
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a backup is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How many connections a server must have room for.
+pub(super) const CONNECTIONS_ARGUMENT: &str = "--max-connections=700";
+
+/// A load that runs.
+pub(super) struct Running {
+    loads: Vec<Background>,
+    dump: Option<Dump>,
+}
+
+impl Kind {
+    /// The server is restarted in it.
+    pub(super) fn restarts(&self) -> bool {
+        self.more == More::Restart
+    }
+
+    pub(super) fn start(&self, server: &PrivateServer) -> Result<Running> {
+        let mut loads = Vec::new();
+        if let Some((mix, clients, rate)) = self.clients {
+            let mix = lab::mix(mix).with_context(|| format!("the mix '{mix}' is gone"))?;
+            loads.push(load(server, mix.statements(), clients, rate)?);
+        }
+        let mut dump = None;
+        match self.more {
+            More::Statements(texts, clients) => {
+                // One text: its statements are said in their order.
+                let text = texts.join(lab::STATEMENT_SEPARATOR);
+                loads.push(load(server, vec![(1, text)], clients, None)?);
+            }
+            More::BulkLoad => {
+                let rows = vec!["({row}, REPEAT('bulk', 25))"; BULK_ROWS].join(", ");
+                let text = format!("INSERT INTO freezeframe_lab.bulk (k, c) VALUES {rows}");
+                loads.push(load(server, vec![(1, text)], 1, None)?);
+            }
+            More::Dump => dump = Some(Dump::start(server)?),
+            More::Nothing | More::Restart => {}
+        }
+        Ok(Running { loads, dump })
+    }
+}
+
+impl Running {
+    pub(super) fn end(self) -> Result<()> {
+        for load in &self.loads {
+            load.tell_to_end();
+        }
+        for load in self.loads {
+            load.end()?;
+        }
+        self.dump.map_or(Ok(()), Dump::end)
+    }
+}
+
+fn load(
+    server: &PrivateServer,
+    statements: Vec<(u32, String)>,
+    clients: usize,
+    rate_per_second: Option<f64>,
+) -> Result<Background> {
+    Background::start(Load {
+        login: server.tcp_login(),
+        clients,
+        rate_per_second,
+        compression: false,
+        reconnect: false,
+        statements,
+        duration: BOUND,
+        timeout: PATIENCE,
+    })
+}
+
+/// A backup, again and again.
+struct Dump {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Dump {
+    fn start(server: &PrivateServer) -> Result<Self> {
+        let socket = server.socket();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("lab-dump".to_owned())
+            .spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    once(&socket, &stopped)?;
+                }
+                Ok(())
+            })?;
+        Ok(Self { stop, thread })
+    }
+
+    fn end(self) -> Result<()> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.thread.join() {
+            Ok(result) => result,
+            Err(_) => bail!("the backup's thread failed"),
+        }
+    }
+}
+
+fn once(socket: &Path, stopped: &AtomicBool) -> Result<()> {
+    let mut child = dump(socket)?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                bail!("mysqldump failed: {status}");
+            }
+            return Ok(());
+        }
+        if stopped.load(Ordering::Relaxed) {
+            child.kill()?;
+            child.wait()?;
+            return Ok(());
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn dump(socket: &Path) -> Result<Child> {
+    Command::new("mysqldump")
+        .args(["--no-defaults", "--user=root", "--single-transaction"])
+        .arg(format!("--socket={}", socket.display()))
+        .arg("freezeframe_lab")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .context("mysqldump cannot be started")
+}

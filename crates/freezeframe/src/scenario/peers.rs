@@ -1,0 +1,278 @@
+//! `lab peers`: the same scenarios, watched by nobody, by the recorder and by pt-stalk.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use lab::{Scenario, ServerKind};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::felt::{Measured, Nobody, Watcher, measure};
+use super::harm::Freezeframe;
+use super::pt_stalk::{PtStalk, TUNINGS, collection};
+use super::{chosen, here};
+use crate::args::ScenarioPeers;
+use crate::lab_recorder::explain;
+use crate::output;
+
+/// One watcher beside one scenario.
+#[derive(Debug, Serialize)]
+struct Row {
+    scenario: String,
+    server: &'static str,
+    watcher: &'static str,
+    /// From the begin of the break to its trigger, in seconds.
+    noticed_seconds: Option<f64>,
+    /// It triggered before the break.
+    too_early: bool,
+    /// What it captured: kinds of files, or of evidence.
+    kinds: Vec<String>,
+    mib: f64,
+    /// The true cause.
+    truth: String,
+    /// The first cause that is at least likely by what it captured.
+    named: Option<String>,
+    felt: Measured,
+}
+
+pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
+    let mut rows = Vec::new();
+    let mut skipped = Vec::new();
+    for scenario in chosen(&args.names)? {
+        let kinds = match here(&scenario) {
+            Ok(kinds) => kinds,
+            Err(error) => {
+                skipped.push(format!("{}: {error}", scenario.name));
+                continue;
+            }
+        };
+        let wanted = args.server.map(ServerKind::from);
+        let kind = match wanted {
+            Some(wanted) => kinds.into_iter().find(|kind| *kind == wanted),
+            None => kinds.into_iter().next(),
+        };
+        let Some(kind) = kind else {
+            skipped.push(format!("{}: not on this server", scenario.name));
+            continue;
+        };
+        let dir = args.dir.join(&scenario.name);
+        match beside(&scenario, kind, &dir, args.json) {
+            Ok(more) => rows.extend(more),
+            Err(error) => {
+                let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
+                eprintln!("freezeframe: {why}");
+                skipped.push(why);
+            }
+        }
+    }
+    if args.json {
+        let told = serde_json::json!({"runs": rows, "not_run": skipped});
+        output::print(&serde_json::to_string_pretty(&told)?)?;
+    } else {
+        for text in &skipped {
+            output::print(&format!("not run: {text}"))?;
+        }
+    }
+    if let Some(path) = &args.markdown {
+        let text = markdown(&rows, &skipped);
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(ExitCode::from(u8::from(rows.is_empty())))
+}
+
+/// All watchers beside one scenario, one after another, each with a server of its own.
+fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let blank = |watcher, felt| Row {
+        scenario: scenario.name.clone(),
+        server: kind.name(),
+        watcher,
+        noticed_seconds: None,
+        too_early: false,
+        kinds: Vec::new(),
+        mib: 0.0,
+        truth: scenario.truth.cause.clone(),
+        named: None,
+        felt,
+    };
+    let mut add = |row: Row| {
+        if !quiet {
+            output::print(&line(&row))?;
+        }
+        rows.push(row);
+        anyhow::Ok(())
+    };
+    add(blank("nobody", measure(scenario, kind, &mut Nobody)?))?;
+
+    let mut recorder = Freezeframe::new(scenario, dir.join("freezeframe"));
+    let mut timed = Timed::new(&mut recorder);
+    let felt = measure(scenario, kind, &mut timed)?;
+    let begin = timed.begin;
+    let mut row = blank("freezeframe", felt);
+    if let Some(incident) = &recorder.incident {
+        let verdict = explain(incident)?;
+        let trigger = verdict["incident"]["trigger"].as_str().unwrap_or_default();
+        let trigger: Timestamp = trigger.parse().context("the trigger's time")?;
+        row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
+        row.named = named(&verdict);
+        row.mib = mib(std::fs::metadata(incident)?.len());
+        row.kinds = [
+            "signals",
+            "processlist",
+            "InnoDB status",
+            "stacks",
+            "profile",
+            "locks",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+    }
+    add(row)?;
+
+    for tuning in TUNINGS {
+        let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
+        let felt = measure(scenario, kind, &mut stalk)?;
+        let mut row = blank(tuning.name, felt);
+        row.noticed_seconds = stalk.noticed.map(|time| time.as_secs_f64());
+        row.too_early = stalk.too_early;
+        if stalk.noticed.is_some() {
+            let (kinds, bytes) = collection(&stalk.collected())?;
+            row.kinds = kinds.into_iter().collect();
+            row.mib = mib(bytes);
+            row.named = explain(&stalk.collected())
+                .ok()
+                .and_then(|verdict| named(&verdict));
+        }
+        add(row)?;
+    }
+    Ok(rows)
+}
+
+/// A watcher, and when its break began.
+struct Timed<'a> {
+    watcher: &'a mut dyn Watcher,
+    begin: Timestamp,
+}
+
+impl<'a> Timed<'a> {
+    fn new(watcher: &'a mut dyn Watcher) -> Self {
+        Self {
+            watcher,
+            begin: Timestamp::now(),
+        }
+    }
+}
+
+impl Watcher for Timed<'_> {
+    fn start(&mut self, server: &lab::PrivateServer) -> Result<()> {
+        self.watcher.start(server)
+    }
+
+    fn broken(&mut self) {
+        self.watcher.broken();
+        self.begin = Timestamp::now();
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.watcher.end()
+    }
+}
+
+fn named(verdict: &Value) -> Option<String> {
+    let first = verdict["findings"].as_array()?.first()?;
+    let level = first["level"].as_str()?;
+    (level != "possible").then(|| first["cause"].as_str().map(str::to_owned))?
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn noticed(row: &Row) -> String {
+    match row.noticed_seconds {
+        _ if row.watcher == "nobody" => String::new(),
+        Some(_) if row.too_early => "before the break".to_owned(),
+        Some(seconds) => format!("{seconds:.1} s"),
+        None => "no".to_owned(),
+    }
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "{:<22}  {:<20}  {:<16}  noticed {:>16}  {:>2} kinds {:>5.1} MiB  named {:<20}  {:>7.0}/s, worst probe {:.0} ms",
+        row.scenario,
+        row.server,
+        row.watcher,
+        noticed(row),
+        row.kinds.len(),
+        row.mib,
+        row.named.as_deref().unwrap_or("-"),
+        row.felt.broken.per_second,
+        row.felt.broken.probe_worst_ms
+    )
+}
+
+const HEAD: &str = "\
+# Beside pt-stalk
+
+Generated by `freezeframe lab peers --markdown docs/lab-peers.md`. Each scenario of [the lab](lab.md) was made four times, each time on a fresh
+server: watched by nobody, by `freezeframe record`, by pt-stalk as it comes (`Threads_running` above 25 in five looks a second apart, then 30 s of
+collecting) and by pt-stalk as somebody tunes it who knows the server (above 15, one look, 10 s). *Noticed* counts from the begin of the break.
+*Cause* is the first one that `freezeframe explain` calls likely or certain by what the tool captured: it reads pt-stalk's folders as well.
+*Statements* and *probe* are of the break: what all clients together were answered, and the longest time that a `SELECT 1` took.
+
+";
+
+fn markdown(rows: &[Row], skipped: &[String]) -> String {
+    let mut text = String::from(HEAD);
+    text.push_str(&super::table::machine());
+    text.push_str(
+        "| scenario | server | watched by | noticed after | captured | cause | statements a second | worst probe |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let captured = if row.kinds.is_empty() {
+            String::new()
+        } else {
+            format!("{} kinds, {:.1} MiB", row.kinds.len(), row.mib)
+        };
+        let cause = match &row.named {
+            Some(named) if *named == row.truth => format!("{named} (right)"),
+            Some(named) => format!("{named} (it is {})", row.truth),
+            None if row.watcher == "nobody" => String::new(),
+            None => "none".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {captured} | {cause} | {:.0} | {:.0} ms |",
+            row.scenario,
+            row.server,
+            row.watcher,
+            noticed(row),
+            row.felt.broken.per_second,
+            row.felt.broken.probe_worst_ms
+        );
+    }
+    let mut kinds: Vec<&String> = rows
+        .iter()
+        .filter(|row| row.watcher.starts_with("pt-stalk"))
+        .flat_map(|row| &row.kinds)
+        .collect();
+    kinds.sort();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        let names: Vec<&str> = kinds.into_iter().map(String::as_str).collect();
+        let _ = writeln!(
+            text,
+            "\nKinds of files that pt-stalk left: {}.",
+            names.join(", ")
+        );
+    }
+    for one in skipped {
+        let _ = writeln!(text, "\nNot run: {one}");
+    }
+    text
+}
