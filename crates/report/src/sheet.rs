@@ -145,12 +145,21 @@ impl BarUnit {
         if interval.low == interval.high {
             return self.say(interval.mean);
         }
-        format!(
-            "{} ({} – {})",
-            self.say(interval.mean),
-            self.say(interval.low),
-            self.say(interval.high)
-        )
+        let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|v| self.say(v));
+        // "281 (204 – 359) ms": the unit once, where it is the same.
+        let split = |text: &str| -> usize {
+            text.rfind(|c: char| c.is_ascii_digit())
+                .map_or(0, |at| at + 1)
+        };
+        let (numbers, unit) = mean.split_at(split(&mean));
+        match (low.strip_suffix(unit), high.strip_suffix(unit)) {
+            (Some(below), Some(above))
+                if split(below) == below.len() && split(above) == above.len() =>
+            {
+                format!("{numbers} ({below} – {above}){unit}")
+            }
+            _ => format!("{mean} ({low} – {high})"),
+        }
     }
 }
 
@@ -317,6 +326,21 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_stands_once_where_it_is_the_same() {
+        let say = |unit: BarUnit, mean, low, high| unit.say_interval(Interval { mean, low, high });
+        assert_eq!(
+            say(BarUnit::Seconds, 0.281, 0.204, 0.359),
+            "281 (204 – 359) ms"
+        );
+        assert_eq!(
+            say(BarUnit::Seconds, 1.0, 0.8, 1.2),
+            "1 s (800 ms – 1.2 s)"
+        );
+        assert_eq!(say(BarUnit::Times, 2.0, 1.5, 2.5), "2.00 (1.50 – 2.50) ×");
+        assert_eq!(say(BarUnit::Times, 2.0, 2.0, 2.0), "2.00 ×");
+    }
+
+    #[test]
     fn a_terminal_gets_columns_and_no_control() {
         let sheet = Sheet {
             kind: "trial".to_owned(),
@@ -348,6 +372,6 @@ mod tests {
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
         assert!(text.contains("Time: worked\n"), "{text}");
         assert!(text.contains("  allocator   time\n"), "{text}");
-        assert!(text.contains("1.50 s (1.40 s – 1.60 s)  █"), "{text}");
+        assert!(text.contains("1.5 (1.4 – 1.6) s  █"), "{text}");
     }
 }

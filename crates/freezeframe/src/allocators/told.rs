@@ -26,6 +26,8 @@ pub(super) struct Summary {
     pub(super) after_queries_bytes: Option<Interval>,
     pub(super) after_transactions_bytes: Option<Interval>,
     pub(super) peak_bytes: Option<Interval>,
+    /// Against the first allocator.
+    pub(super) peak_against_first: Option<Interval>,
 }
 
 fn column(trial: &Trial, value: impl Fn(&Reading) -> f64) -> Vec<f64> {
@@ -79,6 +81,10 @@ pub(super) fn summaries(trials: &[Trial]) -> Vec<Summary> {
                 after_queries_bytes: bytes(|reading| reading.after_queries_bytes),
                 after_transactions_bytes: bytes(|reading| reading.after_transactions_bytes),
                 peak_bytes: bytes(|reading| reading.peak_bytes),
+                peak_against_first: ratio(
+                    &column(trial, |reading| reading.peak_bytes as f64),
+                    &first(&|reading| reading.peak_bytes as f64),
+                ),
             }
         })
         .collect()
@@ -177,10 +183,6 @@ fn bars(
 
 fn say(unit: BarUnit, interval: Option<Interval>) -> String {
     interval.map_or_else(|| "–".to_owned(), |interval| unit.say_interval(interval))
-}
-
-fn strings(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 fn against(summaries: &[Summary]) -> String {
@@ -308,13 +310,17 @@ fn memory(summaries: &[Summary]) -> SheetSection {
         badge: None,
         parts: vec![
             Part::Table(
-                strings(&[
+                [
                     "allocator",
                     "warm",
                     "after the queries",
                     "after the transactions",
                     "peak",
-                ]),
+                ]
+                .map(str::to_owned)
+                .into_iter()
+                .chain([against(summaries)])
+                .collect(),
                 summaries
                     .iter()
                     .map(|summary| {
@@ -328,6 +334,7 @@ fn memory(summaries: &[Summary]) -> SheetSection {
                             ]
                             .map(|bytes| say(unit, bytes)),
                         );
+                        row.push(say(BarUnit::Times, summary.peak_against_first));
                         row
                     })
                     .collect(),
@@ -430,7 +437,7 @@ mod tests {
             &["x".to_owned()],
         );
         assert!(
-            sheet.title.ends_with("glibc 4.00 s, old-glibc 16.0 s"),
+            sheet.title.ends_with("glibc 4 s, old-glibc 16 s"),
             "{}",
             sheet.title
         );
