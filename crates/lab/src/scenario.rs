@@ -1,7 +1,9 @@
 //! Scenarios: a throw-away server is broken in a known way. Each is one file of `scenarios/`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -9,6 +11,9 @@ use crate::{Error, ServerKind};
 
 /// The files of `scenarios/`, as (name, text), embedded by `build.rs`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+/// Largest file of a scenario.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Longest [`Scenario::seconds`].
 const SECONDS_MAX: u64 = 600;
@@ -169,6 +174,26 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
         .find(|scenario| scenario.name == name))
 }
 
+/// A scenario of the user's own, from a file that is named like it.
+pub fn scenario_file(path: &Path) -> Result<Scenario, Error> {
+    let shown = path.display().to_string();
+    let wrong = |problem: String| Error::Scenario {
+        file: shown.clone(),
+        problem,
+    };
+    let length = fs::metadata(path)
+        .map_err(|error| wrong(error.to_string()))?
+        .len();
+    if length > FILE_BYTES_MAX {
+        return Err(wrong(format!(
+            "{length} bytes; {FILE_BYTES_MAX} are possible"
+        )));
+    }
+    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    read(&name, &text)
+}
+
 fn read(file: &str, text: &str) -> Result<Scenario, Error> {
     let wrong = |problem: String| Error::Scenario {
         file: file.to_owned(),
@@ -222,6 +247,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_file_of_the_users_own_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.toml");
+        let text = "name = 'mine'\nwhat = ''\nservers = ['server']\nseconds = 1\nhealthy = {clients = 1}\nbreak = [{do = 'pause'}]\ntruth = {cause = 'x'}";
+        fs::write(&path, text).unwrap();
+        assert_eq!(scenario_file(&path).unwrap().name, "mine");
+        let error = scenario_file(&dir.path().join("none.toml")).unwrap_err();
+        assert!(error.to_string().contains("none.toml"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod stage;
 mod steps;
 mod table;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -165,7 +166,11 @@ fn code(passed: bool) -> ExitCode {
     ExitCode::from(if passed { 0 } else { NOT_NAMED })
 }
 
+/// By its name, or by the path of a file of one's own.
 fn named(name: &str) -> Result<Scenario> {
+    if name.ends_with(".toml") {
+        return Ok(lab::scenario_file(Path::new(name))?);
+    }
     match lab::scenario(name)? {
         Some(scenario) => Ok(scenario),
         None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),
