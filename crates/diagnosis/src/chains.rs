@@ -78,7 +78,13 @@ fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -
     let further = chain.links.get(at + 1..).unwrap_or_default();
     let by_lock = further.iter().any(|link| names_lock(root, &link.lock));
     let holder = chain.links.last().and_then(|link| link.holder.as_ref());
-    by_lock || holder.is_some_and(|holder| names_holder(root, holder, evidence))
+    // A holder at what the effect itself looks for in a holder, such as the leader of a group commit in
+    // its own fsync, is no other cause.
+    by_lock
+        || holder.is_some_and(|holder| {
+            names_holder(signs(root), holder, evidence)
+                && !names_holder(circumstances(effect), holder, evidence)
+        })
 }
 
 /// A lock sign of the cause is about this lock: one that asks for a holder is about any lock.
@@ -90,14 +96,23 @@ fn names_lock(cause: &Cause, lock: &str) -> bool {
 }
 
 /// The last holder of a chain stands where a sign of the cause looks.
-fn names_holder(cause: &Cause, holder: &Holder, evidence: &Evidence) -> bool {
-    signs(cause).any(|sign| match &sign.test {
+fn names_holder<'a>(
+    mut signs: impl Iterator<Item = &'a Sign>,
+    holder: &Holder,
+    evidence: &Evidence,
+) -> bool {
+    signs.any(|sign| match &sign.test {
         Test::Lock(test) => !test.holder.is_empty() && is_it(&test.holder, evidence, holder),
         Test::Stacks(test) => {
             !test.frames.is_empty() && evidence.frames.goes_through(&test.frames, holder.stack)
         }
         _ => false,
     })
+}
+
+/// What a cause says of the holder, where that is no sign by itself.
+fn circumstances(cause: &Cause) -> impl Iterator<Item = &Sign> {
+    cause.witnesses.iter().filter(|sign| !sign.counts)
 }
 
 /// Circumstances say nothing of who waits for whom.

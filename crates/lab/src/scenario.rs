@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -296,6 +296,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_file_of_the_users_own_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.toml");
+        let text = "name = 'mine'\nwhat = ''\nservers = ['server']\nseconds = 1\nhealthy = {clients = 1}\nbreak = [{do = 'pause'}]\ntruth = {cause = 'x'}";
+        fs::write(&path, text).unwrap();
+        assert_eq!(scenario_file(&path).unwrap().name, "mine");
+        let error = scenario_file(&dir.path().join("none.toml")).unwrap_err();
+        assert!(error.to_string().contains("none.toml"), "{error}");
     }
 
     #[test]

@@ -31,7 +31,10 @@ fn a_server_changes_its_allocator_and_keeps_the_function() {
     let first = sum(&server, bytes).unwrap();
     // 100 blocks of 16 to 512 bytes.
     assert!((1_600..=51_200).contains(&first), "{first}");
-    assert_ne!(sum(&server, "SELECT freezeframe_churn(8, 100)"), Some(first));
+    assert_ne!(
+        sum(&server, "SELECT freezeframe_churn(8, 100)"),
+        Some(first)
+    );
     assert_eq!(sum(&server, "SELECT freezeframe_churn(7, NULL)"), Some(0));
     assert!(Allocator::Glibc.is_in(&maps(&server)));
 
@@ -50,6 +53,11 @@ fn a_server_changes_its_allocator_and_keeps_the_function() {
     }
     at_once(&server.login(), 3, bytes, 2, TIMEOUT).unwrap();
     let wrong = at_once(&server.login(), 2, "SELECT no_such_function()", 1, TIMEOUT);
-    assert!(wrong.unwrap_err().to_string().contains("say SELECT no_such"));
+    assert!(
+        wrong
+            .unwrap_err()
+            .to_string()
+            .contains("say SELECT no_such")
+    );
     assert!(at_once(&server.login(), 0, bytes, 1, TIMEOUT).is_err());
 }

@@ -12,7 +12,7 @@ use super::ServerArg;
 
 Exit codes: 0 the true cause stands first, 3 it does not, 1 it could not be run.")]
 pub(crate) struct ScenarioRun {
-    /// The scenario, of `lab list`, or a file NAME.toml of your own
+    /// The scenario, of `lab list`, or the path of a file of your own (NAME.toml)
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// On this server; else the first one of the scenario that is there

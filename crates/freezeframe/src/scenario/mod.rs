@@ -166,8 +166,8 @@ fn code(passed: bool) -> ExitCode {
     ExitCode::from(if passed { 0 } else { NOT_NAMED })
 }
 
+/// By its name, or by the path of a file of one's own.
 fn named(name: &str) -> Result<Scenario> {
-    // One that is being written.
     if name.ends_with(".toml") {
         return Ok(lab::scenario_file(Path::new(name))?);
     }

@@ -69,6 +69,8 @@ pub(crate) struct Outcome {
     pub(crate) level: Option<String>,
     /// Causes that are at least likely and neither true nor said to be there as well.
     pub(crate) wrong: Vec<String>,
+    /// Statements a second that the clients of the break were answered.
+    pub(crate) break_per_second: f64,
     /// The verdict in a sentence.
     pub(crate) sentence: String,
     /// What `fix` changed.
@@ -134,6 +136,14 @@ pub(super) fn run(
         .unwrap_or_default()
         .to_vec();
     let mut outcome = judge(scenario, kind, span.from, &incidents)?;
+    let length = span.to.duration_since(span.from).as_secs_f64();
+    outcome.break_per_second = span.statements as f64 / length.max(0.001);
+    if outcome.incident.is_none() {
+        outcome.sentence = format!(
+            "not noticed; the break's clients were answered {:.0} statements a second",
+            outcome.break_per_second
+        );
+    }
     let remedy = scenario.remedy.filter(|_| options.prove);
     if let (Some(help), Some(incident)) = (remedy, outcome.incident.clone()) {
         let fixes = Fixes::new(stage.scratch.path(), server)?;
@@ -149,6 +159,7 @@ pub(super) fn run(
                 Span {
                     from,
                     to: Timestamp::now(),
+                    statements: 0,
                 }
             }
         };
@@ -174,6 +185,8 @@ pub(super) fn run(
 pub(super) struct Span {
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
+    /// What the clients of the break were answered.
+    pub(super) statements: u64,
 }
 
 /// Makes the break and takes it back.
@@ -191,8 +204,15 @@ fn break_it(
     }
     recorder.wait(length.saturating_sub(since(from)), |_| false)?;
     let to = Timestamp::now();
-    undo_all(taken)?;
-    Ok(Span { from, to })
+    let statements: u64 = undo_all(taken)?
+        .iter()
+        .map(|result| result.statements)
+        .sum();
+    Ok(Span {
+        from,
+        to,
+        statements,
+    })
 }
 
 fn since(begin: Timestamp) -> Duration {
@@ -224,7 +244,8 @@ pub(crate) fn judge(
         rank: None,
         level: None,
         wrong: Vec::new(),
-        sentence: "not noticed".to_owned(),
+        break_per_second: 0.0,
+        sentence: String::new(),
         remedy: Vec::new(),
         harm: None,
         proof: None,
