@@ -14,7 +14,8 @@ use crate::clean;
 use crate::kind::Kind;
 use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, origins, part, told};
+use crate::told::{self, Moment};
+use crate::{INPUT_BYTES_MAX, Input, Part, origins, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -94,11 +95,19 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             parts,
         };
     }
+    let rows: Vec<Rows> = all
+        .iter_mut()
+        .flat_map(|(_, read)| std::mem::take(&mut read.rows))
+        .collect();
+    let mut book = StackBook::default();
+    let told = told::of(&rows, &mut book);
+    all.push((Kind::Rows, told.read));
     origins::choose(&mut all);
     let label = inputs.first().map_or("-", |input| input.path);
     Imported {
         incident: Some(assemble(
             all.into_iter().map(|(_, read)| read).collect(),
+            (book, told.locks),
             version,
             label,
         )),
@@ -306,19 +315,27 @@ impl Times {
     }
 }
 
-fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident {
+/// `told` are tables of locks that the server told of, and the stacks of their holders.
+fn assemble(
+    reads: Vec<Read>,
+    told: (StackBook, Vec<(Moment, LockTable)>),
+    version: Option<String>,
+    label: &str,
+) -> Incident {
     let times = Times::new(&reads);
-    let mut evidence = StackEvidence::default();
+    let (book, told) = told;
+    let mut evidence = StackEvidence {
+        book,
+        ..StackEvidence::default()
+    };
     let mut snapshots: Vec<ThreadSnapshot> = Vec::new();
     let mut texts: Vec<TimedText> = Vec::new();
     let mut facts: Vec<TimedFact> = Vec::new();
     let mut ticks: BTreeMap<(Millis, &'static str), Vec<model::Reading>> = BTreeMap::new();
     let mut listings: Vec<Listing> = Vec::new();
     let mut queries: Vec<TimedDigest> = Vec::new();
-    let mut rows: Vec<Rows> = Vec::new();
     let mut held: Vec<PlockstatRow> = Vec::new();
     for read in reads {
-        rows.extend(read.rows);
         held.extend(read.plockstat);
         queries.extend(read.asked.into_iter().map(|asked| TimedDigest {
             window: times.stretch(asked.from, asked.to, UNTIMED_AT),
@@ -349,23 +366,8 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         }
         listings.extend(read.listings);
     }
-    let told = told::of(&rows, &mut evidence.book);
-    for (source, moment, taken) in told.taken {
-        let at = times.of(moment.at, moment.after);
-        add_tick(&mut ticks, at, source, taken.readings);
-        texts.extend(taken.texts.into_iter().map(|text| TimedText { at, text }));
-    }
-    queries.extend(told.digests.into_iter().map(|(moment, digest)| {
-        let ms = |us: Option<i64>| us.map(|us| us / 1000);
-        let at = times.of(moment.at, moment.after);
-        TimedDigest {
-            window: times.stretch(ms(digest.from_us), ms(digest.to_us), at),
-            digest,
-        }
-    }));
     queries.sort_by_key(|timed| timed.window.from);
     let mut tables: Vec<LockTable> = told
-        .locks
         .into_iter()
         .map(|(moment, table)| {
             let at = times.of(moment.at, moment.after);

@@ -496,6 +496,10 @@ fn is_perf_call(line: &str, text: &str) -> bool {
     text.starts_with('|')
         || text.starts_with("--")
         || (line.starts_with("        ") && !text.is_empty())
+        // `-g folded`.
+        || (line.starts_with(|c: char| c.is_ascii_digit())
+            && line.contains('%')
+            && line.contains(';'))
 }
 
 #[cfg(test)]

@@ -100,7 +100,10 @@ pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
             .filter_map(|line| vertical_name(line.trim()))
             .map(|(name, _)| name.to_ascii_lowercase())
             .collect();
-        return table_of(&names).is_some();
+        return match table_of(&names) {
+            Some(Table::Mutexes) => next.iter().take(3).any(|line| line.contains("waits=")),
+            table => table.is_some(),
+        };
     }
     // Heads are long, and few lines begin like one.
     if !text.starts_with(['|', '\t']) && !text.contains('\t') {

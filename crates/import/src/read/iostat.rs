@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Reading, Unit};
 
+use super::proc_files::is_whole;
 use super::{Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::{is_iostat_row, number};
@@ -54,7 +55,14 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             && report.disks.len() < DISKS_MAX
         {
             let mut words = text.split_whitespace();
-            let name = words.next().unwrap_or_default().to_owned();
+            let name = words
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches(':')
+                .to_owned();
+            if !is_whole(&name) {
+                continue;
+            }
             report
                 .disks
                 .push((name, words.filter_map(number).collect()));

@@ -1,6 +1,7 @@
 //! What each kind of piece tells. One file a format; each takes lines and never fails.
 
 mod backtrace;
+mod call_graph;
 mod host_lists;
 mod iostat;
 mod limits;
@@ -133,7 +134,7 @@ impl Read {
     }
 
     /// Adds what a reader of the server brought at a moment.
-    fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
+    pub(crate) fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
         if !taken.readings.is_empty() {
             self.ticks.push(Tick {
                 source,

@@ -80,12 +80,48 @@ fn name(table: Table) -> &'static str {
     }
 }
 
+/// Classes of statements that are named.
+const NAMED: usize = 3;
+
+/// Characters of a statement that are named.
+const NAMED_CHARS: usize = 70;
+
 fn brought(all: &[Rows]) -> String {
+    if let [only] = all
+        && only.table == Table::Digests
+    {
+        return digests_in_words(only);
+    }
     let rows: usize = all.iter().map(|rows| rows.rows.len()).sum();
     let rows = counted(rows, "row", "rows");
     match all.len() {
         1 => rows,
         prints => format!("{rows} in {prints} tables"),
+    }
+}
+
+/// One print of the digests tells no rates: what had most time since the table was last emptied.
+fn digests_in_words(rows: &Rows) -> String {
+    let mut classes: Vec<(f64, &str)> = rows
+        .each(["sum_timer_wait", "digest_text"])
+        .map(|[time, text]| (time.parse().unwrap_or(0.0), text))
+        .collect();
+    let all: f64 = classes.iter().map(|(time, _)| time).sum();
+    classes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let named: Vec<String> = classes
+        .iter()
+        .take(NAMED)
+        .filter(|(time, text)| *time > 0.0 && !text.is_empty())
+        .map(|(time, text)| {
+            let fingerprint = server::digests::fingerprint_of_digest_text(text);
+            let short: String = fingerprint.chars().take(NAMED_CHARS).collect();
+            format!("{:.0} % {short}", time * 100.0 / all)
+        })
+        .collect();
+    let classes = counted(rows.rows.len(), "class", "classes");
+    match named.is_empty() {
+        true => classes,
+        false => format!("{classes}; most time: {}", named.join("; ")),
     }
 }
 

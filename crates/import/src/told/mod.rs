@@ -8,10 +8,10 @@ mod sessions;
 mod transactions;
 mod waits;
 
-use model::{LockTable, Millis, QueryDigest, Taken};
+use model::{LockTable, Millis, Taken};
 
 use crate::kind::Table;
-use crate::read::Rows;
+use crate::read::{Asked, Read, Rows};
 
 /// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.
 const BEAT_MS: Millis = 1000;
@@ -41,26 +41,27 @@ impl Moment {
 /// What was made of the rows.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// By source.
-    pub(crate) taken: Vec<(&'static str, Moment, Taken)>,
+    /// Signals, texts and statements.
+    pub(crate) read: Read,
     /// Who waited for whom; `from` and `to` are set when the moments are known.
     pub(crate) locks: Vec<(Moment, LockTable)>,
-    pub(crate) digests: Vec<(Moment, QueryDigest)>,
 }
 
 /// Reads the rows of all captures together.
 pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
     let mut told = Told::default();
+    let read = &mut told.read;
     let mut moments: Vec<Moment> = all.iter().map(Moment::of).collect();
     moments.sort_unstable();
     moments.dedup();
+    let (latest, threads) = (waits::latest(all), waits::thread_ids(all));
     let of_kind = |table: Table| all.iter().filter(move |rows| rows.table == table);
     for moment in moments {
         let here = |table: Table| of_kind(table).filter(move |rows| Moment::of(rows) == moment);
         let sessions: Vec<&Rows> = here(Table::Threads).collect();
         for rows in &sessions {
             let taken = sessions::processlist(rows);
-            told.taken.push(("processlist", moment, taken));
+            read.take("processlist", moment.at, moment.after, taken);
         }
         let mutexes: Vec<&Rows> = here(Table::Mutexes).collect();
         if let Some(readings) = transactions::mutexes(&mutexes) {
@@ -68,17 +69,18 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
                 readings,
                 ..Taken::default()
             };
-            told.taken.push(("mutexes", moment, taken));
+            read.take("mutexes", moment.at, moment.after, taken);
         }
         let transactions: Vec<&Rows> = here(Table::Transactions).collect();
-        let (mut waits, known) = waits::of(moment, all);
-        let readings = transactions::readings(&transactions, &waits, moment);
+        let now = waits::now(moment, &latest);
+        let (mut waits, known) = waits::of(moment, all, now, &threads);
+        let readings = transactions::readings(&transactions, &waits, now);
         if !readings.is_empty() {
             let taken = Taken {
                 readings,
                 ..Taken::default()
             };
-            told.taken.push(("innodb", moment, taken));
+            read.take("innodb", moment.at, moment.after, taken);
         }
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
@@ -101,7 +103,15 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
     told.locks.truncate(LOCK_TABLES_MAX);
     told.locks.sort_by_key(|(moment, _)| *moment);
     let tables: Vec<&Rows> = of_kind(Table::Digests).collect();
-    told.digests = digests::of(&tables);
+    let ms = |us: Option<i64>| us.map(|us| us / 1000);
+    told.read.asked = digests::of(&tables)
+        .into_iter()
+        .map(|(moment, digest)| Asked {
+            from: ms(digest.from_us).or(moment.at),
+            to: ms(digest.to_us).or(moment.at),
+            digest,
+        })
+        .collect();
     told
 }
 
@@ -142,7 +152,7 @@ mod tests {
     }
 
     fn value(told: &Told, name: &str) -> Option<f64> {
-        let all = told.taken.iter().flat_map(|(_, _, taken)| &taken.readings);
+        let all = told.read.ticks.iter().flat_map(|tick| &tick.readings);
         all.filter(|one| one.name == name)
             .map(|one| one.value)
             .next()
@@ -173,7 +183,10 @@ mod tests {
         assert_eq!((row.waits, row.waiters_max), (1, 1));
         let holder = &row.holders[0];
         assert_eq!(holder.tid, 7);
-        assert!(holder.doing.contains("no statement"), "{}", holder.doing);
+        assert_eq!(
+            holder.doing,
+            "runs no statement in its open transaction (open for 100 s)"
+        );
         assert_eq!(table.chains[0].links.len(), 1);
     }
 
@@ -237,7 +250,7 @@ mod tests {
         let text = "SCHEMA_NAME\tDIGEST\tDIGEST_TEXT\tCOUNT_STAR\tSUM_TIMER_WAIT\tSUM_ERRORS\n\
             shop\tab12\tSHOW WARNINGS\t1000\t2000000000000\t0\nshop\tcd34\tSELECT * FROM `t` WHERE `a` = ?\t10\t1000000000000\t1\n";
         let told = told(text);
-        let (_, digest) = &told.digests[0];
+        let digest = &told.read.asked[0].digest;
         assert_eq!(digest.count, 1010);
         assert_eq!(digest.classes[0].kind, "SHOW WARNINGS");
         assert_eq!(digest.classes[0].sum("Query_time"), Some(2.0));

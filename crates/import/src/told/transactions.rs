@@ -8,14 +8,15 @@ use model::{Reading, Unit};
 use crate::kind::Table;
 use crate::read::Rows;
 
-use super::waits::{Wait, latest};
-use super::{Moment, seconds_of, whole};
+use super::waits::Wait;
+use super::{seconds_of, whole};
 
 /// Mutexes that are kept.
 const MUTEXES_MAX: usize = 200;
 
-/// The readings of a moment; `waits` tell of those that wait where no transactions are listed.
-pub(super) fn readings(tables: &[&Rows], waits: &[Wait], _moment: Moment) -> Vec<Reading> {
+/// The readings of a moment, `now` by the server's clock; `waits` tell of those that wait where no
+/// transactions are listed.
+pub(super) fn readings(tables: &[&Rows], waits: &[Wait], now: Option<f64>) -> Vec<Reading> {
     let mut out = Vec::new();
     let mut count = |name: &'static str, value: f64| {
         out.push(Reading::gauge(name, Unit::Count, value));
@@ -34,7 +35,6 @@ pub(super) fn readings(tables: &[&Rows], waits: &[Wait], _moment: Moment) -> Vec
         ));
         return out;
     }
-    let now = latest(tables.iter().copied());
     let since = |text: &str| now.zip(seconds_of(text)).map(|(now, then)| now - then);
     let columns = [
         "trx_state",

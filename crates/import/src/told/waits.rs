@@ -28,18 +28,23 @@ pub(crate) struct Known {
 }
 
 /// The waits of a moment, and what is known of those that wait and of those that are waited for.
-pub(super) fn of(moment: Moment, all: &[Rows]) -> (Vec<Wait>, Known) {
+/// `now` is the moment by the server's clock, `threads` are connections by the numbers that
+/// performance_schema gives their threads.
+pub(super) fn of(
+    moment: Moment,
+    all: &[Rows],
+    now: Option<f64>,
+    threads: &HashMap<u64, u64>,
+) -> (Vec<Wait>, Known) {
     let here = |table: Table| {
         all.iter()
             .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
     };
     let mut known = Known::default();
     let mut waits = Vec::new();
-    let threads = thread_ids(all);
     let mut connections: HashMap<&str, u64> = HashMap::new();
     let mut since: HashMap<&str, &str> = HashMap::new();
     let mut wants: HashMap<&str, &str> = HashMap::new();
-    let now = latest(here(Table::Transactions));
     for rows in here(Table::Transactions) {
         let columns = [
             "trx_id",
@@ -174,8 +179,9 @@ fn joined(rows: &Rows, waits: &mut Vec<Wait>, known: &mut Known) {
         let idle = idle.parse::<f64>().ok().filter(|idle| *idle > 0.0);
         let mut what = doing(by_query, None, idle);
         if !host.is_empty() && host.len() <= 200 {
-            what.push_str(" for ");
+            what.push_str(" (from ");
             what.push_str(host);
+            what.push(')');
         }
         known.doing.insert(blocker, what);
         let table = if table.is_empty() { locked } else { table };
@@ -226,7 +232,7 @@ fn without_doubles(waits: Vec<Wait>) -> Vec<Wait> {
 }
 
 /// Connections by the numbers that performance_schema gives their threads, of any moment.
-fn thread_ids(all: &[Rows]) -> HashMap<u64, u64> {
+pub(super) fn thread_ids(all: &[Rows]) -> HashMap<u64, u64> {
     let mut ids = HashMap::new();
     for rows in all {
         let columns = match rows.table {
@@ -279,12 +285,33 @@ fn row_lock(table: &str, index: &str) -> String {
     }
 }
 
-/// The youngest moment that the transactions tell: the print is not older.
-pub(super) fn latest<'a>(tables: impl Iterator<Item = &'a Rows>) -> Option<f64> {
+/// The youngest moment that each print of the transactions tells, by the server's clock.
+pub(super) fn latest(all: &[Rows]) -> Vec<(Moment, f64)> {
+    let tables = all.iter().filter(|rows| rows.table == Table::Transactions);
     tables
-        .flat_map(|rows| rows.each(["trx_started", "trx_wait_started"]))
-        .flatten()
-        .filter_map(seconds_of)
+        .filter_map(|rows| {
+            let told = rows.each(["trx_started", "trx_wait_started"]);
+            let latest = told.flatten().filter_map(seconds_of).reduce(f64::max)?;
+            Some((Moment::of(rows), latest))
+        })
+        .collect()
+}
+
+/// When a print was taken, by the server's clock: no earlier than the youngest moment that it tells,
+/// and as much after an earlier print as their own times say.
+pub(super) fn now(moment: Moment, latest: &[(Moment, f64)]) -> Option<f64> {
+    latest
+        .iter()
+        .filter_map(|(then, latest)| {
+            let since_ms = match (then.at, moment.at) {
+                (Some(then), Some(now)) => now.checked_sub(then)?,
+                (None, None) => {
+                    i64::try_from(moment.after).ok()? - i64::try_from(then.after).ok()?
+                }
+                _ => return None,
+            };
+            (since_ms >= 0).then_some(latest + since_ms as f64 / 1000.0)
+        })
         .reduce(f64::max)
 }
 
@@ -292,8 +319,10 @@ pub(super) fn latest<'a>(tables: impl Iterator<Item = &'a Rows>) -> Option<f64> 
 fn doing(query: &str, open: Option<f64>, idle: Option<f64>) -> String {
     const WORDS_MAX: usize = 120;
     let mut words = match (query.is_empty(), idle) {
-        (true, Some(idle)) => format!("runs no statement since {idle} s, its transaction is open"),
-        (true, None) => "runs no statement, its transaction is open".to_owned(),
+        (true, Some(idle)) => {
+            format!("has run no statement for {idle:.0} s in its open transaction")
+        }
+        (true, None) => "runs no statement in its open transaction".to_owned(),
         (false, _) => {
             let statement = sql::redact_in_any_mode(query);
             let mut short: String = statement.chars().take(WORDS_MAX).collect();
