@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use model::{
     Absent, Clock, Incident, LockTable, Method, Millis, Profile, ProfileCount, Server,
     SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun, ThreadSnapshot,
-    TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Window,
+    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Window,
 };
+use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::clean;
 use crate::kind::Kind;
-use crate::read::{self, Listing, Read, Snapshot, THREADS_MAX, doing};
+use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, part};
+use crate::told::{self, Moment};
+use crate::{INPUT_BYTES_MAX, Input, Part, origins, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -37,13 +39,55 @@ const SAME_MOMENT_MAX: usize = 200;
 /// taken as not told.
 const APART_MAX_MS: i64 = 6 * 3_600_000;
 
+/// How long before the first and after the last moment of other captures statements of a log belong
+/// to the stall, in milliseconds: a slow statement is logged when it is over.
+const LOG_AROUND_MS: i64 = 60_000;
+
 /// Makes an incident of captures that belong to one stall.
 pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut parts = Vec::new();
-    let mut all: Vec<Read> = Vec::new();
+    let mut all: Vec<(Kind, Read)> = Vec::new();
     let mut version = None;
+    let mut logs: Vec<(&Input<'_>, LogKind)> = Vec::new();
     for input in inputs {
-        one(input, &mut parts, &mut all, &mut version);
+        let bytes = input
+            .bytes
+            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
+            .unwrap_or_default();
+        if read::pcap::is_pcap(bytes) {
+            whole(
+                input,
+                Kind::Pcap,
+                read::pcap::read(bytes),
+                &mut parts,
+                &mut all,
+            );
+        } else if let Some(kind) = read::log::is_whole(bytes) {
+            logs.push((input, kind));
+        } else {
+            one(input, &mut parts, &mut all, &mut version);
+        }
+    }
+    // What else was captured says which part of a log is of this stall.
+    let around = Times::told(all.iter().map(|(_, read)| read));
+    let around = around.first().zip(around.last());
+    let around = around.map(|(first, last)| {
+        (
+            first.saturating_sub(LOG_AROUND_MS),
+            last.saturating_add(LOG_AROUND_MS),
+        )
+    });
+    for (input, kind) in logs {
+        let bytes = input
+            .bytes
+            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
+            .unwrap_or_default();
+        let read = read::log::whole(kind, bytes, around);
+        let kind = match kind {
+            LogKind::Slow => Kind::SlowLog,
+            LogKind::General => Kind::GeneralLog,
+        };
+        whole(input, kind, read, &mut parts, &mut all);
     }
     if all.is_empty() {
         return Imported {
@@ -51,17 +95,55 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             parts,
         };
     }
+    let rows: Vec<Rows> = all
+        .iter_mut()
+        .flat_map(|(_, read)| std::mem::take(&mut read.rows))
+        .collect();
+    let mut book = StackBook::default();
+    let told = told::of(&rows, &mut book);
+    all.push((Kind::Rows, told.read));
+    origins::choose(&mut all);
     let label = inputs.first().map_or("-", |input| input.path);
     Imported {
-        incident: Some(assemble(all, version, label)),
+        incident: Some(assemble(
+            all.into_iter().map(|(_, read)| read).collect(),
+            (book, told.locks),
+            version,
+            label,
+        )),
         parts,
+    }
+}
+
+/// Takes in an input that is of one kind as a whole.
+fn whole(
+    input: &Input<'_>,
+    kind: Kind,
+    read: Read,
+    parts: &mut Vec<Part>,
+    all: &mut Vec<(Kind, Read)>,
+) {
+    let is_empty = read.is_empty();
+    let why = left_out(&read);
+    parts.push(Part {
+        path: input.path.to_owned(),
+        kind: kind.name().to_owned(),
+        lines: None,
+        brought: match is_empty {
+            true => String::new(),
+            false => read.brought.clone(),
+        },
+        skipped: why.or_else(|| is_empty.then(|| "nothing in it could be read".to_owned())),
+    });
+    if !is_empty {
+        all.push((kind, read));
     }
 }
 
 fn one(
     input: &Input<'_>,
     parts: &mut Vec<Part>,
-    all: &mut Vec<Read>,
+    all: &mut Vec<(Kind, Read)>,
     version: &mut Option<String>,
 ) {
     let skipped = |lines, kind: &str, why: String| Part {
@@ -117,7 +199,7 @@ fn one(
             brought: read.brought.clone(),
             skipped: left_out(&read),
         });
-        all.push(read);
+        all.push((kind, read));
     }
     if pieces.is_empty() {
         let count = lines.iter().filter(|line| !line.is_blank()).count();
@@ -174,17 +256,23 @@ struct Times {
 }
 
 impl Times {
-    fn new(reads: &[Read]) -> Self {
+    /// The moments that captures tell, in order.
+    fn told<'a>(reads: impl Iterator<Item = &'a Read>) -> Vec<i64> {
         let mut told: Vec<i64> = reads
-            .iter()
             .flat_map(|read| {
                 let ticks = read.ticks.iter().filter_map(|tick| tick.at);
                 let texts = read.texts.iter().filter_map(|(at, _)| *at);
                 let snapshots = read.snapshots.iter().filter_map(|snapshot| snapshot.at);
-                ticks.chain(texts).chain(snapshots)
+                let rows = read.rows.iter().filter_map(|rows| rows.at);
+                ticks.chain(texts).chain(snapshots).chain(rows)
             })
             .collect();
         told.sort_unstable();
+        told
+    }
+
+    fn new(reads: &[Read]) -> Self {
+        let told = Self::told(reads.iter());
         // What is far from most is of another day.
         let middle = told.get(told.len() / 2).copied();
         let zero = middle.and_then(|middle| {
@@ -192,7 +280,29 @@ impl Times {
                 .copied()
                 .find(|at| middle.saturating_sub(*at) <= APART_MAX_MS)
         });
+        // Logs and packets tell of all the time from their first statement on.
+        let begins = reads.iter().flat_map(|read| &read.asked);
+        let begins = begins.filter_map(|asked| asked.from);
+        let zero = match zero {
+            Some(zero) => begins
+                .filter(|from| zero.saturating_sub(*from) <= APART_MAX_MS)
+                .fold(zero, i64::min)
+                .into(),
+            None => begins.min(),
+        };
         Self { zero }
+    }
+
+    /// A stretch, however long it is; a moment where its ends are not told.
+    fn stretch(&self, from: Option<i64>, to: Option<i64>, at: Millis) -> Window {
+        let since = |moment: i64| {
+            let since = moment.checked_sub(self.zero?)?;
+            Some(UNTIMED_AT.saturating_add(u64::try_from(since).ok()?))
+        };
+        match (from.and_then(since), to.and_then(since)) {
+            (Some(from), Some(to)) if to >= from => Window { from, to },
+            _ => Window { from: at, to: at },
+        }
     }
 
     fn of(&self, at: Option<i64>, after: u64) -> Millis {
@@ -205,15 +315,32 @@ impl Times {
     }
 }
 
-fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident {
+/// `told` are tables of locks that the server told of, and the stacks of their holders.
+fn assemble(
+    reads: Vec<Read>,
+    told: (StackBook, Vec<(Moment, LockTable)>),
+    version: Option<String>,
+    label: &str,
+) -> Incident {
     let times = Times::new(&reads);
-    let mut evidence = StackEvidence::default();
+    let (book, told) = told;
+    let mut evidence = StackEvidence {
+        book,
+        ..StackEvidence::default()
+    };
     let mut snapshots: Vec<ThreadSnapshot> = Vec::new();
     let mut texts: Vec<TimedText> = Vec::new();
     let mut facts: Vec<TimedFact> = Vec::new();
     let mut ticks: BTreeMap<(Millis, &'static str), Vec<model::Reading>> = BTreeMap::new();
     let mut listings: Vec<Listing> = Vec::new();
+    let mut queries: Vec<TimedDigest> = Vec::new();
+    let mut held: Vec<PlockstatRow> = Vec::new();
     for read in reads {
+        held.extend(read.plockstat);
+        queries.extend(read.asked.into_iter().map(|asked| TimedDigest {
+            window: times.stretch(asked.from, asked.to, UNTIMED_AT),
+            digest: asked.digest,
+        }));
         for tick in read.ticks {
             add_tick(
                 &mut ticks,
@@ -239,6 +366,25 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         }
         listings.extend(read.listings);
     }
+    queries.sort_by_key(|timed| timed.window.from);
+    let mut tables: Vec<LockTable> = told
+        .into_iter()
+        .map(|(moment, table)| {
+            let at = times.of(moment.at, moment.after);
+            LockTable {
+                from: at,
+                to: at,
+                ..table
+            }
+        })
+        .collect();
+    tables.extend(
+        read::plockstat_table(&held, &mut evidence.book).map(|table| LockTable {
+            from: UNTIMED_AT,
+            to: UNTIMED_AT,
+            ..table
+        }),
+    );
     texts.sort_by_key(|text| text.at);
     if let Some(version) = version
         && !facts
@@ -258,6 +404,8 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         ticks.keys().map(|(at, _)| *at).max(),
         texts.iter().map(|text| text.at).max(),
         snapshots.iter().map(|snapshot| snapshot.at).max(),
+        tables.iter().map(|table| table.to).max(),
+        queries.iter().map(|timed| timed.window.to).max(),
     ]
     .into_iter()
     .flatten()
@@ -278,6 +426,9 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         );
         evidence.locks.push(table);
     }
+    evidence.locks.extend(tables);
+    evidence.locks.sort_by_key(|table| table.from);
+    host_facts(&timeline, &mut facts);
     profiles(listings, window, &mut evidence);
     let version = facts
         .iter()
@@ -314,7 +465,7 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         texts,
         facts,
         stacks: evidence,
-        queries: Vec::new(),
+        queries,
         absent: Vec::new(),
     };
     incident.facts.extend(
@@ -332,6 +483,26 @@ fn assemble(reads: Vec<Read>, version: Option<String>, label: &str) -> Incident 
         })
         .collect();
     incident
+}
+
+/// What the recorder tells of the host as facts stands in its files as values.
+fn host_facts(timeline: &Timeline, facts: &mut Vec<TimedFact>) {
+    for (fact, signal) in [
+        ("host.cpus", "cpu.count"),
+        ("host.memory_bytes", "meminfo.MemTotal"),
+    ] {
+        let is_known = facts.iter().any(|timed| timed.fact.name == fact);
+        let value = timeline
+            .matching(signal)
+            .flat_map(|series| series.values.iter().copied())
+            .find(|value| value.is_finite() && *value > 0.0);
+        if let Some(value) = value.filter(|_| !is_known) {
+            facts.push(TimedFact {
+                at: 0,
+                fact: model::Fact::new(fact, format!("{value:.0}")),
+            });
+        }
+    }
 }
 
 /// Adds readings at a moment. The same signals at the same moment are from two captures that tell

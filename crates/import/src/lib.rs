@@ -11,10 +11,12 @@ mod absent;
 mod assemble;
 mod clean;
 mod kind;
+mod origins;
 mod part;
 mod read;
 mod split;
 mod times;
+mod told;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;

@@ -38,6 +38,8 @@ struct Open {
     depth: i32,
     /// Lines that belong to it by nothing but their place.
     carried: usize,
+    /// Cells of the head of a table with tabs; 0 where it has boxes or a row a paragraph.
+    cells: usize,
 }
 
 /// The pieces of a text, in its order.
@@ -82,6 +84,10 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 statement: false,
                 depth: 0,
                 carried: 0,
+                cells: match kind {
+                    Kind::Rows if !trimmed.starts_with(['|', '*']) => kind::cells(trimmed).len(),
+                    _ => 0,
+                },
             };
             piece.add(index, trimmed);
             open = Some(piece);
@@ -139,6 +145,26 @@ impl Open {
                 }
                 self.depth += brackets(text);
             }
+            Kind::SlowLog => {
+                let is_head = text.starts_with('#') || sets_session(text);
+                self.statement = is_head || !text.ends_with(';');
+                self.carried = if is_head { 0 } else { self.carried + 1 };
+            }
+            Kind::GeneralLog => self.carried += 1,
+            Kind::Processlist | Kind::Rows => {
+                // A statement of several lines, in the form of `\G`.
+                match kind::vertical_name(text) {
+                    Some((name, _)) if !self.statement || is_padded(text, name) => {
+                        self.statement = holds_statement(name);
+                        self.carried = 0;
+                    }
+                    _ if kind::is_vertical_row(text) => {
+                        self.statement = false;
+                        self.carried = 0;
+                    }
+                    _ => self.carried += 1,
+                }
+            }
             _ => self.carried = 0,
         }
     }
@@ -172,7 +198,50 @@ impl Open {
                     || is_rule(text)
                     || is_vertical_field(text)
                     || (text.starts_with('|') && own.is_none())
+                    || self.statement_goes_on(text, own)
             }
+            Kind::Rows => {
+                own == Some(Kind::Rows)
+                    || is_rule(text)
+                    || self.is_row(text)
+                    || (self.cells == 0 && own.is_none() && kind::vertical_name(text).is_some())
+                    || (self.cells == 0
+                        && own != Some(Kind::Processlist)
+                        && kind::is_vertical_row(text))
+                    || self.statement_goes_on(text, own)
+            }
+            Kind::SlowLog => {
+                own == Some(Kind::SlowLog)
+                    || is_log_opening(text)
+                    || (self.statement
+                        && self.carried < WRAPPED_LINES_MAX
+                        && !matches!(own, Some(Kind::Backtrace | Kind::ServerText)))
+            }
+            Kind::GeneralLog => {
+                own == Some(Kind::GeneralLog)
+                    || is_log_opening(text)
+                    || (own.is_none() && !text.is_empty() && self.carried < WRAPPED_LINES_MAX)
+            }
+            Kind::Iostat => {
+                own == Some(Kind::Iostat)
+                    || kind::is_iostat_row(text)
+                    || is_numbers(&text.replace(',', "."))
+                    || is_date_time(text)
+            }
+            Kind::Sysstat => own == Some(Kind::Sysstat) || kind::is_sysstat_row(text),
+            Kind::Free => {
+                own == Some(Kind::Free)
+                    || text.starts_with("Mem:")
+                    || text.starts_with("Swap:")
+                    || text.starts_with("-/+ buffers/cache")
+            }
+            Kind::Netstat => {
+                own == Some(Kind::Netstat) || (own.is_none() && kind::is_net_line(line, text))
+            }
+            Kind::Df => own == Some(Kind::Df) || kind::is_df_row(text),
+            Kind::Sysctl => own == Some(Kind::Sysctl),
+            Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
+            Kind::Pcap => false,
             Kind::NameValue => {
                 own == Some(Kind::NameValue)
                     || is_rule(text)
@@ -208,6 +277,24 @@ impl Open {
         }
     }
 
+    /// A line of a statement that a field of a row holds.
+    fn statement_goes_on(&self, text: &str, own: Option<Kind>) -> bool {
+        self.statement && own.is_none() && !text.is_empty() && self.carried < WRAPPED_LINES_MAX
+    }
+
+    /// A row of the table whose head was seen, in boxes or with tabs.
+    fn is_row(&self, text: &str) -> bool {
+        match self.cells {
+            0 => {
+                let cells = || kind::cells(text);
+                text.starts_with('|')
+                    && !kind::is_name_value_head(text)
+                    && !kind::is_processlist_head(&cells())
+            }
+            cells => text.contains('\t') && kind::cells(text).len() + 1 >= cells,
+        }
+    }
+
     /// The line says nothing by itself: more of the same may come behind it.
     fn may_go_on(&mut self, index: usize, text: &str) -> bool {
         let gap = index.saturating_sub(self.to);
@@ -219,6 +306,7 @@ impl Open {
             }
             Kind::Backtrace => gap < 6,
             Kind::OptionFile => gap < 6,
+            Kind::SlowLog | Kind::Rows | Kind::Iostat | Kind::Sysstat | Kind::Netstat => gap < 6,
             Kind::KernelLog
             | Kind::PerfReport
             | Kind::PerfScript
@@ -280,6 +368,61 @@ fn is_rule(text: &str) -> bool {
     text.starts_with('+')
         && text.len() >= 3
         && text.bytes().all(|byte| byte == b'+' || byte == b'-')
+}
+
+/// Columns that hold a statement.
+fn holds_statement(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "info"
+        || name == "processlist_info"
+        || name == "digest_text"
+        || name == "query_sample_text"
+        || name.ends_with("_query")
+}
+
+/// Clients align the names of fields on the right: one that stands further left than all is of a
+/// statement, one behind blanks is a field. Long names have none in front, and are known by their
+/// underscore.
+fn is_padded(text: &str, name: &str) -> bool {
+    name.contains('_') || text.len() < 200 && FIELDS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Fields of a processlist behind the statement or in front of it.
+const FIELDS: [&str; 12] = [
+    "id",
+    "user",
+    "host",
+    "db",
+    "command",
+    "time",
+    "state",
+    "info",
+    "progress",
+    "stage",
+    "rows_sent",
+    "rows_examined",
+];
+
+/// `use shop;` and `SET timestamp=1700000000;`, which servers write in front of a statement.
+fn sets_session(text: &str) -> bool {
+    text.starts_with("SET timestamp=") || (text.starts_with("use ") && text.ends_with(';'))
+}
+
+/// What servers write when they open a log.
+fn is_log_opening(text: &str) -> bool {
+    text.ends_with("started with:")
+        || text.starts_with("Tcp port: ")
+        || text.starts_with("TCP Port: ")
+        || (text.starts_with("Time ") && text.ends_with("Argument"))
+}
+
+/// `11/21/2026 06:25:01 AM`, `2026-11-21T06:25:01+0000`.
+fn is_date_time(text: &str) -> bool {
+    let words = text.split_whitespace().count();
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && (1..=3).contains(&words)
+        && text.matches(':').count() >= 2
+        && text.len() <= 40
 }
 
 /// `        State: Waiting for global read lock`.
@@ -353,6 +496,10 @@ fn is_perf_call(line: &str, text: &str) -> bool {
     text.starts_with('|')
         || text.starts_with("--")
         || (line.starts_with("        ") && !text.is_empty())
+        // `-g folded`.
+        || (line.starts_with(|c: char| c.is_ascii_digit())
+            && line.contains('%')
+            && line.contains(';'))
 }
 
 #[cfg(test)]

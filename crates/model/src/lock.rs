@@ -27,6 +27,12 @@ pub enum Depth {
         /// It switched itself off after so many milliseconds, above the set rate of events.
         switched_off_after_ms: Option<u64>,
     },
+    /// Another told it: a table of the server, another tool. Only what that one knows is in the
+    /// table; other numbers are 0.
+    Told {
+        /// Who told it (`plockstat`, `performance_schema.metadata_locks`).
+        by: String,
+    },
 }
 
 /// What a lock's name rests on.

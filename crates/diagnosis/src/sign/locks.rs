@@ -1,6 +1,6 @@
 //! Signs that look at the tables of locks: what threads waited for, and who held it.
 
-use model::{Holder, LockCaller, LockRow, LockTable, Window};
+use model::{Depth, Holder, LockCaller, LockRow, LockTable, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{STACKS, Sign};
@@ -16,17 +16,17 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
     let tables = || evidence.incident.stacks.locks.iter().filter(has_times);
     let worst = tables()
         .filter(|table| evidence.tells_of_stall(table.from, table.to))
-        .map(|table| counted(test, evidence, table))
-        .reduce(|best, one| if one.0 > best.0 { one } else { best });
+        .map(|table| (counted(test, evidence, table), source(table)))
+        .reduce(|best, one| if one.0.0 > best.0.0 { one } else { best });
     // Tables are made of bursts; before the onset there rarely is one.
     let before = tables()
         .filter(|table| evidence.tells_of_before(table.from, table.to))
         .map(|table| counted(test, evidence, table).0)
         .reduce(f64::max);
     let (what, show) = what(test);
-    let (seen, each) = match worst {
-        Some((value, name)) => (Seen::Number(value), name),
-        None => (absent(STACKS), None),
+    let (seen, each, source) = match worst {
+        Some(((value, name), source)) => (Seen::Number(value), name, source),
+        None => (absent(STACKS), None, STACKS),
     };
     let number = Number {
         seen,
@@ -34,7 +34,7 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
         what,
         show,
         each: Some(each.unwrap_or_else(|| "none".to_owned())),
-        source: STACKS,
+        source,
     };
     let is_part = matches!(test.counting, LockCounting::Waiters | LockCounting::Waiting)
         && evidence.is_part(Capture::Stacks);
@@ -48,6 +48,16 @@ pub(super) fn test(sign: &Sign, test: &LockTest, evidence: &Evidence) -> Outcome
             Outcome::Holds(witness)
         }
         other => other,
+    }
+}
+
+/// Where a table is from: what the server tells of its locks is the same source as the rest of what
+/// it tells of them.
+fn source(table: &LockTable) -> &'static str {
+    match &table.depth {
+        Depth::Told { by } if by.starts_with("performance_schema") => "performance_schema",
+        Depth::Told { by } if by.starts_with("InnoDB") => "innodb",
+        _ => STACKS,
     }
 }
 

@@ -1,11 +1,15 @@
 //! Shares of samples by function: perf report, perf top, opreport.
 //!
-//! Such a listing has no stacks. A function's own share becomes that many samples of a stack of one
+//! Such a listing has no stacks, unless `perf report` printed trees below its rows (`call_graph`).
+//! A function's own share becomes that many samples of a stack of one
 //! frame. What a function's callees had (`Children`) is known without their names; it is put on
 //! samples whose own function is not listed, as far as there are any: at least so much is true.
 
+use std::collections::HashMap;
+
 use model::{Frame, Side};
 
+use super::call_graph::{self, Tree};
 use super::{Listing, Read, Row, frame};
 use crate::clean::Line;
 
@@ -29,6 +33,10 @@ struct Share {
     command: Option<String>,
     image: String,
     frame: Frame,
+    /// The function as it is printed.
+    symbol: String,
+    /// What is printed below it.
+    tree: Tree,
 }
 
 /// `perf report --stdio`, `perf top`, and lists of shares that people copy from them.
@@ -46,7 +54,11 @@ pub(super) fn perf(lines: &[Line<'_>]) -> Read {
             }
             continue;
         }
-        let Some(share) = perf_row(text, &head) else {
+        let is_below = call_graph::is_folded(&line.text);
+        let Some(share) = perf_row(text, &head).filter(|_| !is_below) else {
+            if let Some(share) = shares.last_mut() {
+                share.tree.line(&line.text, share.children);
+            }
             continue;
         };
         rows += 1;
@@ -56,7 +68,12 @@ pub(super) fn perf(lines: &[Line<'_>]) -> Read {
     }
     push(&mut read, &mut shares, &head);
     read.what = head.is_top.then(|| "perf top".to_owned());
-    read.brought = format!("{rows} functions");
+    let stacks = read.listings.iter().flat_map(|listing| &listing.rows);
+    let stacks = stacks.filter(|row| row.frames.len() > 2).count();
+    read.brought = match stacks {
+        0 => format!("{rows} functions"),
+        stacks => format!("{rows} functions, {stacks} stacks"),
+    };
     if rows > ROWS_MAX {
         read.skipped.push((
             0,
@@ -168,6 +185,8 @@ fn perf_row(text: &str, head: &Head) -> Option<Share> {
             },
             side,
         ),
+        symbol: symbol.to_owned(),
+        tree: Tree::default(),
     })
 }
 
@@ -186,7 +205,7 @@ fn percent(text: &str) -> Option<(f64, &str)> {
 
 /// Ends a listing.
 fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
-    let shares = std::mem::take(shares);
+    let mut shares = std::mem::take(shares);
     if shares.is_empty() {
         return;
     }
@@ -201,23 +220,84 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
         None => !has_commands && servers_program,
     };
     let all_servers = shares.iter().all(is_servers);
-    let mut rows: Vec<Row> = shares
-        .iter()
-        .map(|share| Row {
-            frames: vec![share.frame.clone()],
-            thread: share.command.clone().unwrap_or_default(),
-            server: is_servers(share),
-            count: (share.own * total).round() as u64,
-        })
-        .filter(|row| row.count > 0)
+    let trees: Vec<Tree> = shares
+        .iter_mut()
+        .map(|share| std::mem::take(&mut share.tree))
         .collect();
+    let has_trees = trees.iter().any(|tree| !tree.is_empty());
+    let known: HashMap<&str, &Frame> = shares
+        .iter()
+        .map(|share| (share.symbol.as_str(), &share.frame))
+        .collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for (share, tree) in shares.iter().zip(trees) {
+        let paths = tree.paths(share.children);
+        let paths = call_graph::stacks(&share.symbol, paths, share.own, share.children);
+        let mut left = (share.own * total).round() as u64;
+        let mut row = |frames: Vec<Frame>, count: u64| {
+            if count > 0 {
+                rows.push(Row {
+                    frames,
+                    thread: share.command.clone().unwrap_or_default(),
+                    server: is_servers(share),
+                    count,
+                });
+            }
+        };
+        for path in paths {
+            let count = ((path.share * total).round() as u64).min(left);
+            left -= count;
+            row(frames_of(&path.names, &share.frame, &known), count);
+        }
+        row(vec![share.frame.clone()], left);
+    }
     let own: f64 = shares.iter().map(|share| share.own).sum();
     let rest = (1.0 - own).max(0.0);
-    rows.extend(not_listed(&shares, rest, total, all_servers));
+    // Trees say who called whom: no guess is needed.
+    let callers: &[Share] = if has_trees { &[] } else { &shares };
+    rows.extend(not_listed(callers, rest, total, all_servers));
     read.listings.push(Listing {
         rows,
         seconds: None,
     });
+}
+
+/// Functions by which threads enter the kernel: whoever called them is the program.
+const KERNEL_ENTRIES: [&str; 8] = [
+    "entry_SYSCALL_64",
+    "entry_INT80",
+    "asm_",
+    "system_call",
+    "syscall_",
+    "sysret",
+    "page_fault",
+    "ret_from_",
+];
+
+/// Frames of a stack that is known by names, innermost first: its first function is the listing's
+/// row, others have the image that their own rows have.
+fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> Vec<Frame> {
+    let mut side = first.side;
+    let mut frames = vec![first.clone()];
+    for (index, name) in names.iter().enumerate() {
+        if index > 0 {
+            frames.push(match known.get(name.as_str()) {
+                Some(known) => (*known).clone(),
+                None => frame(
+                    name,
+                    if side == Side::Kernel { "[kernel]" } else { "" },
+                    side,
+                ),
+            });
+        }
+        // Behind the kernel's door all is the program's.
+        let is_door = KERNEL_ENTRIES.iter().any(|door| name.starts_with(door));
+        side = match frames.last().map(|frame| frame.side) {
+            Some(Side::Kernel) if !is_door => Side::Kernel,
+            _ => Side::User,
+        };
+    }
+    frames
 }
 
 /// The samples whose own function is not listed, with the callers that had them.
@@ -399,6 +479,29 @@ mod tests {
         // 50 % of the samples have no own function listed: at least those are below start_thread.
         assert_eq!(anywhere(listing, "start_thread"), 2000);
         assert!(listing.rows.iter().all(|row| row.server));
+    }
+
+    #[test]
+    fn trees_below_rows_are_stacks() {
+        let read = perf(&clean::lines(
+            "# Samples: 1K of event 'cycles'\n# Overhead  Command  Shared Object  Symbol\n\
+                60.00%  mysqld   [kernel.kallsyms]  [k] compaction_alloc\n            |\n            ---compaction_alloc\n               migrate_pages\n               asm_exc_page_fault\n               |          \n               |--40.00%--my_malloc\n               |          start_thread\n               |          \n                --20.00%--memcpy\n                          start_thread\n\n\
+                30.00%  mysqld   mysqld             [.] row_search_mvcc\n            |\n            ---row_search_mvcc\n               start_thread\n\n",
+        ));
+        let listing = &read.listings[0];
+        assert_eq!(anywhere(listing, "start_thread"), 900);
+        assert_eq!(anywhere(listing, "my_malloc"), 400);
+        assert_eq!(own(listing, "compaction_alloc"), 600);
+        assert_eq!(own(listing, NOT_LISTED), 100);
+        let stack = listing
+            .rows
+            .iter()
+            .find(|row| row.frames.len() == 5)
+            .unwrap();
+        let sides: Vec<Side> = stack.frames.iter().map(|frame| frame.side).collect();
+        let (kernel, user) = (Side::Kernel, Side::User);
+        assert_eq!(sides, [kernel, kernel, kernel, user, user]);
+        assert_eq!(read.brought, "2 functions, 2 stacks");
     }
 
     #[test]

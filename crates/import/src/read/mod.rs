@@ -1,22 +1,35 @@
 //! What each kind of piece tells. One file a format; each takes lines and never fails.
 
 mod backtrace;
+mod call_graph;
+mod host_lists;
+mod iostat;
 mod limits;
 mod listing;
+pub(crate) mod log;
 mod name_value;
 mod option_file;
+pub(crate) mod pcap;
+mod plockstat;
 mod pmp;
 mod proc_files;
 mod processlist;
+mod rows;
 mod script;
 mod server_text;
+mod sysstat;
 mod tools;
 
 use std::borrow::Cow;
 
-use model::{Fact, Frame, Nameless, Reading, RunState, Side, StackEnd, Syscall, Taken, Text};
+use model::{
+    Fact, Frame, Nameless, QueryDigest, Reading, RunState, Side, StackEnd, Syscall, Taken, Text,
+};
 
+pub(crate) use plockstat::{Row as PlockstatRow, table as plockstat_table};
+pub(crate) use rows::Rows;
 pub(crate) use server_text::version;
+use sql::log::LogKind;
 
 use crate::clean::Line;
 use crate::kind::Kind;
@@ -74,6 +87,14 @@ pub(crate) struct Tick {
     pub(crate) readings: Vec<Reading>,
 }
 
+/// What was asked in a stretch of time, milliseconds since 1970 UTC.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    pub(crate) digest: QueryDigest,
+}
+
 /// What a piece tells.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Read {
@@ -86,6 +107,15 @@ pub(crate) struct Read {
     pub(crate) ticks: Vec<Tick>,
     pub(crate) texts: Vec<(Option<i64>, Text)>,
     pub(crate) facts: Vec<Fact>,
+    /// What was asked.
+    pub(crate) asked: Vec<Asked>,
+    /// Rows that tell something together with those of other captures.
+    pub(crate) rows: Vec<Rows>,
+    /// Rows of plockstat.
+    pub(crate) plockstat: Vec<PlockstatRow>,
+    /// Its counters are sums of what it told of intervals: they have no common zero with those of
+    /// another capture.
+    pub(crate) relative: bool,
     /// Lines that could not be read, with the reason.
     pub(crate) skipped: Vec<(usize, Cow<'static, str>)>,
 }
@@ -98,10 +128,13 @@ impl Read {
             && self.ticks.is_empty()
             && self.texts.is_empty()
             && self.facts.is_empty()
+            && self.asked.is_empty()
+            && self.rows.is_empty()
+            && self.plockstat.is_empty()
     }
 
     /// Adds what a reader of the server brought at a moment.
-    fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
+    pub(crate) fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
         if !taken.readings.is_empty() {
             self.ticks.push(Tick {
                 source,
@@ -125,10 +158,19 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::PerfScript => script::read(lines),
         Kind::PerfReport => listing::perf(lines),
         Kind::Opreport => listing::opreport(lines),
-        Kind::Plockstat => Read {
-            skipped: first(lines, "tables of plockstat are recognised and not read yet"),
-            ..Read::default()
-        },
+        Kind::Plockstat => plockstat::read(lines),
+        Kind::SlowLog => log::read(LogKind::Slow, lines),
+        Kind::GeneralLog => log::read(LogKind::General, lines),
+        Kind::Rows => rows::read(lines),
+        Kind::Iostat => iostat::read(lines),
+        Kind::Sysstat => sysstat::read(lines),
+        Kind::Free => sysstat::free(lines),
+        Kind::Netstat => host_lists::netstat(lines),
+        Kind::Df => host_lists::df(lines),
+        Kind::Sysctl => host_lists::sysctl(lines),
+        Kind::Ps => host_lists::ps(lines),
+        // Bytes, not lines: read where files are opened.
+        Kind::Pcap => Read::default(),
         Kind::ServerText => server_text::read(lines),
         Kind::Processlist => processlist::read(lines),
         Kind::NameValue => name_value::read(lines),
@@ -146,14 +188,6 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
 /// `1 thread`, `2 threads`.
 pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
-}
-
-fn first(lines: &[Line<'_>], why: &'static str) -> Vec<(usize, Cow<'static, str>)> {
-    lines
-        .first()
-        .map(|line| (line.number, Cow::Borrowed(why)))
-        .into_iter()
-        .collect()
 }
 
 /// A frame from a name as tools print it; `image` is empty when it is not known.

@@ -185,7 +185,7 @@ fn of_diskstats(bytes: &[u8]) -> Vec<Reading> {
 }
 
 /// A disk and no partition or loop, as far as names tell.
-fn is_whole(name: &str) -> bool {
+pub(super) fn is_whole(name: &str) -> bool {
     let partition =
         |start: &str| name.starts_with(start) && name.ends_with(|c: char| c.is_ascii_digit());
     let nvme_partition =

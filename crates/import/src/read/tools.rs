@@ -35,6 +35,7 @@ pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
     }
     let mut read = Read {
         brought: format!("{} moments", rows.len()),
+        relative: true,
         ..Read::default()
     };
     let mut sums = Sums::default();

@@ -5,9 +5,8 @@ use kernel::read;
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use model::{Absent, Reason};
-use server::wire::{CONNECTIONS_MAX, Connections};
+use server::wire::{CONNECTIONS_MAX, Captured, Connections};
 
-use super::capture::Captured;
 use super::options::PacketOptions;
 
 /// Room for some 80,000 unix sockets.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use kernel::clock;
 use kernel::packets::{Capture, CaptureError, RawPacket};
-use server::wire::{Connections, Decoder, OpenBefore, Segment, Statement};
+use server::wire::{Captured, Connections, Decoder, OpenBefore, Segment, Statement};
 
 use super::options::PacketOptions;
 
@@ -13,23 +13,6 @@ const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The kernel hands a group of packets over after 50 ms, later on a machine that is busy.
 const LAST_GROUP: Duration = Duration::from_millis(250);
-
-/// What a capture was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Captured {
-    /// When it began, microseconds since 1970 UTC.
-    pub from_us: i64,
-    /// When it ended.
-    pub to_us: i64,
-    /// Packets that were read.
-    pub packets: u64,
-    /// Packets that found no room, or could not be read.
-    pub lost: u64,
-    /// The connections.
-    pub connections: Connections,
-    /// What capturing and decoding took of a processor, without what the kernel does for each packet.
-    pub cpu: Duration,
-}
 
 /// A capture under way, on the thread that runs it.
 pub struct PacketCapture {

@@ -3,16 +3,13 @@
 
 mod blind;
 mod capture;
-mod class;
-mod digest;
-mod histogram;
 mod options;
 
 pub use blind::blind_spots;
-pub use capture::{Captured, PacketCapture};
-pub use digest::{Collector, connection_mix};
+pub use capture::PacketCapture;
 pub use kernel::packets::CaptureError;
 pub use options::PacketOptions;
+pub use server::wire::{Captured, Collector, connection_mix};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

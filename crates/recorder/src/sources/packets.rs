@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{
-    Absent, Counted, Fact, Kind, Millis, QueryClass, Reading, Reason, Taken, Unit, Window,
-};
+use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
 use server::Deadlines;
-use server::wire::{Connections, Statement};
+use server::wire::{Connections, Statement, is_show_warnings, senders};
 
 use super::Outcome;
 use crate::clock::RecorderClock;
@@ -30,12 +28,6 @@ const DEADLINES: Deadlines = Deadlines {
     connect: Duration::from_secs(2),
     answer: Duration::from_secs(3),
 };
-
-/// The class that is a signal of its own, as [`sql::statement_class`] names it.
-const SHOW_WARNINGS: &str = "show warnings";
-
-/// Senders that are named.
-const SENDERS_MAX: usize = 3;
 
 /// What is missing, in [`Absent::what`].
 const WHAT: &str = "packets";
@@ -227,42 +219,8 @@ pub(crate) fn packets(state: &mut PacketState) -> Outcome {
 fn count(sums: &mut Sums, collector: &mut Collector, statement: &Statement<'_>) {
     sums.statements += 1;
     sums.errors += u64::from(statement.error.is_some());
-    let is_flood = statement
-        .text
-        .get(..SHOW_WARNINGS.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(SHOW_WARNINGS.as_bytes()));
-    sums.show_warnings += u64::from(is_flood);
+    sums.show_warnings += u64::from(is_show_warnings(statement.text));
     collector.take(statement);
-}
-
-/// "orm at 10.0.0.7 with Connector/J (98 %)", most first; empty when nobody sent any.
-fn senders(classes: &[QueryClass]) -> String {
-    let flood = classes
-        .iter()
-        .filter(|class| class.kind.eq_ignore_ascii_case(SHOW_WARNINGS));
-    let mut told = Vec::new();
-    for class in flood {
-        for (word, names) in [
-            ("user", &class.users),
-            ("host", &class.hosts),
-            ("program", &class.programs),
-        ] {
-            let named = names.iter().filter(|one| !one.name.is_empty());
-            let words: Vec<String> = named
-                .take(SENDERS_MAX)
-                .map(|one| format!("{} ({})", one.name, percent(one, class.count)))
-                .collect();
-            if !words.is_empty() {
-                told.push(format!("{word} {}", words.join(", ")));
-            }
-        }
-    }
-    told.truncate(SENDERS_MAX);
-    told.join("; ")
-}
-
-fn percent(part: &Counted, whole: u64) -> String {
-    format!("{:.0} %", part.count as f64 * 100.0 / whole.max(1) as f64)
 }
 
 fn absent(error: &CaptureError) -> Absent {
@@ -272,35 +230,4 @@ fn absent(error: &CaptureError) -> Absent {
         CaptureError::Options(_) | CaptureError::System { .. } => Reason::Failed,
     };
     Absent::new(WHAT, reason, error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn senders_are_told_with_their_share() {
-        let counted = |name: &str, count| Counted {
-            name: name.to_owned(),
-            count,
-        };
-        let class = QueryClass {
-            kind: "SHOW WARNINGS".to_owned(),
-            count: 200,
-            users: vec![counted("orm", 150), counted("", 50)],
-            hosts: vec![counted("10.0.0.7", 200)],
-            ..QueryClass::default()
-        };
-        let other = QueryClass {
-            kind: "SELECT".to_owned(),
-            count: 9,
-            users: vec![counted("app", 9)],
-            ..QueryClass::default()
-        };
-        assert_eq!(senders(std::slice::from_ref(&other)), "");
-        assert_eq!(
-            senders(&[other, class]),
-            "user orm (75 %); host 10.0.0.7 (100 %)"
-        );
-    }
 }

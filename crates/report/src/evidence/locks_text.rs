@@ -197,6 +197,9 @@ pub fn depth_words(table: &LockTable) -> String {
                 counted(*events, "wait")
             )
         }
+        Depth::Told { by } => {
+            format!("Told by {by}: what it does not tell of a lock stands as 0.")
+        }
     }
 }
 

@@ -125,6 +125,10 @@ fn depth(depth: &Depth) -> String {
             }
             out
         }
+        Depth::Told { by } => format!(
+            "Told by {}: what it does not tell of a lock stands as 0.",
+            escape::html(by)
+        ),
     }
 }
 
@@ -134,7 +138,7 @@ fn locks(table: &LockTable) -> String {
     }
     let about = match table.depth {
         Depth::Sampled { .. } => "about ",
-        Depth::Exact { .. } => "",
+        Depth::Exact { .. } | Depth::Told { .. } => "",
     };
     let columns = [
         Column("Lock", Holds::Code),

@@ -18,6 +18,7 @@ mod command;
 mod compression;
 mod connection;
 mod decoder;
+mod digest;
 mod guess;
 mod handshake;
 mod limits;
@@ -29,6 +30,7 @@ mod statement;
 mod stream;
 
 pub use decoder::{Connections, Decoder, Segment};
+pub use digest::{Captured, Collector, connection_mix, is_show_warnings, senders};
 pub use limits::{
     BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
     STATEMENT_BYTES_MAX,

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::wire::Statement;
 use model::{Counted, QueryClass, QueryMeasure};
-use server::wire::Statement;
 
 use super::histogram::Histogram;
 

@@ -1,13 +1,44 @@
+//! What statements on the wire say in sum: classes with counts and times, in bounded memory.
+
+mod class;
+mod histogram;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
-use model::{Absent, ConnectionMix, FoldedClasses, PER_CONNECTION, QueryDigest, QueryWay};
-use server::wire::{Statement, StatementKind};
+use model::{
+    Absent, ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest,
+    QueryWay,
+};
 
-use super::capture::Captured;
-use super::class::Class;
-use super::histogram::Histogram;
+use super::{Connections, Statement, StatementKind};
+use class::Class;
+use histogram::Histogram;
+
+/// The class that is a signal of its own, as [`sql::statement_class`] names it.
+pub const SHOW_WARNINGS: &str = "show warnings";
+
+/// Senders that are named.
+const SENDERS_MAX: usize = 3;
+
+/// What a capture was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Captured {
+    /// When it began, microseconds since 1970 UTC.
+    pub from_us: i64,
+    /// When it ended.
+    pub to_us: i64,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Packets that found no room, or could not be read.
+    pub lost: u64,
+    /// The connections.
+    pub connections: Connections,
+    /// What capturing and decoding took of a processor, without what the kernel does for each packet.
+    pub cpu: Duration,
+}
 
 /// Classes that are kept apart; statements of further ones are counted together.
 const CLASSES_MAX: usize = 2_000;
@@ -213,5 +244,72 @@ pub fn connection_mix(captured: &Captured) -> ConnectionMix {
         guessed: seen.guessed,
         named: seen.named.min(seen.guessed),
         prepared: seen.prepared,
+    }
+}
+
+/// Whether a statement is one, by its first words.
+pub fn is_show_warnings(text: &[u8]) -> bool {
+    text.get(..SHOW_WARNINGS.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(SHOW_WARNINGS.as_bytes()))
+}
+
+/// "orm at 10.0.0.7 with Connector/J (98 %)", most first; empty when nobody sent any.
+pub fn senders(classes: &[QueryClass]) -> String {
+    let flood = classes
+        .iter()
+        .filter(|class| class.kind.eq_ignore_ascii_case(SHOW_WARNINGS));
+    let mut told = Vec::new();
+    for class in flood {
+        for (word, names) in [
+            ("user", &class.users),
+            ("host", &class.hosts),
+            ("program", &class.programs),
+        ] {
+            let named = names.iter().filter(|one| !one.name.is_empty());
+            let words: Vec<String> = named
+                .take(SENDERS_MAX)
+                .map(|one| format!("{} ({})", one.name, percent(one, class.count)))
+                .collect();
+            if !words.is_empty() {
+                told.push(format!("{word} {}", words.join(", ")));
+            }
+        }
+    }
+    told.truncate(SENDERS_MAX);
+    told.join("; ")
+}
+
+fn percent(part: &Counted, whole: u64) -> String {
+    format!("{:.0} %", part.count as f64 * 100.0 / whole.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_are_told_with_their_share() {
+        let counted = |name: &str, count| Counted {
+            name: name.to_owned(),
+            count,
+        };
+        let class = QueryClass {
+            kind: "SHOW WARNINGS".to_owned(),
+            count: 200,
+            users: vec![counted("orm", 150), counted("", 50)],
+            hosts: vec![counted("10.0.0.7", 200)],
+            ..QueryClass::default()
+        };
+        let other = QueryClass {
+            kind: "SELECT".to_owned(),
+            count: 9,
+            users: vec![counted("app", 9)],
+            ..QueryClass::default()
+        };
+        assert_eq!(senders(std::slice::from_ref(&other)), "");
+        assert_eq!(
+            senders(&[other, class]),
+            "user orm (75 %); host 10.0.0.7 (100 %)"
+        );
     }
 }

@@ -1,0 +1,84 @@
+//! What the host's files and tools print.
+
+use super::starts_with_date;
+
+/// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, a container that was killed.
+pub(super) fn is_kernel_log(text: &str) -> bool {
+    let text = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once('>'))
+        .map_or(text, |(_, rest)| rest);
+    let stamped = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .is_some_and(|(stamp, _)| {
+            let stamp = stamp.trim();
+            stamp.contains('.')
+                && stamp
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        });
+    stamped || is_syslog(text) || text.split_whitespace().any(|word| word == "OOMKilled")
+}
+
+fn is_syslog(text: &str) -> bool {
+    const MONTHS: [&str; 12] = [
+        "Jan ", "Feb ", "Mar ", "Apr ", "May ", "Jun ", "Jul ", "Aug ", "Sep ", "Oct ", "Nov ",
+        "Dec ",
+    ];
+    let dated = MONTHS.iter().any(|month| text.starts_with(month)) || starts_with_date(text);
+    dated && text.contains(" kernel: ")
+}
+
+/// `Max open files    1024    4096    files`.
+pub(super) fn is_limit(text: &str) -> bool {
+    (text.starts_with("Limit ") && text.contains("Soft Limit"))
+        || (text.starts_with("Max ") && {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let number = |word: &&str| **word == *"unlimited" || word.parse::<u64>().is_ok();
+            words.len() >= 4 && words.iter().filter(|word| number(word)).count() == 2
+        })
+}
+
+pub(super) fn is_top_header(text: &str) -> bool {
+    text.starts_with("top - ")
+        || (text.starts_with("PID ") && text.contains("%CPU") && text.contains("COMMAND"))
+}
+
+pub(super) fn is_vmstat_header(text: &str) -> bool {
+    text.starts_with("procs -")
+        || (text.starts_with("r ") && text.contains(" swpd ") && text.contains(" cs "))
+}
+
+pub(super) fn is_proc_stat(line: &str) -> bool {
+    line.strip_prefix("cpu  ").is_some_and(|rest| {
+        let mut words = rest.split_whitespace();
+        words.clone().count() >= 4 && words.all(|word| word.parse::<u64>().is_ok())
+    })
+}
+
+pub(super) fn is_proc_vmstat(line: &str, next: &[&str]) -> bool {
+    let pair = |line: &str| {
+        line.split_once(' ').is_some_and(|(name, value)| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+                && value.parse::<u64>().is_ok()
+        })
+    };
+    (line.starts_with("nr_") || line.starts_with("compact_") || line.starts_with("pg"))
+        && pair(line)
+        && next.first().is_none_or(|next| pair(next))
+}
+
+/// `   8       0 sda 1 2 3 …`, eleven numbers or more behind the name.
+pub(super) fn is_diskstats(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |index: usize| {
+        words
+            .get(index)
+            .is_some_and(|word| word.parse::<u64>().is_ok())
+    };
+    words.len() >= 14 && number(0) && number(1) && !number(2) && (3..14).all(number)
+}

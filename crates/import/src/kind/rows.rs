@@ -1,0 +1,131 @@
+//! Tables of the server that tell of transactions, locks, threads and statements: which one it is,
+//! by the names of its columns.
+
+use super::{cells, is_vertical_row};
+
+/// A table whose rows are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Table {
+    /// `information_schema.INNODB_TRX`.
+    Transactions,
+    /// Who waits for whom, joined, a row a pair: pt-stalk's query, `sys.innodb_lock_waits`.
+    LockWaits,
+    /// Who blocks how many: pt-stalk's query.
+    Blockers,
+    /// `information_schema.INNODB_LOCKS`.
+    InnodbLocks,
+    /// `information_schema.INNODB_LOCK_WAITS`: pairs of transactions.
+    LockWaitPairs,
+    /// `performance_schema.data_locks`.
+    DataLocks,
+    /// `performance_schema.data_lock_waits`.
+    DataLockWaits,
+    /// `performance_schema.metadata_locks`.
+    MetadataLocks,
+    /// `sys.schema_table_lock_waits`.
+    TableLockWaits,
+    /// `performance_schema.threads`.
+    Threads,
+    /// `performance_schema.events_statements_summary_by_digest`.
+    Digests,
+    /// `SHOW ENGINE INNODB MUTEX`.
+    Mutexes,
+}
+
+/// Names of columns that only this table has together.
+const TABLES: [(Table, &[&str]); 12] = [
+    (Table::Transactions, &["trx_id", "trx_state", "trx_started"]),
+    (Table::Blockers, &["who_blocks", "num_waiters"]),
+    (
+        Table::TableLockWaits,
+        &["object_schema", "object_name", "waiting_thread_id"],
+    ),
+    (Table::LockWaits, &["waiting_trx_id", "waiting_thread"]),
+    (
+        Table::LockWaits,
+        &["wait_started", "wait_age", "locked_table"],
+    ),
+    (
+        Table::LockWaitPairs,
+        &["requesting_trx_id", "blocking_trx_id"],
+    ),
+    (Table::InnodbLocks, &["lock_id", "lock_trx_id", "lock_mode"]),
+    (
+        Table::DataLockWaits,
+        &["requesting_engine_lock_id", "requesting_thread_id"],
+    ),
+    (
+        Table::DataLocks,
+        &["engine_lock_id", "engine_transaction_id", "thread_id"],
+    ),
+    (
+        Table::MetadataLocks,
+        &["object_type", "object_schema", "lock_duration"],
+    ),
+    (
+        Table::Threads,
+        &["thread_id", "processlist_id", "processlist_user"],
+    ),
+    (Table::Digests, &["digest", "digest_text", "count_star"]),
+];
+
+/// The table with these columns, in lower case.
+pub(crate) fn table_of(columns: &[String]) -> Option<Table> {
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    if matches!(columns, [one, two, three] if one == "type" && two == "name" && three == "status") {
+        return Some(Table::Mutexes);
+    }
+    TABLES
+        .iter()
+        .find(|(_, names)| names.iter().all(|name| has(name)))
+        .map(|(table, _)| *table)
+}
+
+/// The name of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`.
+pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once(':')?;
+    let is_name = !name.is_empty()
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then(|| (name, value.trim()))
+}
+
+/// A head of such a table, or a row in the form of `\G` with the first of its fields behind it.
+pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
+    if is_vertical_row(text) {
+        let names: Vec<String> = next
+            .iter()
+            .filter_map(|line| vertical_name(line.trim()))
+            .map(|(name, _)| name.to_ascii_lowercase())
+            .collect();
+        return match table_of(&names) {
+            Some(Table::Mutexes) => next.iter().take(3).any(|line| line.contains("waits=")),
+            table => table.is_some(),
+        };
+    }
+    // Heads are long, and few lines begin like one.
+    if !text.starts_with(['|', '\t']) && !text.contains('\t') {
+        return false;
+    }
+    let cells = cells(text);
+    if cells.len() < 2 || !cells.iter().all(|cell| is_column(cell)) {
+        return false;
+    }
+    let columns: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+    match table_of(&columns) {
+        // SHOW ENGINE INNODB STATUS has the same columns.
+        Some(Table::Mutexes) => next.iter().take(2).any(|line| line.contains("waits=")),
+        table => table.is_some(),
+    }
+}
+
+fn is_column(cell: &str) -> bool {
+    !cell.is_empty()
+        && cell.len() <= 64
+        && cell.starts_with(|c: char| c.is_ascii_alphabetic())
+        && cell
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,260 @@
+//! What the server prints and what clients print of its answers.
+
+use sql::log::LogKind;
+
+use super::{cells, is_vertical_row};
+
+/// A line of a slow log's head and of nothing else.
+pub(crate) fn is_slow_head(text: &str) -> bool {
+    text.starts_with("# ") && sql::log::log_kind(text.as_bytes()) == Some(LogKind::Slow)
+}
+
+/// A line with which an event of a general log begins.
+pub(super) fn is_general(line: &str) -> bool {
+    line.starts_with(|c: char| c == '\t' || c.is_ascii_digit())
+        && line.contains('\t')
+        && sql::log::log_kind(line.as_bytes()) == Some(LogKind::General)
+}
+
+/// Commands of sessions, as the column `Command` has them.
+const COMMANDS: [&str; 17] = [
+    "Query",
+    "Sleep",
+    "Connect",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Daemon",
+    "Execute",
+    "Killed",
+    "Prepare",
+    "Init DB",
+    "Field List",
+    "Quit",
+    "Statistics",
+    "Close stmt",
+    "Ping",
+    "Slave_IO",
+    "Slave_SQL",
+];
+
+/// A head of the list, or a row that is one by its words.
+pub(super) fn is_processlist(text: &str, next: &[&str]) -> bool {
+    if is_vertical_row(text) {
+        return next.iter().take(2).any(|line| {
+            line.trim_start().starts_with("Id: ") || line.trim_start().starts_with("ID: ")
+        }) && next.iter().take(8).any(|line| {
+            let line = line.trim_start();
+            line.starts_with("Command:") || line.starts_with("COMMAND:")
+        });
+    }
+    let cells = cells(text);
+    is_processlist_head(&cells) || is_processlist_row(&cells)
+}
+
+pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
+    let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
+    has("Id") && has("User") && has("Command") && has("State")
+}
+
+/// Eight columns in the order of the servers.
+pub(crate) fn is_processlist_row(cells: &[&str]) -> bool {
+    let number = |index: usize| {
+        cells
+            .get(index)
+            .is_some_and(|cell| cell.parse::<f64>().is_ok())
+    };
+    cells.len() >= 8
+        && number(0)
+        && number(5)
+        && cells
+            .get(4)
+            .is_some_and(|command| COMMANDS.contains(command))
+}
+
+/// A head `Variable_name | Value`, or some rows of a name and a value.
+pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
+    if is_name_value_head(text) {
+        return true;
+    }
+    if line.starts_with('|') || line.trim_start().starts_with('|') {
+        return name_and_value(text).is_some_and(|(name, _)| is_variable(name));
+    }
+    // Without boxes only a run of such lines is one.
+    let rows = std::iter::once(&text)
+        .chain(next.iter().take(3))
+        .filter(|row| {
+            row.contains('\t')
+                && name_and_value(row.trim()).is_some_and(|(name, _)| is_variable(name))
+        });
+    rows.count() >= 3
+}
+
+pub(crate) fn is_name_value_head(text: &str) -> bool {
+    let cells = cells(text);
+    cells
+        .first()
+        .is_some_and(|cell| cell.eq_ignore_ascii_case("variable_name"))
+}
+
+/// The two cells of a row.
+pub(crate) fn name_and_value(text: &str) -> Option<(&str, &str)> {
+    let cells = cells(text);
+    match cells.as_slice() {
+        [name] if text.contains('\t') => Some((name, "")),
+        [name, value] => Some((name, value)),
+        // A value may hold the separator.
+        [name, ..] if text.starts_with('|') => {
+            let rest = text.strip_prefix('|')?.split_once('|')?.1;
+            Some((name, rest.strip_suffix('|').unwrap_or(rest).trim()))
+        }
+        _ => None,
+    }
+}
+
+/// A name as variables have them: with an underscore, or a known single word.
+pub(crate) fn is_variable(name: &str) -> bool {
+    const SINGLE: [&str; 14] = [
+        "port",
+        "socket",
+        "version",
+        "datadir",
+        "basedir",
+        "timestamp",
+        "Connections",
+        "Queries",
+        "Questions",
+        "Uptime",
+        "Compression",
+        "autocommit",
+        "tmpdir",
+        "hostname",
+    ];
+    let is_name = !name.is_empty()
+        && name.len() <= 100
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+    is_name && ((name.contains('_') && !name.starts_with("TABLE_")) || SINGLE.contains(&name))
+}
+
+pub(super) fn is_option_file(text: &str) -> bool {
+    const SECTIONS: [&str; 12] = [
+        "[mysqld]",
+        "[client]",
+        "[mysqld_safe]",
+        "[server]",
+        "[mariadb]",
+        "[mariadbd]",
+        "[galera]",
+        "[mysqldump]",
+        "[mysql]",
+        "[mysqld-5.7]",
+        "[mysqld-8.0]",
+        "[client-server]",
+    ];
+    SECTIONS.contains(&text)
+        || text.split_once('=').is_some_and(|(name, value)| {
+            let name = name.trim();
+            (name.starts_with("innodb_") || name.starts_with("innodb-"))
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+                && !value.trim().is_empty()
+                && value.trim().len() < 200
+        })
+}
+
+/// Begins with a year and a month, or six digits and a time, as the servers write them.
+pub(crate) fn starts_with_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    match bytes.get(digits) {
+        Some(b'-') => digits == 4 && bytes.get(5).is_some_and(u8::is_ascii_digit),
+        Some(b' ') => {
+            digits == 6
+                && text.get(6..).is_some_and(|rest| {
+                    rest.trim_start()
+                        .as_bytes()
+                        .get(1..3)
+                        .is_some_and(|time| time.contains(&b':'))
+                })
+        }
+        _ => false,
+    }
+}
+
+/// The InnoDB monitor's, or the error log's.
+pub(crate) fn is_server_line(text: &str) -> bool {
+    const STARTS: [&str; 34] = [
+        "---TRANSACTION ",
+        "MySQL thread id ",
+        "MariaDB thread id ",
+        "mysql tables in use ",
+        "LOCK WAIT ",
+        "------- TRX HAS BEEN WAITING ",
+        "RECORD LOCKS space id ",
+        "TABLE LOCK table ",
+        "Record lock, heap no ",
+        "OS WAIT ARRAY INFO",
+        "Mutex spin waits ",
+        "RW-shared ",
+        "RW-excl ",
+        "RW-sx ",
+        "Trx id counter ",
+        "Purge done for trx",
+        "History list length ",
+        "LIST OF TRANSACTIONS FOR EACH SESSION",
+        "*** (1) ",
+        "*** (2) ",
+        "*** WE ROLL BACK ",
+        "LATEST DETECTED DEADLOCK",
+        "END OF INNODB MONITOR OUTPUT",
+        "InnoDB: ",
+        "Mutex at 0x",
+        "Last time write locked in file ",
+        "Last time read locked in file ",
+        "Log sequence number ",
+        "Log flushed up to ",
+        "Last checkpoint at ",
+        "Pending normal aio reads",
+        "Pending flushes (fsync) ",
+        "Buffer pool size ",
+        "Modified db pages ",
+    ];
+    const LEVELS: [&str; 8] = [
+        "[Note]",
+        "[Warning]",
+        "[ERROR]",
+        "[System]",
+        "[Error]",
+        " InnoDB: ",
+        "INNODB MONITOR OUTPUT",
+        "mysqld_safe ",
+    ];
+    STARTS.iter().any(|start| text.starts_with(start))
+        || is_wait(text)
+        || (starts_with_date(text) && LEVELS.iter().any(|level| text.contains(level)))
+        || is_bare_transaction(text)
+        || (text.contains(" lock struct(s), heap size ") && text.ends_with("row lock(s)"))
+        || (text.starts_with("Version: '") && text.contains("socket:"))
+        || (text.starts_with("mysqld: ") || text.starts_with("mariadbd: "))
+}
+
+/// `--Thread 140 has waited at a.cc line 3 for 241.00 seconds the semaphore:`.
+pub(crate) fn is_wait(text: &str) -> bool {
+    text.contains("Thread ")
+        && text.contains(" has waited at ")
+        && text.contains(" seconds the semaphore")
+}
+
+fn is_bare_transaction(text: &str) -> bool {
+    text.strip_prefix("TRANSACTION ").is_some_and(|rest| {
+        rest.split_once(", ").is_some_and(|(_, state)| {
+            state.starts_with("ACTIVE") || state.starts_with("not started")
+        })
+    })
+}

@@ -1,0 +1,185 @@
+//! Stacks and profiles, as debuggers and profilers print them.
+
+/// A thread's head, a frame, or what a debugger says around them.
+pub(crate) fn is_backtrace(text: &str) -> bool {
+    is_thread_head(text)
+        || frame_number(text).is_some_and(|(_, rest)| looks_like_frame(rest))
+        || [
+            "[New LWP ",
+            "[New Thread ",
+            "[Switching to ",
+            "[Thread debugging using ",
+        ]
+        .iter()
+        .any(|start| text.starts_with(start))
+}
+
+/// `Thread 3 (Thread 0x7f… (LWP 9)):`, `Thread 3 (LWP 9):`, `TID 9:`.
+pub(crate) fn is_thread_head(text: &str) -> bool {
+    let number = |rest: &str, end: &str| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        digits > 0 && rest.get(digits..).is_some_and(|rest| rest.starts_with(end))
+    };
+    text.strip_prefix("Thread ")
+        .is_some_and(|rest| number(rest, " (") || number(rest, ":"))
+        || text
+            .strip_prefix("TID ")
+            .is_some_and(|rest| number(rest, ":"))
+}
+
+/// `#12 rest`.
+pub(crate) fn frame_number(text: &str) -> Option<(usize, &str)> {
+    let rest = text.strip_prefix('#')?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let number = rest.get(..digits)?.parse().ok()?;
+    let rest = rest.get(digits..)?;
+    rest.starts_with([' ', '\t'])
+        .then(|| (number, rest.trim_start()))
+}
+
+/// `0x00 in f (…)`, `f (a=1) at x.c:3`, `0x00 f - /lib/x.so`; no sentence.
+fn looks_like_frame(rest: &str) -> bool {
+    rest.starts_with("0x")
+        || rest.starts_with("<signal handler")
+        || rest.split_once(" (").is_some_and(|(name, _)| {
+            !name.trim_end_matches(" const").contains(". ") && is_function(name)
+        })
+        || rest.ends_with("()")
+}
+
+/// A name of C or C++, as debuggers write it.
+pub(crate) fn is_function(name: &str) -> bool {
+    let name = name.trim();
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || "_~?(<{.$[:".contains(c));
+    begins
+        && name.len() <= 2000
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_:~<>,&* ()[]{}?.$@+-=!/|^%'#".contains(c))
+        && !name.contains(": ")
+}
+
+/// A function's name without blanks but those of C++.
+fn is_symbol(name: &str) -> bool {
+    let one_word = !name.contains(' ')
+        || name.starts_with("operator ")
+        || name.contains('<')
+        || name.contains("(anonymous namespace)")
+        || name.ends_with(" const");
+    one_word && is_function(name) && name.contains(|c: char| c.is_alphabetic() || c == '?')
+}
+
+/// `187 f,g(libc.so.6),h(a.cc:3)`.
+pub(super) fn is_pmp(text: &str) -> bool {
+    let Some((count, frames)) = text.split_once([' ', '\t']) else {
+        return false;
+    };
+    let is_count =
+        (1..=9).contains(&count.len()) && count.bytes().all(|byte| byte.is_ascii_digit());
+    let frames = frames.trim();
+    is_count
+        && (frames.contains(',') || frames.ends_with(')'))
+        && !frames.contains(", ")
+        && !frames.contains("  ")
+        && frames.split(',').take(3).all(|frame| {
+            let name = frame.split('(').next().unwrap_or(frame);
+            frame == "..." || (is_symbol(name) && !name.contains('='))
+        })
+}
+
+/// `a;b;c 12`.
+pub(super) fn is_folded(text: &str) -> bool {
+    let Some((stack, count)) = text.rsplit_once(' ') else {
+        return false;
+    };
+    (1..=12).contains(&count.len())
+        && count.bytes().all(|byte| byte.is_ascii_digit())
+        && stack.matches(';').count() >= 2
+        && !stack.contains("; ")
+        && stack
+            .split(';')
+            .all(|frame| !frame.is_empty() && frame.len() < 2000)
+}
+
+/// A head of perf, or a row.
+pub(super) fn is_perf_report(text: &str) -> bool {
+    let heads = [
+        "# Samples:",
+        "# Event count (approx",
+        "# Overhead",
+        "# Children",
+        "PerfTop:",
+        "# To display the perf.data",
+        "# Total Lost Samples",
+    ];
+    heads.iter().any(|head| text.starts_with(head))
+        || (text.starts_with("Samples: ") && text.contains(" of event"))
+        || (text.starts_with("Children ") && text.contains("Self"))
+        || (text.starts_with("Overhead ") && text.contains("Symbol"))
+        || is_perf_row(text)
+}
+
+/// `+ 95.39%  0.32%  mysqld  libc.so  [.] f`, `47.53%  [kernel]  [k] f`, `5.41%  f`.
+pub(crate) fn is_perf_row(text: &str) -> bool {
+    let text = text
+        .strip_prefix(['+', '-', '|'])
+        .map_or(text, str::trim_start);
+    let Some((share, rest)) = text.split_once('%') else {
+        return false;
+    };
+    let is_share = share.contains('.')
+        && share.len() <= 7
+        && share
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if !is_share || !rest.starts_with([' ', '\t']) {
+        return false;
+    }
+    let rest = rest.trim();
+    if ["[k] ", "[.] ", "[u] ", "[H] ", "[g] "]
+        .iter()
+        .any(|mark| rest.contains(mark))
+    {
+        return true;
+    }
+    // Without marks: a function's name and perhaps a remark in parentheses.
+    let name = rest.split("  ").next().unwrap_or(rest).trim();
+    let name = name.split(" (").next().unwrap_or(name);
+    is_symbol(name) && name.contains('_') && !name.contains(' ')
+}
+
+pub(super) fn is_opreport_header(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some("samples") && words.any(|word| word == "%") && text.contains("symbol name")
+        || (text.starts_with("CPU: ") && text.contains("speed"))
+        || (text.starts_with("Counted ") && text.contains(" events"))
+}
+
+/// The head of one of plockstat's tables.
+pub(crate) fn is_plockstat_header(text: &str) -> bool {
+    [
+        "Mutex block",
+        "Mutex hold",
+        "Mutex spin",
+        "Mutex unsuccessful spin",
+        "R/W reader block",
+        "R/W reader hold",
+        "R/W writer block",
+        "R/W writer hold",
+    ]
+    .contains(&text)
+}
+
+/// `mysqld 123 [000] 12.345: 1 cycles:` with an indented frame behind it.
+pub(super) fn is_perf_script(line: &str, text: &str, next: &[&str]) -> bool {
+    let is_frame = |line: &&str| {
+        line.starts_with([' ', '\t'])
+            && line.trim().split_once(' ').is_some_and(|(address, _)| {
+                address.len() >= 4 && address.bytes().all(|byte| byte.is_ascii_hexdigit())
+            })
+    };
+    !line.starts_with([' ', '\t'])
+        && text.ends_with(':')
+        && text.contains(": ")
+        && next.first().is_some_and(is_frame)
+}

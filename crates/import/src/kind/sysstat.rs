@@ -1,0 +1,199 @@
+//! What iostat, mpstat, sar, free, netstat, ss, df, sysctl and ps print.
+
+/// `06:25:01`, `06:25:01 AM`: the words behind it, and the second of the day.
+pub(crate) fn clock(text: &str) -> Option<(u64, &str)> {
+    let (time, rest) = text.split_once([' ', '\t'])?;
+    let mut parts = time.split(':');
+    let mut part = |most: u64| {
+        let part = parts.next().filter(|part| part.len() == 2)?;
+        part.parse::<u64>().ok().filter(|value| *value < most)
+    };
+    let (hour, minute, second) = (part(24)?, part(60)?, part(61)?);
+    if parts.next().is_some() {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let (hour, rest) = match rest.split_once([' ', '\t']) {
+        Some(("AM", rest)) => (hour % 12, rest.trim_start()),
+        Some(("PM", rest)) => (hour % 12 + 12, rest.trim_start()),
+        _ => (hour, rest),
+    };
+    Some((hour * 3600 + minute * 60 + second, rest))
+}
+
+/// `Linux 6.1.0-18-amd64 (db1)  11/21/2026  _x86_64_  (8 CPU)`.
+pub(crate) fn is_host_line(text: &str) -> bool {
+    text.starts_with("Linux ") && text.contains('(') && text.ends_with(" CPU)")
+}
+
+/// The heads of iostat's two tables, or the line of the host in front of them.
+pub(super) fn is_iostat_header(text: &str, next: &[&str]) -> bool {
+    let is_head = |text: &str| {
+        (text.starts_with("Device") && text.contains("%util"))
+            || (text.starts_with("avg-cpu:") && text.contains("%user"))
+    };
+    is_head(text) || (is_host_line(text) && next.iter().take(5).any(|line| is_head(line.trim())))
+}
+
+/// A disk with its numbers.
+pub(crate) fn is_iostat_row(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let Some(name) = words.next() else {
+        return false;
+    };
+    let numbers = words.clone().count();
+    name.len() <= 64 && (5..=40).contains(&numbers) && words.all(|word| number(word).is_some())
+}
+
+/// Columns by which a table of mpstat or sar is known.
+const SYSSTAT: [&str; 16] = [
+    "%usr",
+    "%user",
+    "cswch/s",
+    "runq-sz",
+    "kbmemfree",
+    "pgpgin/s",
+    "pswpin/s",
+    "rkB/s",
+    "rd_sec/s",
+    "tps",
+    "IFACE",
+    "intr/s",
+    "kbswpfree",
+    "totsck",
+    "active/s",
+    "%scpu-10",
+];
+
+/// A head of mpstat or sar: the time, then names of columns.
+pub(super) fn is_sysstat_header(text: &str) -> bool {
+    is_host_line(text)
+        || clock(text)
+            .is_some_and(|(_, rest)| rest.split_whitespace().any(|word| SYSSTAT.contains(&word)))
+}
+
+/// A row of them: the time or `Average:`, then values.
+pub(crate) fn is_sysstat_row(text: &str) -> bool {
+    clock(text).is_some() || text.starts_with("Average:")
+}
+
+/// A number with a decimal point or comma.
+pub(crate) fn number(word: &str) -> Option<f64> {
+    if !word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') {
+        return None;
+    }
+    let value: f64 = match word.contains(',') {
+        true => word.replace(',', ".").parse().ok()?,
+        false => word.parse().ok()?,
+    };
+    value.is_finite().then_some(value)
+}
+
+/// `total used free shared buff/cache available`.
+pub(super) fn is_free_header(text: &str) -> bool {
+    text.starts_with("total ") && text.contains(" used ") && text.contains(" free")
+}
+
+/// Heads of `netstat -s`.
+const PROTOCOLS: [&str; 9] = [
+    "Ip:",
+    "Icmp:",
+    "IcmpMsg:",
+    "Tcp:",
+    "Udp:",
+    "UdpLite:",
+    "TcpExt:",
+    "IpExt:",
+    "MPTcpExt:",
+];
+
+/// A head of a list of connections, or a part of `netstat -s`.
+pub(super) fn is_netstat(text: &str, next: &[&str]) -> bool {
+    text.starts_with("Active Internet connections")
+        || (text.starts_with("Proto Recv-Q Send-Q"))
+        || ((text.starts_with("State ") || text.starts_with("Netid "))
+            && text.contains("Recv-Q")
+            && text.contains("Local Address"))
+        || is_listen_counter(text)
+        || (PROTOCOLS.contains(&text)
+            && next
+                .first()
+                .is_some_and(|line| line.starts_with([' ', '\t'])))
+}
+
+/// `    123 times the listen queue of a socket overflowed`.
+pub(crate) fn is_listen_counter(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && (text.contains("the listen queue of a socket overflowed")
+            || text.contains("SYNs to LISTEN sockets"))
+}
+
+/// A line of a list of connections, or of `netstat -s`.
+pub(crate) fn is_net_line(line: &str, text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    PROTOCOLS.contains(&first)
+        || first.starts_with("tcp")
+        || first.starts_with("udp")
+        || first.starts_with("unix")
+        || CONNECTION_STATES.contains(&first)
+        || (line.starts_with([' ', '\t']) && !text.is_empty())
+}
+
+/// States as ss writes them.
+pub(crate) const CONNECTION_STATES: [&str; 12] = [
+    "LISTEN",
+    "ESTAB",
+    "SYN-SENT",
+    "SYN-RECV",
+    "FIN-WAIT-1",
+    "FIN-WAIT-2",
+    "TIME-WAIT",
+    "CLOSE-WAIT",
+    "LAST-ACK",
+    "CLOSING",
+    "UNCONN",
+    "CLOSED",
+];
+
+/// `Filesystem 1K-blocks Used Available Use% Mounted on`, or a row.
+pub(super) fn is_df_header(text: &str) -> bool {
+    (text.starts_with("Filesystem ") && text.contains('%')) || is_df_row(text)
+}
+
+/// `/dev/sda1  51474912  12345  48000000  1% /var`.
+pub(crate) fn is_df_row(text: &str) -> bool {
+    // A share and a path: few lines have both.
+    if !text.contains("% /") {
+        return false;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_size = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    matches!(words.as_slice(), [_, size, used, free, share, mount, ..]
+        if [size, used, free].into_iter().all(is_size) && share.ends_with('%') && mount.starts_with('/'))
+}
+
+/// `vm.swappiness = 60`.
+pub(crate) fn is_sysctl(line: &str) -> bool {
+    const AREAS: [&str; 9] = [
+        "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "user", "vm",
+    ];
+    line.split_once(" =").is_some_and(|(key, _)| {
+        key.split_once('.').is_some_and(|(area, rest)| {
+            AREAS.contains(&area) && !rest.is_empty() && !rest.contains(' ')
+        })
+    })
+}
+
+/// `UID PID PPID C SZ RSS PSR STIME TTY TIME CMD`, `USER PID %CPU %MEM VSZ RSS …`.
+pub(super) fn is_ps_header(text: &str) -> bool {
+    (text.starts_with("UID ") || text.starts_with("USER "))
+        && text.split_whitespace().nth(1) == Some("PID")
+        && (text.ends_with("CMD") || text.ends_with("COMMAND"))
+}
+
+/// A process: its user, then its number.
+pub(crate) fn is_ps_row(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.nth(1).is_some_and(|pid| pid.parse::<u32>().is_ok()) && words.count() >= 6
+}

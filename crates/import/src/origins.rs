@@ -1,0 +1,140 @@
+//! Which capture a signal is taken from, where several tell it.
+//!
+//! `vmstat`, `top`, `iostat` and `/proc/stat` all tell of the processors, and the counters that are
+//! made of rates begin at nothing: mixed, each step from one to the other would look like growth or a
+//! restart. One signal is taken from one kind of capture.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::kind::Kind;
+use crate::read::Read;
+
+/// A kind of capture; of what has no common zero each one by itself.
+type Origin = (Kind, usize);
+
+/// How good an origin is for a signal: it has moments, it counts from a common zero, how many ticks.
+type Rank = (bool, bool, usize);
+
+/// Takes away the readings that another origin tells better.
+pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
+    let origin = |index: usize, kind: Kind, read: &Read| -> Origin {
+        match read.relative {
+            true => (kind, index + 1),
+            false => (kind, 0),
+        }
+    };
+    let mut by_area: HashMap<&'static str, BTreeSet<Origin>> = HashMap::new();
+    for (index, (kind, read)) in reads.iter().enumerate() {
+        for tick in &read.ticks {
+            let origins = by_area.entry(area(tick.source)).or_default();
+            origins.insert(origin(index, *kind, read));
+        }
+    }
+    let contested: HashSet<&str> = by_area
+        .into_iter()
+        .filter(|(_, origins)| origins.len() > 1)
+        .map(|(area, _)| area)
+        .collect();
+    if contested.is_empty() {
+        return;
+    }
+    let mut ranks: HashMap<String, HashMap<Origin, Rank>> = HashMap::new();
+    for (index, (kind, read)) in reads.iter().enumerate() {
+        let origin = origin(index, *kind, read);
+        for tick in &read.ticks {
+            if !contested.contains(area(tick.source)) {
+                continue;
+            }
+            for reading in &tick.readings {
+                let known = match ranks.get_mut(reading.name.as_ref()) {
+                    Some(known) => known,
+                    None => ranks.entry(reading.name.to_string()).or_default(),
+                };
+                let rank = known.entry(origin).or_insert((false, !read.relative, 0));
+                rank.0 |= tick.at.is_some();
+                rank.2 += 1;
+            }
+        }
+    }
+    let best: HashMap<String, Origin> = ranks
+        .into_iter()
+        .filter(|(_, origins)| origins.len() > 1)
+        .filter_map(|(name, origins)| {
+            let best = origins
+                .into_iter()
+                .max_by_key(|(origin, rank)| (*rank, std::cmp::Reverse(*origin)))?;
+            Some((name, best.0))
+        })
+        .collect();
+    for (index, (kind, read)) in reads.iter_mut().enumerate() {
+        let origin = origin(index, *kind, read);
+        for tick in &mut read.ticks {
+            if contested.contains(area(tick.source)) {
+                tick.readings.retain(|reading| {
+                    best.get(reading.name.as_ref())
+                        .is_none_or(|best| *best == origin)
+                });
+            }
+        }
+        read.ticks.retain(|tick| !tick.readings.is_empty());
+    }
+}
+
+/// Sources that tell the same signals.
+fn area(source: &'static str) -> &'static str {
+    match source {
+        "top" => "cpu",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Reading, Unit};
+
+    use super::*;
+    use crate::read::Tick;
+
+    fn read(at: Option<i64>, values: &[f64], relative: bool) -> Read {
+        let tick = |(index, value): (usize, &f64)| Tick {
+            source: "cpu",
+            at: at.map(|at| at + index as i64 * 1000),
+            after: index as u64 * 1000,
+            readings: vec![Reading::counter(
+                "cpu.context_switches",
+                Unit::Count,
+                *value,
+            )],
+        };
+        Read {
+            ticks: values.iter().enumerate().map(tick).collect(),
+            relative,
+            ..Read::default()
+        }
+    }
+
+    #[test]
+    fn counters_of_different_zeros_are_not_mixed() {
+        let mut reads = [
+            (Kind::Vmstat, read(None, &[10.0, 20.0, 30.0], true)),
+            (
+                Kind::ProcStat,
+                read(Some(1_700_000_000_000), &[900.0, 910.0], false),
+            ),
+            (Kind::Vmstat, read(None, &[5.0], true)),
+        ];
+        choose(&mut reads);
+        let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
+        assert_eq!(left, [0, 2, 0]);
+    }
+
+    #[test]
+    fn captures_of_one_kind_with_one_zero_are_taken_together() {
+        let mut reads = [
+            (Kind::NameValue, read(None, &[1.0], false)),
+            (Kind::NameValue, read(None, &[2.0], false)),
+        ];
+        choose(&mut reads);
+        assert!(reads.iter().all(|(_, read)| read.ticks.len() == 1));
+    }
+}

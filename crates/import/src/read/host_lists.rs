@@ -1,0 +1,378 @@
+//! Connections and listen queues (`netstat`, `ss`), filesystems (`df`), kernel settings (`sysctl`),
+//! processes (`ps`).
+
+use std::collections::BTreeMap;
+
+use model::{Fact, Reading, Unit};
+
+use super::{Read, Tick, counted};
+use crate::clean::Line;
+use crate::kind::is_df_row;
+use crate::times;
+
+/// Kernel settings that are kept.
+const SETTINGS_MAX: usize = 400;
+
+/// Filesystems that are kept.
+const FILESYSTEMS_MAX: usize = 100;
+
+/// Kernel settings that say something of memory, disks, queues and limits.
+const SETTINGS: [&str; 8] = [
+    "vm.",
+    "net.core.",
+    "net.ipv4.tcp_",
+    "net.ipv4.ip_local_port_range",
+    "net.netfilter.",
+    "net.nf_",
+    "fs.",
+    "kernel.",
+];
+
+/// The port of a server whose process is not named in the list.
+const PORT: &str = "3306";
+
+/// The prints of a file that is written again and again: pt-stalk puts the moment in front of each.
+fn prints<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<(Option<i64>, &'a [Line<'l>])> {
+    let mut starts: Vec<(usize, Option<i64>)> = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(index, line)| Some((index, Some(times::ts(&line.text)?))))
+        .collect();
+    if starts.first().is_none_or(|(index, _)| *index > 0) {
+        starts.insert(0, (0, None));
+    }
+    let ends: Vec<usize> = starts
+        .iter()
+        .skip(1)
+        .map(|(index, _)| *index)
+        .chain([lines.len()])
+        .collect();
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(|((from, at), to)| (at, lines.get(from..to).unwrap_or_default()))
+        .collect()
+}
+
+fn push(
+    read: &mut Read,
+    source: &'static str,
+    at: Option<i64>,
+    nth: usize,
+    readings: Vec<Reading>,
+) {
+    if !readings.is_empty() {
+        read.ticks.push(Tick {
+            source,
+            at,
+            after: nth as u64 * 1000,
+            readings,
+        });
+    }
+}
+
+/// Counters of `netstat -s`, or connections by state with the queues of the server's port.
+pub(super) fn netstat(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let (mut sockets, mut counters) = (0_usize, 0_usize);
+    for (nth, (at, print)) in prints(lines).into_iter().enumerate() {
+        let mut listens: Vec<Reading> = Vec::new();
+        let mut states: BTreeMap<String, u64> = BTreeMap::new();
+        let mut queue: Option<(u64, u64, bool)> = None;
+        let mut queues: Vec<Reading> = Vec::new();
+        for line in print {
+            let text = line.trimmed();
+            if let Some(reading) = listen_counter(text) {
+                counters += 1;
+                listens.push(reading);
+            } else if let Some(socket) = Socket::of(text) {
+                sockets += 1;
+                if socket.state == "LISTEN" {
+                    let better = socket.is_server
+                        && queue.is_none_or(|(.., named)| socket.is_named || !named);
+                    if better {
+                        queue = Some((socket.received, socket.sent, socket.is_named));
+                    }
+                } else {
+                    *states.entry(socket.state).or_default() += 1;
+                }
+            }
+        }
+        if let Some((length, limit, _)) = queue {
+            queues.push(level("accept_queue.tcp.length", length));
+            // netstat prints 0 there, ss the limit.
+            if limit > 0 {
+                queues.push(level("accept_queue.tcp.limit", limit));
+            }
+        }
+        listens.extend(
+            states
+                .iter()
+                .map(|(state, count)| level(&format!("net.tcp.{state}"), *count)),
+        );
+        push(&mut read, "netstat", at, nth, listens);
+        push(&mut read, "accept-queue", at, nth, queues);
+    }
+    read.brought = match (sockets, counters) {
+        (0, counters) => counted(
+            counters,
+            "counter of listen queues",
+            "counters of listen queues",
+        ),
+        (sockets, _) => counted(sockets, "socket", "sockets"),
+    };
+    read
+}
+
+fn level(name: &str, value: u64) -> Reading {
+    Reading::gauge(name.to_owned(), Unit::Count, value as f64)
+}
+
+fn listen_counter(text: &str) -> Option<Reading> {
+    let (number, rest) = text.split_once(' ')?;
+    let value: u64 = number.parse().ok()?;
+    let name = if rest.contains("the listen queue of a socket overflowed") {
+        "net.listen_overflows"
+    } else if rest.contains("SYNs to LISTEN sockets") {
+        "net.listen_drops"
+    } else {
+        return None;
+    };
+    Some(Reading::counter(name, Unit::Count, value as f64))
+}
+
+struct Socket {
+    state: String,
+    received: u64,
+    sent: u64,
+    /// It is the server's, by its port or its program.
+    is_server: bool,
+    /// By its program.
+    is_named: bool,
+}
+
+impl Socket {
+    /// `tcp 0 0 127.0.0.1:3306 0.0.0.0:* LISTEN 812/mysqld`, `LISTEN 0 151 *:3306 *:*`.
+    fn of(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let number = |place: usize| words.get(place)?.parse::<u64>().ok();
+        let (state, received, sent, local) = match words.first()? {
+            first if first.starts_with("tcp") => match number(1) {
+                Some(received) => (*words.get(5)?, received, number(2)?, *words.get(3)?),
+                // ss with the kind of socket in front.
+                None => (*words.get(1)?, number(2)?, number(3)?, *words.get(4)?),
+            },
+            first if crate::kind::CONNECTION_STATES.contains(first) => {
+                (*first, number(1)?, number(2)?, *words.get(3)?)
+            }
+            _ => return None,
+        };
+        let is_named = text.contains("mysqld") || text.contains("mariadbd");
+        let port = local.rsplit(':').next().unwrap_or_default();
+        Some(Self {
+            state: plain_state(state),
+            received,
+            sent,
+            // The X protocol listens beside it.
+            is_server: port != "33060" && (is_named || port == PORT),
+            is_named,
+        })
+    }
+}
+
+/// ss and netstat in one writing.
+fn plain_state(state: &str) -> String {
+    match state {
+        "ESTAB" => "ESTABLISHED".to_owned(),
+        other => other
+            .chars()
+            .take(20)
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect(),
+    }
+}
+
+/// `df`: how full filesystems are.
+pub(super) fn df(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut fullest: Option<(f64, String)> = None;
+    for (nth, (at, print)) in prints(lines).into_iter().enumerate() {
+        let mut readings = Vec::new();
+        for line in print {
+            let text = line.trimmed();
+            if !is_df_row(text) || readings.len() >= FILESYSTEMS_MAX {
+                continue;
+            }
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let [device, _, _, _, share, mount, ..] = words.as_slice() else {
+                continue;
+            };
+            // What stands for memory or for an image is full by nature.
+            if ["tmpfs", "devtmpfs", "udev", "overlay", "shm"].contains(device)
+                || mount.starts_with("/snap/")
+                || device.contains("/loop")
+            {
+                continue;
+            }
+            let Ok(percent) = share.trim_end_matches('%').parse::<f64>() else {
+                continue;
+            };
+            if fullest.as_ref().is_none_or(|(most, _)| percent > *most) {
+                fullest = Some((percent, (*mount).to_owned()));
+            }
+            readings.push(Reading::gauge(
+                format!("filesystem.{mount}.used_share"),
+                Unit::Share,
+                percent / 100.0,
+            ));
+        }
+        push(&mut read, "filesystem", at, nth, readings);
+    }
+    read.brought = fullest.map_or_else(String::new, |(percent, mount)| {
+        format!("fullest: {mount}, {percent:.0} %")
+    });
+    read
+}
+
+/// Settings as facts.
+pub(super) fn sysctl(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    for line in lines {
+        let Some((key, value)) = line.trimmed().split_once(" =") else {
+            continue;
+        };
+        let key = key.trim();
+        let is_wanted = SETTINGS.iter().any(|start| key.starts_with(start));
+        if is_wanted && read.facts.len() < SETTINGS_MAX {
+            let value: String = value
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .chars()
+                .take(200)
+                .collect();
+            read.facts.push(Fact::new(format!("sysctl.{key}"), value));
+        }
+    }
+    read.brought = counted(read.facts.len(), "setting", "settings");
+    read
+}
+
+/// `ps`: the server's memory, and how many processes cannot be interrupted.
+pub(super) fn ps(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut columns: Vec<&str> = Vec::new();
+    let mut processes = 0_usize;
+    let mut resident: Option<f64> = None;
+    for line in lines {
+        let text = line.trimmed();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.get(1) == Some(&"PID") {
+            columns = words;
+            continue;
+        }
+        let value = |name: &str| {
+            let place = columns.iter().position(|column| *column == name)?;
+            words.get(place).copied()
+        };
+        let Some(command) = value("CMD").or_else(|| value("COMMAND")) else {
+            continue;
+        };
+        processes += 1;
+        let program = command.rsplit('/').next().unwrap_or(command);
+        if ["mysqld", "mariadbd"].contains(&program)
+            && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok())
+        {
+            // The largest is the server; its children and its guard are small.
+            let bytes = kib * 1024.0;
+            resident = Some(resident.map_or(bytes, |most: f64| most.max(bytes)));
+        }
+    }
+    read.brought = counted(processes, "process", "processes");
+    if let Some(bytes) = resident {
+        read.brought.push_str(&format!(
+            ", the server has {:.1} GiB",
+            bytes / 1_073_741_824.0
+        ));
+        let reading = Reading::gauge("process.resident_bytes", Unit::Bytes, bytes);
+        push(&mut read, "process", None, 0, vec![reading]);
+    }
+    if read.is_empty() && processes > 0 {
+        read.skipped
+            .push((0, "no process in it is a MySQL or MariaDB server".into()));
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn value(read: &Read, name: &str) -> Option<f64> {
+        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
+        all.filter(|one| one.name == name)
+            .map(|one| one.value)
+            .last()
+    }
+
+    #[test]
+    fn listen_queues() {
+        let read = netstat(&clean::lines(
+            "TS 1700000000.1 x\nTcpExt:\n    5 times the listen queue of a socket overflowed\n    7 SYNs to LISTEN sockets dropped\n\
+             TS 1700000001.1 x\nTcpExt:\n    9 times the listen queue of a socket overflowed\n",
+        ));
+        let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
+        assert_eq!(at, [Some(1_700_000_000_100), Some(1_700_000_001_100)]);
+        assert_eq!(value(&read, "net.listen_overflows"), Some(9.0));
+        assert_eq!(value(&read, "net.listen_drops"), Some(7.0));
+    }
+
+    #[test]
+    fn sockets_of_netstat_and_ss() {
+        let text = "Active Internet connections (servers and established)\nProto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name\n\
+            tcp        0      0 0.0.0.0:22              0.0.0.0:*               LISTEN      1/sshd\n\
+            tcp      151      0 0.0.0.0:3306            0.0.0.0:*               LISTEN      812/mysqld\n\
+            tcp        0      0 10.0.0.1:3306           10.0.0.2:4711           ESTABLISHED 812/mysqld\n\
+            tcp        0      0 10.0.0.1:3306           10.0.0.2:4712           TIME_WAIT   -\n";
+        let read = netstat(&clean::lines(text));
+        assert_eq!(value(&read, "accept_queue.tcp.length"), Some(151.0));
+        assert_eq!(value(&read, "accept_queue.tcp.limit"), None);
+        assert_eq!(value(&read, "net.tcp.TIME_WAIT"), Some(1.0));
+        let text = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\nLISTEN 12 80 *:3306 *:*\nESTAB 0 0 10.0.0.1:3306 10.0.0.2:4711\n";
+        let read = netstat(&clean::lines(text));
+        assert_eq!(value(&read, "accept_queue.tcp.length"), Some(12.0));
+        assert_eq!(value(&read, "accept_queue.tcp.limit"), Some(80.0));
+        assert_eq!(value(&read, "net.tcp.ESTABLISHED"), Some(1.0));
+    }
+
+    #[test]
+    fn filesystems_settings_processes() {
+        let read = df(&clean::lines(
+            "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 100 99 1 99% /var/lib/mysql\ntmpfs 5 5 0 100% /run\n",
+        ));
+        assert_eq!(
+            value(&read, "filesystem./var/lib/mysql.used_share"),
+            Some(0.99)
+        );
+        assert_eq!(value(&read, "filesystem./run.used_share"), None);
+        assert_eq!(read.brought, "fullest: /var/lib/mysql, 99 %");
+        let read = sysctl(&clean::lines(
+            "vm.swappiness = 60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
+        ));
+        assert_eq!(
+            read.facts,
+            [
+                Fact::new("sysctl.vm.swappiness", "60"),
+                Fact::new("sysctl.net.ipv4.tcp_wmem", "4096 16384 4194304")
+            ]
+        );
+        let read = ps(&clean::lines(
+            "UID          PID    PPID  C    SZ   RSS PSR STIME TTY          TIME CMD\nmysql        812       1  5 500000 1048576   1 10:00 ?        00:10:00 /usr/sbin/mysqld --daemonize\nroot 9 1 0 1 1 0 10:00 ? 00:00:00 [kworker/0:1]\n",
+        ));
+        assert_eq!(
+            value(&read, "process.resident_bytes"),
+            Some(1_073_741_824.0)
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! `iostat`: what disks did from report to report.
+
+use std::collections::BTreeMap;
+
+use model::{Reading, Unit};
+
+use super::proc_files::is_whole;
+use super::{Read, Tick, counted};
+use crate::clean::Line;
+use crate::kind::{is_iostat_row, number};
+
+/// Reports, and disks of one, that are kept.
+const REPORTS_MAX: usize = 20_000;
+const DISKS_MAX: usize = 200;
+
+/// One table of disks.
+#[derive(Default)]
+struct Report {
+    disks: Vec<(String, Vec<f64>)>,
+    columns: Vec<String>,
+    processors: Vec<f64>,
+    /// Second of the day, where `-t` told it.
+    clock: Option<u64>,
+}
+
+/// The first report is the mean since the machine's start, and is left out when others follow.
+///
+/// Rates become counters again, so that they are compared like those of `/proc/diskstats`; where no
+/// times are printed, a report is taken as a second.
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut reports: Vec<Report> = Vec::new();
+    let mut processors: Vec<f64> = Vec::new();
+    let mut clock = None;
+    let mut wants_processors = false;
+    for line in lines {
+        let text = line.trimmed();
+        if text.starts_with("avg-cpu:") {
+            wants_processors = true;
+        } else if text.starts_with("Device") {
+            if reports.len() < REPORTS_MAX {
+                reports.push(Report {
+                    columns: text.split_whitespace().skip(1).map(str::to_owned).collect(),
+                    processors: std::mem::take(&mut processors),
+                    clock: clock.take(),
+                    ..Report::default()
+                });
+            }
+        } else if wants_processors && text.split_whitespace().all(|word| number(word).is_some()) {
+            processors = text.split_whitespace().filter_map(number).collect();
+            wants_processors = text.is_empty();
+        } else if let Some(second) = second_of_day(text) {
+            clock = Some(second);
+        } else if is_iostat_row(text)
+            && let Some(report) = reports.last_mut()
+            && report.disks.len() < DISKS_MAX
+        {
+            let mut words = text.split_whitespace();
+            let name = words
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches(':')
+                .to_owned();
+            if !is_whole(&name) {
+                continue;
+            }
+            report
+                .disks
+                .push((name, words.filter_map(number).collect()));
+        }
+    }
+    if reports.len() > 1 {
+        reports.remove(0);
+    }
+    let mut read = Read {
+        brought: counted(reports.len(), "moment", "moments"),
+        relative: true,
+        ..Read::default()
+    };
+    let mut sums = BTreeMap::new();
+    let (mut after, mut before): (u64, Option<u64>) = (0, None);
+    for (index, report) in reports.iter().enumerate() {
+        let seconds = match (before, report.clock) {
+            (Some(before), Some(now)) => (now + 86_400 - before) % 86_400,
+            _ => 1,
+        };
+        let seconds = seconds.clamp(1, 3600);
+        before = report.clock;
+        if index == 0 {
+            // What the first interval is compared with.
+            let base = disks(report, 0.0, &mut sums);
+            push(&mut read, "disk", 0, base);
+        }
+        after += seconds * 1000;
+        let readings = disks(report, seconds as f64, &mut sums);
+        push(&mut read, "disk", after, readings);
+        push(&mut read, "cpu", after, processors_of(&report.processors));
+    }
+    read
+}
+
+fn push(read: &mut Read, source: &'static str, after: u64, readings: Vec<Reading>) {
+    if !readings.is_empty() {
+        read.ticks.push(Tick {
+            source,
+            at: None,
+            after,
+            readings,
+        });
+    }
+}
+
+/// `11/21/2026 06:25:01 AM`, `2026-11-21T06:25:01+0000`.
+fn second_of_day(text: &str) -> Option<u64> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) || text.len() > 40 {
+        return None;
+    }
+    let (_, rest) = text.split_once([' ', 'T'])?;
+    let bare = rest.get(..8)?;
+    let suffix = rest.get(8..).unwrap_or_default();
+    let suffix = suffix.trim();
+    let text = format!("{bare} {suffix} ");
+    crate::kind::clock(&text).map(|(second, _)| second)
+}
+
+fn disks(report: &Report, seconds: f64, sums: &mut BTreeMap<String, f64>) -> Vec<Reading> {
+    let mut out = Vec::new();
+    for (disk, values) in &report.disks {
+        let value = |names: &[&str]| {
+            let place = report
+                .columns
+                .iter()
+                .position(|column| names.contains(&column.as_str()))?;
+            values.get(place).copied()
+        };
+        let reads = value(&["r/s"]);
+        let writes = value(&["w/s"]);
+        let flushes = value(&["f/s"]);
+        // Before sysstat 10 there is one time for reads and writes together.
+        let wait = value(&["await"]);
+        let kib = |names: &[&str], sectors: &[&str], mib: &[&str]| {
+            value(names)
+                .map(|kib| kib * 1024.0)
+                .or_else(|| value(sectors).map(|sectors| sectors * 512.0))
+                .or_else(|| value(mib).map(|mib| mib * 1048576.0))
+        };
+        let times = |rate: Option<f64>, each: Option<f64>| Some(rate? * each?);
+        let counters = [
+            ("reads", Unit::Count, reads),
+            ("writes", Unit::Count, writes),
+            (
+                "read_bytes",
+                Unit::Bytes,
+                kib(&["rkB/s"], &["rsec/s"], &["rMB/s"]),
+            ),
+            (
+                "write_bytes",
+                Unit::Bytes,
+                kib(&["wkB/s"], &["wsec/s"], &["wMB/s"]),
+            ),
+            (
+                "read_ms",
+                Unit::Milliseconds,
+                times(reads, value(&["r_await"]).or(wait)),
+            ),
+            (
+                "write_ms",
+                Unit::Milliseconds,
+                times(writes, value(&["w_await"]).or(wait)),
+            ),
+            (
+                "busy_ms",
+                Unit::Milliseconds,
+                value(&["%util"]).map(|share| share * 10.0),
+            ),
+            ("discards", Unit::Count, value(&["d/s"])),
+            ("flushes", Unit::Count, flushes),
+            (
+                "flush_ms",
+                Unit::Milliseconds,
+                times(flushes, value(&["f_await"])),
+            ),
+        ];
+        for (name, unit, rate) in counters {
+            if let Some(rate) = rate {
+                let name = format!("disk.{disk}.{name}");
+                let sum = sums.entry(name.clone()).or_insert(0.0);
+                *sum += rate * seconds;
+                out.push(Reading::counter(name, unit, *sum));
+            }
+        }
+        if let Some(queue) = value(&["aqu-sz", "avgqu-sz"]) {
+            let name = format!("disk.{disk}.in_flight");
+            out.push(Reading::gauge(name, Unit::Count, queue));
+        }
+    }
+    out
+}
+
+/// `%user %nice %system %iowait %steal %idle`.
+fn processors_of(values: &[f64]) -> Vec<Reading> {
+    let [user, nice, system, iowait, steal, _] = values else {
+        return Vec::new();
+    };
+    let share = |name, percent: f64| Reading::gauge(name, Unit::Share, percent / 100.0);
+    vec![
+        share("cpu.user_share", user + nice),
+        share("cpu.system_share", *system),
+        share("cpu.busy_share", user + nice + system),
+        share("cpu.iowait_share", *iowait),
+        share("cpu.steal_share", *steal),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn values(read: &Read, name: &str) -> Vec<(u64, f64)> {
+        read.ticks
+            .iter()
+            .flat_map(|tick| tick.readings.iter().map(move |one| (tick.after, one)))
+            .filter(|(_, one)| one.name == name)
+            .map(|(after, one)| (after, one.value))
+            .collect()
+    }
+
+    #[test]
+    fn reports_become_counters_that_begin_at_nothing() {
+        let report = |writes: &str| {
+            format!(
+                "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util\n\
+                 vda              1.00      8.00     0.00   0.00    2.00     4.00   {writes}   400.00     0.00   0.00    5.00     4.00    0.50  50.00\n\n"
+            )
+        };
+        let text = format!(
+            "Linux 6.1.0 (db1) \t11/21/2026 \t_x86_64_\t(2 CPU)\n\n{}{}{}",
+            report("999.00"),
+            report("100.00"),
+            report("200,00")
+        );
+        let read = read(&clean::lines(&text));
+        let writes = values(&read, "disk.vda.writes");
+        assert_eq!(writes, [(0, 0.0), (1000, 100.0), (2000, 300.0)]);
+        let busy = values(&read, "disk.vda.busy_ms");
+        assert_eq!(busy.last(), Some(&(2000, 1000.0)));
+        assert_eq!(
+            values(&read, "disk.vda.write_ms").last(),
+            Some(&(2000, 1500.0))
+        );
+        assert_eq!(values(&read, "disk.vda.in_flight")[1].1, 0.5);
+    }
+
+    #[test]
+    fn times_and_old_columns() {
+        let report = |time: &str| {
+            format!(
+                "{time}\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           5.00    0.00   80.00    1.00    0.00   14.00\n\nDevice:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util\nsda 0.00 0.00 10.00 10.00 16.00 32.00 8.00 3.00 4.00 1.00 10.00\n\n"
+            )
+        };
+        let text = [
+            report("11/21/2026 11:59:50 PM"),
+            report("11/21/2026 11:59:55 PM"),
+            report("11/22/2026 12:00:05 AM"),
+        ]
+        .concat();
+        let read = read(&clean::lines(&text));
+        let reads = values(&read, "disk.sda.reads");
+        assert_eq!(reads, [(0, 0.0), (1000, 10.0), (11_000, 110.0)]);
+        assert_eq!(values(&read, "disk.sda.write_bytes")[1].1, 16_384.0);
+        assert_eq!(
+            values(&read, "cpu.system_share"),
+            [(1000, 0.8), (11_000, 0.8)]
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! Solaris's plockstat: how often and how long threads waited for each lock, by caller.
+//!
+//! A row has a count and the mean of its times in nanoseconds (`plockstat.c`); with `-s` each row
+//! has its own head, and the stack stands behind a histogram of the times.
+
+use std::collections::BTreeMap;
+
+use model::{Depth, LockCaller, LockRow, LockTable, NamedBy, StackBook, StackEnd, StackId};
+
+use super::{Read, counted, frame};
+use crate::clean::Line;
+use crate::kind::is_plockstat_header;
+
+/// Rows that are read.
+const ROWS_MAX: usize = 20_000;
+
+/// Callers of one lock that are kept, most time first.
+const CALLERS_MAX: usize = 20;
+
+/// Functions of a caller that are kept.
+const PATH_MAX: usize = 20;
+
+/// What a table counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    /// Threads waited, asleep or spinning.
+    Waits,
+    /// Threads had the lock.
+    Holds,
+}
+
+/// A row.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    counts: Counts,
+    lock: String,
+    count: u64,
+    mean_ns: f64,
+    /// Innermost first.
+    path: Vec<String>,
+}
+
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut counts = None;
+    let mut read = Read::default();
+    let mut in_stack = false;
+    for line in lines {
+        let text = line.trimmed();
+        if is_plockstat_header(text) {
+            counts = Some(match text.ends_with("hold") {
+                true => Counts::Holds,
+                false => Counts::Waits,
+            });
+            in_stack = false;
+        } else if text.starts_with("Count") || text.starts_with("---") {
+            in_stack = false;
+        } else if text.contains("Time Distribution") {
+            in_stack = true;
+        } else if in_stack {
+            let name = text.rsplit(' ').next().unwrap_or_default();
+            if let Some(row) = rows.last_mut()
+                && name.contains('`')
+            {
+                // The row names one of these functions; the stack has all.
+                if row.path.len() == 1
+                    && row
+                        .path
+                        .first()
+                        .is_some_and(|first| *first != function(name))
+                    && !name.starts_with("libc")
+                {
+                    row.path.clear();
+                }
+                if row.path.len() < PATH_MAX
+                    && row.path.last().is_none_or(|last| *last != function(name))
+                {
+                    row.path.push(function(name));
+                }
+            }
+        } else if let (Some(counts), Some(row)) = (counts, row(text)) {
+            if rows.len() < ROWS_MAX {
+                rows.push(Row { counts, ..row });
+            }
+        } else if !text.is_empty() && read.skipped.len() < 100 {
+            read.skipped
+                .push((line.number, "no row of plockstat's table".into()));
+        }
+    }
+    let waits: u64 = count(&rows, Counts::Waits);
+    let holds: u64 = count(&rows, Counts::Holds);
+    let mut brought = Vec::new();
+    for (number, one, several) in [(waits, "wait", "waits"), (holds, "hold", "holds")] {
+        if number > 0 {
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            brought.push(counted(number, one, several));
+        }
+    }
+    read.brought = brought.join(", ");
+    read.plockstat = rows;
+    read
+}
+
+fn count(rows: &[Row], counts: Counts) -> u64 {
+    rows.iter()
+        .filter(|row| row.counts == counts)
+        .map(|row| row.count)
+        .fold(0, u64::saturating_add)
+}
+
+/// ``  563 12345 libc.so.1`libc_malloc_lock   libc.so.1`malloc+0x38``.
+fn row(text: &str) -> Option<Row> {
+    let mut words = text.split_whitespace();
+    let count: u64 = words.next()?.parse().ok()?;
+    let mean_ns: f64 = words.next()?.parse().ok()?;
+    let lock = words.next()?;
+    // Names of C++ hold blanks.
+    let caller = words.collect::<Vec<_>>().join(" ");
+    let is_row =
+        mean_ns.is_finite() && mean_ns >= 0.0 && (lock.contains('`') || lock.starts_with("0x"));
+    is_row.then(|| Row {
+        counts: Counts::Waits,
+        lock: lock.to_owned(),
+        count,
+        mean_ns,
+        path: if caller.is_empty() {
+            Vec::new()
+        } else {
+            vec![function(&caller)]
+        },
+    })
+}
+
+/// ``libc.so.1`malloc+0x38`` is `malloc`.
+fn function(name: &str) -> String {
+    let name = name.rsplit('`').next().unwrap_or(name);
+    let bare = match name.rfind("+0x") {
+        Some(at) => name.get(..at).unwrap_or(name),
+        None => name,
+    };
+    // Names that were not demangled are left: the diagnosis knows the allocator by its lock.
+    bare.chars().take(500).collect()
+}
+
+/// The lock's name as it is called here.
+fn lock_name(lock: &str) -> (String, NamedBy) {
+    let (library, name) = lock.rsplit_once('`').unwrap_or(("", lock));
+    let is_allocator = ["libc_malloc_lock", "__malloc_lock"].contains(&name)
+        || library.contains("malloc")
+        || library.contains("libumem");
+    if is_allocator {
+        return (format!("malloc lock {name}"), NamedBy::Symbol);
+    }
+    match name.starts_with("0x") {
+        true => (name.to_owned(), NamedBy::Address),
+        false => (name.to_owned(), NamedBy::Symbol),
+    }
+}
+
+/// The table of locks: `None` where nothing was waited for. What was held is told in words only: who
+/// has a lock long, or often, holds up nobody as long as nobody waits.
+pub(crate) fn table(rows: &[Row], book: &mut StackBook) -> Option<LockTable> {
+    let mut locks: BTreeMap<String, LockRow> = BTreeMap::new();
+    let mut events: u64 = 0;
+    for row in rows.iter().filter(|row| row.counts == Counts::Waits) {
+        let (name, named_by) = lock_name(&row.lock);
+        let total_us = row.count as f64 * row.mean_ns / 1000.0;
+        events = events.saturating_add(row.count);
+        let lock = locks.entry(name.clone()).or_insert_with(|| LockRow {
+            name,
+            named_by,
+            address: 0,
+            waiters_max: 0,
+            waits: 0,
+            total_us: 0.0,
+            max_us: 0.0,
+            share: 0.0,
+            callers: Vec::new(),
+            holders: Vec::new(),
+        });
+        lock.waits = lock.waits.saturating_add(row.count);
+        lock.total_us += total_us;
+        lock.max_us = lock.max_us.max(row.mean_ns / 1000.0);
+        caller(lock, row, total_us, book);
+    }
+    let all: f64 = locks.values().map(|lock| lock.total_us).sum();
+    let mut locks: Vec<LockRow> = locks.into_values().collect();
+    for lock in &mut locks {
+        // Of the time in waits: how long the threads worked is not told.
+        lock.share = if all > 0.0 { lock.total_us / all } else { 0.0 };
+        lock.callers
+            .sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+        lock.callers.truncate(CALLERS_MAX);
+    }
+    locks.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+    (!locks.is_empty()).then(|| LockTable {
+        from: 0,
+        to: 0,
+        depth: Depth::Told {
+            by: "plockstat".to_owned(),
+        },
+        locks,
+        conditions: Vec::new(),
+        idle_threads: 0,
+        chains: Vec::new(),
+        kernel_locks: Vec::new(),
+        absent: Vec::new(),
+    })
+}
+
+fn caller(lock: &mut LockRow, row: &Row, total_us: f64, book: &mut StackBook) {
+    match lock.callers.iter_mut().find(|one| one.path == row.path) {
+        Some(one) => {
+            one.waits = one.waits.saturating_add(row.count);
+            one.total_us += total_us;
+            one.max_us = one.max_us.max(row.mean_ns / 1000.0);
+        }
+        None => lock.callers.push(LockCaller {
+            path: row.path.clone(),
+            stack: stack(&row.path, book),
+            waits: row.count,
+            total_us,
+            max_us: row.mean_ns / 1000.0,
+        }),
+    }
+}
+
+fn stack(path: &[String], book: &mut StackBook) -> StackId {
+    let frames: Vec<model::Frame> = path
+        .iter()
+        .map(|name| frame(name, "", model::Side::User))
+        .collect();
+    book.intern(frames, StackEnd::FrameLimit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    const TABLES: &str = "Mutex block\n\nCount     nsec Lock                         Caller\n-------------------------------------------------------------------------------\n\
+        563  1000000 libc.so.1`libc_malloc_lock   libc.so.1`malloc+0x38\n\
+        437  2000000 libc.so.1`libc_malloc_lock   libstdc++.so.6`operator new(unsigned long)+0x1c\n\
+        10   5000 mysqld`LOCK_open             mysqld`open_table+0x4\n\
+        2     4000 0x8123450                    mysqld`f+0x1\n\n\
+        Mutex hold\n\nCount     nsec Lock                         Caller\n-------------------------------------------------------------------------------\n\
+        3600000     900 libc.so.1`libc_malloc_lock   libstdc++.so.6`operator new+0x1c\n";
+
+    #[test]
+    fn waits_are_summed_by_lock_and_caller() {
+        let read = read(&clean::lines(TABLES));
+        assert!(read.skipped.is_empty(), "{:?}", read.skipped);
+        assert_eq!(read.brought, "1012 waits, 3600000 holds");
+        let mut book = StackBook::default();
+        let table = table(&read.plockstat, &mut book).unwrap();
+        let lock = &table.locks[0];
+        assert_eq!(lock.name, "malloc lock libc_malloc_lock");
+        assert_eq!((lock.waits, lock.total_us), (1000, 1_437_000.0));
+        assert_eq!(lock.callers[0].path, ["operator new(unsigned long)"]);
+        assert!(lock.share > 0.99);
+        assert_eq!(table.locks[2].named_by, NamedBy::Address);
+    }
+
+    #[test]
+    fn holds_alone_are_no_waits() {
+        let text = TABLES.split("Mutex hold").nth(1).unwrap();
+        let read = read(&clean::lines(&format!("Mutex hold\n{text}")));
+        assert_eq!(read.brought, "3600000 holds");
+        assert!(table(&read.plockstat, &mut StackBook::default()).is_none());
+    }
+
+    #[test]
+    fn stacks_of_s_are_paths() {
+        let text = "Mutex block\n\n-------\nCount     nsec Lock                         Caller\n    5  100000 libc.so.1`libc_malloc_lock   mysqld`f+0x1\n\n      nsec ---- Time Distribution --- count Stack\n     65536 |@@@@@@@@@@@@@@@@@@@@@@@@|     5 libc.so.1`mutex_lock_impl+0x10\n                                            libc.so.1`malloc+0x3\n                                            mysqld`f+0x1\n";
+        let read = read(&clean::lines(text));
+        assert_eq!(read.plockstat.len(), 1);
+        assert!(read.plockstat[0].path.contains(&"malloc".to_owned()));
+    }
+}

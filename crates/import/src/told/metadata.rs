@@ -1,0 +1,100 @@
+//! Waits for metadata locks: who has asked for a table, and who has it.
+
+use std::collections::BTreeMap;
+
+use crate::kind::Table;
+use crate::read::Rows;
+
+use super::waits::Wait;
+use super::{Moment, whole};
+
+/// Owners of one object that are looked at: each pair is a wait.
+const OWNERS_MAX: usize = 1000;
+
+#[derive(Default)]
+struct Object {
+    granted: Vec<u64>,
+    pending: Vec<u64>,
+}
+
+/// The waits of a moment.
+pub(super) fn of(moment: Moment, all: &[Rows]) -> Vec<Wait> {
+    let here = |table: Table| {
+        all.iter()
+            .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
+    };
+    let mut objects: BTreeMap<String, Object> = BTreeMap::new();
+    let columns = [
+        "object_type",
+        "object_schema",
+        "object_name",
+        "lock_status",
+        "processlist_id",
+        "owner_thread_id",
+    ];
+    for rows in here(Table::MetadataLocks) {
+        for [kind, schema, name, status, connection, thread] in rows.each(columns) {
+            let who = match whole(connection) {
+                0 => whole(thread),
+                connection => connection,
+            };
+            let object = objects.entry(lock_name(kind, schema, name)).or_default();
+            let owners = match status {
+                "PENDING" => &mut object.pending,
+                "GRANTED" => &mut object.granted,
+                _ => continue,
+            };
+            if owners.len() < OWNERS_MAX && !owners.contains(&who) {
+                owners.push(who);
+            }
+        }
+    }
+    let mut waits = Vec::new();
+    for (lock, object) in objects {
+        for waiter in &object.pending {
+            let granted = object.granted.iter().filter(|owner| *owner != waiter);
+            // One that wants more than it has waits for others, never for itself.
+            let blockers = granted.take(10);
+            waits.extend(blockers.map(|blocker| Wait {
+                lock: lock.clone(),
+                waiter: *waiter,
+                blocker: *blocker,
+                seconds: 0.0,
+            }));
+        }
+    }
+    let columns = [
+        "object_schema",
+        "object_name",
+        "waiting_pid",
+        "waiting_query_secs",
+        "blocking_pid",
+    ];
+    for rows in here(Table::TableLockWaits) {
+        for [schema, name, waiter, seconds, blocker] in rows.each(columns) {
+            let (waiter, blocker) = (whole(waiter), whole(blocker));
+            if waiter != blocker {
+                waits.push(Wait {
+                    lock: lock_name("TABLE", schema, name),
+                    waiter,
+                    blocker,
+                    seconds: seconds.parse().unwrap_or(0.0),
+                });
+            }
+        }
+    }
+    waits
+}
+
+/// `metadata lock on shop.orders`, `metadata lock (global)`.
+fn lock_name(kind: &str, schema: &str, name: &str) -> String {
+    let plain =
+        |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(150).collect() };
+    match (plain(schema), plain(name)) {
+        (schema, name) if !schema.is_empty() && !name.is_empty() => {
+            format!("metadata lock on {schema}.{name}")
+        }
+        (schema, _) if !schema.is_empty() => format!("metadata lock on {schema}"),
+        _ => format!("metadata lock ({})", plain(kind).to_ascii_lowercase()),
+    }
+}

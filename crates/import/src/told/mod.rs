@@ -1,0 +1,259 @@
+//! What rows of the server's tables tell together: who waits for whom, how long transactions are
+//! open, what sessions do, what was asked.
+
+mod digests;
+mod locks;
+mod metadata;
+mod sessions;
+mod transactions;
+mod waits;
+
+use model::{LockTable, Millis, Taken};
+
+use crate::kind::Table;
+use crate::read::{Asked, Read, Rows};
+
+/// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.
+const BEAT_MS: Millis = 1000;
+
+/// Lock tables that are made: those of the moments with most waits.
+const LOCK_TABLES_MAX: usize = 5;
+
+/// A moment of rows: a time that is told, or milliseconds from the begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Moment {
+    pub(crate) at: Option<i64>,
+    pub(crate) after: Millis,
+}
+
+impl Moment {
+    fn of(rows: &Rows) -> Self {
+        Self {
+            at: rows.at,
+            after: match rows.at {
+                Some(_) => 0,
+                None => rows.nth.saturating_mul(BEAT_MS),
+            },
+        }
+    }
+}
+
+/// What was made of the rows.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Signals, texts and statements.
+    pub(crate) read: Read,
+    /// Who waited for whom; `from` and `to` are set when the moments are known.
+    pub(crate) locks: Vec<(Moment, LockTable)>,
+}
+
+/// Reads the rows of all captures together.
+pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
+    let mut told = Told::default();
+    let read = &mut told.read;
+    let mut moments: Vec<Moment> = all.iter().map(Moment::of).collect();
+    moments.sort_unstable();
+    moments.dedup();
+    let (latest, threads) = (waits::latest(all), waits::thread_ids(all));
+    let of_kind = |table: Table| all.iter().filter(move |rows| rows.table == table);
+    for moment in moments {
+        let here = |table: Table| of_kind(table).filter(move |rows| Moment::of(rows) == moment);
+        let sessions: Vec<&Rows> = here(Table::Threads).collect();
+        for rows in &sessions {
+            let taken = sessions::processlist(rows);
+            read.take("processlist", moment.at, moment.after, taken);
+        }
+        let mutexes: Vec<&Rows> = here(Table::Mutexes).collect();
+        if let Some(readings) = transactions::mutexes(&mutexes) {
+            let taken = Taken {
+                readings,
+                ..Taken::default()
+            };
+            read.take("mutexes", moment.at, moment.after, taken);
+        }
+        let transactions: Vec<&Rows> = here(Table::Transactions).collect();
+        let now = waits::now(moment, &latest);
+        let (mut waits, known) = waits::of(moment, all, now, &threads);
+        let readings = transactions::readings(&transactions, &waits, now);
+        if !readings.is_empty() {
+            let taken = Taken {
+                readings,
+                ..Taken::default()
+            };
+            read.take("innodb", moment.at, moment.after, taken);
+        }
+        for table in [
+            locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
+            locks::table(
+                &mut metadata::of(moment, all),
+                &known,
+                "performance_schema.metadata_locks",
+                book,
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            told.locks.push((moment, table));
+        }
+    }
+    let crowd = |table: &LockTable| -> u64 { table.locks.iter().map(|row| row.waits).sum() };
+    told.locks
+        .sort_by_key(|(_, table)| std::cmp::Reverse(crowd(table)));
+    told.locks.truncate(LOCK_TABLES_MAX);
+    told.locks.sort_by_key(|(moment, _)| *moment);
+    let tables: Vec<&Rows> = of_kind(Table::Digests).collect();
+    let ms = |us: Option<i64>| us.map(|us| us / 1000);
+    told.read.asked = digests::of(&tables)
+        .into_iter()
+        .map(|(moment, digest)| Asked {
+            from: ms(digest.from_us).or(moment.at),
+            to: ms(digest.to_us).or(moment.at),
+            digest,
+        })
+        .collect();
+    told
+}
+
+/// A whole number, 0 where there is none.
+fn whole(text: &str) -> u64 {
+    text.trim().parse().unwrap_or(0)
+}
+
+/// Seconds of `2026-11-21 06:25:01.5` since an unknown day: for differences.
+fn seconds_of(text: &str) -> Option<f64> {
+    let (date, time) = text.trim().split_once([' ', 'T'])?;
+    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
+    let mut next = || date.next()?.ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    let mut time = time.splitn(3, ':').map(str::parse::<f64>);
+    let mut next = || time.next()?.ok();
+    let (hour, minute, second) = (next()?, next()?, next()?);
+    if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Days of the civil calendar since 1970 (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    Some((days - 719_468) as f64 * 86_400.0 + hour * 3600.0 + minute * 60.0 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+    use crate::kind::Kind;
+    use crate::read::read;
+
+    fn told(text: &str) -> Told {
+        let mut book = model::StackBook::default();
+        of(&read(Kind::Rows, &clean::lines(text)).rows, &mut book)
+    }
+
+    fn value(told: &Told, name: &str) -> Option<f64> {
+        let all = told.read.ticks.iter().flat_map(|tick| &tick.readings);
+        all.filter(|one| one.name == name)
+            .map(|one| one.value)
+            .next()
+    }
+
+    #[test]
+    fn dates_are_seconds() {
+        assert_eq!(seconds_of("1970-01-01 00:00:01.5"), Some(1.5));
+        assert_eq!(seconds_of("2024-02-29 12:00:00"), Some(1_709_208_000.0));
+        assert_eq!(seconds_of("0000-00-00 00:00:00"), None);
+    }
+
+    #[test]
+    fn transactions_and_their_waits() {
+        let text = "***** 1. row *****\n trx_id: 10\n trx_state: RUNNING\n trx_started: 2026-01-01 10:00:00\n trx_requested_lock_id: NULL\n trx_wait_started: NULL\n trx_mysql_thread_id: 7\n trx_query: NULL\n trx_lock_structs: 4\n\
+            ***** 2. row *****\n trx_id: 11\n trx_state: LOCK WAIT\n trx_started: 2026-01-01 10:01:00\n trx_requested_lock_id: 11:5:4:2\n trx_wait_started: 2026-01-01 10:01:40\n trx_mysql_thread_id: 8\n trx_query: update orders set a = 'x' where id = 5\n trx_lock_structs: 2\n\
+            ***** 1. row *****\n lock_id: 11:5:4:2\n lock_trx_id: 11\n lock_mode: X\n lock_table: `shop`.`orders`\n lock_index: PRIMARY\n\
+            ***** 1. row *****\n requesting_trx_id: 11\n requested_lock_id: 11:5:4:2\n blocking_trx_id: 10\n blocking_lock_id: 10:5:4:2\n";
+        let told = told(text);
+        assert_eq!(value(&told, "innodb.lock_wait_transactions"), Some(1.0));
+        assert_eq!(value(&told, "innodb.active_transactions"), Some(2.0));
+        assert_eq!(value(&told, "innodb.lock_structs"), Some(6.0));
+        // No clock of the print: the youngest moment in it is the nearest.
+        assert_eq!(value(&told, "innodb.active_seconds_max"), Some(100.0));
+        let (_, table) = &told.locks[0];
+        let row = &table.locks[0];
+        assert_eq!(row.name, "row lock on shop.orders (PRIMARY)");
+        assert_eq!((row.waits, row.waiters_max), (1, 1));
+        let holder = &row.holders[0];
+        assert_eq!(holder.tid, 7);
+        assert_eq!(
+            holder.doing,
+            "runs no statement in its open transaction (open for 100 s)"
+        );
+        assert_eq!(table.chains[0].links.len(), 1);
+    }
+
+    #[test]
+    fn a_chain_leads_to_who_waits_for_nobody() {
+        let row = |n: u32, waiting: u32, blocking: u32, query: &str| {
+            format!(
+                "***** {n}. row *****\nwaiting_trx_id: {waiting}0\nwaiting_thread: {waiting}\nwait_time: {n}\nwaiting_query: {query}\nwaiting_table_lock: `a`.`t{blocking}`\nblocking_trx_id: {blocking}0\nblocking_thread: {blocking}\nblocking_host: web\nidle_in_trx: 0\nblocking_query: NULL\n"
+            )
+        };
+        let text = [
+            row(1, 5, 4, "select 1 from x where a = 'secret'"),
+            row(2, 6, 4, "select 2"),
+            row(3, 4, 3, "update y"),
+        ]
+        .concat();
+        let told = told(&text);
+        let (_, table) = &told.locks[0];
+        let chain: Vec<(&str, u32, u32)> = table.chains[0]
+            .links
+            .iter()
+            .map(|link| {
+                (
+                    link.lock.as_str(),
+                    link.waiters,
+                    link.holder.as_ref().unwrap().tid,
+                )
+            })
+            .collect();
+        assert_eq!(
+            chain,
+            [("row lock on a.t4", 2, 4), ("row lock on a.t3", 1, 3)]
+        );
+        assert!(!table.chains[0].circular);
+        assert!(!format!("{table:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_metadata_lock_has_its_holder() {
+        let row = |n: u32, id: u32, kind: &str, status: &str| {
+            format!(
+                "***** {n}. row *****\nprocesslist_id: {id}\nOBJECT_TYPE: TABLE\nOBJECT_SCHEMA: shop\nOBJECT_NAME: orders\nOBJECT_INSTANCE_BEGIN: 1\nLOCK_TYPE: {kind}\nLOCK_DURATION: TRANSACTION\nLOCK_STATUS: {status}\nOWNER_THREAD_ID: 9{id}\n"
+            )
+        };
+        let text = [
+            row(1, 3, "SHARED_READ", "GRANTED"),
+            row(2, 4, "EXCLUSIVE", "PENDING"),
+            row(3, 5, "SHARED_READ", "PENDING"),
+        ]
+        .concat();
+        let told = told(&text);
+        let (_, table) = &told.locks[0];
+        let row = &table.locks[0];
+        assert_eq!(row.name, "metadata lock on shop.orders");
+        assert_eq!(row.waits, 2);
+        assert_eq!(row.holders[0].tid, 3);
+    }
+
+    #[test]
+    fn digests_are_classes() {
+        let text = "SCHEMA_NAME\tDIGEST\tDIGEST_TEXT\tCOUNT_STAR\tSUM_TIMER_WAIT\tSUM_ERRORS\n\
+            shop\tab12\tSHOW WARNINGS\t1000\t2000000000000\t0\nshop\tcd34\tSELECT * FROM `t` WHERE `a` = ?\t10\t1000000000000\t1\n";
+        let told = told(text);
+        let digest = &told.read.asked[0].digest;
+        assert_eq!(digest.count, 1010);
+        assert_eq!(digest.classes[0].kind, "SHOW WARNINGS");
+        assert_eq!(digest.classes[0].sum("Query_time"), Some(2.0));
+        assert_eq!((digest.from_us, digest.to_us), (None, None));
+    }
+}

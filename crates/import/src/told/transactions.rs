@@ -1,0 +1,112 @@
+//! `information_schema.INNODB_TRX` as the numbers that an InnoDB status has of transactions, and
+//! `SHOW ENGINE INNODB MUTEX`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Reading, Unit};
+
+use crate::kind::Table;
+use crate::read::Rows;
+
+use super::waits::Wait;
+use super::{seconds_of, whole};
+
+/// Mutexes that are kept.
+const MUTEXES_MAX: usize = 200;
+
+/// The readings of a moment, `now` by the server's clock; `waits` tell of those that wait where no
+/// transactions are listed.
+pub(super) fn readings(tables: &[&Rows], waits: &[Wait], now: Option<f64>) -> Vec<Reading> {
+    let mut out = Vec::new();
+    let mut count = |name: &'static str, value: f64| {
+        out.push(Reading::gauge(name, Unit::Count, value));
+    };
+    let longest_wait = waits.iter().map(|wait| wait.seconds).fold(0.0, f64::max);
+    let waiters: BTreeSet<u64> = waits.iter().map(|wait| wait.waiter).collect();
+    if tables.is_empty() {
+        if waiters.is_empty() {
+            return out;
+        }
+        count("innodb.lock_wait_transactions", waiters.len() as f64);
+        out.push(Reading::gauge(
+            "innodb.lock_wait_seconds_max",
+            Unit::Seconds,
+            longest_wait,
+        ));
+        return out;
+    }
+    let since = |text: &str| now.zip(seconds_of(text)).map(|(now, then)| now - then);
+    let columns = [
+        "trx_state",
+        "trx_started",
+        "trx_wait_started",
+        "trx_lock_structs",
+    ];
+    let (mut active, mut waiting, mut structs) = (0_u64, 0_u64, 0_u64);
+    let (mut oldest, mut longest) = (0.0_f64, longest_wait);
+    for rows in tables
+        .iter()
+        .filter(|rows| rows.table == Table::Transactions)
+    {
+        for [state, started, wait_started, lock_structs] in rows.each(columns) {
+            active += 1;
+            structs = structs.saturating_add(whole(lock_structs));
+            oldest = oldest.max(since(started).unwrap_or(0.0));
+            if state == "LOCK WAIT" {
+                waiting += 1;
+                longest = longest.max(since(wait_started).unwrap_or(0.0));
+            }
+        }
+    }
+    count("innodb.active_transactions", active as f64);
+    count(
+        "innodb.lock_wait_transactions",
+        waiting.max(waiters.len() as u64) as f64,
+    );
+    count("innodb.lock_structs", structs as f64);
+    for (name, seconds) in [
+        ("innodb.active_seconds_max", oldest),
+        ("innodb.lock_wait_seconds_max", longest),
+    ] {
+        out.push(Reading::gauge(name, Unit::Seconds, seconds));
+    }
+    out
+}
+
+/// How often threads had to sleep for each mutex since the server's start; of several of one name
+/// the sum. `None` where there are no such tables.
+pub(super) fn mutexes(tables: &[&Rows]) -> Option<Vec<Reading>> {
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for rows in tables {
+        for [name, status] in rows.each(["name", "status"]) {
+            let waits = ["os_waits=", "waits="].into_iter().find_map(|key| {
+                let rest = status.split(key).nth(1)?;
+                let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+                digits.parse::<f64>().ok()
+            });
+            let plain: String = name
+                .chars()
+                .take(80)
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || "_-.".contains(c) {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
+                .collect();
+            if let Some(waits) = waits
+                && (sums.len() < MUTEXES_MAX || sums.contains_key(&plain))
+            {
+                *sums.entry(plain).or_default() += waits;
+            }
+        }
+    }
+    let readings: Vec<Reading> = sums
+        .into_iter()
+        .map(|(name, waits)| {
+            Reading::counter(format!("innodb_mutex.{name}.os_waits"), Unit::Count, waits)
+        })
+        .collect();
+    (!readings.is_empty()).then_some(readings)
+}

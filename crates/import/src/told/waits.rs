@@ -1,0 +1,339 @@
+//! Who waits for whom, from whatever table tells it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::kind::Table;
+use crate::read::Rows;
+
+use super::{Moment, seconds_of, whole};
+
+/// Pairs that are kept: a crowd at one row has as many as its square.
+const PAIRS_MAX: usize = 200_000;
+
+/// One waits for what another has.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wait {
+    pub(crate) lock: String,
+    /// The connection, or the transaction where that is all that is told.
+    pub(crate) waiter: u64,
+    pub(crate) blocker: u64,
+    pub(crate) seconds: f64,
+}
+
+/// What is known of connections.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// What it does, in a few words.
+    pub(crate) doing: HashMap<u64, String>,
+}
+
+/// The waits of a moment, and what is known of those that wait and of those that are waited for.
+/// `now` is the moment by the server's clock, `threads` are connections by the numbers that
+/// performance_schema gives their threads.
+pub(super) fn of(
+    moment: Moment,
+    all: &[Rows],
+    now: Option<f64>,
+    threads: &HashMap<u64, u64>,
+) -> (Vec<Wait>, Known) {
+    let here = |table: Table| {
+        all.iter()
+            .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
+    };
+    let mut known = Known::default();
+    let mut waits = Vec::new();
+    let mut connections: HashMap<&str, u64> = HashMap::new();
+    let mut since: HashMap<&str, &str> = HashMap::new();
+    let mut wants: HashMap<&str, &str> = HashMap::new();
+    for rows in here(Table::Transactions) {
+        let columns = [
+            "trx_id",
+            "trx_mysql_thread_id",
+            "trx_started",
+            "trx_wait_started",
+            "trx_query",
+            "trx_requested_lock_id",
+        ];
+        for [id, thread, started, waits_since, query, wanted] in rows.each(columns) {
+            let connection = match whole(thread) {
+                0 => whole(id),
+                thread => thread,
+            };
+            connections.insert(id, connection);
+            since.insert(id, waits_since);
+            wants.insert(id, wanted);
+            let open = now.zip(seconds_of(started)).map(|(now, then)| now - then);
+            known.doing.insert(connection, doing(query, open, None));
+        }
+    }
+    let locks = lock_names(here(Table::InnodbLocks));
+    let connection = |id: &str| {
+        connections
+            .get(id)
+            .copied()
+            .unwrap_or_else(|| whole(id.rsplit(':').next().unwrap_or(id)))
+    };
+    for rows in here(Table::LockWaitPairs) {
+        let columns = ["requesting_trx_id", "requested_lock_id", "blocking_trx_id"];
+        for [waiter, lock, blocker] in rows.each(columns) {
+            let lock = if lock.is_empty() {
+                wants.get(waiter).copied().unwrap_or_default()
+            } else {
+                lock
+            };
+            let waited = since
+                .get(waiter)
+                .and_then(|since| Some(now? - seconds_of(since)?));
+            push(
+                &mut waits,
+                Wait {
+                    lock: locks
+                        .get(lock)
+                        .cloned()
+                        .unwrap_or_else(|| "row lock".to_owned()),
+                    waiter: connection(waiter),
+                    blocker: connection(blocker),
+                    seconds: waited.unwrap_or(0.0),
+                },
+            );
+        }
+    }
+    for rows in here(Table::LockWaits) {
+        joined(rows, &mut waits, &mut known);
+    }
+    let data_locks = data_lock_names(here(Table::DataLocks));
+    for rows in here(Table::DataLockWaits) {
+        let columns = [
+            "requesting_engine_lock_id",
+            "requesting_thread_id",
+            "blocking_thread_id",
+        ];
+        for [lock, waiter, blocker] in rows.each(columns) {
+            let connection = |thread: &str| {
+                let thread = whole(thread);
+                threads.get(&thread).copied().unwrap_or(thread)
+            };
+            push(
+                &mut waits,
+                Wait {
+                    lock: data_locks
+                        .get(lock)
+                        .cloned()
+                        .unwrap_or_else(|| "row lock".to_owned()),
+                    waiter: connection(waiter),
+                    blocker: connection(blocker),
+                    seconds: 0.0,
+                },
+            );
+        }
+    }
+    // The joined table and the pairs tell the same waits: what has the better name is kept.
+    (without_doubles(waits), known)
+}
+
+/// pt-stalk's join, and `sys.innodb_lock_waits`.
+fn joined(rows: &Rows, waits: &mut Vec<Wait>, known: &mut Known) {
+    let columns = [
+        "waiting_thread",
+        "waiting_pid",
+        "wait_time",
+        "wait_age_secs",
+        "wait_age",
+        "waiting_query",
+        "waiting_table_lock",
+        "locked_table",
+        "locked_index",
+        "blocking_thread",
+        "blocking_pid",
+        "blocking_query",
+        "idle_in_trx",
+        "blocking_host",
+    ];
+    for [
+        thread,
+        pid,
+        time,
+        age_seconds,
+        age,
+        query,
+        table,
+        locked,
+        index,
+        by,
+        by_pid,
+        by_query,
+        idle,
+        host,
+    ] in rows.each(columns)
+    {
+        let (waiter, blocker) = (whole(thread).max(whole(pid)), whole(by).max(whole(by_pid)));
+        let seconds = [time, age_seconds]
+            .into_iter()
+            .find_map(|text| text.parse::<f64>().ok())
+            .or_else(|| clock(age))
+            .unwrap_or(0.0);
+        known
+            .doing
+            .entry(waiter)
+            .or_insert_with(|| doing(query, None, None));
+        let idle = idle.parse::<f64>().ok().filter(|idle| *idle > 0.0);
+        let mut what = doing(by_query, None, idle);
+        if !host.is_empty() && host.len() <= 200 {
+            what.push_str(" (from ");
+            what.push_str(host);
+            what.push(')');
+        }
+        known.doing.insert(blocker, what);
+        let table = if table.is_empty() { locked } else { table };
+        push(
+            waits,
+            Wait {
+                lock: row_lock(table, index),
+                waiter,
+                blocker,
+                seconds,
+            },
+        );
+    }
+}
+
+/// `00:01:05`.
+fn clock(text: &str) -> Option<f64> {
+    text.split(':').try_fold(0.0, |sum, part| {
+        Some(sum * 60.0 + part.parse::<f64>().ok()?)
+    })
+}
+
+fn push(waits: &mut Vec<Wait>, wait: Wait) {
+    let is_wait = wait.waiter != wait.blocker && wait.waiter != 0;
+    if is_wait && waits.len() < PAIRS_MAX {
+        waits.push(wait);
+    }
+}
+
+fn without_doubles(waits: Vec<Wait>) -> Vec<Wait> {
+    let mut best: BTreeMap<(u64, u64), Wait> = BTreeMap::new();
+    for wait in waits {
+        let key = (wait.waiter, wait.blocker);
+        match best.get_mut(&key) {
+            Some(known) => {
+                let seconds = known.seconds.max(wait.seconds);
+                if wait.lock.len() > known.lock.len() {
+                    *known = wait;
+                }
+                known.seconds = seconds;
+            }
+            None => {
+                best.insert(key, wait);
+            }
+        }
+    }
+    best.into_values().collect()
+}
+
+/// Connections by the numbers that performance_schema gives their threads, of any moment.
+pub(super) fn thread_ids(all: &[Rows]) -> HashMap<u64, u64> {
+    let mut ids = HashMap::new();
+    for rows in all {
+        let columns = match rows.table {
+            Table::Threads => ["thread_id", "processlist_id"],
+            Table::MetadataLocks => ["owner_thread_id", "processlist_id"],
+            _ => continue,
+        };
+        for [thread, connection] in rows.each(columns) {
+            let (thread, connection) = (whole(thread), whole(connection));
+            if thread > 0 && connection > 0 {
+                ids.insert(thread, connection);
+            }
+        }
+    }
+    ids
+}
+
+fn lock_names<'a>(tables: impl Iterator<Item = &'a Rows>) -> HashMap<&'a str, String> {
+    tables
+        .flat_map(|rows| rows.each(["lock_id", "lock_table", "lock_index"]))
+        .map(|[id, table, index]| (id, row_lock(table, index)))
+        .collect()
+}
+
+fn data_lock_names<'a>(tables: impl Iterator<Item = &'a Rows>) -> HashMap<&'a str, String> {
+    let columns = [
+        "engine_lock_id",
+        "object_schema",
+        "object_name",
+        "index_name",
+    ];
+    tables
+        .flat_map(|rows| rows.each(columns))
+        .map(|[id, schema, table, index]| (id, row_lock(&format!("{schema}.{table}"), index)))
+        .collect()
+}
+
+/// `row lock on shop.orders (PRIMARY)`.
+fn row_lock(table: &str, index: &str) -> String {
+    let plain = |name: &str| -> String {
+        name.chars()
+            .filter(|c| *c != '`' && *c != '"' && !c.is_control())
+            .take(150)
+            .collect()
+    };
+    match (plain(table), plain(index)) {
+        (table, _) if table.is_empty() => "row lock".to_owned(),
+        (table, index) if index.is_empty() => format!("row lock on {table}"),
+        (table, index) => format!("row lock on {table} ({index})"),
+    }
+}
+
+/// The youngest moment that each print of the transactions tells, by the server's clock.
+pub(super) fn latest(all: &[Rows]) -> Vec<(Moment, f64)> {
+    let tables = all.iter().filter(|rows| rows.table == Table::Transactions);
+    tables
+        .filter_map(|rows| {
+            let told = rows.each(["trx_started", "trx_wait_started"]);
+            let latest = told.flatten().filter_map(seconds_of).reduce(f64::max)?;
+            Some((Moment::of(rows), latest))
+        })
+        .collect()
+}
+
+/// When a print was taken, by the server's clock: no earlier than the youngest moment that it tells,
+/// and as much after an earlier print as their own times say.
+pub(super) fn now(moment: Moment, latest: &[(Moment, f64)]) -> Option<f64> {
+    latest
+        .iter()
+        .filter_map(|(then, latest)| {
+            let since_ms = match (then.at, moment.at) {
+                (Some(then), Some(now)) => now.checked_sub(then)?,
+                (None, None) => {
+                    i64::try_from(moment.after).ok()? - i64::try_from(then.after).ok()?
+                }
+                _ => return None,
+            };
+            (since_ms >= 0).then_some(latest + since_ms as f64 / 1000.0)
+        })
+        .reduce(f64::max)
+}
+
+/// What a connection does, without literals.
+fn doing(query: &str, open: Option<f64>, idle: Option<f64>) -> String {
+    const WORDS_MAX: usize = 120;
+    let mut words = match (query.is_empty(), idle) {
+        (true, Some(idle)) => {
+            format!("has run no statement for {idle:.0} s in its open transaction")
+        }
+        (true, None) => "runs no statement in its open transaction".to_owned(),
+        (false, _) => {
+            let statement = sql::redact_in_any_mode(query);
+            let mut short: String = statement.chars().take(WORDS_MAX).collect();
+            if short.len() < statement.len() {
+                short.push('…');
+            }
+            format!("runs {short}")
+        }
+    };
+    if let Some(open) = open.filter(|open| *open >= 1.0) {
+        words.push_str(&format!(" (open for {open:.0} s)"));
+    }
+    words
+}
