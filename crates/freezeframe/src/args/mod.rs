@@ -1,5 +1,6 @@
 mod causes;
 mod compare;
+mod export;
 mod fix;
 mod import;
 mod lab;
@@ -9,6 +10,7 @@ mod queries_live;
 
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
+pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
 pub(crate) use import::Import;
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Make an incident of what others captured, and keep it.
     Import(Import),
+    /// Hand an incident on: as a pt-stalk directory, as folded stacks, for pprof, without names.
+    Export(Export),
     /// The causes that can be told: list, show, check files of your own.
     Causes(Causes),
     /// List recorded incidents.

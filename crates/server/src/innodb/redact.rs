@@ -77,6 +77,46 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned([head, CUT_MARK, tail].concat())
 }
 
+/// A part of a status, as [`rewrite`] hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusPart {
+    /// A statement of a client, its lines joined.
+    Statement,
+    /// The line that says whose transaction it is: `MySQL thread id 5, … localhost root updating`.
+    Thread,
+    /// A line of InnoDB's own.
+    Own,
+}
+
+/// A status with each of its parts as `with` writes it: for other names in statements, users and
+/// hosts. What is a value of a row becomes `?` as in [`redact`].
+pub fn rewrite(text: &str, with: &mut dyn FnMut(StatusPart, &str) -> String) -> String {
+    let text = unescaped(text);
+    let mut out: Vec<String> = Vec::new();
+    let mut statement: Vec<&str> = Vec::new();
+    for line in Lines::new(&text) {
+        if line.kind == Kind::Statement {
+            statement.push(line.raw);
+            continue;
+        }
+        if !statement.is_empty() {
+            out.push(with(StatusPart::Statement, &statement.join("\n")));
+            statement.clear();
+        }
+        out.push(match line.kind {
+            Kind::Thread => with(StatusPart::Thread, line.raw),
+            Kind::Field => field(line.raw),
+            Kind::Remnant if is_blank(line.raw) => line.raw.to_owned(),
+            Kind::Remnant => GONE.to_owned(),
+            _ => with(StatusPart::Own, line.raw),
+        });
+    }
+    if !statement.is_empty() {
+        out.push(with(StatusPart::Statement, &statement.join("\n")));
+    }
+    out.join("\n")
+}
+
 fn redact_lines(text: &str) -> String {
     let mut out = Out::default();
     for line in Lines::new(text) {
