@@ -45,6 +45,8 @@ pub fn profile(incident: &Incident, window: Window) -> Option<Profile> {
                 count,
             })
             .collect(),
-        lost: chosen.iter().fold(0, |sum, one| sum.saturating_add(one.lost)),
+        lost: chosen
+            .iter()
+            .fold(0, |sum, one| sum.saturating_add(one.lost)),
     })
 }

@@ -28,15 +28,11 @@ pub struct Cell<'a> {
 /// When the file cannot be opened or read to its end.
 pub fn each_cell(path: &Path, with: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
     each(&connection, with).map_err(StoreError::sqlite(path))
 }
 
-fn each(
-    connection: &Connection,
-    with: &mut dyn FnMut(Cell<'_>) -> bool,
-) -> rusqlite::Result<()> {
+fn each(connection: &Connection, with: &mut dyn FnMut(Cell<'_>) -> bool) -> rusqlite::Result<()> {
     let tables: Vec<String> = connection
         .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")?
         .query_map([], |row| row.get(0))?

@@ -97,7 +97,10 @@ impl<'a> Book<'a> {
         let mut own_text = String::new();
         let mut add = |text: &str| {
             let text = text.to_ascii_lowercase();
-            for word in text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty()) {
+            for word in text
+                .split(|c: char| !is_word(c))
+                .filter(|word| !word.is_empty())
+            {
                 if own.insert(word.to_owned()) {
                     own_text.push(' ');
                     own_text.push_str(word);
@@ -108,7 +111,10 @@ impl<'a> Book<'a> {
         add(words::SERVER);
         let named_by_others = ["processlist.", "threads.by_name.", "top.", "disk."];
         for series in &incident.timeline.series {
-            if !named_by_others.iter().any(|start| series.name.starts_with(start)) {
+            if !named_by_others
+                .iter()
+                .any(|start| series.name.starts_with(start))
+            {
                 add(&series.name);
             }
         }
@@ -241,9 +247,7 @@ impl<'a> Book<'a> {
         let unsearched = self
             .names
             .iter()
-            .filter(|(lower, what)| {
-                **what != What::Literal && self.search(lower) == Search::Never
-            })
+            .filter(|(lower, what)| **what != What::Literal && self.search(lower) == Search::Never)
             .map(|(lower, _)| lower.clone())
             .collect();
         Names {
@@ -338,7 +342,10 @@ fn is_address(lower: &str) -> bool {
 /// What we made ourselves is no name.
 fn is_pseudonym(lower: &str) -> bool {
     lower.split_once('_').is_some_and(|(kind, rest)| {
-        ["user", "host", "addr", "schema", "table", "name", "dir", "program", "uuid"].contains(&kind)
+        [
+            "user", "host", "addr", "schema", "table", "name", "dir", "program", "uuid",
+        ]
+        .contains(&kind)
             && rest.len() == PSEUDONYM_CHARS
             && rest.bytes().all(|byte| ALPHABET.contains(&byte))
     })

@@ -76,10 +76,16 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
                 None => text::identifier(book, back),
             };
             out.push_str(&format!("`{renamed}`"));
-        } else if let Some((schema, table)) = group("old").or(group("quoted")).and_then(|old| old.split_once('/')) {
+        } else if let Some((schema, table)) = group("old")
+            .or(group("quoted"))
+            .and_then(|old| old.split_once('/'))
+        {
             let quote = group("quote").unwrap_or_default();
             let renamed = old(book, schema, table);
-            out.push_str(&format!("{}{quote}{renamed}{quote}", group("head").unwrap_or_default()));
+            out.push_str(&format!(
+                "{}{quote}{renamed}{quote}",
+                group("head").unwrap_or_default()
+            ));
         } else {
             out.push_str(whole.as_str());
         }

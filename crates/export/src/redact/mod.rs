@@ -24,8 +24,8 @@ use model::{
     ThreadRun, Timeline, Trigger,
 };
 
-pub use book::{Leak, Names};
 use book::{Book, What};
+pub use book::{Leak, Names};
 
 /// Passes at the most: the second usually meets no new name.
 const PASSES_MAX: usize = 5;
@@ -121,7 +121,10 @@ fn pass(book: &mut Book<'_>, incident: &Incident) -> Incident {
 /// `3306-20261120T233015.123Z`: the label and the time.
 fn id(book: &mut Book<'_>, id: &str) -> String {
     let stamp = id.rsplit_once('-').filter(|(_, stamp)| {
-        stamp.len() >= 16 && stamp.bytes().all(|byte| byte.is_ascii_digit() || b"TZ.".contains(&byte))
+        stamp.len() >= 16
+            && stamp
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"TZ.".contains(&byte))
     });
     match stamp {
         Some((head, stamp)) => format!("{}-{stamp}", label(book, head)),
@@ -144,7 +147,11 @@ fn timeline(book: &mut Book<'_>, timeline: &Timeline) -> Timeline {
         out.add_source(&source.name, source.ticks.clone());
     }
     for series in &timeline.series {
-        let name = match series.name.strip_prefix("top.").and_then(|rest| rest.rsplit_once('.')) {
+        let name = match series
+            .name
+            .strip_prefix("top.")
+            .and_then(|rest| rest.rsplit_once('.'))
+        {
             Some((program, end)) => format!("top.{}.{end}", text::program(book, program)),
             None => match series.name.starts_with("status.") {
                 true => series.name.clone(),
@@ -251,13 +258,19 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
         .frames()
         .iter()
         .map(|frame| match is_program_frame(&frame.name) {
-            true => Frame {
-                name: format!(
-                    "({})",
-                    text::program(book, frame.name.trim_matches(['(', ')']))
-                ),
-                ..frame.clone()
-            },
+            true => {
+                let program = frame.name.trim_start_matches('(');
+                let program = text::program(book, program.strip_suffix(')').unwrap_or(program));
+                Frame {
+                    // It has the program's name for an image, too.
+                    image: match frame.image.is_empty() {
+                        true => String::new(),
+                        false => text::program(book, &frame.image),
+                    },
+                    name: format!("({program})"),
+                    ..frame.clone()
+                }
+            }
             false => Frame {
                 name: book.sweep(&frame.name).into_owned(),
                 image: book.sweep(&frame.image).into_owned(),
@@ -294,7 +307,11 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
                 ..profile.clone()
             })
             .collect(),
-        locks: stacks.locks.iter().map(|table| locks(book, table)).collect(),
+        locks: stacks
+            .locks
+            .iter()
+            .map(|table| locks(book, table))
+            .collect(),
     }
 }
 

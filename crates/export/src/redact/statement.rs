@@ -49,7 +49,8 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
                 let expected = BEFORE_NAMES.contains(&before.as_str())
                     || before == "."
                     || next.is_some_and(|next| next.kind == TokenKind::Dot);
-                let is_sql = is_keyword(&lower) && (!expected || NO_NAMES.contains(&lower.as_str()) && before != ".");
+                let is_sql = is_keyword(&lower)
+                    && (!expected || NO_NAMES.contains(&lower.as_str()) && before != ".");
                 if is_sql {
                     out.push_str(token.text);
                 } else {
@@ -91,8 +92,15 @@ fn name(
     }
     let what = match (before, next.map(|next| next.kind)) {
         ("use" | "database" | "schema", _) => What::Schema,
-        (_, Some(TokenKind::Dot)) if ["from", "join", "into", "update", "table"].contains(&before) => What::Schema,
-        ("from" | "join" | "straight_join" | "into" | "update" | "table" | "tables" | "truncate", _) => What::Table,
+        (_, Some(TokenKind::Dot))
+            if ["from", "join", "into", "update", "table"].contains(&before) =>
+        {
+            What::Schema
+        }
+        (
+            "from" | "join" | "straight_join" | "into" | "update" | "table" | "tables" | "truncate",
+            _,
+        ) => What::Table,
         _ => What::Name,
     };
     // The mark of a cut may stand at its end.
@@ -115,7 +123,10 @@ fn variable(book: &mut Book<'_>, text: &str) -> String {
 
 fn literal(book: &mut Book<'_>, text: &str) {
     let inner = match text.find(['\'', '"']) {
-        Some(quote) => text.get(quote..).unwrap_or_default().trim_matches(['\'', '"']),
+        Some(quote) => text
+            .get(quote..)
+            .unwrap_or_default()
+            .trim_matches(['\'', '"']),
         None => "",
     };
     if inner.chars().count() >= LITERAL_CHARS_MIN && inner.chars().any(char::is_alphabetic) {

@@ -32,8 +32,18 @@ static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(FORMS).ok());
 
 /// Beside these a slash is no separator of names.
 const PAIRS: [&str; 12] = [
-    "i/o", "read/write", "and/or", "n/a", "kb/s", "mb/s", "bytes/read", "tcp/ip", "on/off",
-    "yes/no", "os/2", "client/server",
+    "i/o",
+    "read/write",
+    "and/or",
+    "n/a",
+    "kb/s",
+    "mb/s",
+    "bytes/read",
+    "tcp/ip",
+    "on/off",
+    "yes/no",
+    "os/2",
+    "client/server",
 ];
 
 /// Units behind a slash.
@@ -41,8 +51,20 @@ const UNITS: [&str; 8] = ["s", "sec", "second", "min", "minute", "h", "op", "rea
 
 /// Abbreviations and names with points that are no names of anybody.
 const DOTTED: [&str; 14] = [
-    "e.g", "i.e", "mariadb.org", "mysql.com", "mariadb.com", "percona.com", "dev.mysql.com",
-    "bugs.mysql.com", "jira.mariadb.org", "www.mysql.com", "kernel.org", "etc", "vm.swappiness", "d.h",
+    "e.g",
+    "i.e",
+    "mariadb.org",
+    "mysql.com",
+    "mariadb.com",
+    "percona.com",
+    "dev.mysql.com",
+    "bugs.mysql.com",
+    "jira.mariadb.org",
+    "www.mysql.com",
+    "kernel.org",
+    "etc",
+    "vm.swappiness",
+    "d.h",
 ];
 
 /// The text with other names, a line at a time.
@@ -71,7 +93,11 @@ fn line_(book: &mut Book<'_>, line: &str) -> String {
             }
             // Not a form after all: go on behind its first letter.
             None => {
-                let next = whole.start() + line.get(whole.start()..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+                let next = whole.start()
+                    + line
+                        .get(whole.start()..)
+                        .and_then(|rest| rest.chars().next())
+                        .map_or(1, char::len_utf8);
                 out.push_str(line.get(whole.start()..next).unwrap_or_default());
                 at = next;
             }
@@ -108,7 +134,11 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         if DOTTED.contains(&host.to_ascii_lowercase().as_str()) {
             return Some(url.to_owned());
         }
-        return Some(format!("{scheme}://{}{}", host_(book, host), self::path(book, path)));
+        return Some(format!(
+            "{scheme}://{}{}",
+            host_(book, host),
+            self::path(book, path)
+        ));
     }
     if let Some(uuid) = group("uuid") {
         return Some(book.name(What::Uuid, uuid));
@@ -118,7 +148,8 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
     }
     if let Some(six) = group("six") {
         // A time of day, a class of C++.
-        let is_address = six.parse::<IpAddr>().is_ok() && (six.contains("::") || six.matches(':').count() == 7);
+        let is_address =
+            six.parse::<IpAddr>().is_ok() && (six.contains("::") || six.matches(':').count() == 7);
         return match is_address && !after_word {
             true => Some(address(book, six)),
             false => None,
@@ -152,7 +183,12 @@ fn syslog_host(book: &mut Book<'_>, line: &str) -> String {
         Regex::new(r"^((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+Z?) )(\S+)( kernel: | \S+\[\d+\]: )").ok()
     });
     let found = SYSLOG.as_ref().and_then(|form| form.captures(line));
-    let part = |number| found.as_ref().and_then(|found| found.get(number)).map(|part| part.as_str());
+    let part = |number| {
+        found
+            .as_ref()
+            .and_then(|found| found.get(number))
+            .map(|part| part.as_str())
+    };
     match (part(0), part(1), part(2), part(3)) {
         (Some(whole), Some(head), Some(host), Some(tail)) => {
             let rest = line.get(whole.len()..).unwrap_or_default();
@@ -184,7 +220,9 @@ pub(super) fn identifier(book: &mut Book<'_>, inner: &str) -> String {
 /// What stands in quotes.
 fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
     let lower = inner.to_ascii_lowercase();
-    let before = before.trim_end_matches([' ', '=', ':']).to_ascii_lowercase();
+    let before = before
+        .trim_end_matches([' ', '=', ':'])
+        .to_ascii_lowercase();
     if words::USERS.contains(&lower.as_str()) || words::HOSTS.contains(&lower.as_str()) {
         return inner.to_owned();
     }
@@ -201,7 +239,8 @@ fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
             false => book.name(What::Schema, inner),
         };
     }
-    if before.ends_with("duplicate entry") || before.ends_with("value") || before.ends_with("near") {
+    if before.ends_with("duplicate entry") || before.ends_with("value") || before.ends_with("near")
+    {
         book.name(What::Literal, inner);
         return "?".to_owned();
     }
@@ -230,7 +269,9 @@ fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
         return statement::rename(book, inner);
     }
     // Words that are all the server's own are a remark; anything else may be a value.
-    let mut letters = inner.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut letters = inner
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     if letters.all(|word| book.is_own(word) || is_number(word)) {
         return inner.to_owned();
     }
@@ -318,7 +359,11 @@ fn component(book: &mut Book<'_>, part: &str) -> String {
     }
     // Partitions: `orders#P#p2019`.
     if let Some((table, partition)) = part.split_once("#P#").or_else(|| part.split_once("#p#")) {
-        return format!("{}#P#{}", component(book, table), book.name(What::Name, partition));
+        return format!(
+            "{}#P#{}",
+            component(book, table),
+            book.name(What::Name, partition)
+        );
     }
     book.name(What::Path, part)
 }
@@ -328,13 +373,20 @@ fn pair(book: &mut Book<'_>, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let parts: Vec<&str> = text.split('/').collect();
     let is_unit = parts.len() == 2
-        && parts.last().is_some_and(|last| UNITS.contains(&last.trim_end_matches('.')));
-    let is_plain = parts.iter().all(|part| is_number(part) || book.is_own(part));
+        && parts
+            .last()
+            .is_some_and(|last| UNITS.contains(&last.trim_end_matches('.')));
+    let is_plain = parts
+        .iter()
+        .all(|part| is_number(part) || book.is_own(part));
     if PAIRS.contains(&lower.as_str()) || is_unit || is_plain {
         return text.to_owned();
     }
     // A program's version, a kernel's thread: `kworker/0:1`.
-    if parts.first().is_some_and(|first| words::THREADS.iter().any(|start| first.starts_with(start))) {
+    if parts
+        .first()
+        .is_some_and(|first| words::THREADS.iter().any(|start| first.starts_with(start)))
+    {
         return text.to_owned();
     }
     path(book, text)
@@ -360,7 +412,9 @@ fn dotted(book: &mut Book<'_>, text: &str) -> String {
     if is_kept {
         return text.to_owned();
     }
-    if words::DATA.contains(&last.to_ascii_lowercase().as_str()) || (is_number(last) && !first_digit) {
+    if words::DATA.contains(&last.to_ascii_lowercase().as_str())
+        || (is_number(last) && !first_digit)
+    {
         return component(book, text);
     }
     if parts.len() == 2 {

@@ -23,13 +23,24 @@ pub(super) fn rename(book: &mut Book<'_>, name: &str, value: &str) -> String {
 /// A setting whose value is a name, or several.
 fn naming(book: &mut Book<'_>, variable: &str, value: &str) -> String {
     let is_plain = value.is_empty()
-        || ["on", "off", "default", "null", "*", "0", "1", "(hidden)", "(built-in)", "automatic"]
-            .contains(&value.to_ascii_lowercase().as_str())
+        || [
+            "on",
+            "off",
+            "default",
+            "null",
+            "*",
+            "0",
+            "1",
+            "(hidden)",
+            "(built-in)",
+            "automatic",
+        ]
+        .contains(&value.to_ascii_lowercase().as_str())
         || words::HOSTS.contains(&value);
     if is_plain {
         return value.to_owned();
     }
-    if value.contains('/') {
+    if value.contains('/') && !variable.contains("uid") {
         return text::path(book, value);
     }
     let parts: Vec<String> = value
@@ -44,7 +55,7 @@ fn naming(book: &mut Book<'_>, variable: &str, value: &str) -> String {
                 What::Schema
             } else if variable.ends_with("_table") {
                 What::Table
-            } else if variable.contains("uuid") || variable.contains("gtid") {
+            } else if variable.contains("uid") || variable.contains("gtid") {
                 What::Uuid
             } else if variable.ends_with("_file") {
                 What::Path
@@ -95,7 +106,9 @@ pub(super) fn connector(book: &mut Book<'_>, name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let is_known = name.is_empty()
         || words::USERS.contains(&lower.as_str())
-        || words::CONNECTORS.iter().any(|start| lower.starts_with(start));
+        || words::CONNECTORS
+            .iter()
+            .any(|start| lower.starts_with(start));
     match is_known {
         true => name.to_owned(),
         false => book.name(What::Program, name),

@@ -113,27 +113,99 @@ const ALWAYS: usize = 3;
 /// The files of one stretch of time, by name.
 fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
     let parts: [(&'static str, String, &'static str); 21] = [
-        ("output", server::output(scene), "what was exported, and when; pt-sift finds collections by it"),
-        ("trigger", server::trigger(scene), "the rules that fired, instead of a variable over its threshold"),
+        (
+            "output",
+            server::output(scene),
+            "what was exported, and when; pt-sift finds collections by it",
+        ),
+        (
+            "trigger",
+            server::trigger(scene),
+            "the rules that fired, instead of a variable over its threshold",
+        ),
         ("hostname", server::hostname(scene), "of the recorded host"),
-        ("mysqladmin", server::mysqladmin(scene), "SHOW GLOBAL STATUS each second; its variables that are no numbers were not recorded"),
-        ("processlist", server::processlist(scene), "SHOW PROCESSLIST each second: the sessions that do something and have done so longest, without idle ones; statements have no literals and at most 100 characters"),
-        ("variables", server::variables(scene), "SHOW GLOBAL VARIABLES; secrets are (hidden)"),
-        ("log_error", server::error_log(scene), "new lines of the error log since the recording began, without literals"),
-        ("dmesg", server::kernel_log(scene), "lines of the kernel from warnings on, and those on memory, disks and hung tasks"),
-        ("stacktrace", stacks::stacktrace(scene), "all threads, about once a second, as gdb prints them: taken without stopping the server, no arguments and no lines of source, the kernel's functions left out"),
-        ("folded", stacks::folded(scene), "not of pt-stalk: samples of all processors as folded stacks (FlameGraph, speedscope)"),
-        ("vmstat", processors::vmstat(scene), "made of /proc/stat, /proc/meminfo and /proc/diskstats; swpd is SwapTotal less SwapFree, bi and bo are those of whole disks, in was not recorded and is -"),
-        ("vmstat-overall", processors::vmstat_overall(scene), "likewise"),
-        ("procstat", processors::procstat(scene), "/proc/stat; without guest time, interrupts and soft interrupts by kind"),
-        ("procvmstat", host::procvmstat(scene), "/proc/vmstat: compaction, huge pages, reclaim, swap and faults"),
+        (
+            "mysqladmin",
+            server::mysqladmin(scene),
+            "SHOW GLOBAL STATUS each second; its variables that are no numbers were not recorded",
+        ),
+        (
+            "processlist",
+            server::processlist(scene),
+            "SHOW PROCESSLIST each second: the sessions that do something and have done so longest, without idle ones; statements have no literals and at most 100 characters",
+        ),
+        (
+            "variables",
+            server::variables(scene),
+            "SHOW GLOBAL VARIABLES; secrets are (hidden)",
+        ),
+        (
+            "log_error",
+            server::error_log(scene),
+            "new lines of the error log since the recording began, without literals",
+        ),
+        (
+            "dmesg",
+            server::kernel_log(scene),
+            "lines of the kernel from warnings on, and those on memory, disks and hung tasks",
+        ),
+        (
+            "stacktrace",
+            stacks::stacktrace(scene),
+            "all threads, about once a second, as gdb prints them: taken without stopping the server, no arguments and no lines of source, the kernel's functions left out",
+        ),
+        (
+            "folded",
+            stacks::folded(scene),
+            "not of pt-stalk: samples of all processors as folded stacks (FlameGraph, speedscope)",
+        ),
+        (
+            "vmstat",
+            processors::vmstat(scene),
+            "made of /proc/stat, /proc/meminfo and /proc/diskstats; swpd is SwapTotal less SwapFree, bi and bo are those of whole disks, in was not recorded and is -",
+        ),
+        (
+            "vmstat-overall",
+            processors::vmstat_overall(scene),
+            "likewise",
+        ),
+        (
+            "procstat",
+            processors::procstat(scene),
+            "/proc/stat; without guest time, interrupts and soft interrupts by kind",
+        ),
+        (
+            "procvmstat",
+            host::procvmstat(scene),
+            "/proc/vmstat: compaction, huge pages, reclaim, swap and faults",
+        ),
         ("meminfo", host::meminfo(scene), "/proc/meminfo"),
-        ("diskstats", host::diskstats(scene), "/proc/diskstats of whole disks; device numbers, merged requests, weighted time and what discards moved were not recorded and are 0"),
-        ("netstat_s", host::netstat(scene), "two lines of netstat -s: connections that found the accept queue full"),
-        ("sysctl", host::sysctl(scene), "the kernel settings that matter to stalls"),
-        ("innodbstatus1", server::innodb_status(scene, 1), "SHOW ENGINE INNODB STATUS, the first; literals and row values are ?"),
+        (
+            "diskstats",
+            host::diskstats(scene),
+            "/proc/diskstats of whole disks; device numbers, merged requests and weighted time were not recorded and are 0; flushes are left out, for pt-diskstats",
+        ),
+        (
+            "netstat_s",
+            host::netstat(scene),
+            "two lines of netstat -s: connections that found the accept queue full",
+        ),
+        (
+            "sysctl",
+            host::sysctl(scene),
+            "the kernel settings that matter to stalls",
+        ),
+        (
+            "innodbstatus1",
+            server::innodb_status(scene, 1),
+            "SHOW ENGINE INNODB STATUS, the first; literals and row values are ?",
+        ),
         ("innodbstatus2", server::innodb_status(scene, 2), "the last"),
-        ("facts", host::facts(scene), "not of pt-stalk: what else was known of server and host (huge pages, allocator, limits)"),
+        (
+            "facts",
+            host::facts(scene),
+            "not of pt-stalk: what else was known of server and host (huge pages, allocator, limits)",
+        ),
     ];
     let prefix = scene.prefix();
     let mut files: Vec<File> = parts

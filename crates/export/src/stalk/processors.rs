@@ -29,14 +29,20 @@ pub(super) fn procstat(scene: &Scene<'_>) -> String {
         .filter_map(|(name, _)| name.strip_suffix(".user")?.parse().ok())
         .collect();
     processors.sort_unstable();
-    let rows: Vec<(String, [Option<&Series>; 8])> = std::iter::once(("cpu ".to_owned(), "all".to_owned()))
-        .chain(
-            processors
-                .iter()
-                .map(|processor| (format!("cpu{processor}"), processor.to_string())),
-        )
-        .map(|(label, name)| (label, MODES.map(|mode| scene.one(&format!("cpu.{name}.{mode}")))))
-        .collect();
+    let rows: Vec<(String, [Option<&Series>; 8])> =
+        std::iter::once(("cpu ".to_owned(), "all".to_owned()))
+            .chain(
+                processors
+                    .iter()
+                    .map(|processor| (format!("cpu{processor}"), processor.to_string())),
+            )
+            .map(|(label, name)| {
+                (
+                    label,
+                    MODES.map(|mode| scene.one(&format!("cpu.{name}.{mode}"))),
+                )
+            })
+            .collect();
     for tick in scene.ticks(first) {
         if tick.value(first).is_none() {
             continue;
@@ -74,7 +80,10 @@ const HEAD: &str = "procs -----------memory---------- ---swap-- -----io---- -sys
 
 /// `vmstat 1`: its first row is the mean since the host's start.
 pub(super) fn vmstat(scene: &Scene<'_>) -> String {
-    let Some(first) = scene.one("cpu.all.user").or_else(|| scene.one("cpu.user_share")) else {
+    let Some(first) = scene
+        .one("cpu.all.user")
+        .or_else(|| scene.one("cpu.user_share"))
+    else {
         return String::new();
     };
     let ticks = scene.ticks(first);
@@ -92,7 +101,10 @@ pub(super) fn vmstat(scene: &Scene<'_>) -> String {
 
 /// `vmstat LENGTH 2`: the mean since the host's start, and the mean of the window.
 pub(super) fn vmstat_overall(scene: &Scene<'_>) -> String {
-    let Some(first) = scene.one("cpu.all.user").or_else(|| scene.one("cpu.user_share")) else {
+    let Some(first) = scene
+        .one("cpu.all.user")
+        .or_else(|| scene.one("cpu.user_share"))
+    else {
         return String::new();
     };
     let ticks = scene.ticks(first);
@@ -138,25 +150,14 @@ fn row(scene: &Scene<'_>, out: &mut String, before: Option<Tick>, now: Tick) {
             let Some(series) = scene.one(name) else {
                 continue;
             };
-            let window = Window {
-                from: before.map_or(0, |before| before.at),
-                to: now.at,
-            };
             let grown = match before {
-                Some(_) => scene
-                    .incident
-                    .timeline
-                    .measure(series, model::Measure::Rate, window),
-                None => scene
-                    .incident
-                    .timeline
-                    .points_in(series, window)
-                    .next_back()
-                    .filter(|_| seconds > 0.0)
-                    .map(|(_, value)| value / seconds),
+                Some(before) => at(scene, name, before)
+                    .zip(at(scene, name, now))
+                    .map(|(before, now)| grown(series.kind, before, now)),
+                None => at(scene, name, now),
             };
-            if let Some(grown) = grown {
-                *sum.get_or_insert(0.0) += grown * scale;
+            if let Some(grown) = grown.filter(|_| seconds > 0.0) {
+                *sum.get_or_insert(0.0) += grown / seconds * scale;
             }
         }
         sum
@@ -173,11 +174,19 @@ fn row(scene: &Scene<'_>, out: &mut String, before: Option<Tick>, now: Tick) {
     let cells = [
         (2, level("cpu.procs_running")),
         (2, level("cpu.procs_blocked")),
-        (6, kib("SwapTotal").zip(kib("SwapFree")).map(|(all, free)| all - free)),
+        (
+            6,
+            kib("SwapTotal")
+                .zip(kib("SwapFree"))
+                .map(|(all, free)| all - free),
+        ),
         (6, kib("MemFree")),
         (6, kib("Buffers")),
         // With what of the slabs can be had back (procps, meminfo.c).
-        (6, kib("Cached").map(|cached| cached + kib("SReclaimable").unwrap_or(0.0))),
+        (
+            6,
+            kib("Cached").map(|cached| cached + kib("SReclaimable").unwrap_or(0.0)),
+        ),
         (4, rate(&one("vmstat.pswpin"), PAGE_KIB)),
         (4, rate(&one("vmstat.pswpout"), PAGE_KIB)),
         (5, rate(&names(".read_bytes"), 1.0 / 1024.0)),
@@ -216,6 +225,10 @@ fn at(scene: &Scene<'_>, name: &str, tick: Tick) -> Option<f64> {
         to: tick.at.saturating_add(500),
     };
     let series = scene.one(name)?;
-    let last = scene.incident.timeline.points_in(series, window).next_back();
+    let last = scene
+        .incident
+        .timeline
+        .points_in(series, window)
+        .next_back();
     last.map(|(_, value)| value)
 }

@@ -14,13 +14,28 @@ const NEVER: [(&str, &str); 24] = [
     ("disk-space", "free room on disks is not recorded"),
     ("interrupts", "not recorded"),
     ("iostat", "not recorded as such: diskstats has its numbers"),
-    ("iostat-overall", "not recorded as such: diskstats has its numbers"),
-    ("lock-waits", "the lock tables are never asked: in a stall that can hold up the server. Transactions that wait stand in innodbstatus"),
+    (
+        "iostat-overall",
+        "not recorded as such: diskstats has its numbers",
+    ),
+    (
+        "lock-waits",
+        "the lock tables are never asked: in a stall that can hold up the server. Transactions that wait stand in innodbstatus",
+    ),
     ("lsof", "not recorded"),
     ("mpstat", "not recorded as such: procstat has its numbers"),
-    ("mpstat-overall", "not recorded as such: procstat has its numbers"),
-    ("mutex-status1", "SHOW ENGINE INNODB MUTEX is not asked in a stall"),
-    ("mutex-status2", "SHOW ENGINE INNODB MUTEX is not asked in a stall"),
+    (
+        "mpstat-overall",
+        "not recorded as such: procstat has its numbers",
+    ),
+    (
+        "mutex-status1",
+        "SHOW ENGINE INNODB MUTEX is not asked in a stall",
+    ),
+    (
+        "mutex-status2",
+        "SHOW ENGINE INNODB MUTEX is not asked in a stall",
+    ),
     ("netstat", "connections are counted, not listed"),
     ("numastat", "not recorded"),
     ("opentables1", "SHOW OPEN TABLES is not asked in a stall"),
@@ -29,31 +44,92 @@ const NEVER: [(&str, &str); 24] = [
     ("pmap", "not recorded: reading it holds up the server"),
     ("prepared-statements", "not recorded"),
     ("ps", "other processes are not listed"),
-    ("ps-locks-transactions", "performance_schema's locks are never asked in a stall"),
+    (
+        "ps-locks-transactions",
+        "performance_schema's locks are never asked in a stall",
+    ),
     ("slabinfo", "not recorded"),
     ("slave-status", "not recorded"),
-    ("top", "not recorded as such: folded tells who used the processors"),
-    ("transactions", "the lock tables are never asked: in a stall that can hold up the server. innodbstatus has the transactions"),
+    (
+        "top",
+        "not recorded as such: folded tells who used the processors",
+    ),
+    (
+        "transactions",
+        "the lock tables are never asked: in a stall that can hold up the server. innodbstatus has the transactions",
+    ),
 ];
 
 /// Recorded where it can be: pt-stalk's suffixes, what of the incident they are made of, and the words
 /// by which an absence names it.
 const USUAL: [(&str, &str, &[&str]); 15] = [
-    ("dmesg", "lines of the kernel's log in this time", &["kernel log", "kernel-log"]),
-    ("diskstats", "disks", &["disk", "processors, memory and disks"]),
+    (
+        "dmesg",
+        "lines of the kernel's log in this time",
+        &["kernel log", "kernel-log"],
+    ),
+    (
+        "diskstats",
+        "disks",
+        &["disk", "processors, memory and disks"],
+    ),
     ("hostname", "the host's name", &[]),
-    ("innodbstatus1", "SHOW ENGINE INNODB STATUS in the stall", &["innodb", "InnoDB status"]),
-    ("innodbstatus2", "a second SHOW ENGINE INNODB STATUS in the stall", &["innodb", "InnoDB status"]),
-    ("log_error", "lines of the error log in this time", &["error log", "error-log"]),
-    ("meminfo", "/proc/meminfo", &["meminfo", "processors, memory and disks"]),
-    ("mysqladmin", "SHOW GLOBAL STATUS", &["status", "server status"]),
-    ("processlist", "sessions that did something", &["processlist"]),
-    ("procstat", "/proc/stat", &["stat", "processors, memory and disks"]),
-    ("procvmstat", "/proc/vmstat", &["vmstat", "processors, memory and disks"]),
-    ("stacktrace", "stacks of all threads in the stall", &["stacks", "stacks of all threads"]),
+    (
+        "innodbstatus1",
+        "SHOW ENGINE INNODB STATUS in the stall",
+        &["innodb", "InnoDB status"],
+    ),
+    (
+        "innodbstatus2",
+        "a second SHOW ENGINE INNODB STATUS in the stall",
+        &["innodb", "InnoDB status"],
+    ),
+    (
+        "log_error",
+        "lines of the error log in this time",
+        &["error log", "error-log"],
+    ),
+    (
+        "meminfo",
+        "/proc/meminfo",
+        &["meminfo", "processors, memory and disks"],
+    ),
+    (
+        "mysqladmin",
+        "SHOW GLOBAL STATUS",
+        &["status", "server status"],
+    ),
+    (
+        "processlist",
+        "sessions that did something",
+        &["processlist"],
+    ),
+    (
+        "procstat",
+        "/proc/stat",
+        &["stat", "processors, memory and disks"],
+    ),
+    (
+        "procvmstat",
+        "/proc/vmstat",
+        &["vmstat", "processors, memory and disks"],
+    ),
+    (
+        "stacktrace",
+        "stacks of all threads in the stall",
+        &["stacks", "stacks of all threads"],
+    ),
     ("sysctl", "kernel settings", &["host"]),
-    ("variables", "SHOW GLOBAL VARIABLES", &["variables", "server variables"]),
-    ("vmstat", "processors and memory", &["stat", "processors, memory and disks"]),
+    (
+        "variables",
+        "SHOW GLOBAL VARIABLES",
+        &["variables", "server variables"],
+    ),
+    (
+        "vmstat",
+        "processors and memory",
+        &["stat", "processors, memory and disks"],
+    ),
 ];
 
 /// Files of pt-stalk that are not in the collection.
@@ -63,24 +139,27 @@ pub(super) fn missing(incident: &Incident, files: &[File]) -> Vec<Missing> {
         .filter_map(|file| file.path.split_once('-'))
         .map(|(_, suffix)| suffix)
         .collect();
-    let usual = USUAL
-        .iter()
-        .filter(|(file, ..)| !there.contains(file))
-        .map(|(file, what, words)| {
-            let absent = incident.absent.iter().map(|timed| &timed.absent).find(|absent| {
-                words.iter().any(|word| absent.what.starts_with(word))
+    let usual =
+        USUAL
+            .iter()
+            .filter(|(file, ..)| !there.contains(file))
+            .map(|(file, what, words)| {
+                let absent = incident
+                    .absent
+                    .iter()
+                    .map(|timed| &timed.absent)
+                    .find(|absent| words.iter().any(|word| absent.what.starts_with(word)));
+                let why = match absent {
+                    Some(absent) => format!(
+                        "{}: {} ({})",
+                        absent.what,
+                        absent.reason.words(),
+                        absent.detail.replace(char::is_control, " ")
+                    ),
+                    None => format!("the incident has none: {what}"),
+                };
+                Missing { file, why }
             });
-            let why = match absent {
-                Some(absent) => format!(
-                    "{}: {} ({})",
-                    absent.what,
-                    absent.reason.words(),
-                    absent.detail.replace(char::is_control, " ")
-                ),
-                None => format!("the incident has none: {what}"),
-            };
-            Missing { file, why }
-        });
     let never = NEVER
         .iter()
         .filter(|(file, _)| !there.contains(file))
@@ -96,7 +175,8 @@ pub(super) fn readme(scene: &Scene<'_>, files: &[File], missing: &[Missing]) -> 
         "This directory was written by freezeframe {}, from an incident that it recorded, with the file\n\
          names and formats of pt-stalk. pt-sift, pt-mext, pt-pmp, pt-diskstats and pt-align read it.\n\n\
          The files at the top are of the stall itself, from {} to {} (local time {}).\n\
-         before/ has the calm before it, after/ what followed, where the incident has them.\n\
+         before/ has the calm before it, after/ what followed, where the incident has them; 'freezeframe\n\
+         explain' of this directory compares the stall with before/.\n\
          Sampling was about once a second; nothing was stopped for it, and no gdb was attached.\n\n",
         env!("CARGO_PKG_VERSION"),
         scene.local(scene.window.from, "%F %T"),
@@ -112,7 +192,12 @@ pub(super) fn readme(scene: &Scene<'_>, files: &[File], missing: &[Missing]) -> 
     for one in missing {
         paragraph(&mut out, one.file, &one.why);
     }
-    let absent: Vec<_> = scene.incident.absent.iter().map(|timed| &timed.absent).collect();
+    let absent: Vec<_> = scene
+        .incident
+        .absent
+        .iter()
+        .map(|timed| &timed.absent)
+        .collect();
     if !absent.is_empty() {
         out.push_str("\nWhat could not be recorded:\n\n");
         for absent in absent {

@@ -83,7 +83,11 @@ pub(super) fn mysqladmin(scene: &Scene<'_>) -> String {
         let values = wide(5, &mut rows.iter().map(|(_, value)| value.len()));
         let rule = format!("+{}+{}+\n", "-".repeat(names + 2), "-".repeat(values + 2));
         out.push_str(&rule);
-        let _ = writeln!(out, "| {:<names$} | {:<values$} |", "Variable_name", "Value");
+        let _ = writeln!(
+            out,
+            "| {:<names$} | {:<values$} |",
+            "Variable_name", "Value"
+        );
         out.push_str(&rule);
         for (name, value) in rows {
             let _ = writeln!(out, "| {name:<names$} | {value:<values$} |");

@@ -105,7 +105,12 @@ pub(super) fn folded(scene: &Scene<'_>) -> String {
             true => program.to_owned(),
             false => element(&row.thread),
         };
-        for frame in book.frames_of(row.stack).rev() {
+        let frames = book.frames_of(row.stack);
+        // As perf marks a caller that is not known: a line of two elements is not known as a stack.
+        for _ in frames.clone().count()..2 {
+            line.push_str(";[unknown]");
+        }
+        for frame in frames.rev() {
             line.push(';');
             line.push_str(&element(&frame.name));
             if frame.side == Side::Kernel {

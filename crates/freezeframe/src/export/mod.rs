@@ -7,10 +7,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use diagnosis::{Verdict, diagnose};
 use ::export::redact::{Names, Redacted};
 use ::export::{redact, stalk};
+use anyhow::{Context, Result, bail};
+use diagnosis::{Verdict, diagnose};
 use model::{Incident, Window};
 use report::evidence::folded::folded_profile;
 use report::evidence::pprof::{PprofOptions, pprof};
@@ -34,11 +34,16 @@ const PROFILE_BYTES_MAX: u64 = 1 << 30;
 pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     let outputs = [&args.pt_stalk, &args.folded, &args.pprof, &args.output];
     if outputs.iter().all(|output| output.is_none()) {
-        bail!("say what to write: --pt-stalk DIR, --folded FILE, --pprof FILE, or --redact -o FILE.frame");
+        bail!(
+            "say what to write: --pt-stalk DIR, --folded FILE, --pprof FILE, or --redact -o FILE.frame"
+        );
     }
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
     let on_stdout = [&args.folded, &args.pprof];
-    let on_stdout = on_stdout.iter().filter_map(|path| path.as_ref()).filter(to_stdout);
+    let on_stdout = on_stdout
+        .iter()
+        .filter_map(|path| path.as_ref())
+        .filter(to_stdout);
     let quiet = match on_stdout.count() {
         0 => false,
         1 if args.json => bail!("standard output is for one of both: --json or the samples"),
@@ -46,8 +51,16 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         _ => bail!("standard output is for one of both: --folded or --pprof"),
     };
     // What is in the way is told before any work is done.
-    let directory = args.pt_stalk.as_deref().map(|path| Directory::at(path, args.force)).transpose()?;
-    let file = |path: &Option<PathBuf>| path.as_deref().map(|path| File::at(path, args.force)).transpose();
+    let directory = args
+        .pt_stalk
+        .as_deref()
+        .map(|path| Directory::at(path, args.force))
+        .transpose()?;
+    let file = |path: &Option<PathBuf>| {
+        path.as_deref()
+            .map(|path| File::at(path, args.force))
+            .transpose()
+    };
     let (folded, pprof, frame) = (file(&args.folded)?, file(&args.pprof)?, file(&args.output)?);
     let incident = incident(args)?;
     let mut told = Told::default();
@@ -66,18 +79,35 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     if let Some(directory) = directory {
         let made = stalk::pt_stalk(&incident, &jiff::tz::TimeZone::system());
         for one in &made.files {
-            search(names, &one.bytes, &format!("{}/{}", directory.path().display(), one.path))?;
-            search(names, one.path.as_bytes(), "the name of a file for pt-stalk's directory")?;
+            search(
+                names,
+                &one.bytes,
+                &format!("{}/{}", directory.path().display(), one.path),
+            )?;
+            search(
+                names,
+                one.path.as_bytes(),
+                "the name of a file for pt-stalk's directory",
+            )?;
         }
-        told.wrote.push(Wrote::new(directory.path(), "pt-stalk directory", Some(made.files.len())));
-        told.missing = made.missing.iter().map(|one| (one.file, one.why.clone())).collect();
+        told.wrote.push(Wrote::new(
+            directory.path(),
+            "pt-stalk directory",
+            Some(made.files.len()),
+        ));
+        told.missing = made
+            .missing
+            .iter()
+            .map(|one| (one.file, one.why.clone()))
+            .collect();
         work.push(Box::new(move || directory.write(&made.files)));
     }
     if let Some(file) = folded {
         let profile = profile(&incident, args.when)?;
         let text = folded_profile(&profile, &incident.stacks.book, false);
         search(names, text.as_bytes(), &file.path().display().to_string())?;
-        told.wrote.push(Wrote::new(file.path(), "folded stacks", None));
+        told.wrote
+            .push(Wrote::new(file.path(), "folded stacks", None));
         work.push(Box::new(move || file.write(text.as_bytes())));
     }
     if let Some(file) = pprof {
@@ -92,7 +122,8 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             .take(PROFILE_BYTES_MAX)
             .read_to_end(&mut plain)?;
         search(names, &plain, &file.path().display().to_string())?;
-        told.wrote.push(Wrote::new(file.path(), "pprof profile", None));
+        told.wrote
+            .push(Wrote::new(file.path(), "pprof profile", None));
         work.push(Box::new(move || file.write(&packed)));
     }
     if let Some(file) = frame {

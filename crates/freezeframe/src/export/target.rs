@@ -37,7 +37,10 @@ impl File {
         match there {
             Ok(there) if there.is_dir() => bail!("{}: it is a directory", self.path.display()),
             Ok(_) if !self.force => {
-                bail!("{}: it is there already; --force replaces it", self.path.display())
+                bail!(
+                    "{}: it is there already; --force replaces it",
+                    self.path.display()
+                )
             }
             _ => Ok(()),
         }
@@ -80,7 +83,10 @@ impl File {
         store::write_frame_file(incident, unchecked)?;
         let mut found = Ok(());
         store::each_cell(unchecked, &mut |cell| {
-            let place = format!("table {}, row {}, column {}", cell.table, cell.row, cell.column);
+            let place = format!(
+                "table {}, row {}, column {}",
+                cell.table, cell.row, cell.column
+            );
             found = search(&self.path, &place, cell.bytes);
             found.is_ok()
         })?;

@@ -56,7 +56,9 @@ impl Told {
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for one in &self.wrote {
-            let files = one.files.map_or(String::new(), |files| format!(", {files} files"));
+            let files = one
+                .files
+                .map_or(String::new(), |files| format!(", {files} files"));
             let _ = writeln!(out, "wrote {} ({}{files})", one.path, one.what);
         }
         if !self.missing.is_empty() {
@@ -86,7 +88,11 @@ impl Told {
                 );
             }
             if redaction.same_verdict {
-                let _ = writeln!(out, "verdict: as before, {}", verdict_line(&redaction.after));
+                let _ = writeln!(
+                    out,
+                    "verdict: as before, {}",
+                    verdict_line(&redaction.after)
+                );
             } else {
                 let _ = writeln!(
                     out,
