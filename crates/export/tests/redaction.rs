@@ -37,13 +37,10 @@ fn everything(incident: &Incident) -> String {
 #[test]
 fn no_planted_name_is_left() {
     let planted = planted();
-    let redacted = redact(&incident(&planted), b"0123456789abcdef").unwrap();
+    let redacted = redact(&incident(&planted), b"0123456789abcdef", "").unwrap();
     let text = everything(&redacted.incident);
     for word in planted.words() {
-        assert!(
-            !text.contains(&word.to_lowercase()),
-            "{word} in {text}"
-        );
+        assert!(!text.contains(&word.to_lowercase()), "{word} in {text}");
     }
     // The search knows them and finds nothing.
     assert!(redacted.names.searched() >= planted.words().len());
@@ -55,7 +52,9 @@ fn no_planted_name_is_left() {
 #[test]
 fn names_are_consistent_and_the_servers_words_stay() {
     let planted = planted();
-    let redacted = redact(&incident(&planted), b"0123456789abcdef").unwrap().incident;
+    let redacted = redact(&incident(&planted), b"0123456789abcdef", "")
+        .unwrap()
+        .incident;
     let texts = |kind| {
         redacted
             .texts
@@ -71,15 +70,31 @@ fn names_are_consistent_and_the_servers_words_stay() {
     assert!(session.user.starts_with("user_") && session.db.starts_with("schema_"));
     let status = texts(TextKind::InnodbStatus);
     assert!(
-        status.contains(&format!("{} ", session.user)) && status.contains(&format!("`{}`.`table_", session.db)),
+        status.contains(&format!("{} ", session.user))
+            && status.contains(&format!("`{}`.`table_", session.db)),
         "{status}"
     );
-    assert!(status.contains("LOCK WAIT 2 lock struct(s)") && status.contains("index `PRIMARY` of table"));
+    assert!(
+        status.contains("LOCK WAIT 2 lock struct(s)")
+            && status.contains("index `PRIMARY` of table")
+    );
     assert!(status.contains(" = ?\n"), "{status}");
-    assert!(session.statement.contains(&format!("from {}.table_", session.db)), "{}", session.statement);
+    assert!(
+        session
+            .statement
+            .contains(&format!("from {}.table_", session.db)),
+        "{}",
+        session.statement
+    );
     let log = texts(TextKind::ErrorLog);
-    assert!(log.contains("page_cleaner: 1000ms intended loop took 4013ms."), "{log}");
-    assert!(log.contains("is marked as crashed and should be repaired"), "{log}");
+    assert!(
+        log.contains("page_cleaner: 1000ms intended loop took 4013ms."),
+        "{log}"
+    );
+    assert!(
+        log.contains("is marked as crashed and should be repaired"),
+        "{log}"
+    );
     let kernel = texts(TextKind::KernelLog);
     assert!(kernel.contains("Killed process 4711 (program_"), "{kernel}");
     let fact = |name: &str| redacted.fact(name).unwrap().to_owned();
@@ -92,7 +107,10 @@ fn names_are_consistent_and_the_servers_words_stay() {
     let class = &redacted.queries[0].digest.classes[0];
     assert_eq!(class.users[0].name, session.user);
     assert_eq!(class.id, sql::fingerprint_id(&class.fingerprint));
-    assert_eq!((class.compat_id.as_deref(), class.sample.as_deref()), (None, None));
+    assert_eq!(
+        (class.compat_id.as_deref(), class.sample.as_deref()),
+        (None, None)
+    );
     assert_eq!(redacted.clock.boot_id, "");
     assert_eq!(redacted.timeline, incident(&planted).timeline);
 }
@@ -100,15 +118,17 @@ fn names_are_consistent_and_the_servers_words_stay() {
 #[test]
 fn the_salt_decides_the_names() {
     let incident = incident(&planted());
-    let host = |salt: &[u8]| redact(&incident, salt).unwrap().incident.host;
+    let host = |salt: &[u8]| redact(&incident, salt, "").unwrap().incident.host;
     assert_eq!(host(b"0123456789abcdef"), host(b"0123456789abcdef"));
     assert_ne!(host(b"0123456789abcdef"), host(b"0123456789abcdeg"));
 }
 
 #[test]
 fn redacting_again_changes_nothing_but_names() {
-    let once = redact(&incident(&planted()), b"0123456789abcdef").unwrap().incident;
-    let twice = redact(&once, b"another salt.....").unwrap().incident;
+    let once = redact(&incident(&planted()), b"0123456789abcdef", "")
+        .unwrap()
+        .incident;
+    let twice = redact(&once, b"another salt.....", "").unwrap().incident;
     assert_eq!(once.texts, twice.texts);
     assert_eq!(once.facts, twice.facts);
 }
@@ -121,10 +141,18 @@ fn the_servers_own_names_are_no_secrets() {
     planted.address = "127.0.0.1".to_owned();
     planted.schema = "information_schema".to_owned();
     planted.table = "processlist".to_owned();
-    let redacted = redact(&incident(&planted), b"0123456789abcdef").unwrap().incident;
+    let redacted = redact(&incident(&planted), b"0123456789abcdef", "")
+        .unwrap()
+        .incident;
     let body = &redacted.texts[0].text.body;
-    assert!(body.contains(r#""user":"root","host":"localhost","db":"information_schema""#), "{body}");
-    assert!(body.contains("from information_schema.processlist where"), "{body}");
+    assert!(
+        body.contains(r#""user":"root","host":"localhost","db":"information_schema""#),
+        "{body}"
+    );
+    assert!(
+        body.contains("from information_schema.processlist where"),
+        "{body}"
+    );
 }
 
 /// A name that no server, kernel or library uses: letters around a `q` and a `z`.
@@ -139,21 +167,28 @@ fn names() -> impl Strategy<Value = Planted> {
         (11_u8..126, any::<u8>(), any::<u8>(), 1_u8..255),
         any::<bool>(),
     )
-        .prop_map(|((user, host, schema, table, column, folder), (program, literal, log, logged), ip, upper)| {
-            let cased = |name: String| if upper { name.to_uppercase() } else { name };
-            Planted {
-                user: cased(user),
-                host: format!("{host}-1.dc.{folder}"),
-                address: format!("{}.{}.{}.{}", ip.0, ip.1, ip.2, ip.3),
-                schema,
-                table: cased(table),
-                column,
-                literal: format!("{literal} o'clock, 5").replace('\'', "''"),
-                folder,
-                program: program.chars().take(15).collect(),
-                logged: (log, logged),
-            }
-        })
+        .prop_map(
+            |(
+                (user, host, schema, table, column, folder),
+                (program, literal, log, logged),
+                ip,
+                upper,
+            )| {
+                let cased = |name: String| if upper { name.to_uppercase() } else { name };
+                Planted {
+                    user: cased(user),
+                    host: format!("{host}-1.dc.{folder}"),
+                    address: format!("{}.{}.{}.{}", ip.0, ip.1, ip.2, ip.3),
+                    schema,
+                    table: cased(table),
+                    column,
+                    literal: format!("{literal} o'clock, 5").replace('\'', "''"),
+                    folder,
+                    program: program.chars().take(15).collect(),
+                    logged: (log, logged),
+                }
+            },
+        )
 }
 
 proptest! {
@@ -161,7 +196,7 @@ proptest! {
 
     #[test]
     fn planted_secrets_are_never_left(planted in names(), salt in proptest::collection::vec(any::<u8>(), 16..40)) {
-        let redacted = redact(&incident(&planted), &salt).unwrap();
+        let redacted = redact(&incident(&planted), &salt, "").unwrap();
         let text = everything(&redacted.incident);
         for word in planted.words() {
             prop_assert!(!text.contains(&word.to_lowercase()), "{} in {}", word, text);
@@ -176,6 +211,6 @@ proptest! {
         made.texts[which].text.body = body;
         made.facts[3].fact.value = value.clone();
         made.facts[8].fact.value = value;
-        let _ = redact(&made, b"0123456789abcdef");
+        let _ = redact(&made, b"0123456789abcdef", "");
     }
 }

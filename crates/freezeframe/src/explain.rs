@@ -97,8 +97,10 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
 fn fix_commands(path: &Path) -> Vec<String> {
     let path = shell_word(&path.display().to_string());
     vec![
-        format!("What of it can be done here, with risk and undo: freezeframe fix {path}"),
-        format!("The same, made after asking: freezeframe fix {path} --apply"),
+        format!(
+            "See what of it can be done on this host, with risk and undo: freezeframe fix {path}"
+        ),
+        format!("Have it done, after it was shown and confirmed: freezeframe fix {path} --apply"),
     ]
 }
 

@@ -68,3 +68,41 @@ fn each(connection: &Connection, with: &mut dyn FnMut(Cell<'_>) -> bool) -> rusq
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_handed_over_with_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE \"odd \"\" name\" (n INTEGER, a TEXT, b BLOB);
+                 INSERT INTO \"odd \"\" name\" VALUES (1, 'one', NULL), (2, 'two', x'0102');",
+            )
+            .unwrap();
+        drop(connection);
+        let mut seen = Vec::new();
+        each_cell(&path, &mut |cell| {
+            seen.push((cell.table.to_owned(), cell.column.to_owned(), cell.row, cell.bytes.to_vec()));
+            cell.bytes != b"two"
+        })
+        .unwrap();
+        let name = "odd \" name".to_owned();
+        let expected = [
+            (name.clone(), "a".to_owned(), 1, b"one".to_vec()),
+            // The reader has seen enough.
+            (name, "a".to_owned(), 2, b"two".to_vec()),
+        ];
+        assert_eq!(seen, expected);
+        assert!(each_cell(&dir.path().join("none"), &mut |_| true).is_err());
+    }
+}

@@ -19,7 +19,7 @@ mod history_window;
 pub use cells::{Cell, each_cell};
 pub use error::StoreError;
 pub use files::write_private;
-pub use frame::{FRAME_VERSION, write_frame, write_frame_file};
+pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
 pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;

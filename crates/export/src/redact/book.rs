@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 use model::Incident;
 use sha2::{Digest, Sha256};
 
@@ -92,7 +92,8 @@ struct Sweep {
 }
 
 impl<'a> Book<'a> {
-    pub(super) fn new(incident: &Incident, salt: &'a [u8]) -> Self {
+    /// `also` are words that the result will have besides.
+    pub(super) fn new(incident: &Incident, salt: &'a [u8], also: &str) -> Self {
         let mut own = HashSet::new();
         let mut own_text = String::new();
         let mut add = |text: &str| {
@@ -109,6 +110,8 @@ impl<'a> Book<'a> {
         };
         add(words::STRUCTURE);
         add(words::SERVER);
+        add(also);
+        add(&crate::stalk::own_words());
         let named_by_others = ["processlist.", "threads.by_name.", "top.", "disk."];
         for series in &incident.timeline.series {
             if !named_by_others
@@ -187,12 +190,11 @@ impl<'a> Book<'a> {
     }
 
     fn search(&self, lower: &str) -> Search {
-        let letters = lower.chars().filter(|c| c.is_alphabetic()).count();
-        if lower.chars().count() < SEARCHED_CHARS_MIN || letters == 0 && !is_address(lower) {
+        let length = lower.chars().count();
+        let has_letters = lower.chars().any(char::is_alphabetic) || is_address(lower);
+        if length < SEARCHED_CHARS_MIN || !has_letters || self.own.contains(lower) {
             Search::Never
-        } else if self.own.contains(lower) {
-            Search::Never
-        } else if lower.chars().count() < ANYWHERE_CHARS_MIN || self.own_text.contains(lower) {
+        } else if length < ANYWHERE_CHARS_MIN || self.own_text.contains(lower) {
             Search::Word
         } else {
             Search::Anywhere
@@ -212,6 +214,7 @@ impl<'a> Book<'a> {
         }
         self.sweep = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(StartKind::Both)
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&patterns)
@@ -266,24 +269,31 @@ struct Found<'a> {
 }
 
 impl Sweep {
-    /// The next name from a place on.
+    /// The next name from a place on, of several that begin there the longest.
     fn next(&self, text: &[u8], from: usize) -> Option<Found<'_>> {
         let mut at = from;
         loop {
-            let input = aho_corasick::Input::new(text).range(at..);
-            let found = self.finder.find(input)?;
-            let (name, pseudonym, search) = self.names.get(found.pattern().as_usize())?;
-            let is_free = *search == Search::Anywhere
-                || (is_boundary(text, found.start()) && is_boundary(text, found.end()));
-            if is_free {
-                return Some(Found {
-                    start: found.start(),
-                    end: found.end(),
-                    pseudonym,
-                    name,
-                });
+            let first = self.finder.find(Input::new(text).range(at..))?;
+            let mut candidate = Some(first);
+            while let Some(found) = candidate {
+                let (name, pseudonym, search) = self.names.get(found.pattern().as_usize())?;
+                let is_free = *search == Search::Anywhere
+                    || (is_boundary(text, found.start()) && is_boundary(text, found.end()));
+                if is_free {
+                    return Some(Found {
+                        start: found.start(),
+                        end: found.end(),
+                        pseudonym,
+                        name,
+                    });
+                }
+                // A shorter one may end where a word does.
+                let shorter = Input::new(text)
+                    .range(found.start()..found.end().saturating_sub(1))
+                    .anchored(Anchored::Yes);
+                candidate = self.finder.find(shorter);
             }
-            at = found.start() + 1;
+            at = first.start() + 1;
         }
     }
 }

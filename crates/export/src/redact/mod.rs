@@ -18,6 +18,9 @@ mod text;
 mod values;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use model::{
     Clock, Counted, Frame, Incident, KernelLockRow, LockRow, LockTable, ProcessList, Profile,
     ProfileCount, QueryDigest, SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind,
@@ -55,13 +58,14 @@ impl std::fmt::Display for Unredactable {
 
 impl std::error::Error for Unredactable {}
 
-/// The incident without literals and names.
+/// The incident without literals and names. `also` is text that every file of the result has: a name
+/// that is a word of it cannot be searched for.
 ///
 /// # Errors
 ///
 /// When names were met that could not all be followed.
-pub fn redact(incident: &Incident, salt: &[u8]) -> Result<Redacted, Unredactable> {
-    let mut book = Book::new(incident, salt);
+pub fn redact(incident: &Incident, salt: &[u8], also: &str) -> Result<Redacted, Unredactable> {
+    let mut book = Book::new(incident, salt, also);
     let mut known = usize::MAX;
     for _ in 0..PASSES_MAX {
         let redacted = pass(&mut book, incident);

@@ -16,6 +16,8 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
     let mut out = String::with_capacity(statement.len());
     let mut before = String::new();
     let mut in_own_schema = false;
+    // The name before was a schema: what follows its point is a table.
+    let mut in_schema = false;
     for (index, token) in tokens.iter().enumerate() {
         let next = tokens
             .get(index + 1..)
@@ -37,11 +39,12 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
             TokenKind::QuotedName => {
                 let quote = token.text.get(..1).unwrap_or("`");
                 let inner = token.text.trim_matches(['`', '"']).replace("``", "`");
-                let name = name(book, &inner, &before, next, in_own_schema);
+                let (name, what) = name(book, &inner, &before, next, (in_own_schema, in_schema));
                 out.push_str(quote);
                 out.push_str(&name);
                 out.push_str(quote);
                 in_own_schema = is_own_schema(&inner);
+                in_schema = what == What::Schema;
             }
             TokenKind::Variable => out.push_str(&variable(book, token.text)),
             TokenKind::Word => {
@@ -49,12 +52,13 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
                 let expected = BEFORE_NAMES.contains(&before.as_str())
                     || before == "."
                     || next.is_some_and(|next| next.kind == TokenKind::Dot);
-                let is_sql = is_keyword(&lower)
-                    && (!expected || NO_NAMES.contains(&lower.as_str()) && before != ".");
+                let is_sql = is_keyword(&lower) && (!expected || may_stay(&lower, &before));
                 if is_sql {
                     out.push_str(token.text);
                 } else {
-                    let word = name(book, token.text, &before, next, in_own_schema);
+                    let (word, what) =
+                        name(book, token.text, &before, next, (in_own_schema, in_schema));
+                    in_schema = what == What::Schema;
                     out.push_str(&word);
                 }
                 in_own_schema = is_own_schema(token.text);
@@ -71,6 +75,11 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
     out
 }
 
+/// Whether a word of SQL is one also where a name is expected.
+fn may_stay(lower: &str, before: &str) -> bool {
+    before != "." && (NO_NAMES.contains(&lower) || (lower == "status" && before == "table"))
+}
+
 fn is_own_schema(word: &str) -> bool {
     !word.is_empty() && words::SCHEMAS.contains(&word.to_ascii_lowercase().as_str())
 }
@@ -80,17 +89,18 @@ fn name(
     word: &str,
     before: &str,
     next: Option<&Token<'_>>,
-    in_own_schema: bool,
-) -> String {
+    (in_own_schema, in_schema): (bool, bool),
+) -> (String, What) {
     let is_own = is_own_schema(word)
         || (before == "." && in_own_schema)
         || words::INNODB_NAMES.contains(&word.to_ascii_lowercase().as_str())
         // A cut statement's mark.
         || word.chars().all(|c| c == sql::CUT_MARK);
     if is_own {
-        return word.to_owned();
+        return (word.to_owned(), What::Name);
     }
     let what = match (before, next.map(|next| next.kind)) {
+        (".", _) if in_schema => What::Table,
         ("use" | "database" | "schema", _) => What::Schema,
         (_, Some(TokenKind::Dot))
             if ["from", "join", "into", "update", "table"].contains(&before) =>
@@ -106,7 +116,7 @@ fn name(
     // The mark of a cut may stand at its end.
     let stem = word.trim_end_matches(sql::CUT_MARK);
     let mark = word.get(stem.len()..).unwrap_or_default();
-    format!("{}{mark}", book.name(what, stem))
+    (format!("{}{mark}", book.name(what, stem)), what)
 }
 
 /// `@name`, or the server's own `@@name`.

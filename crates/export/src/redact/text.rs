@@ -141,7 +141,12 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         ));
     }
     if let Some(uuid) = group("uuid") {
-        return Some(book.name(What::Uuid, uuid));
+        // All zeros stand for none.
+        let is_none = uuid.bytes().all(|byte| byte == b'0' || byte == b'-');
+        return Some(match is_none {
+            true => uuid.to_owned(),
+            false => book.name(What::Uuid, uuid),
+        });
     }
     if let Some(mac) = group("mac") {
         return Some(book.name(What::Address, mac));
@@ -318,13 +323,22 @@ fn address(book: &mut Book<'_>, address: &str) -> String {
 pub(super) fn program(book: &mut Book<'_>, program: &str) -> String {
     let lower = program.to_ascii_lowercase();
     let is_known = words::PROGRAMS.contains(&lower.as_str())
-        || words::THREADS.iter().any(|start| lower.starts_with(start))
+        || is_kernel_thread(&lower)
         || is_number(program)
         || book.is_own(program);
     match is_known {
         true => program.to_owned(),
         false => book.name(What::Program, program),
     }
+}
+
+/// `kworker/0:1`, `kcompactd0`: no letters follow, or the name would be another one.
+fn is_kernel_thread(lower: &str) -> bool {
+    words::THREADS.iter().any(|start| {
+        lower
+            .strip_prefix(start)
+            .is_some_and(|rest| start.ends_with('_') || !rest.starts_with(char::is_alphabetic))
+    })
 }
 
 /// A path, folder by folder. A remark in brackets of source files stays: `/build/x.cc:12`.
@@ -383,10 +397,7 @@ fn pair(book: &mut Book<'_>, text: &str) -> String {
         return text.to_owned();
     }
     // A program's version, a kernel's thread: `kworker/0:1`.
-    if parts
-        .first()
-        .is_some_and(|first| words::THREADS.iter().any(|start| first.starts_with(start)))
-    {
+    if parts.first().is_some_and(|first| is_kernel_thread(first)) {
         return text.to_owned();
     }
     path(book, text)

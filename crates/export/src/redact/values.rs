@@ -33,6 +33,7 @@ fn naming(book: &mut Book<'_>, variable: &str, value: &str) -> String {
             "1",
             "(hidden)",
             "(built-in)",
+            "auto",
             "automatic",
         ]
         .contains(&value.to_ascii_lowercase().as_str())
@@ -106,9 +107,8 @@ pub(super) fn connector(book: &mut Book<'_>, name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let is_known = name.is_empty()
         || words::USERS.contains(&lower.as_str())
-        || words::CONNECTORS
-            .iter()
-            .any(|start| lower.starts_with(start));
+        || words::CONNECTORS.contains(&lower.as_str())
+        || words::PROGRAMS.contains(&lower.as_str());
     match is_known {
         true => name.to_owned(),
         false => book.name(What::Program, name),

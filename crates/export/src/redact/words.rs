@@ -174,14 +174,14 @@ pub(super) const PATH: &[&str] = &[
 
 /// Ends of names of source and program files, which stay as they are.
 pub(super) const CODE: &[&str] = &[
-    "cc", "c", "h", "ic", "hh", "cpp", "hpp", "i", "yy", "so", "service", "socket", "slice",
-    "scope", "mount", "target", "timer", "cnf", "conf", "d", "py", "sh", "pl", "rs", "go", "info",
+    "cc", "c", "h", "ic", "hh", "cpp", "hpp", "i", "yy", "so", "py", "sh", "pl", "rs", "go",
 ];
 
 /// Ends of names of data files: what stands before them is a name.
 pub(super) const DATA: &[&str] = &[
     "ibd", "frm", "par", "myd", "myi", "mad", "mai", "csv", "csm", "trg", "trn", "err", "log",
-    "pid", "sock", "sql", "opt", "isl", "cfg", "cfp", "txt", "bak", "old", "pem", "key", "crt",
+    "pid", "sock", "sql", "opt", "isl", "cfg", "cfp", "txt", "bak", "old", "pem", "cnf", "conf",
+    "service", "socket", "slice", "scope", "mount", "target", "timer", "info", "d", "key", "crt",
     "index",
 ];
 
@@ -240,6 +240,12 @@ pub(super) const PROGRAMS: &[&str] = &[
     "sed",
     "dd",
     "find",
+    "ff-history",
+    "ff-stacks",
+    "ff-process",
+    "ff-packets",
+    "ff-host",
+    "ff-database",
     "lab-load",
     "lab-client",
 ];
@@ -274,7 +280,6 @@ pub(super) const THREADS: &[&str] = &[
     "zfs",
     "z_",
     "txg_",
-    "ff-",
     "idle_inject",
     "kauditd",
     "kblockd",
@@ -287,24 +292,40 @@ pub(super) const THREADS: &[&str] = &[
     "kvm",
 ];
 
-/// Client libraries, by how their names begin.
+/// Names by which client libraries tell themselves (`_client_name`).
 pub(super) const CONNECTORS: &[&str] = &[
     "libmysql",
     "libmariadb",
-    "mysql",
-    "mariadb",
-    "_mysql",
-    "connector",
+    "mysqlnd",
     "pymysql",
-    "php",
-    "java",
-    "go-mysql",
-    "rust",
-    "node",
-    "jdbc",
-    "odbc",
-    "percona",
-    "freezeframe",
+    "mysqlclient",
+    "mysql2",
+    "aiomysql",
+    "asyncmy",
+    "connector/j",
+    "mysql connector/j",
+    "mysql connector java",
+    "mariadb connector/j",
+    "mariadb-connector-j",
+    "mysql-connector-java",
+    "mysql-connector-j",
+    "mysql-connector-python",
+    "mysql-connector-net",
+    "mysql-connector-c++",
+    "mysql-connector-nodejs",
+    "mysql-connector-odbc",
+    "mariadb-connector-odbc",
+    "mariadb-connector-c",
+    "go-mysql-driver",
+    "rust-mysql-simple",
+    "r2d2_mysql",
+    "sqlx",
+    "mysql_async",
+    "node-mariadb",
+    "mysqljs",
+    "mysql-proxy",
+    "proxysql",
+    "maxscale",
 ];
 
 /// Values of the server's variables that are names altogether.
@@ -389,7 +410,7 @@ pub(super) const STRUCTURE: &str = "meta key value stall_trigger rule says sourc
     strftime unixepoch printf group_concat counter gauge count pages nanoseconds microseconds milliseconds ticks code kernel usr lib mysql mysqld mariadb \
     schema table host user name dir file program uuid addr redacted complete kernel-only on-processor broken running sleeping true false freezeframe \
     slow-log general-log performance-schema packets statement-counters deadline permission no-connection no-login unsupported gone failed limit \
-    not-recorded other others query sleep daemon connect prepare execute warnings show insert update delete replace begin commit rollback call alter drop \
+    not-recorded unknown maria other others query sleep daemon connect prepare execute warnings show insert update delete replace begin commit rollback call alter drop \
     truncate use load unlock flush optimize analyze explain processlist innodb-status semaphores error-log kernel-log";
 
 /// Words of the InnoDB monitor, of the servers' states and of the lines of logs that causes are told by.

@@ -110,111 +110,114 @@ pub fn pt_stalk(incident: &Incident, zone: &TimeZone) -> Directory {
 /// Files that every collection has: `output`, `hostname`, `trigger`.
 const ALWAYS: usize = 3;
 
+/// What each file is made of, and what is different from pt-stalk's, for people.
+const NOTES: [(&str, &str); 21] = [
+    (
+        "output",
+        "what was exported, and when; pt-sift finds collections by it",
+    ),
+    (
+        "trigger",
+        "the rules that fired, instead of a variable over its threshold",
+    ),
+    ("hostname", "of the recorded host"),
+    (
+        "mysqladmin",
+        "SHOW GLOBAL STATUS each second; its variables that are no numbers were not recorded",
+    ),
+    (
+        "processlist",
+        "SHOW PROCESSLIST each second: the sessions that do something and have done so longest, without idle ones; statements have no literals and at most 100 characters",
+    ),
+    ("variables", "SHOW GLOBAL VARIABLES; secrets are (hidden)"),
+    (
+        "log_error",
+        "new lines of the error log since the recording began, without literals",
+    ),
+    (
+        "dmesg",
+        "lines of the kernel from warnings on, and those on memory, disks and hung tasks",
+    ),
+    (
+        "stacktrace",
+        "all threads, about once a second, as gdb prints them: taken without stopping the server, no arguments and no lines of source, the kernel's functions left out",
+    ),
+    (
+        "folded",
+        "not of pt-stalk: samples of all processors as folded stacks (FlameGraph, speedscope)",
+    ),
+    (
+        "vmstat",
+        "made of /proc/stat, /proc/meminfo and /proc/diskstats; swpd is SwapTotal less SwapFree, bi and bo are those of whole disks, in was not recorded and is -",
+    ),
+    ("vmstat-overall", "likewise"),
+    (
+        "procstat",
+        "/proc/stat; without guest time, interrupts and soft interrupts by kind",
+    ),
+    (
+        "procvmstat",
+        "/proc/vmstat: compaction, huge pages, reclaim, swap and faults",
+    ),
+    ("meminfo", "/proc/meminfo"),
+    (
+        "diskstats",
+        "/proc/diskstats of whole disks; device numbers, merged requests and weighted time were not recorded and are 0; flushes are left out, for pt-diskstats",
+    ),
+    (
+        "netstat_s",
+        "two lines of netstat -s: connections that found the accept queue full",
+    ),
+    ("sysctl", "the kernel settings that matter to stalls"),
+    (
+        "innodbstatus1",
+        "SHOW ENGINE INNODB STATUS, the first; literals and row values are ?",
+    ),
+    ("innodbstatus2", "the last"),
+    (
+        "facts",
+        "not of pt-stalk: what else was known of server and host (huge pages, allocator, limits)",
+    ),
+];
+
+fn note(suffix: &str) -> &'static str {
+    let found = NOTES.iter().find(|(known, _)| *known == suffix);
+    found.map_or("", |(_, note)| note)
+}
+
 /// The files of one stretch of time, by name.
 fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
-    let parts: [(&'static str, String, &'static str); 21] = [
-        (
-            "output",
-            server::output(scene),
-            "what was exported, and when; pt-sift finds collections by it",
-        ),
-        (
-            "trigger",
-            server::trigger(scene),
-            "the rules that fired, instead of a variable over its threshold",
-        ),
-        ("hostname", server::hostname(scene), "of the recorded host"),
-        (
-            "mysqladmin",
-            server::mysqladmin(scene),
-            "SHOW GLOBAL STATUS each second; its variables that are no numbers were not recorded",
-        ),
-        (
-            "processlist",
-            server::processlist(scene),
-            "SHOW PROCESSLIST each second: the sessions that do something and have done so longest, without idle ones; statements have no literals and at most 100 characters",
-        ),
-        (
-            "variables",
-            server::variables(scene),
-            "SHOW GLOBAL VARIABLES; secrets are (hidden)",
-        ),
-        (
-            "log_error",
-            server::error_log(scene),
-            "new lines of the error log since the recording began, without literals",
-        ),
-        (
-            "dmesg",
-            server::kernel_log(scene),
-            "lines of the kernel from warnings on, and those on memory, disks and hung tasks",
-        ),
-        (
-            "stacktrace",
-            stacks::stacktrace(scene),
-            "all threads, about once a second, as gdb prints them: taken without stopping the server, no arguments and no lines of source, the kernel's functions left out",
-        ),
-        (
-            "folded",
-            stacks::folded(scene),
-            "not of pt-stalk: samples of all processors as folded stacks (FlameGraph, speedscope)",
-        ),
-        (
-            "vmstat",
-            processors::vmstat(scene),
-            "made of /proc/stat, /proc/meminfo and /proc/diskstats; swpd is SwapTotal less SwapFree, bi and bo are those of whole disks, in was not recorded and is -",
-        ),
-        (
-            "vmstat-overall",
-            processors::vmstat_overall(scene),
-            "likewise",
-        ),
-        (
-            "procstat",
-            processors::procstat(scene),
-            "/proc/stat; without guest time, interrupts and soft interrupts by kind",
-        ),
-        (
-            "procvmstat",
-            host::procvmstat(scene),
-            "/proc/vmstat: compaction, huge pages, reclaim, swap and faults",
-        ),
-        ("meminfo", host::meminfo(scene), "/proc/meminfo"),
-        (
-            "diskstats",
-            host::diskstats(scene),
-            "/proc/diskstats of whole disks; device numbers, merged requests and weighted time were not recorded and are 0; flushes are left out, for pt-diskstats",
-        ),
-        (
-            "netstat_s",
-            host::netstat(scene),
-            "two lines of netstat -s: connections that found the accept queue full",
-        ),
-        (
-            "sysctl",
-            host::sysctl(scene),
-            "the kernel settings that matter to stalls",
-        ),
-        (
-            "innodbstatus1",
-            server::innodb_status(scene, 1),
-            "SHOW ENGINE INNODB STATUS, the first; literals and row values are ?",
-        ),
-        ("innodbstatus2", server::innodb_status(scene, 2), "the last"),
-        (
-            "facts",
-            host::facts(scene),
-            "not of pt-stalk: what else was known of server and host (huge pages, allocator, limits)",
-        ),
+    let parts: [(&'static str, String); 21] = [
+        ("output", server::output(scene)),
+        ("trigger", server::trigger(scene)),
+        ("hostname", server::hostname(scene)),
+        ("mysqladmin", server::mysqladmin(scene)),
+        ("processlist", server::processlist(scene)),
+        ("variables", server::variables(scene)),
+        ("log_error", server::error_log(scene)),
+        ("dmesg", server::kernel_log(scene)),
+        ("stacktrace", stacks::stacktrace(scene)),
+        ("folded", stacks::folded(scene)),
+        ("vmstat", processors::vmstat(scene)),
+        ("vmstat-overall", processors::vmstat_overall(scene)),
+        ("procstat", processors::procstat(scene)),
+        ("procvmstat", host::procvmstat(scene)),
+        ("meminfo", host::meminfo(scene)),
+        ("diskstats", host::diskstats(scene)),
+        ("netstat_s", host::netstat(scene)),
+        ("sysctl", host::sysctl(scene)),
+        ("innodbstatus1", server::innodb_status(scene, 1)),
+        ("innodbstatus2", server::innodb_status(scene, 2)),
+        ("facts", host::facts(scene)),
     ];
     let prefix = scene.prefix();
     let mut files: Vec<File> = parts
         .into_iter()
-        .filter(|(_, body, _)| !body.is_empty())
-        .map(|(suffix, body, note)| File {
+        .filter(|(_, body)| !body.is_empty())
+        .map(|(suffix, body)| File {
             path: format!("{folder}{prefix}-{suffix}"),
             bytes: body.into_bytes(),
-            note,
+            note: note(suffix),
         })
         .collect();
     for (number, body) in server::more_innodb_statuses(scene) {
@@ -227,6 +230,52 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
 }
+
+/// All words that a directory has of itself, whatever incident it is made of.
+pub(crate) fn own_words() -> String {
+    let incident = Incident {
+        id: String::new(),
+        host: String::new(),
+        tool_version: String::new(),
+        server: model::Server::default(),
+        clock: model::Clock::default(),
+        stall: model::Stall {
+            onset: 0,
+            trigger: 0,
+            end: None,
+            triggers: Vec::new(),
+        },
+        window: Window { from: 0, to: 0 },
+        timeline: model::Timeline::default(),
+        texts: Vec::new(),
+        facts: Vec::new(),
+        stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
+        absent: Vec::new(),
+    };
+    let mut out = String::from(OWN);
+    for file in pt_stalk(&incident, &TimeZone::UTC).files {
+        out.push_str(&String::from_utf8_lossy(&file.bytes));
+    }
+    for (suffix, note) in NOTES {
+        out.push_str(suffix);
+        out.push(' ');
+        out.push_str(note);
+        out.push(' ');
+    }
+    for reason in model::Reason::ALL {
+        out.push_str(reason.words());
+        out.push(' ');
+    }
+    out
+}
+
+/// Words of the formats themselves.
+const OWN: &str = "procs memory swap io system cpu r b swpd free buff cache si so bi bo in cs us sy id wa st \
+    Variable_name Value SHOW GLOBAL VARIABLES row Id User Host db Command Time State Info NULL Type Name Status InnoDB \
+    TcpExt times the listen queue of a socket overflowed SYNs to LISTEN sockets dropped Thread LWP in from TS \
+    Check results matched yes onset trigger end not seen Exported Collected incident kB ctxt processes unknown mysqld \
+    mariadbd before after README What could not be recorded ";
 
 /// Begin of a file's name: `2026_11_20_23_30_15`.
 fn prefix_format() -> &'static str {

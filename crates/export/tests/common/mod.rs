@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{
     Absent, Clock, Counted, Fact, Frame, Incident, Method, ProcessList, Profile, ProfileCount,
     QueryClass, QueryDigest, QueryWay, Reading, Reason, RunState, Server, Session, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Text, TextKind, ThreadRun, TimedAbsent,
-    TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Text, TextKind, ThreadRun,
+    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Names that must not be seen.
@@ -92,7 +92,11 @@ pub fn incident(planted: &Planted) -> Incident {
             second * 1000 + 3,
             &[
                 Reading::counter("disk.vda.reads", Unit::Count, (second * 10) as f64),
-                Reading::counter("disk.vda.read_bytes", Unit::Bytes, (second * 512_000) as f64),
+                Reading::counter(
+                    "disk.vda.read_bytes",
+                    Unit::Bytes,
+                    (second * 512_000) as f64,
+                ),
                 Reading::counter("disk.vda.writes", Unit::Count, 7.0),
             ],
         );
@@ -209,7 +213,11 @@ pub fn incident(planted: &Planted) -> Incident {
         },
         timeline,
         texts: vec![
-            text(11_000, TextKind::Processlist, serde_json::to_string(&list).unwrap()),
+            text(
+                11_000,
+                TextKind::Processlist,
+                serde_json::to_string(&list).unwrap(),
+            ),
             text(12_000, TextKind::InnodbStatus, status.clone()),
             text(13_000, TextKind::ErrorLog, log),
             text(14_000, TextKind::KernelLog, kernel),
@@ -219,11 +227,17 @@ pub fn incident(planted: &Planted) -> Incident {
             fact("variables.hostname", host.clone()),
             fact("variables.datadir", format!("/srv/{folder}/data/")),
             fact("variables.version", "8.0.36".to_owned()),
-            fact("variables.init_connect", format!("set @{column} = '{literal}'")),
+            fact(
+                "variables.init_connect",
+                format!("set @{column} = '{literal}'"),
+            ),
             fact("variables.report_host", format!("{host}:3306")),
             fact("variables.bind_address", address.clone()),
             fact("sysctl.vm.swappiness", "60".to_owned()),
-            fact("server.allocator", "jemalloc (/usr/lib/x86_64-linux-gnu/libjemalloc.so.2)".to_owned()),
+            fact(
+                "server.allocator",
+                "jemalloc (/usr/lib/x86_64-linux-gnu/libjemalloc.so.2)".to_owned(),
+            ),
             fact(
                 "packets.show_warnings.senders",
                 format!("user {user} (98 %); host {address} (98 %); program libmariadb (90 %)"),
@@ -287,7 +301,9 @@ pub fn incident(planted: &Planted) -> Incident {
                 count: 5,
                 errors: None,
                 classes: vec![QueryClass {
-                    fingerprint: format!("select {column} from {schema}.{table} where {column} = ?"),
+                    fingerprint: format!(
+                        "select {column} from {schema}.{table} where {column} = ?"
+                    ),
                     id: "0123456789abcdef".to_owned(),
                     compat_id: Some("00112233445566778899AABBCCDDEEFF".to_owned()),
                     kind: "SELECT".to_owned(),
@@ -314,7 +330,9 @@ pub fn incident(planted: &Planted) -> Incident {
             absent: Absent::new(
                 "statement digests",
                 Reason::Permission,
-                format!("SELECT command denied to user '{user}'@'{host}' for table '{schema}.{table}'"),
+                format!(
+                    "SELECT command denied to user '{user}'@'{host}' for table '{schema}.{table}'"
+                ),
             ),
         }],
     }

@@ -170,7 +170,8 @@ fn incident(args: &Export) -> Result<Incident> {
 
 fn redacted(incident: &Incident, salt_file: Option<&Path>) -> Result<(Redacted, Redaction)> {
     let salt = salt(salt_file)?;
-    let redacted = redact::redact(incident, &salt).context("the incident cannot be redacted")?;
+    let redacted = redact::redact(incident, &salt, store::FRAME_SCHEMA)
+        .context("the incident cannot be redacted")?;
     let first = |verdict: &Verdict| {
         verdict
             .findings
@@ -259,7 +260,7 @@ fn profile(incident: &Incident, when: WhenArg) -> Result<model::Profile> {
     }
 }
 
-/// The command that shows what helps, for the first finding of this very incident.
+/// The first finding in a few words.
 pub(crate) fn verdict_line(findings: &[(String, diagnosis::Level)]) -> String {
     match findings.first() {
         Some((cause, level)) => format!("{cause} ({})", level.word()),

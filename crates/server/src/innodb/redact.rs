@@ -316,6 +316,29 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_handed_over_as_what_they_are() {
+        let text = "------------\nTRANSACTIONS\n------------\nTrx id counter 2822\n\
+                    ---TRANSACTION 2820, ACTIVE 3 sec\n\
+                    MySQL thread id 1, OS thread handle 0x7f, query id 14 web app updating\n\
+                    update t\n set a = 1\n\
+                    --------\nFILE I/O\n--------\nI/O thread 0 state: x\n";
+        let mut seen = Vec::new();
+        let same = rewrite(text, &mut |part, lines| {
+            if part != StatusPart::Own {
+                seen.push((part, lines.to_owned()));
+            }
+            lines.to_owned()
+        });
+        assert_eq!(same, text);
+        let thread = "MySQL thread id 1, OS thread handle 0x7f, query id 14 web app updating";
+        let expected = [
+            (StatusPart::Thread, thread.to_owned()),
+            (StatusPart::Statement, "update t\n set a = 1".to_owned()),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
     fn what_a_cut_left_is_not_shown() {
         assert_eq!(
             redact("secret', 5)\n\nfrom x\n---TRANSACTION 5, not started\n"),
