@@ -56,7 +56,7 @@ fn is_state(book: &Book<'_>, word: &str) -> bool {
 /// InnoDB's own lines name tables and indexes in backquotes, and before 5.1 as `schema/table`.
 fn own(book: &mut Book<'_>, line: &str) -> String {
     static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#).ok()
+        Regex::new(r#"`(?P<schema>[^`\n]+)`\.`(?P<table>[^`\n]+)`|`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#).ok()
     });
     let Some(form) = NAMES.as_ref() else {
         book.overflow = true;
@@ -69,7 +69,9 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
         out.push_str(line.get(at..whole.start()).unwrap_or_default());
         at = whole.end();
         let group = |name: &str| found.name(name).map(|found| found.as_str());
-        if let Some(back) = group("back") {
+        if let (Some(schema), Some(table)) = (group("schema"), group("table")) {
+            out.push_str(&text::qualified(book, schema, table));
+        } else if let Some(back) = group("back") {
             // Old servers put schema and table into one pair: `shop/orders`.
             let renamed = match back.split_once('/') {
                 Some((schema, table)) => old(book, schema, table),

@@ -52,7 +52,10 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
                 let expected = BEFORE_NAMES.contains(&before.as_str())
                     || before == "."
                     || next.is_some_and(|next| next.kind == TokenKind::Dot);
-                let is_sql = is_keyword(&lower) && (!expected || may_stay(&lower, &before));
+                // `\G` of the client.
+                let is_end = before == "\\" && lower == "g";
+                let is_sql =
+                    is_end || (is_keyword(&lower) && (!expected || may_stay(&lower, &before)));
                 if is_sql {
                     out.push_str(token.text);
                 } else {

@@ -227,7 +227,7 @@ fn transactions_tell_who() {
             ),
             (
                 "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `shop`.`orders` trx id 51",
-                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `<name>`.`<name>` trx id 51",
+                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `<schema>`.`<table>` trx id 51",
             ),
             (
                 "TABLE LOCK table `shop/orders` trx id 51 lock mode IX",

@@ -14,7 +14,8 @@ use super::{statement, words};
 
 /// Everything that may be a name by its form; the first alternative that fits is taken.
 const FORMS: &str = concat!(
-    r"(?P<back>`[^`\n]+`)",
+    r"(?P<both>`[^`\n]+`\.`[^`\n]+`)",
+    r"|(?P<back>`[^`\n]+`)",
     r#"|(?P<double>"[^"\n]*")"#,
     r"|(?P<single>'[^'\n]*')",
     r"|(?P<url>\b[a-z][a-z0-9+.-]+://[^\s'\x22<>]+)",
@@ -114,6 +115,14 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
     let group = |name: &str| found.name(name).map(|found| found.as_str());
     let after_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let before_word = behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    if let Some(both) = group("both") {
+        let (schema, table) = both.split_once("`.`")?;
+        return Some(qualified(
+            book,
+            schema.trim_matches('`'),
+            table.trim_matches('`'),
+        ));
+    }
     if let Some(text) = group("back") {
         let inner = text.trim_matches('`');
         return Some(format!("`{}`", identifier(book, inner)));
@@ -219,6 +228,18 @@ pub(super) fn identifier(book: &mut Book<'_>, inner: &str) -> String {
             book.name(What::Table, table)
         ),
         None => book.name(What::Name, inner),
+    }
+}
+
+/// A schema and a table, in backquotes.
+pub(super) fn qualified(book: &mut Book<'_>, schema: &str, table: &str) -> String {
+    match words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
+        true => format!("`{schema}`.`{table}`"),
+        false => format!(
+            "`{}`.`{}`",
+            book.name(What::Schema, schema),
+            book.name(What::Table, table)
+        ),
     }
 }
 

@@ -17,14 +17,15 @@ pub(crate) enum WhenArg {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe export x.frame --pt-stalk /tmp/for-support    as pt-stalk would have collected it
-  freezeframe export x.frame --redact -o shared.frame       without literals, users, hosts, schemas, tables
+  freezeframe export x.frame --redact -o shared.frame       without literals and names, to share
   freezeframe export x.frame --redact --pt-stalk /tmp/out   both
   freezeframe export x.frame --folded - | flamegraph.pl > stall.svg
   freezeframe export x.frame --pprof stall.pb.gz && go tool pprof -http :8080 stall.pb.gz
   freezeframe export /var/lib/pt-stalk/2026_11_20_23_30_15 --redact -o shared.frame
 
-With --redact everything that is written is searched for every name and literal that was replaced; where
-one is found, nothing is left behind and the place is told. docs/export.md says what is replaced and what not.")]
+With --redact everything that is written is searched for every name and literal that was
+replaced; where one is found, nothing is left behind and the place is told. docs/export.md says
+what is replaced and what is not.")]
 pub(crate) struct Export {
     /// An incident, or what others captured of one stall, as for explain
     #[arg(value_name = "INCIDENT", required = true)]

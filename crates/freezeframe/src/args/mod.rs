@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Make an incident of what others captured, and keep it.
     Import(Import),
-    /// Hand an incident on: as a pt-stalk directory, as folded stacks, for pprof, without names.
+    /// Hand an incident on: as pt-stalk's files, folded stacks, for pprof; without names.
     Export(Export),
     /// The causes that can be told: list, show, check files of your own.
     Causes(Causes),

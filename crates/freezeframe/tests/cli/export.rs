@@ -105,7 +105,7 @@ pub(crate) fn says_the_same_without(path: &str, words: &[&str]) {
 #[test]
 fn a_shared_incident_says_the_same() {
     let dir = tempfile::tempdir().unwrap();
-    says_the_same_without(&frame_in(dir.path()), &["db1"]);
+    says_the_same_without(&frame_in(dir.path()), &["db1", "shop"]);
 }
 
 #[test]
@@ -316,7 +316,4 @@ fn explain_names_the_command_that_helps() {
     );
     let page = String::from_utf8(run(&["explain", frame, "--html", "-"]).stdout).unwrap();
     assert!(page.contains("With freezeframe") && page.contains("freezeframe fix "));
-    // What is shown is of the incident's own cause.
-    let plan = json(&["fix", frame, "--json"]);
-    assert_eq!(plan["cause"], verdict["findings"][0]["cause"], "{plan}");
 }
