@@ -70,6 +70,10 @@ pub struct Remedy {
     pub risk: String,
     /// How to see that it worked.
     pub verify: Vec<String>,
+    /// The commands of ours that show and make these changes for the very incident; whoever knows its
+    /// file adds them, where the cause has changes that can be made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<String>,
 }
 
 /// A cause with its witnesses.

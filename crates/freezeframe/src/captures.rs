@@ -2,6 +2,7 @@
 //! crate `import`.
 
 mod archive;
+mod stretches;
 
 use std::fs::File;
 use std::io::Read;
@@ -37,6 +38,8 @@ struct Found {
     files: Vec<(String, Vec<u8>)>,
     /// What was not opened, with the reason.
     left_out: Vec<SourceRead>,
+    /// Folders with another stretch of the same recording.
+    stretches: Vec<PathBuf>,
     bytes: u64,
 }
 
@@ -85,9 +88,12 @@ pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)>
         name(incident, paths);
     }
     let mut sources = together(imported.parts.into_iter().map(source).collect());
-    sources.extend(found.left_out);
+    sources.extend(std::mem::take(&mut found.left_out));
     match imported.incident {
-        Some(incident) => Ok((incident, sources)),
+        Some(incident) => {
+            let incident = stretches::join(incident, &found.stretches, &mut sources)?;
+            Ok((incident, sources))
+        }
         None => {
             let told: Vec<String> = sources.iter().take(3).map(SourceRead::line).collect();
             bail!(
@@ -260,7 +266,9 @@ fn directory(path: &Path, prefix: Option<&str>, depth: usize, found: &mut Found)
             break;
         }
         if entry.is_dir() {
-            if depth < DEPTH_MAX {
+            if wanted.is_some() && stretches::is_stretch(&entry) {
+                found.stretches.push(entry);
+            } else if depth < DEPTH_MAX {
                 directory(&entry, None, depth + 1, found)?;
             } else {
                 found.note(

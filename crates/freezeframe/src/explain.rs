@@ -78,12 +78,39 @@ fn imported(paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
 /// The verdict on an incident that was read from a file.
 pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
     let mut verdict = diagnose(incident, causes::catalogue());
+    if let Some(first) = verdict.findings.first_mut()
+        && causes::catalogue()
+            .get(&first.cause)
+            .is_some_and(|cause| !cause.fixes.is_empty())
+    {
+        first.remedy.fix = fix_commands(path);
+    }
     verdict.sources.push(SourceRead {
         path: path.display().to_string(),
         kind: "freezeframe incident".to_owned(),
         ..SourceRead::default()
     });
     verdict
+}
+
+/// The commands that show and make what helps against the first finding of an incident.
+fn fix_commands(path: &Path) -> Vec<String> {
+    let path = shell_word(&path.display().to_string());
+    vec![
+        format!(
+            "See what of it can be done on this host, with risk and undo: freezeframe fix {path}"
+        ),
+        format!("Have it done, after it was shown and confirmed: freezeframe fix {path} --apply"),
+    ]
+}
+
+/// A word as a shell reads it back.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=~".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['~', '-']) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// Writes the page, readable by its owner only: it tells what a server does.

@@ -12,6 +12,7 @@ mod compare;
 mod config;
 mod demo;
 mod explain;
+mod export;
 mod fix;
 mod healthy;
 mod hooks;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Import(options) => captures::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Stacks(options) => stacks::run(&options),

@@ -47,6 +47,19 @@ impl Absent {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
+        Self::Deadline,
+        Self::Permission,
+        Self::NoConnection,
+        Self::NoLogin,
+        Self::Unsupported,
+        Self::Gone,
+        Self::Failed,
+        Self::Limit,
+        Self::NotRecorded,
+    ];
+
     /// The reason in plain words, for people.
     pub fn words(self) -> &'static str {
         match self {

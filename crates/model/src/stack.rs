@@ -204,7 +204,7 @@ impl StackBook {
     }
 
     /// The frames of a stack, innermost first.
-    pub fn frames_of(&self, id: StackId) -> impl DoubleEndedIterator<Item = &Frame> {
+    pub fn frames_of(&self, id: StackId) -> impl DoubleEndedIterator<Item = &Frame> + Clone {
         self.stack(id)
             .frames
             .iter()

@@ -15,7 +15,8 @@ pub const FRAME_VERSION: i64 = 3;
 /// "Ffrm": SQLite's `application_id` of an incident file.
 pub(crate) const APPLICATION_ID: i64 = 0x4666_726d;
 
-const SCHEMA: &str = include_str!("frame.sql");
+/// The tables of an incident file, as they stand in each.
+pub const FRAME_SCHEMA: &str = include_str!("frame.sql");
 
 /// Writes an incident as one file, `dir/ID.frame`. Complete or not there: it is written under
 /// another name, synced, and renamed.
@@ -55,7 +56,7 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", FRAME_VERSION)?;
     let transaction = connection.transaction()?;
-    transaction.execute_batch(SCHEMA)?;
+    transaction.execute_batch(FRAME_SCHEMA)?;
     write_meta(&transaction, incident)?;
     write_timeline(&transaction, &incident.timeline)?;
     write_records(&transaction, incident)?;

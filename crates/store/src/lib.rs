@@ -1,6 +1,7 @@
 //! What is kept on disk: the incident file (`.frame`, described in `docs/frame-format.md`) and the
 //! history of the last hours. Both are SQLite, files are 0600.
 
+mod cells;
 mod codec;
 mod columns;
 mod error;
@@ -15,9 +16,10 @@ mod history_read;
 mod history_retain;
 mod history_window;
 
+pub use cells::{Cell, each_cell};
 pub use error::StoreError;
 pub use files::write_private;
-pub use frame::{FRAME_VERSION, write_frame, write_frame_file};
+pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
 pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;

@@ -229,6 +229,7 @@ impl Reader<'_> {
             undo: raw.undo.clone(),
             risk: raw.risk.clone(),
             verify: raw.verify.clone(),
+            fix: Vec::new(),
         }
     }
 

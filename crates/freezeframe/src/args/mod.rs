@@ -2,6 +2,7 @@ mod allocators;
 mod cascade;
 mod causes;
 mod compare;
+mod export;
 mod fix;
 mod import;
 mod lab;
@@ -14,6 +15,7 @@ pub(crate) use allocators::Allocators;
 pub(crate) use cascade::CascadeRun;
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
+pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
 pub(crate) use import::Import;
 pub(crate) use lab::{ScenarioRun, ScenarioScore};
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Make an incident of what others captured, and keep it.
     Import(Import),
+    /// Hand an incident on: as pt-stalk's files, folded stacks, for pprof; without names.
+    Export(Export),
     /// The causes that can be told: list, show, check files of your own.
     Causes(Causes),
     /// List recorded incidents.

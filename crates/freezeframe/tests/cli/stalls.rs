@@ -154,4 +154,6 @@ fn row_locks_that_pile_up_are_named_with_a_trigger_of_the_user() {
         !bytes.windows(6).any(|window| window == b"s3cret"),
         "a comment was stored"
     );
+    crate::export::comes_back(path);
+    crate::export::says_the_same_without(path, &["shop", "stock"]);
 }

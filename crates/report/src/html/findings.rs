@@ -207,7 +207,8 @@ fn remedy(remedy: &Remedy) -> String {
         false => format!("<h4>Risk</h4><p>{}</p>", prose(&remedy.risk)),
     };
     format!(
-        "<div class=\"half remedy\">{}{}{}{risk}{}</div>",
+        "<div class=\"half remedy\">{}{}{}{}{risk}{}</div>",
+        list("With freezeframe", &remedy.fix),
         list("Do now", &remedy.now),
         list("For good", &remedy.durable),
         list("Undo", &remedy.undo),

@@ -253,6 +253,7 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
     let remedy = &finding.remedy;
     list(page, "WHAT WOULD REFUTE IT", &finding.refuted_by);
     list(page, "NOT KNOWN", &finding.unknown);
+    list(page, "WITH FREEZEFRAME", &remedy.fix);
     list(page, "DO NOW", &remedy.now);
     list(page, "FOR GOOD", &remedy.durable);
     list(page, "UNDO", &remedy.undo);

@@ -88,6 +88,7 @@ fn show_warnings() -> Finding {
                 "Com_show_warnings grows by less than 100 a second:\nmysqladmin extended-status --relative --sleep=1 | grep -w Com_show_warnings",
                 "freezeframe compare before.frame after.frame",
             ]),
+            fix: Vec::new(),
         },
         sources: lines(&["MySQL 8.0 manual, 15.7.7.42 SHOW WARNINGS"]),
     }
@@ -114,6 +115,7 @@ fn compression() -> Finding {
             undo: lines(&["SET GLOBAL protocol_compression_algorithms = 'zlib,zstd,uncompressed';"]),
             risk: "Clients that insist on compression cannot connect; those far away need more bandwidth.".to_owned(),
             verify: lines(&["SELECT COUNT(*) FROM performance_schema.status_by_thread WHERE VARIABLE_NAME = 'Compression' AND VARIABLE_VALUE = 'ON';"]),
+            fix: Vec::new(),
         },
         sources: Vec::new(),
     }

@@ -7,7 +7,8 @@
 //!
 //! - [`parse`] reads a status, [`signals()`] names its numbers,
 //! - [`semaphore_waits`] finds waits for latches in any text, such as an error log,
-//! - [`redact()`] removes what clients wrote, so that the text can be stored.
+//! - [`redact()`] removes what clients wrote, so that the text can be stored; [`rewrite`] gives it other
+//!   names.
 
 mod extent;
 mod forms;
@@ -24,7 +25,7 @@ mod transaction;
 mod transactions;
 
 pub use model::SemaphoreWait;
-pub use redact::{STATUS_BYTES_MAX, redact};
+pub use redact::{STATUS_BYTES_MAX, StatusPart, redact, rewrite};
 pub use semaphores::{SEMAPHORE_WAITS_MAX, semaphore_waits};
 pub use signals::signals;
 pub use status::{

@@ -77,6 +77,46 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned([head, CUT_MARK, tail].concat())
 }
 
+/// A part of a status, as [`rewrite`] hands it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusPart {
+    /// A statement of a client, its lines joined.
+    Statement,
+    /// The line that says whose transaction it is: `MySQL thread id 5, … localhost root updating`.
+    Thread,
+    /// A line of InnoDB's own.
+    Own,
+}
+
+/// A status with each of its parts as `with` writes it: for other names in statements, users and
+/// hosts. What is a value of a row becomes `?` as in [`redact`].
+pub fn rewrite(text: &str, with: &mut dyn FnMut(StatusPart, &str) -> String) -> String {
+    let text = unescaped(text);
+    let mut out: Vec<String> = Vec::new();
+    let mut statement: Vec<&str> = Vec::new();
+    for line in Lines::new(&text) {
+        if line.kind == Kind::Statement {
+            statement.push(line.raw);
+            continue;
+        }
+        if !statement.is_empty() {
+            out.push(with(StatusPart::Statement, &statement.join("\n")));
+            statement.clear();
+        }
+        out.push(match line.kind {
+            Kind::Thread => with(StatusPart::Thread, line.raw),
+            Kind::Field => field(line.raw),
+            Kind::Remnant if is_blank(line.raw) => line.raw.to_owned(),
+            Kind::Remnant => GONE.to_owned(),
+            _ => with(StatusPart::Own, line.raw),
+        });
+    }
+    if !statement.is_empty() {
+        out.push(with(StatusPart::Statement, &statement.join("\n")));
+    }
+    out.join("\n")
+}
+
 fn redact_lines(text: &str) -> String {
     let mut out = Out::default();
     for line in Lines::new(text) {
@@ -273,6 +313,29 @@ mod tests {
             redacted.ends_with("test/t2:\nFOREIGN KEY (`a`) REFERENCES t1 (b)) COMMENT ?:\n"),
             "{redacted}"
         );
+    }
+
+    #[test]
+    fn parts_are_handed_over_as_what_they_are() {
+        let text = "------------\nTRANSACTIONS\n------------\nTrx id counter 2822\n\
+                    ---TRANSACTION 2820, ACTIVE 3 sec\n\
+                    MySQL thread id 1, OS thread handle 0x7f, query id 14 web app updating\n\
+                    update t\n set a = 1\n\
+                    --------\nFILE I/O\n--------\nI/O thread 0 state: x\n";
+        let mut seen = Vec::new();
+        let same = rewrite(text, &mut |part, lines| {
+            if part != StatusPart::Own {
+                seen.push((part, lines.to_owned()));
+            }
+            lines.to_owned()
+        });
+        assert_eq!(same, text);
+        let thread = "MySQL thread id 1, OS thread handle 0x7f, query id 14 web app updating";
+        let expected = [
+            (StatusPart::Thread, thread.to_owned()),
+            (StatusPart::Statement, "update t\n set a = 1".to_owned()),
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]

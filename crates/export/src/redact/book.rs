@@ -1,0 +1,362 @@
+//! Which name stands for which: the same everywhere, and searched for at the end.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
+use model::Incident;
+use sha2::{Digest, Sha256};
+
+use super::words;
+
+/// What a name names. It shows in front of what stands for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum What {
+    User,
+    Host,
+    Address,
+    Schema,
+    Table,
+    Name,
+    Path,
+    Program,
+    Uuid,
+    /// A literal: nothing stands for it but `?`.
+    Literal,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Host => "host",
+            Self::Address => "addr",
+            Self::Schema => "schema",
+            Self::Table => "table",
+            Self::Name => "name",
+            Self::Path => "dir",
+            Self::Program => "program",
+            Self::Uuid => "uuid",
+            Self::Literal => "literal",
+        }
+    }
+}
+
+/// How a name can be found in text that is not known to hold one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Search {
+    /// Anywhere: it stands in no word that servers and kernels use themselves.
+    Anywhere,
+    /// As a whole word: it is a part of such words.
+    Word,
+    /// Not at all: it is such a word, or too short.
+    Never,
+}
+
+/// Letters and digits without vowels, so that no word comes about by chance.
+const ALPHABET: &[u8; 30] = b"bcdfghjklmnpqrstvwxz0123456789";
+
+/// Characters of a pseudonym: 49 bits.
+const PSEUDONYM_CHARS: usize = 10;
+
+/// Shorter names are not searched for.
+const SEARCHED_CHARS_MIN: usize = 3;
+
+/// Shorter names are found as whole words only: by chance they are parts of others.
+const ANYWHERE_CHARS_MIN: usize = 6;
+
+/// Names of one incident. A statement of the longest kind has some thousands of words.
+const NAMES_MAX: usize = 200_000;
+
+/// Bytes of a name.
+const NAME_BYTES_MAX: usize = 512;
+
+/// What stands for what.
+pub(super) struct Book<'a> {
+    salt: &'a [u8],
+    /// By the name in lower case: servers do not tell cases apart where it matters.
+    names: BTreeMap<String, What>,
+    /// Words of the server itself, in lower case.
+    own: HashSet<String>,
+    /// All of them in one text.
+    own_text: String,
+    sweep: Option<Sweep>,
+    /// Names over the limit were met: the result must not leave the house.
+    pub(super) overflow: bool,
+}
+
+struct Sweep {
+    finder: AhoCorasick,
+    /// By pattern: the name, what stands for it, and how it is searched.
+    names: Vec<(String, String, Search)>,
+}
+
+impl<'a> Book<'a> {
+    /// `also` are words that the result will have besides.
+    pub(super) fn new(incident: &Incident, salt: &'a [u8], also: &str) -> Self {
+        let mut own = HashSet::new();
+        let mut own_text = String::new();
+        let mut add = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            for word in text
+                .split(|c: char| !is_word(c))
+                .filter(|word| !word.is_empty())
+            {
+                if own.insert(word.to_owned()) {
+                    own_text.push(' ');
+                    own_text.push_str(word);
+                }
+            }
+        };
+        add(words::STRUCTURE);
+        add(words::SERVER);
+        add(also);
+        add(&crate::stalk::own_words());
+        let named_by_others = ["processlist.", "threads.by_name.", "top.", "disk."];
+        for series in &incident.timeline.series {
+            if !named_by_others
+                .iter()
+                .any(|start| series.name.starts_with(start))
+            {
+                add(&series.name);
+            }
+        }
+        for source in &incident.timeline.sources {
+            add(&source.name);
+        }
+        for timed in &incident.facts {
+            add(&timed.fact.name);
+        }
+        for frame in incident.stacks.book.frames() {
+            if !super::is_program_frame(&frame.name) {
+                add(&frame.name);
+                add(&frame.image);
+            }
+        }
+        Self {
+            salt,
+            names: BTreeMap::new(),
+            own,
+            own_text,
+            sweep: None,
+            overflow: false,
+        }
+    }
+
+    /// What stands for a name from now on.
+    pub(super) fn name(&mut self, what: What, name: &str) -> String {
+        let mut lower = name.to_lowercase();
+        lower.truncate(lower.floor_char_boundary(NAME_BYTES_MAX));
+        if lower.trim().is_empty() || is_pseudonym(&lower) {
+            return name.to_owned();
+        }
+        if let Some(known) = self.names.get_mut(&lower) {
+            *known = (*known).min(what);
+        } else if self.names.len() < NAMES_MAX {
+            self.names.insert(lower.clone(), what);
+        } else {
+            self.overflow = true;
+        }
+        self.pseudonym(what, &lower)
+    }
+
+    /// How many names are known.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Words of the server itself, as whole.
+    pub(super) fn is_own(&self, word: &str) -> bool {
+        self.own.contains(&word.to_ascii_lowercase())
+    }
+
+    fn pseudonym(&self, what: What, lower: &str) -> String {
+        if what == What::Literal {
+            return "?".to_owned();
+        }
+        let mut hash = Sha256::new();
+        hash.update((self.salt.len() as u64).to_le_bytes());
+        hash.update(self.salt);
+        hash.update(lower.as_bytes());
+        let digest = hash.finalize();
+        let letters = digest
+            .iter()
+            .take(PSEUDONYM_CHARS)
+            .filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()))
+            .map(|letter| char::from(*letter));
+        // The first kind that a name was met as, in the order of kinds, wherever it stands.
+        let what = self.names.get(lower).map_or(what, |known| what.min(*known));
+        format!("{}_{}", what.word(), letters.collect::<String>())
+    }
+
+    fn search(&self, lower: &str) -> Search {
+        let length = lower.chars().count();
+        let has_letters = lower.chars().any(char::is_alphabetic) || is_address(lower);
+        if length < SEARCHED_CHARS_MIN || !has_letters || self.own.contains(lower) {
+            Search::Never
+        } else if length < ANYWHERE_CHARS_MIN || self.own_text.contains(lower) {
+            Search::Word
+        } else {
+            Search::Anywhere
+        }
+    }
+
+    /// From here on [`Book::sweep`] finds every name that is known now.
+    pub(super) fn learn(&mut self) {
+        let mut patterns = Vec::new();
+        let mut names = Vec::new();
+        for (lower, what) in &self.names {
+            let search = self.search(lower);
+            if search != Search::Never {
+                patterns.push(lower.clone());
+                names.push((lower.clone(), self.pseudonym(*what, lower), search));
+            }
+        }
+        self.sweep = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(StartKind::Both)
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&patterns)
+            .ok()
+            .map(|finder| Sweep { finder, names });
+        // Without it nothing can be promised.
+        self.overflow |= self.sweep.is_none();
+    }
+
+    /// The text with every known name replaced, wherever it stands.
+    pub(super) fn sweep<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(sweep) = &self.sweep else {
+            return Cow::Borrowed(text);
+        };
+        let mut out = String::new();
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(found) = sweep.next(text.as_bytes(), at) {
+            out.push_str(text.get(copied..found.start).unwrap_or_default());
+            out.push_str(found.pseudonym);
+            copied = found.end;
+            at = found.end;
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// What is searched for in the result.
+    pub(super) fn into_names(self) -> Names {
+        let unsearched = self
+            .names
+            .iter()
+            .filter(|(lower, what)| **what != What::Literal && self.search(lower) == Search::Never)
+            .map(|(lower, _)| lower.clone())
+            .collect();
+        Names {
+            sweep: self.sweep,
+            unsearched,
+        }
+    }
+}
+
+/// A name in a text.
+struct Found<'a> {
+    start: usize,
+    end: usize,
+    name: &'a str,
+    pseudonym: &'a str,
+}
+
+impl Sweep {
+    /// The next name from a place on, of several that begin there the longest.
+    fn next(&self, text: &[u8], from: usize) -> Option<Found<'_>> {
+        let mut at = from;
+        loop {
+            let first = self.finder.find(Input::new(text).range(at..))?;
+            let mut candidate = Some(first);
+            while let Some(found) = candidate {
+                let (name, pseudonym, search) = self.names.get(found.pattern().as_usize())?;
+                let is_free = *search == Search::Anywhere
+                    || (is_boundary(text, found.start()) && is_boundary(text, found.end()));
+                if is_free {
+                    return Some(Found {
+                        start: found.start(),
+                        end: found.end(),
+                        pseudonym,
+                        name,
+                    });
+                }
+                // A shorter one may end where a word does.
+                let shorter = Input::new(text)
+                    .range(found.start()..found.end().saturating_sub(1))
+                    .anchored(Anchored::Yes);
+                candidate = self.finder.find(shorter);
+            }
+            at = first.start() + 1;
+        }
+    }
+}
+
+/// Names of an incident that must not stand in what is made of it.
+pub struct Names {
+    sweep: Option<Sweep>,
+    /// Names that servers and kernels use as words themselves, or shorter than three characters: they
+    /// were replaced where they stand as names, and searching for them would say nothing.
+    pub unsearched: Vec<String>,
+}
+
+/// A name in a text where none may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    /// The name, in lower case.
+    pub name: String,
+    /// Byte in the text, from 0.
+    pub at: usize,
+}
+
+impl Names {
+    /// How many are searched for.
+    pub fn searched(&self) -> usize {
+        self.sweep.as_ref().map_or(0, |sweep| sweep.names.len())
+    }
+
+    /// The first of the names in these bytes, whatever its letters' case.
+    pub fn find(&self, bytes: &[u8]) -> Option<Leak> {
+        let found = self.sweep.as_ref()?.next(bytes, 0)?;
+        Some(Leak {
+            name: found.name.to_owned(),
+            at: found.start,
+        })
+    }
+}
+
+/// A letter of a word: what is beside a whole word is none.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Words do not go on across this place.
+fn is_boundary(text: &[u8], at: usize) -> bool {
+    let word = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80)
+    };
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    !(word(before) && word(text.get(at)))
+}
+
+fn is_address(lower: &str) -> bool {
+    lower.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// What we made ourselves is no name.
+fn is_pseudonym(lower: &str) -> bool {
+    lower.split_once('_').is_some_and(|(kind, rest)| {
+        [
+            "user", "host", "addr", "schema", "table", "name", "dir", "program", "uuid",
+        ]
+        .contains(&kind)
+            && rest.len() == PSEUDONYM_CHARS
+            && rest.bytes().all(|byte| ALPHABET.contains(&byte))
+    })
+}

@@ -1,0 +1,148 @@
+//! A statement without literals, and with other names.
+
+use sql::{Lexer, SqlMode, Token, TokenKind};
+
+use super::book::{Book, What};
+use super::keywords::{BEFORE_NAMES, NO_NAMES, is_keyword};
+use super::words;
+
+/// Shorter literals are not remembered: `1` and `'a'` stand everywhere.
+const LITERAL_CHARS_MIN: usize = 4;
+
+/// The statement with `?` for each literal, without comments, and with another name for each that is
+/// not SQL's own. What is named in a schema of the server itself stays.
+pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
+    let tokens: Vec<Token<'_>> = Lexer::new(statement, SqlMode::default()).collect();
+    let mut out = String::with_capacity(statement.len());
+    let mut before = String::new();
+    let mut in_own_schema = false;
+    // The name before was a schema: what follows its point is a table.
+    let mut in_schema = false;
+    for (index, token) in tokens.iter().enumerate() {
+        let next = tokens
+            .get(index + 1..)
+            .unwrap_or_default()
+            .iter()
+            .find(|token| !matches!(token.kind, TokenKind::Whitespace | TokenKind::Comment));
+        match token.kind {
+            TokenKind::Whitespace => {
+                out.push_str(token.text);
+                continue;
+            }
+            // A comment may hold anything.
+            TokenKind::Comment => continue,
+            TokenKind::String | TokenKind::Unterminated => {
+                literal(book, token.text);
+                out.push('?');
+            }
+            TokenKind::Number => out.push('?'),
+            TokenKind::QuotedName => {
+                let quote = token.text.get(..1).unwrap_or("`");
+                let inner = token.text.trim_matches(['`', '"']).replace("``", "`");
+                let (name, what) = name(book, &inner, &before, next, (in_own_schema, in_schema));
+                out.push_str(quote);
+                out.push_str(&name);
+                out.push_str(quote);
+                in_own_schema = is_own_schema(&inner);
+                in_schema = what == What::Schema;
+            }
+            TokenKind::Variable => out.push_str(&variable(book, token.text)),
+            TokenKind::Word => {
+                let lower = token.text.to_ascii_lowercase();
+                let expected = BEFORE_NAMES.contains(&before.as_str())
+                    || before == "."
+                    || next.is_some_and(|next| next.kind == TokenKind::Dot);
+                // `\G` of the client.
+                let is_end = before == "\\" && lower == "g";
+                let is_sql =
+                    is_end || (is_keyword(&lower) && (!expected || may_stay(&lower, &before)));
+                if is_sql {
+                    out.push_str(token.text);
+                } else {
+                    let (word, what) =
+                        name(book, token.text, &before, next, (in_own_schema, in_schema));
+                    in_schema = what == What::Schema;
+                    out.push_str(&word);
+                }
+                in_own_schema = is_own_schema(token.text);
+            }
+            _ => {
+                out.push_str(token.text);
+                if token.kind != TokenKind::Dot {
+                    in_own_schema = false;
+                }
+            }
+        }
+        before = token.text.to_ascii_lowercase();
+    }
+    out
+}
+
+/// Whether a word of SQL is one also where a name is expected.
+fn may_stay(lower: &str, before: &str) -> bool {
+    before != "." && (NO_NAMES.contains(&lower) || (lower == "status" && before == "table"))
+}
+
+fn is_own_schema(word: &str) -> bool {
+    !word.is_empty() && words::SCHEMAS.contains(&word.to_ascii_lowercase().as_str())
+}
+
+fn name(
+    book: &mut Book<'_>,
+    word: &str,
+    before: &str,
+    next: Option<&Token<'_>>,
+    (in_own_schema, in_schema): (bool, bool),
+) -> (String, What) {
+    let is_own = is_own_schema(word)
+        || (before == "." && in_own_schema)
+        || words::INNODB_NAMES.contains(&word.to_ascii_lowercase().as_str())
+        // A cut statement's mark.
+        || word.chars().all(|c| c == sql::CUT_MARK);
+    if is_own {
+        return (word.to_owned(), What::Name);
+    }
+    let what = match (before, next.map(|next| next.kind)) {
+        (".", _) if in_schema => What::Table,
+        ("use" | "database" | "schema", _) => What::Schema,
+        (_, Some(TokenKind::Dot))
+            if ["from", "join", "into", "update", "table"].contains(&before) =>
+        {
+            What::Schema
+        }
+        (
+            "from" | "join" | "straight_join" | "into" | "update" | "table" | "tables" | "truncate",
+            _,
+        ) => What::Table,
+        _ => What::Name,
+    };
+    // The mark of a cut may stand at its end.
+    let stem = word.trim_end_matches(sql::CUT_MARK);
+    let mark = word.get(stem.len()..).unwrap_or_default();
+    (format!("{}{mark}", book.name(what, stem)), what)
+}
+
+/// `@name`, or the server's own `@@name`.
+fn variable(book: &mut Book<'_>, text: &str) -> String {
+    if text.starts_with("@@") {
+        return text.to_owned();
+    }
+    let inner = text.trim_start_matches('@').trim_matches(['`', '\'', '"']);
+    match inner {
+        "" => text.to_owned(),
+        inner => format!("@{}", book.name(What::Name, inner)),
+    }
+}
+
+fn literal(book: &mut Book<'_>, text: &str) {
+    let inner = match text.find(['\'', '"']) {
+        Some(quote) => text
+            .get(quote..)
+            .unwrap_or_default()
+            .trim_matches(['\'', '"']),
+        None => "",
+    };
+    if inner.chars().count() >= LITERAL_CHARS_MIN && inner.chars().any(char::is_alphabetic) {
+        book.name(What::Literal, inner);
+    }
+}

@@ -1,0 +1,312 @@
+//! What is a name and what is not, form by form. A pseudonym is shown as its kind in angle brackets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
+use regex::Regex;
+
+use super::book::Book;
+use super::{innodb, statement, text, values};
+
+fn blank() -> Incident {
+    Incident {
+        id: String::new(),
+        host: String::new(),
+        tool_version: String::new(),
+        server: Server::default(),
+        clock: Clock::default(),
+        stall: Stall {
+            onset: 0,
+            trigger: 0,
+            end: None,
+            triggers: Vec::new(),
+        },
+        window: Window { from: 0, to: 0 },
+        timeline: Timeline::default(),
+        texts: Vec::new(),
+        facts: Vec::new(),
+        stacks: StackEvidence::default(),
+        queries: Vec::new(),
+        absent: Vec::new(),
+    }
+}
+
+/// Pseudonyms as `<kind>`.
+fn shown(text: &str) -> String {
+    let form = Regex::new(
+        "(user|host|addr|schema|table|name|dir|program|uuid)_[bcdfghjklmnpqrstvwxz0-9]{10}",
+    )
+    .unwrap();
+    form.replace_all(text, "<$1>").into_owned()
+}
+
+fn all(cases: &[(&str, &str)], rename: impl Fn(&mut Book<'_>, &str) -> String) {
+    let blank = blank();
+    for (given, expected) in cases {
+        let mut book = Book::new(&blank, b"salt", "");
+        let first = rename(&mut book, given);
+        assert_eq!(&shown(&first), expected, "{given}");
+        // What is known changes nothing of what was known by its form.
+        book.learn();
+        assert_eq!(
+            &shown(&rename(&mut book, given)),
+            expected,
+            "{given}, again"
+        );
+    }
+}
+
+#[test]
+fn statements_keep_what_is_sql() {
+    all(
+        &[
+            (
+                "select a, b from s.t where c = 'x' and d > -5",
+                "select <name>, <name> from <schema>.<table> where <name> = ? and <name> > -?",
+            ),
+            (
+                "SELECT COUNT(*) FROM `My Table` AS `x`",
+                "SELECT COUNT(*) FROM `<table>` AS `<name>`",
+            ),
+            (
+                "select user, host from mysql.user",
+                "select user, host from mysql.user",
+            ),
+            (
+                "select * from information_schema.tables where a = ?",
+                "select * from information_schema.tables where <name> = ?",
+            ),
+            // A keyword is a name where a name stands.
+            (
+                "select status from status where status.id = 1",
+                "select status from <table> where <table>.<name> = ?",
+            ),
+            (
+                "update t set a = a + 1 /* acme */ where id in (?+)",
+                "update <table> set <name> = <name> + ?  where <name> in (?+)",
+            ),
+            (
+                "insert into t (a) values (1, 'acme')",
+                "insert into <table> (<name>) values (?, ?)",
+            ),
+            (
+                "call acme_proc(@acme, @@global.max_connections)",
+                "call <name>(@<name>, @@global.max_connections)",
+            ),
+            ("lock tables t write", "lock tables <table> write"),
+            ("flush tables with read lock", "flush tables with read lock"),
+            ("show engine innodb status", "show engine innodb status"),
+            ("show warnings", "show warnings"),
+            ("use acme", "use <schema>"),
+            ("select 'never ends", "select ?"),
+            ("select * from acme…", "select * from <table>…"),
+            (
+                "insert into t select * from u for update",
+                "insert into <table> select * from <table> for update",
+            ),
+            ("", ""),
+        ],
+        |book, given| statement::rename(book, given),
+    );
+}
+
+#[test]
+fn logs_are_read_by_form() {
+    all(
+        &[
+            (
+                "Access denied for user 'bob'@'web7' (using password: YES)",
+                "Access denied for user '<user>'@'<host>' (using password: YES)",
+            ),
+            (
+                "Access denied for user 'root'@'localhost' (using password: NO)",
+                "Access denied for user 'root'@'localhost' (using password: NO)",
+            ),
+            (
+                "Aborted connection 5 to db: 'shop' user: 'app' host: '10.0.0.5' (Got an error)",
+                "Aborted connection 5 to db: '<schema>' user: '<user>' host: '<addr>' (Got an error)",
+            ),
+            (
+                "Table './shop/orders' is marked as crashed",
+                "Table './<dir>/<dir>' is marked as crashed",
+            ),
+            (
+                "Table 'shop.orders' doesn't exist",
+                "Table '<schema>.<table>' doesn't exist",
+            ),
+            (
+                "Table 'performance_schema.status_by_thread' doesn't exist",
+                "Table 'performance_schema.status_by_thread' doesn't exist",
+            ),
+            (
+                "Duplicate entry 'bob smith' for key 'mail'",
+                "Duplicate entry '?' for key '<name>'",
+            ),
+            (
+                "InnoDB: Operating system error number 28 in ./shop/orders#P#p2019.ibd",
+                "InnoDB: Operating system error number 28 in ./<dir>/<dir>#P#<name>.ibd",
+            ),
+            (
+                "InnoDB: page_cleaner: 1000ms intended loop took 4013ms.",
+                "InnoDB: page_cleaner: 1000ms intended loop took 4013ms.",
+            ),
+            (
+                "Version: '10.11.19-MariaDB-log'  socket: '/run/mysqld/mysqld.sock'  port: 3306",
+                "Version: '10.11.19-MariaDB-log'  socket: '/run/mysqld/mysqld.sock'  port: 3306",
+            ),
+            (
+                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
+                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
+            ),
+            (
+                "/usr/lib/x86_64-linux-gnu/libc.so.6(clone+0x3f)[0x7f]",
+                "/usr/lib/x86_64-linux-gnu/libc.so.6(clone+0x3f)[0x7f]",
+            ),
+            (
+                "/srv/acme/lib/mysqld.sock is bad",
+                "/srv/<dir>/lib/mysqld.sock is bad",
+            ),
+            ("mail ops@acme.example now", "mail <user>@<host> now"),
+            (
+                "see https://wiki.acme.example/x?y=1",
+                "see https://<host>/<dir>",
+            ),
+            (
+                "from fe80::1ff:fe23:4567:890a to ::1 at 12:34:56",
+                "from <addr> to ::1 at 12:34:56",
+            ),
+            ("id 0f8e4621-d2fa-48fa-97f3-f664df620b51", "id <uuid>"),
+            (
+                "db1.acme.internal said 8.0.36 and 3.5 reads/s",
+                "<host> said 8.0.36 and 3.5 reads/s",
+            ),
+            ("it can't, won't and didn't", "it can't, won't and didn't"),
+            (
+                "Out of memory: Killed process 12 (billing) total-vm:1kB",
+                "Out of memory: Killed process 12 (<program>) total-vm:1kB",
+            ),
+            (
+                "Out of memory: Killed process 12 (mysqld) total-vm:1kB",
+                "Out of memory: Killed process 12 (mysqld) total-vm:1kB",
+            ),
+            (
+                "INFO: task kworker/0:1:77 blocked for more than 120 seconds.",
+                "INFO: task kworker/0:1:77 blocked for more than 120 seconds.",
+            ),
+            (
+                "Nov 20 23:40:21 web7 kernel: [1.2] I/O error",
+                "Nov 20 23:40:21 <host> kernel: [1.2] I/O error",
+            ),
+        ],
+        |book, given| text::rename(book, given),
+    );
+}
+
+#[test]
+fn transactions_tell_who() {
+    all(
+        &[
+            (
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 web7 10.0.0.5 bob updating",
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 <host> <addr> <user> updating",
+            ),
+            (
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 10.0.0.5 bob",
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 <addr> <user>",
+            ),
+            (
+                "MariaDB thread id 5, OS thread handle 1, query id 9 localhost root Updating",
+                "MariaDB thread id 5, OS thread handle 1, query id 9 localhost root Updating",
+            ),
+            (
+                "MySQL thread id 1, OS thread handle 1, query id 0 Waiting for background binlog tasks",
+                "MySQL thread id 1, OS thread handle 1, query id 0 Waiting for background binlog tasks",
+            ),
+            (
+                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `shop`.`orders` trx id 51",
+                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `<schema>`.`<table>` trx id 51",
+            ),
+            (
+                "TABLE LOCK table `shop/orders` trx id 51 lock mode IX",
+                "TABLE LOCK table `<schema>/<table>` trx id 51 lock mode IX",
+            ),
+        ],
+        |book, given| {
+            innodb::rename(book, &format!("---TRANSACTION 51, ACTIVE 1 sec\n{given}"))
+                .split_once('\n')
+                .unwrap()
+                .1
+                .to_owned()
+        },
+    );
+}
+
+#[test]
+fn settings_keep_what_is_theirs() {
+    for (name, given, expected) in [
+        ("variables.hostname", "db7", "<host>"),
+        (
+            "variables.version",
+            "10.11.19-MariaDB-0+deb12u1",
+            "10.11.19-MariaDB-0+deb12u1",
+        ),
+        ("variables.datadir", "/var/lib/mysql/", "/var/lib/mysql/"),
+        ("variables.datadir", "/acme/data/", "/<dir>/data/"),
+        (
+            "variables.innodb_data_file_path",
+            "ibdata1:12M:autoextend",
+            "ibdata1:12M:autoextend",
+        ),
+        (
+            "variables.tls_version",
+            "TLSv1.2,TLSv1.3",
+            "TLSv1.2,TLSv1.3",
+        ),
+        ("variables.bind_address", "127.0.0.1", "127.0.0.1"),
+        ("variables.bind_address", "10.1.2.3", "<addr>"),
+        (
+            "variables.replicate_do_db",
+            "acme,shop",
+            "<schema>,<schema>",
+        ),
+        (
+            "variables.innodb_buffer_pool_size",
+            "134217728",
+            "134217728",
+        ),
+        (
+            "variables.optimizer_switch",
+            "index_merge=on,mrr=off",
+            "index_merge=on,mrr=off",
+        ),
+        ("thp.enabled", "madvise", "madvise"),
+        ("server.tcp_ports", "127.0.0.1:36333", "127.0.0.1:36333"),
+        ("cgroup.cpu_max", "200000 100000", "200000 100000"),
+    ] {
+        let blank = blank();
+        let mut book = Book::new(&blank, b"salt", "");
+        assert_eq!(
+            shown(&values::rename(&mut book, name, given)),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_shorter_name_is_found_where_a_longer_one_goes_on() {
+    let blank = blank();
+    let mut book = Book::new(&blank, b"salt", "");
+    for name in ["qza", "qza-b"] {
+        book.name(super::What::Schema, name);
+    }
+    book.learn();
+    assert_eq!(
+        shown(&book.sweep("x qza-bcd, qza-b, QZA, qzab.")),
+        "x <schema>-bcd, <schema>, <schema>, qzab."
+    );
+    assert_eq!(book.into_names().find(b"qza-bcd").unwrap().name, "qza");
+}
