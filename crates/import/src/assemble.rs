@@ -13,7 +13,7 @@ use crate::clean;
 use crate::kind::Kind;
 use crate::read::{self, Listing, Read, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, part};
+use crate::{INPUT_BYTES_MAX, Input, Part, part, shell};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -43,6 +43,21 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut all: Vec<Read> = Vec::new();
     let mut version = None;
     for input in inputs {
+        let begin = input
+            .bytes
+            .get(..input.bytes.len().min(64))
+            .unwrap_or_default();
+        let others = inputs.iter().map(|other| other.path);
+        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
+            parts.push(Part {
+                path: input.path.to_owned(),
+                kind: "table of MySQL Shell".to_owned(),
+                lines: None,
+                brought: String::new(),
+                skipped: Some("the same table is there as .tsv".to_owned()),
+            });
+            continue;
+        }
         one(input, &mut parts, &mut all, &mut version);
     }
     if all.is_empty() {
@@ -79,6 +94,12 @@ fn one(
         parts.push(skipped(None, "nothing", "it is empty".to_owned()));
         return;
     }
+    if is_binary(head)
+        && let Some(read) = read::pprof(input.bytes)
+    {
+        whole("pprof profile", read, input, parts, all);
+        return;
+    }
     if head.contains(&0) {
         parts.push(skipped(None, "unknown", "it is no text".to_owned()));
         return;
@@ -88,7 +109,7 @@ fn one(
         .get(..input.bytes.len().min(INPUT_BYTES_MAX))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
-    let text = clean::with_lines(&text);
+    let text = shell::as_printed(clean::with_lines(&text));
     let lines = clean::lines(&text);
     let mut covered = 0;
     let pieces = split(&lines);
@@ -148,6 +169,26 @@ fn one(
             "unknown",
             format!("bytes over {INPUT_BYTES_MAX} were not read"),
         ));
+    }
+}
+
+/// Holds bytes that no text has.
+fn is_binary(head: &[u8]) -> bool {
+    head.iter()
+        .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
+}
+
+/// An input that is one thing as a whole and has no lines.
+fn whole(kind: &str, read: Read, input: &Input<'_>, parts: &mut Vec<Part>, all: &mut Vec<Read>) {
+    parts.push(Part {
+        path: input.path.to_owned(),
+        kind: kind.to_owned(),
+        lines: None,
+        brought: read.brought.clone(),
+        skipped: left_out(&read),
+    });
+    if !read.is_empty() {
+        all.push(read);
     }
 }
 

@@ -12,12 +12,15 @@ mod assemble;
 mod clean;
 mod kind;
 mod part;
+mod printed;
 mod read;
+mod shell;
 mod split;
 mod times;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;
+pub use printed::printed_threads;
 
 /// A capture as it was given.
 #[derive(Debug, Clone, Copy)]

@@ -13,5 +13,6 @@ mod compare;
 mod harness;
 mod healthy;
 mod queries;
+mod stacks_from;
 mod stalls;
 mod survival;

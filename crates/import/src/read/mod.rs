@@ -6,6 +6,7 @@ mod listing;
 mod name_value;
 mod option_file;
 mod pmp;
+mod pprof;
 mod proc_files;
 mod processlist;
 mod script;
@@ -16,6 +17,8 @@ use std::borrow::Cow;
 
 use model::{Fact, Frame, Nameless, Reading, RunState, Side, StackEnd, Syscall, Taken, Text};
 
+pub(crate) use backtrace::printed;
+pub(crate) use pprof::read as pprof;
 pub(crate) use server_text::version;
 
 use crate::clean::Line;
