@@ -3,6 +3,7 @@
 
 mod archive;
 mod stretches;
+mod replay;
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use diagnosis::SourceRead;
 use import::{Input, Part};
-use model::Incident;
+use model::{Incident, Profile, StackEvidence};
 
 use crate::args::Import;
 use crate::output;
@@ -34,7 +35,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Captures as opened.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     files: Vec<(String, Vec<u8>)>,
     /// What was not opened, with the reason.
     left_out: Vec<SourceRead>,
@@ -52,7 +53,7 @@ pub(crate) fn is_frame(path: &Path) -> bool {
     let is_sqlite = File::open(path)
         .and_then(|mut file| file.read_exact(&mut head))
         .is_ok_and(|()| head == SQLITE);
-    is_sqlite || path.extension().is_some_and(|end| end == "frame")
+    (is_sqlite && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
 }
 
 /// `freezeframe import`.
@@ -74,15 +75,21 @@ pub(crate) fn run(args: &Import) -> Result<ExitCode> {
 
 /// The incident that captures tell of, and what was read.
 pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)> {
+    incident_of(&opened(paths)?, paths)
+}
+
+/// Opens captures, and archives among them.
+pub(crate) fn opened(paths: &[PathBuf]) -> Result<Found> {
     let mut found = Found::default();
     for path in paths {
         open(path, &mut found)?;
     }
-    let inputs: Vec<Input<'_>> = found
-        .files
-        .iter()
-        .map(|(path, bytes)| Input { path, bytes })
-        .collect();
+    Ok(found)
+}
+
+/// The incident that opened captures tell of, and what was read.
+pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)> {
+    let inputs: Vec<Input<'_>> = found.inputs().collect();
     let mut imported = import::import(&inputs);
     if let Some(incident) = &mut imported.incident {
         name(incident, paths);
@@ -285,8 +292,33 @@ fn directory(path: &Path, prefix: Option<&str>, depth: usize, found: &mut Found)
     Ok(())
 }
 
+/// All samples as one profile.
+pub(crate) fn all_samples(evidence: &StackEvidence) -> Profile {
+    let mut profiles = evidence.profiles.iter();
+    let mut all = profiles.next().cloned().unwrap_or(Profile {
+        from: 0,
+        to: 0,
+        hz: 0,
+        processors: 1,
+        counts: Vec::new(),
+        lost: 0,
+    });
+    all.counts
+        .extend(profiles.flat_map(|profile| profile.counts.iter().cloned()));
+    all
+}
+
 impl Found {
+    /// The files, as the import takes them.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Input<'_>> {
+        self.files.iter().map(|(path, bytes)| Input { path, bytes })
+    }
+
     fn add(&mut self, path: String, bytes: Vec<u8>) {
+        if bytes.starts_with(SQLITE) {
+            self.add_sqlite(path, &bytes);
+            return;
+        }
         let size = bytes.len() as u64;
         if self.files.len() >= FILES_MAX || self.bytes.saturating_add(size) > BYTES_MAX {
             self.note(
@@ -297,6 +329,31 @@ impl Found {
         }
         self.bytes = self.bytes.saturating_add(size);
         self.files.push((path, bytes));
+    }
+
+    /// An SQLite file: dolphie's replays are read, incidents of ours only alone.
+    fn add_sqlite(&mut self, path: String, bytes: &[u8]) {
+        match replay::texts(bytes) {
+            Ok(Some(made)) => {
+                for why in made.left_out {
+                    self.left_out.push(SourceRead {
+                        path: path.clone(),
+                        kind: format!("dolphie replay of {}", made.host),
+                        skipped: Some(why),
+                        ..SourceRead::default()
+                    });
+                }
+                for (name, text) in made.texts {
+                    self.add(format!("{path}/{name}"), text.into_bytes());
+                }
+            }
+            Ok(None) => self.note(
+                path,
+                "an SQLite file that is no replay of dolphie; an incident of freezeframe is given alone"
+                    .to_owned(),
+            ),
+            Err(error) => self.note(path, format!("{error:#}")),
+        }
     }
 
     fn note(&mut self, path: String, why: String) {

@@ -55,8 +55,11 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
                 .first()
                 .map_or("", |trigger| trigger.rule.as_str());
             text += &format!(
-                "{}  {:>9}  {:<20}  {:<8}  {}\n",
-                output::date(summary.clock.wall_ms(stall.onset)),
+                "{:<19}  {:>9}  {:<20}  {:<8}  {}\n",
+                match summary.clock.is_known() {
+                    true => output::date(summary.clock.wall_ms(stall.onset)),
+                    false => "time not known".to_owned(),
+                },
                 length,
                 output::plain(rule),
                 output::plain(&summary.server.label),
@@ -71,9 +74,11 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
 fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {
     let stall = &summary.stall;
     let time = |at: u64| {
+        // Captures of other tools need not tell a time.
         jiff::Timestamp::from_millisecond(summary.clock.wall_ms(at))
             .map(|moment| moment.to_string())
             .ok()
+            .filter(|_| summary.clock.is_known())
     };
     json!({
         "path": path,

@@ -30,6 +30,7 @@ mod record;
 mod scenario;
 mod sources;
 mod stacks;
+mod stacks_from;
 mod symbols;
 mod targets;
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use ::stacks::profiler::{Profiled, Profiler, Subject};
 use anyhow::{Context, Result};
+use model::Profile;
 use report::evidence::folded::folded_profile;
 use report::evidence::pprof::{PprofOptions, pprof};
 use report::evidence::profile_diff::{RankBy, profile_diff};
@@ -14,21 +15,21 @@ use report::evidence::profile_document::ProfileDocument;
 use report::evidence::profile_json::{diff_json, profile_json};
 use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text};
 
-use crate::args::Profile;
+use crate::args;
 use crate::live::{self, Progress};
-use crate::output;
+use crate::{captures, output};
 
 /// A profile file that is read at the most: far more than a day at 99 Hz.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-pub(crate) fn run(args: &Profile) -> Result<ExitCode> {
+pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
     match args.diff.as_deref() {
         Some([a, b]) => diff(args, a, b),
         _ => take(args),
     }
 }
 
-fn take(args: &Profile) -> Result<ExitCode> {
+fn take(args: &args::Profile) -> Result<ExitCode> {
     let chosen =
         args.server.pid.is_some() || args.server.port.is_some() || args.server.socket.is_some();
     let live = if chosen {
@@ -115,7 +116,7 @@ fn subject_words(subject: Subject) -> String {
     }
 }
 
-fn diff(args: &Profile, a: &Path, b: &Path) -> Result<ExitCode> {
+fn diff(args: &args::Profile, a: &Path, b: &Path) -> Result<ExitCode> {
     let (first, second) = (read(a)?, read(b)?);
     let (first_side, second_side) = (
         (&first.profile, &first.book),
@@ -154,7 +155,40 @@ fn read(path: &Path) -> Result<ProfileDocument> {
     );
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     let text = String::from_utf8_lossy(&bytes);
-    ProfileDocument::read(&text).with_context(|| path.display().to_string())
+    match ProfileDocument::read(&text) {
+        Ok(document) => Ok(document),
+        // Neither ours nor folded: perhaps what another profiler printed.
+        Err(error) => match captured(path) {
+            Some(document) => Ok(document),
+            None => Err(error).with_context(|| path.display().to_string()),
+        },
+    }
+}
+
+/// The samples that another profiler printed: opreport, perf report, perf script, pprof; of an
+/// incident all of its samples.
+fn captured(path: &Path) -> Option<ProfileDocument> {
+    let incident = match captures::is_frame(path) {
+        true => store::read_frame(path).ok()?.incident,
+        false => captures::incident(&[path.to_owned()]).ok()?.0,
+    };
+    let wall_at_zero_ms = incident.clock.wall_at_zero_ms;
+    let evidence = incident.stacks;
+    if evidence.profiles.is_empty() {
+        return None;
+    }
+    // Captures need not tell how long they took: only shares are compared.
+    let profile = Profile {
+        from: 0,
+        to: 0,
+        hz: 0,
+        ..captures::all_samples(&evidence)
+    };
+    Some(ProfileDocument {
+        host: incident.host,
+        wall_at_zero_ms,
+        ..ProfileDocument::new(profile, evidence.book)
+    })
 }
 
 /// Function names tell what a server does: nobody else reads them, also where a file that others

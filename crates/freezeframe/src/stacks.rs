@@ -13,9 +13,12 @@ use report::evidence::stacks_text::{StacksTextOptions, stacks_text};
 
 use crate::args::{MethodArg, Stacks};
 use crate::live::{self, Progress};
-use crate::output;
+use crate::{output, stacks_from};
 
 pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
+    if !args.from.is_empty() {
+        return stacks_from::run(args);
+    }
     let live = live::find(&args.server)?;
     // Before the snapshot, so that what the server says is of the same moment.
     let sessions = if args.no_login || args.folded || args.pt_pmp {

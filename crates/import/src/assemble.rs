@@ -15,7 +15,7 @@ use crate::kind::Kind;
 use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
 use crate::told::{self, Moment};
-use crate::{INPUT_BYTES_MAX, Input, Part, origins, part};
+use crate::{INPUT_BYTES_MAX, Input, Part, origins, part, shell};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -50,6 +50,21 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut version = None;
     let mut logs: Vec<(&Input<'_>, LogKind)> = Vec::new();
     for input in inputs {
+        let begin = input
+            .bytes
+            .get(..input.bytes.len().min(64))
+            .unwrap_or_default();
+        let others = inputs.iter().map(|other| other.path);
+        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
+            parts.push(Part {
+                path: input.path.to_owned(),
+                kind: "table of MySQL Shell".to_owned(),
+                lines: None,
+                brought: String::new(),
+                skipped: Some("the same table is there as .tsv".to_owned()),
+            });
+            continue;
+        }
         let bytes = input
             .bytes
             .get(..input.bytes.len().min(INPUT_BYTES_MAX))
@@ -161,6 +176,12 @@ fn one(
         parts.push(skipped(None, "nothing", "it is empty".to_owned()));
         return;
     }
+    if is_binary(head)
+        && let Some(read) = read::pprof(input.bytes)
+    {
+        whole("pprof profile", read, input, parts, all);
+        return;
+    }
     if head.contains(&0) {
         parts.push(skipped(None, "unknown", "it is no text".to_owned()));
         return;
@@ -170,7 +191,7 @@ fn one(
         .get(..input.bytes.len().min(INPUT_BYTES_MAX))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
-    let text = clean::with_lines(&text);
+    let text = shell::as_printed(clean::with_lines(&text));
     let lines = clean::lines(&text);
     let mut covered = 0;
     let pieces = split(&lines);
@@ -230,6 +251,26 @@ fn one(
             "unknown",
             format!("bytes over {INPUT_BYTES_MAX} were not read"),
         ));
+    }
+}
+
+/// Holds bytes that no text has.
+fn is_binary(head: &[u8]) -> bool {
+    head.iter()
+        .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
+}
+
+/// An input that is one thing as a whole and has no lines.
+fn whole(kind: &str, read: Read, input: &Input<'_>, parts: &mut Vec<Part>, all: &mut Vec<Read>) {
+    parts.push(Part {
+        path: input.path.to_owned(),
+        kind: kind.to_owned(),
+        lines: None,
+        brought: read.brought.clone(),
+        skipped: left_out(&read),
+    });
+    if !read.is_empty() {
+        all.push(read);
     }
 }
 

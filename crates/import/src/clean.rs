@@ -38,34 +38,33 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
 /// The lines of a text: quotation marks of mails, names of containers, HTML entities and carriage
 /// returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let raw: Vec<&str> = text
-        .split('\n')
-        .map(|line| {
-            let line = line
-                .get(..line.floor_char_boundary(LINE_BYTES_MAX))
-                .unwrap_or(line);
-            unquoted(line.trim_end_matches(['\r', ' ', '\t']))
-        })
-        .collect();
-    let mut lines = Vec::with_capacity(raw.len());
-    for (index, line) in raw.iter().enumerate() {
-        let container = container(line);
-        let beside = [index.checked_sub(1), index.checked_add(1)];
-        let is_container = container.is_some_and(|(name, _)| {
-            beside
-                .into_iter()
-                .flatten()
-                .filter_map(|beside| raw.get(beside))
-                .any(|other| self::container(other).is_some_and(|(same, _)| same == name))
-        });
-        let line = match container {
-            Some((_, rest)) if is_container => rest,
-            _ => line,
+    let mut raw = text.split('\n').map(|line| {
+        let line = line
+            .get(..line.floor_char_boundary(LINE_BYTES_MAX))
+            .unwrap_or(line);
+        unquoted(line.trim_end_matches(['\r', ' ', '\t']))
+    });
+    let mut lines = Vec::with_capacity(text.len() / 64);
+    // A container's name counts where the line before or behind has the same.
+    let mut before: Option<&str> = None;
+    let mut line = raw.next();
+    while let Some(this) = line {
+        let behind = raw.next();
+        let own = container(this);
+        let name = own.map(|(name, _)| name);
+        let is_same = |other: Option<&str>| {
+            name.is_some() && other.and_then(container).map(|(name, _)| name) == name
+        };
+        let shown = match own {
+            Some((_, rest)) if is_same(before) || is_same(behind) => rest,
+            _ => this,
         };
         lines.push(Line {
-            number: index + 1,
-            text: decoded(line),
+            number: lines.len() + 1,
+            text: decoded(shown),
         });
+        before = Some(this);
+        line = behind;
     }
     lines
 }
@@ -107,6 +106,9 @@ fn decoded(line: &str) -> Cow<'_, str> {
         // Last: what it leaves behind is no entity.
         ("&amp;", "&"),
     ];
+    if !line.contains('&') && !line.contains('\u{a0}') {
+        return Cow::Borrowed(line);
+    }
     let mut line = Cow::Borrowed(line);
     for (entity, sign) in ENTITIES {
         if line.contains(entity) {

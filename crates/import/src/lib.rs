@@ -13,13 +13,16 @@ mod clean;
 mod kind;
 mod origins;
 mod part;
+mod printed;
 mod read;
+mod shell;
 mod split;
 mod times;
 mod told;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;
+pub use printed::printed_threads;
 
 /// A capture as it was given.
 #[derive(Debug, Clone, Copy)]

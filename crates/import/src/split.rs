@@ -56,6 +56,13 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
             close(&mut open, &mut pieces);
             continue;
         }
+        // Most lines of a large capture are a part of what has begun, whatever else they may be.
+        if let Some(piece) = &mut open
+            && piece.takes_any(trimmed, text)
+        {
+            piece.add(index, trimmed);
+            continue;
+        }
         let next = texts
             .get(index + 1..(index + 1 + AHEAD).min(texts.len()))
             .unwrap_or_default();
@@ -166,6 +173,19 @@ impl Open {
                 }
             }
             _ => self.carried = 0,
+        }
+    }
+
+    /// The line is a part of what has begun, whatever it is by itself: what [`Self::takes`] says
+    /// without looking at that, which takes most of the time.
+    fn takes_any(&self, text: &str, line: &str) -> bool {
+        match self.kind {
+            Kind::Processlist => is_vertical_field(text),
+            Kind::Top => is_top_line(text),
+            Kind::Vmstat => is_numbers(text),
+            Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo => is_proc_line(text, self.kind),
+            Kind::PerfScript => line.starts_with([' ', '\t']) && !text.is_empty(),
+            _ => false,
         }
     }
 

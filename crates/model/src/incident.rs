@@ -24,6 +24,11 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Whether the time of day is known. Captures of other tools need not tell one: their zero is 0.
+    pub fn is_known(&self) -> bool {
+        self.wall_at_zero_ms != 0
+    }
+
     /// Wall-clock time of a moment, milliseconds since 1970 UTC.
     pub fn wall_ms(&self, at: Millis) -> i64 {
         self.wall_at_zero_ms.saturating_add_unsigned(at)

@@ -122,23 +122,25 @@ fn round_step(raw: f64, whole: bool) -> f64 {
     if whole { step.max(1.0) } else { step }
 }
 
-/// A time axis' labels: place from 0 to 1, wall-clock time in UTC.
+/// A time axis' labels: place from 0 to 1, wall-clock time in UTC, or where that is not known the
+/// time since the begin.
 pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
     let from = incident.clock.wall_ms(incident.window.from);
     let to = incident.clock.wall_ms(incident.window.to);
     let span = to.saturating_sub(from);
+    let is_known = incident.clock.is_known();
     if span <= 0 {
-        return vec![(0.0, when::clock_time(from))];
+        return vec![(0.0, when::moment(&incident.clock, incident.window.from))];
     }
     let step = TIME_STEPS_MS
         .into_iter()
         .find(|step| span / step < TIME_TICKS_MAX)
         .unwrap_or(span);
     let first = from.saturating_add((step - from.rem_euclid(step)) % step);
-    let write = if step % 60_000 == 0 {
-        when::clock_minute
-    } else {
-        when::clock_time
+    let write = |at: i64| match is_known {
+        false => format!("+{}", when::duration(at.max(0).unsigned_abs())),
+        true if step % 60_000 == 0 => when::clock_minute(at),
+        true => when::clock_time(at),
     };
     (0..TIME_TICKS_MAX)
         .map_while(|index| first.checked_add(step.checked_mul(index)?))

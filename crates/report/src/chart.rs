@@ -293,11 +293,11 @@ fn failed_marks(incident: &Incident, chart: &Chart) -> String {
 
 /// The chart in words, for those who do not see it.
 fn describe(incident: &Incident, chart: &Chart) -> String {
-    let clock = |at| when::clock_time(incident.clock.wall_ms(at));
+    let clock = |at| when::moment(&incident.clock, at);
     let mut out = format!(
-        "From {} to {} UTC; onset {}, trigger {}",
+        "From {} to {}; onset {}, trigger {}",
         clock(incident.window.from),
-        clock(incident.window.to),
+        when::moment_utc(&incident.clock, incident.window.to),
         clock(incident.stall.onset),
         clock(incident.stall.trigger),
     );

@@ -25,14 +25,15 @@ pub fn compare_json(comparison: &Comparison) -> String {
 }
 
 fn side(side: &SideHead) -> Value {
+    let moment = |ms: i64| side.time_is_known().then(|| when::rfc3339(ms));
     json!({
         "host": side.host,
         "server": side.server,
         "version": side.version,
         "id": side.id,
         "stretch": side.stretch,
-        "from": when::rfc3339(side.from_ms),
-        "to": when::rfc3339(side.to_ms),
+        "from": moment(side.from_ms),
+        "to": moment(side.to_ms),
         "seconds": side.length_ms() as f64 / 1000.0,
     })
 }

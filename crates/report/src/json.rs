@@ -28,8 +28,9 @@ struct Head<'a> {
     id: &'a str,
     host: &'a str,
     server: ServerHead<'a>,
-    onset: String,
-    trigger: String,
+    time_known: bool,
+    onset: Option<String>,
+    trigger: Option<String>,
     end: Option<String>,
     duration_seconds: Option<f64>,
     triggers: &'a [Trigger],
@@ -46,15 +47,16 @@ struct ServerHead<'a> {
 
 #[derive(Serialize)]
 struct WindowHead {
-    from: String,
-    to: String,
+    from: Option<String>,
+    to: Option<String>,
 }
 
 /// The incident's head and its verdict as one JSON document with a line end.
 ///
 /// Numbers that are not finite are `null`. Everything a terminal would obey is escaped.
 pub fn json(incident: &Incident, verdict: &Verdict) -> String {
-    let moment = |at: Millis| when::rfc3339(incident.clock.wall_ms(at));
+    let is_known = incident.clock.is_known();
+    let moment = |at: Millis| is_known.then(|| when::rfc3339(incident.clock.wall_ms(at)));
     let stall = &incident.stall;
     let document = Document {
         format: FORMAT,
@@ -67,9 +69,10 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
                 pid: incident.server.pid,
                 address: &incident.server.address,
             },
+            time_known: is_known,
             onset: moment(stall.onset),
             trigger: moment(stall.trigger),
-            end: stall.end.map(moment),
+            end: stall.end.and_then(moment),
             duration_seconds: stall
                 .end
                 .map(|end| end.saturating_sub(stall.onset) as f64 / 1000.0),

@@ -1,6 +1,32 @@
 //! Moments and durations in words.
 
 use jiff::Timestamp;
+use model::{Clock, Millis};
+
+/// A moment of an incident: `03:12:05`, UTC; where no time of day is known, `+12 s` after the begin
+/// of what was read.
+pub(crate) fn moment(clock: &Clock, at: Millis) -> String {
+    match clock.is_known() {
+        true => clock_time(clock.wall_ms(at)),
+        false => format!("+{}", duration(at)),
+    }
+}
+
+/// The same with the name of the zone, where there is one: `03:12:05 UTC`, `+12 s`.
+pub(crate) fn moment_utc(clock: &Clock, at: Millis) -> String {
+    match clock.is_known() {
+        true => format!("{} UTC", moment(clock, at)),
+        false => moment(clock, at),
+    }
+}
+
+/// A column's head for moments: `From (UTC)`; without a time of day `From (since the begin)`.
+pub(crate) fn column(clock: &Clock, word: &str) -> String {
+    match clock.is_known() {
+        true => format!("{word} (UTC)"),
+        false => format!("{word} (since the begin)"),
+    }
+}
 
 /// Milliseconds since 1970 UTC as RFC 3339 in UTC with milliseconds.
 pub(crate) fn rfc3339(wall_ms: i64) -> String {
@@ -59,6 +85,17 @@ mod tests {
         assert_eq!(date_time(1_715_483_525_120), "2024-05-12 03:12:05.120");
         assert_eq!(clock_time(1_715_483_525_120), "03:12:05");
         assert_eq!(clock_minute(1_715_483_525_120), "03:12");
+    }
+
+    #[test]
+    fn without_a_time_of_day_there_is_no_1970() {
+        let mut clock = Clock::default();
+        assert_eq!(moment(&clock, 12_000), "+12 s");
+        assert_eq!(moment_utc(&clock, 12_000), "+12 s");
+        assert_eq!(column(&clock, "From"), "From (since the begin)");
+        clock.wall_at_zero_ms = 1_715_483_525_120;
+        assert_eq!(moment_utc(&clock, 0), "03:12:05 UTC");
+        assert_eq!(column(&clock, "From"), "From (UTC)");
     }
 
     #[test]

@@ -34,6 +34,7 @@ fn the_fields_are_those_of_the_contract() {
             "id",
             "onset",
             "server",
+            "time_known",
             "trigger",
             "triggers",
             "window"

@@ -1,9 +1,11 @@
 //! What is kept on disk: the incident file (`.frame`, described in `docs/frame-format.md`) and the
-//! history of the last hours. Both are SQLite, files are 0600.
+//! history of the last hours. Both are SQLite, files are 0600. Here too because it is SQLite: the
+//! replay files of dolphie, which are only read.
 
 mod cells;
 mod codec;
 mod columns;
+mod dolphie;
 mod error;
 mod files;
 mod frame;
@@ -17,6 +19,7 @@ mod history_retain;
 mod history_window;
 
 pub use cells::{Cell, each_cell};
+pub use dolphie::{Replay, is_replay, read_replay};
 pub use error::StoreError;
 pub use files::write_private;
 pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};

@@ -152,6 +152,13 @@ pub struct SideHead {
 }
 
 impl SideHead {
+    /// Whether the time of day is known: moments of captures that tell none count from their begin,
+    /// and no capture is a year long.
+    pub fn time_is_known(&self) -> bool {
+        const YEAR_MS: i64 = 366 * 86_400_000;
+        self.from_ms >= YEAR_MS
+    }
+
     /// Length in milliseconds.
     pub fn length_ms(&self) -> u64 {
         u64::try_from(self.to_ms.saturating_sub(self.from_ms)).unwrap_or(0)

@@ -24,6 +24,9 @@ pub(crate) enum MethodArg {
   freezeframe stacks --pid 4711 --pt-pmp            pt-pmp's format
   freezeframe stacks --json | jq '.groups[0]'
   freezeframe stacks --folded --samples 50 > server.folded
+  freezeframe stacks --from gdb.txt --limit 5       what others captured: gdb, pstack, eu-stack, pt-pmp,
+                                                    perf script, folded lines, pprof, archives, incidents
+  gdb -p PID -batch -ex 'thread apply all bt' | freezeframe stacks --from -
 
 Groups of threads with equal stacks, the largest first, frames innermost first; [k] is the kernel.
 Nothing is stopped unless --force-stop is given. What is needed, and when a stack is complete:
@@ -31,6 +34,11 @@ docs/stacks.md.")]
 pub(crate) struct Stacks {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// What others captured, or an incident, instead of a running server; - for standard input
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = [
+        "socket", "port", "pid", "samples", "interval", "method", "force_stop", "no_kernel", "no_login",
+    ])]
+    pub(crate) from: Vec<PathBuf>,
     /// Snapshots to put together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) samples: u32,
@@ -71,6 +79,7 @@ pub(crate) struct Stacks {
   freezeframe profile -o calm.profile.json          kept, to compare with later
   freezeframe profile --diff calm.profile.json stall.profile.json
   freezeframe profile --diff A B --html diff.html   as a flame graph, changes in colour
+  freezeframe profile --diff idle.txt stalled.txt   two listings of opreport, perf report or perf top
   freezeframe profile --html flame.html --pprof profile.pb.gz
 
 SELF is the function alone, TOTAL with what it called, as shares of the samples. Threads that wait
@@ -87,7 +96,8 @@ pub(crate) struct Profile {
     /// Functions to print; 0 for all
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) limit: usize,
-    /// Compare two profiles (.profile.json or folded) and take none: A is the baseline, B the stall
+    /// Compare two profiles and take none: A is the baseline, B the stall; .profile.json, folded, or what
+    /// opreport, perf report, perf script or a pprof tool wrote
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["output", "pprof"])]
     pub(crate) diff: Option<Vec<PathBuf>>,
     /// Keep the profile, to compare with or to print again

@@ -293,6 +293,8 @@ pub(crate) enum BenchPart {
     Packets,
     /// The verdict on a full incident, and the catalogue on the ring
     Verdict,
+    /// Captures of other tools, from the files to the verdict
+    Captures,
 }
 
 /// A kind of private server.

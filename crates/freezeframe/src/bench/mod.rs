@@ -1,6 +1,7 @@
 //! What freezeframe costs and how fast it is, beside the tools that people have today. All of one
 //! part in one run on one machine; the ratios are what counts.
 
+mod captures;
 mod locks;
 mod measure;
 mod memory;
@@ -58,6 +59,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Verdict) {
         verdict::run()?;
+    }
+    if wanted(BenchPart::Captures) {
+        captures::run()?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -23,8 +23,11 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     let [of_first, of_second] = &verdicts;
     let cause =
         wanted(args)?.unwrap_or_else(|| cause_in_question(&[of_first, of_second], catalogue));
-    let second_ago = first.clock.wall_ms(first.stall_window().from)
-        > second.clock.wall_ms(second.stall_window().from);
+    // Captures of other tools need not tell a time: then they are in the order given.
+    let are_timed = first.clock.is_known() && second.clock.is_known();
+    let second_ago = are_timed
+        && first.clock.wall_ms(first.stall_window().from)
+            > second.clock.wall_ms(second.stall_window().from);
     if second_ago {
         output::note(
             "the second incident is older than the first: its time is taken for the time after the change",
@@ -46,7 +49,7 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     };
     // What is calm after a change lies after the stall before it.
     let end = first.clock.wall_ms(first_stretch.1.to);
-    let earliest = match second_ago {
+    let earliest = match second_ago || !are_timed {
         true => 0,
         false => u64::try_from(end.saturating_sub(second.clock.wall_at_zero_ms)).unwrap_or(0),
     };

@@ -15,5 +15,6 @@ mod harness;
 mod healthy;
 mod lab;
 mod queries;
+mod stacks_from;
 mod stalls;
 mod survival;

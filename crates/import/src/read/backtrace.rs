@@ -20,8 +20,32 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     reader.finish()
 }
 
+/// The threads that [`read`] finds, each as the first lines of its frames.
+pub(crate) fn printed(lines: &[Line<'_>]) -> Vec<Vec<String>> {
+    let mut reader = Reader {
+        printed: Some(Printed::default()),
+        ..Reader::default()
+    };
+    for line in lines {
+        reader.line(line);
+    }
+    reader.end_thread();
+    reader
+        .printed
+        .take()
+        .map_or_else(Vec::new, |printed| printed.threads)
+}
+
+/// Lines of frames, kept only where they are asked for.
+#[derive(Default)]
+struct Printed {
+    threads: Vec<Vec<String>>,
+    thread: Vec<String>,
+}
+
 #[derive(Default)]
 struct Reader {
+    printed: Option<Printed>,
     read: Read,
     snapshot: Snapshot,
     /// Threads of the snapshot that is being read.
@@ -62,6 +86,11 @@ impl Reader {
             self.end_frame();
             if number == 0 && !self.frames.is_empty() {
                 self.end_thread();
+            }
+            if let Some(printed) = &mut self.printed
+                && printed.thread.len() < FRAMES_MAX
+            {
+                printed.thread.push(text.to_owned());
             }
             // A line's end may be lost: `…at x.h:631#11 next (…)`.
             self.text = Some((number, String::new()));
@@ -126,6 +155,8 @@ impl Reader {
         self.end_frame();
         let head = self.head.take();
         let frames = std::mem::take(&mut self.frames);
+        let printed = self.printed.as_mut();
+        let lines = printed.map(|printed| std::mem::take(&mut printed.thread));
         if frames.is_empty() {
             return;
         }
@@ -133,6 +164,9 @@ impl Reader {
         if self.threads > THREADS_MAX {
             self.left_out += 1;
             return;
+        }
+        if let (Some(printed), Some(lines)) = (&mut self.printed, lines) {
+            printed.threads.push(lines);
         }
         let head = head.unwrap_or_default();
         let end = end_of(&frames, false);
@@ -182,7 +216,12 @@ fn head(text: &str) -> Head {
         Some((_, rest)) => digits(rest),
         None => text.split_once(' ').and_then(|(_, rest)| digits(rest)),
     };
-    let name = text.split('"').nth(1).unwrap_or_default().to_owned();
+    // quickstack: `Thread 3 (LWP 9), connection:`.
+    let behind = text
+        .rsplit_once("), ")
+        .map(|(_, name)| name.trim_end_matches(':'));
+    let name = text.split('"').nth(1).or(behind).unwrap_or_default();
+    let name = name.to_owned();
     Head { tid, name }
 }
 
@@ -208,6 +247,11 @@ fn printed_frame(text: &str) -> Option<Frame> {
         .or_else(|| rest.rsplit_once(" - "))
         .map_or("", |(_, image)| image.trim());
     let image = image.split_whitespace().next().unwrap_or(image);
+    // quickstack writes the place in the source where gdb has the library.
+    let image = match image.rsplit_once(':') {
+        Some((_, line)) if !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()) => "",
+        _ => image,
+    };
     if name.starts_with("<signal handler") {
         return None;
     }
@@ -341,6 +385,49 @@ mod tests {
                     vec!["a".into(), "b".into(), "c".into(), "d".into()]
                 ),
                 (Some(5), vec!["e".into()])
+            ]
+        );
+    }
+
+    #[test]
+    fn quickstacks_form() {
+        let text = "Thread 2 (LWP 12), connection:\n\
+            #01  0x0000000000a1b2c3 in poll () from /lib64/libc-2.12.so\n\
+            #02  0x0000000000a1b2c4 in vio_io_wait () from /src/vio/viosocket.c:771\n\
+            #03  0x0000000000a1b2c5 in clone () from /lib64/libc-2.12.so\n\n\
+            Thread 1 (LWP 11):\n#01  0x0000000000a1b2c3 in main () from /usr/sbin/mysqld\n";
+        let read = read(&clean::lines(text));
+        let threads = &read.snapshots[0].threads;
+        assert_eq!(threads.len(), 2);
+        assert_eq!(threads[0].name, "connection");
+        let frames: Vec<(&str, &str)> = threads[0]
+            .frames
+            .iter()
+            .map(|frame| (frame.name.as_str(), frame.image.as_str()))
+            .collect();
+        assert_eq!(
+            frames,
+            [
+                ("poll", "libc-2.12.so"),
+                ("vio_io_wait", ""),
+                ("clone", "libc-2.12.so")
+            ]
+        );
+        assert!(threads[0].end.is_complete());
+    }
+
+    #[test]
+    fn printed_lines_are_those_of_the_threads() {
+        let text = "Thread 2 (LWP 7):\n#0  0x01 in a (x=1,\n    y=2) at a.c:1\n#1  0x02 in b ()\n\
+            Thread 1 (LWP 5):\n#0  0x04 in e ()\n";
+        assert_eq!(
+            printed(&clean::lines(text)),
+            [
+                vec![
+                    "#0  0x01 in a (x=1,".to_owned(),
+                    "#1  0x02 in b ()".to_owned()
+                ],
+                vec!["#0  0x04 in e ()".to_owned()]
             ]
         );
     }

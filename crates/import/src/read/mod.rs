@@ -12,6 +12,7 @@ mod option_file;
 pub(crate) mod pcap;
 mod plockstat;
 mod pmp;
+mod pprof;
 mod proc_files;
 mod processlist;
 mod rows;
@@ -28,6 +29,8 @@ use model::{
 
 pub(crate) use plockstat::{Row as PlockstatRow, table as plockstat_table};
 pub(crate) use rows::Rows;
+pub(crate) use backtrace::printed;
+pub(crate) use pprof::read as pprof;
 pub(crate) use server_text::version;
 use sql::log::LogKind;
 

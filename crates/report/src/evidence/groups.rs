@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    RunState, Stack, StackBook, StackEvidence, StackId, Syscall, ThreadAt, ThreadSnapshot, Window,
+    Profile, RunState, Stack, StackBook, StackEvidence, StackId, Syscall, ThreadAt, ThreadSnapshot,
+    Window,
 };
 
 /// A thread in a group.
@@ -114,6 +115,51 @@ pub fn group_runs(evidence: &StackEvidence, window: Window) -> StackGroups {
     gathering.finish(between(window.from, window.to))
 }
 
+/// Samples of the processors by stack, threads of one name put together: `count` and `snapshots`
+/// are samples, and thread ids are 0.
+pub fn group_samples(profiles: &[Profile], book: &StackBook) -> StackGroups {
+    let mut groups: HashMap<&Stack, (StackId, BTreeMap<&str, u64>)> = HashMap::new();
+    for row in profiles.iter().flat_map(|profile| &profile.counts) {
+        let (_, names) = groups
+            .entry(book.stack(row.stack))
+            .or_insert_with(|| (row.stack, BTreeMap::new()));
+        let sum = names.entry(row.thread.as_str()).or_default();
+        *sum = sum.saturating_add(row.count);
+    }
+    let mut out = StackGroups {
+        snapshots: 1,
+        ..StackGroups::default()
+    };
+    for (stack, (id, names)) in groups {
+        let count = names
+            .values()
+            .fold(0_u64, |sum, count| sum.saturating_add(*count));
+        out.threads = out.threads.saturating_add(count);
+        if stack.end.is_complete() {
+            out.complete = out.complete.saturating_add(count);
+        }
+        let threads = names
+            .into_iter()
+            .map(|(name, count)| GroupThread {
+                tid: 0,
+                name: name.to_owned(),
+                state: RunState::Running,
+                syscall: None,
+                snapshots: u32::try_from(count).unwrap_or(u32::MAX),
+                unmoved: false,
+                sampled: true,
+            })
+            .collect();
+        out.groups.push(StackGroup {
+            stack: id,
+            count,
+            threads,
+        });
+    }
+    sort(&mut out.groups, book);
+    out
+}
+
 /// What tells whether a thread was switched in between two sightings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moved {
@@ -194,16 +240,20 @@ impl<'a> Gathering<'a> {
                 threads,
             });
         }
-        let book = self.book;
-        let names = |id| book.frames_of(id).map(|frame| frame.name.as_str());
-        out.groups.sort_by(|a, b| {
-            b.count
-                .cmp(&a.count)
-                .then_with(|| names(a.stack).cmp(names(b.stack)))
-                .then(a.stack.cmp(&b.stack))
-        });
+        sort(&mut out.groups, self.book);
         out
     }
+}
+
+/// The largest first; equal ones by the names of their frames.
+fn sort(groups: &mut [StackGroup], book: &StackBook) {
+    let names = |id| book.frames_of(id).map(|frame| frame.name.as_str());
+    groups.sort_by(|a, b| {
+        b.count
+            .cmp(&a.count)
+            .then_with(|| names(a.stack).cmp(names(b.stack)))
+            .then(a.stack.cmp(&b.stack))
+    });
 }
 
 /// A part of a whole, 0 to 1; 0 of nothing.

@@ -6,6 +6,7 @@
 //! writer here makes them harmless for a terminal.
 
 pub mod asked;
+pub mod captured;
 pub mod chain;
 pub mod folded;
 mod frames_text;
@@ -20,6 +21,7 @@ pub mod profile_json;
 pub mod profile_table;
 pub mod profile_text;
 pub mod pt_pmp;
+pub mod pt_pmp_printed;
 pub mod queries_diff;
 pub mod queries_json;
 pub mod queries_text;

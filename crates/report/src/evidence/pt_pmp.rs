@@ -120,7 +120,7 @@ fn gdb_place(frame: &Frame, with_lines: &HashSet<String>) -> String {
 }
 
 /// The awk's way with templates, parameters and qualifiers.
-fn shortened(place: &str) -> String {
+pub(super) fn shortened(place: &str) -> String {
     let mut target = place;
     for word in [" from ", " at "] {
         if let Some((before, _)) = target.split_once(word) {

@@ -282,7 +282,7 @@ fn group_out<'a>(
     }
 }
 
-fn thread_out<'a>(
+pub(super) fn thread_out<'a>(
     thread: &'a GroupThread,
     session: Option<&'a ThreadSession>,
     several: bool,

@@ -264,7 +264,7 @@ fn futexes(addresses: &BTreeMap<u64, u64>) -> String {
 }
 
 /// `mysqld ×300 (4711, 4712 and 298 more), io_worker (5000)`
-fn names(threads: &[GroupThread]) -> String {
+pub(super) fn names(threads: &[GroupThread]) -> String {
     let mut names: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for thread in threads {
         names.entry(&thread.name).or_default().push(thread.tid);
@@ -389,7 +389,7 @@ fn classes(found: &[&ThreadSession]) -> String {
 }
 
 /// A heading with a line across the page.
-fn rule(page: &mut Page, text: &str) {
+pub(super) fn rule(page: &mut Page, text: &str) {
     let text = wrap::cut(&escape::terminal(text), page.width());
     let room = page.width().saturating_sub(wrap::columns(&text) + 1);
     page.raw(&[
@@ -400,7 +400,7 @@ fn rule(page: &mut Page, text: &str) {
 }
 
 /// Values below each other, the first one beside a name; nothing without values.
-fn field(page: &mut Page, name: &str, values: &[String]) {
+pub(super) fn field(page: &mut Page, name: &str, values: &[String]) {
     for (index, value) in values.iter().enumerate() {
         let label = if index == 0 { name } else { "" };
         page.field(&format!("  {label}"), value);
@@ -415,7 +415,7 @@ fn counted(count: u64, noun: &str) -> String {
     )
 }
 
-fn plural(count: u64, noun: &str) -> String {
+pub(super) fn plural(count: u64, noun: &str) -> String {
     match count {
         1 => noun.to_owned(),
         _ => format!("{noun}s"),

@@ -12,15 +12,17 @@ const ABSENCES_MAX: usize = 100;
 const SOURCES_MAX: usize = 100;
 
 pub(super) fn section(incident: &Incident, verdict: &Verdict) -> Option<String> {
+    let from = when::column(&incident.clock, "From");
+    let to = when::column(&incident.clock, "To");
     let columns = [
         Column("What", Holds::Words),
         Column("Why", Holds::Words),
         Column("Detail", Holds::Words),
         Column("Times", Holds::Numbers),
-        Column("From (UTC)", Holds::Numbers),
-        Column("To (UTC)", Holds::Numbers),
+        Column(&from, Holds::Numbers),
+        Column(&to, Holds::Numbers),
     ];
-    let clock = |at| when::clock_time(incident.clock.wall_ms(at));
+    let clock = |at| when::moment(&incident.clock, at);
     let recorded = |timed: &TimedAbsent| {
         let absent = &timed.absent;
         vec![

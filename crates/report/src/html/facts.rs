@@ -112,15 +112,16 @@ pub(super) fn changes(incident: &Incident) -> Option<String> {
         return Some("<p class=\"none\">No fact changed while it was recorded.</p>".to_owned());
     }
     changed.sort_by_key(|(_, after)| after.at);
+    let time = when::column(&incident.clock, "Time");
     let columns = [
-        Column("Time (UTC)", Holds::Words),
+        Column(&time, Holds::Words),
         Column("Fact", Holds::Code),
         Column("From", Holds::Code),
         Column("To", Holds::Code),
     ];
     let rows = changed.iter().map(|(before, after)| {
         vec![
-            when::clock_time(incident.clock.wall_ms(after.at)),
+            when::moment(&incident.clock, after.at),
             cell(&after.fact.name),
             cell(&before.fact.value),
             cell(&after.fact.value),

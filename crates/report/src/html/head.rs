@@ -64,10 +64,12 @@ pub(super) fn scripts(scripts: &[Script]) -> String {
 pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -> String {
     let wall = |at: Millis| incident.clock.wall_ms(at);
     let title = format!(
-        "{} on {}, {} UTC: {}",
-        incident.server.label,
-        incident.host,
-        when::date_time(wall(incident.stall.onset)),
+        "{}, {}: {}",
+        place(incident),
+        match incident.clock.is_known() {
+            true => format!("{} UTC", when::date_time(wall(incident.stall.onset))),
+            false => "time not known".to_owned(),
+        },
         verdict.sentence
     );
     format!(
@@ -77,6 +79,14 @@ pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -
         to = wall(incident.window.to),
         header = header(incident, verdict),
     )
+}
+
+/// The server and its host, as far as they are known.
+fn place(incident: &Incident) -> String {
+    match incident.host.as_str() {
+        "" => incident.server.label.clone(),
+        host => format!("{} on {host}", incident.server.label),
+    }
 }
 
 /// A level as a badge.
@@ -112,13 +122,9 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
         .filter(|part| !part.is_empty())
         .map(|part| escape::html(part))
         .collect();
-    let end = match stall.end {
-        Some(end) => format!("{} <small>UTC</small>", moment(end)),
-        None => "not within the recording".to_owned(),
-    };
-    let (lasted, until) = match stall.end {
-        Some(end) => (since_onset(end), ""),
-        None => (since_onset(incident.window.to), " <small>and more</small>"),
+    let on = match incident.host.as_str() {
+        "" => String::new(),
+        host => format!(" on <b>{}</b>", escape::html(host)),
     };
     let triggers: String = stall
         .triggers
@@ -131,22 +137,44 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
             )
         })
         .collect();
+    let (lasted, until) = match stall.end {
+        Some(end) => (since_onset(end), ""),
+        None => (since_onset(incident.window.to), " <small>and more</small>"),
+    };
+    // Captures of other tools need not tell a time of day.
+    let (line, times) = match incident.clock.is_known() {
+        false => (
+            ", captured by other tools at a time that they do not tell".to_owned(),
+            "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>"
+                .to_owned(),
+        ),
+        true => {
+            let end = match stall.end {
+                Some(end) => format!("{} <small>UTC</small>", moment(end)),
+                None => "not within the recording".to_owned(),
+            };
+            let onset = moment(stall.onset);
+            (
+                format!(", stalled {lasted}{until} from {onset} <small>UTC</small>"),
+                format!(
+                    "<div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
+                     <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
+                     <div><dt>End</dt><dd>{end}</dd></div>\
+                     <div><dt>Lasted</dt><dd>{lasted}{until}</dd></div>",
+                    trigger = moment(stall.trigger),
+                    detection = since_onset(stall.trigger),
+                ),
+            )
+        }
+    };
     format!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
-         <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b> on <b>{host}</b>, \
-         stalled {lasted}{until} from {onset} <small>UTC</small></p>\n\
+         <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b>{on}{line}</p>\n\
          <dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{label}</b> {details}</dd></div>\n\
-         <div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
-         <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
-         <div><dt>End</dt><dd>{end}</dd></div>\
-         <div><dt>Lasted</dt><dd>{lasted}{until}</dd></div>\n\
+         {times}\n\
          <div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
         sentence = escape::html(&verdict.sentence),
         label = escape::html(&server.label),
-        host = escape::html(&incident.host),
         details = details.join(", "),
-        onset = moment(stall.onset),
-        trigger = moment(stall.trigger),
-        detection = since_onset(stall.trigger),
     )
 }

@@ -94,9 +94,9 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
 
 fn text(incident: &Incident, timed: &TimedText, words: &str) -> String {
     format!(
-        "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {} UTC</summary>\
+        "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {}</summary>\
          <pre class=\"status\">{}</pre></details>\n",
-        when::clock_time(incident.clock.wall_ms(timed.at)),
+        when::moment_utc(&incident.clock, timed.at),
         escape::html_cut(&timed.text.body, STATUS_BYTES_MAX)
     )
 }

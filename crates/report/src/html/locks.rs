@@ -79,11 +79,10 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
 }
 
 fn range(incident: &Incident, table: &LockTable) -> String {
-    let clock = |at| when::clock_time(incident.clock.wall_ms(at));
     format!(
-        "<b>{} to {}</b> UTC ({})",
-        clock(table.from),
-        clock(table.to),
+        "<b>{} to {}</b> ({})",
+        when::moment(&incident.clock, table.from),
+        when::moment_utc(&incident.clock, table.to),
         when::duration(table.to.saturating_sub(table.from))
     )
 }

@@ -131,7 +131,11 @@ fn footer(incident: &Incident) -> String {
     format!(
         "<footer><p>Incident <code>{id}</code>, recorded by freezeframe {recorder}, written by \
          freezeframe {version}, the same verdict as JSON: <code>{FORMAT}</code>. \
-         All times are UTC. Statements have no literals.</p></footer>\n",
+         {times} Statements have no literals.</p></footer>\n",
+        times = match incident.clock.is_known() {
+            true => "All times are UTC.",
+            false => "The captures tell no time of day.",
+        },
         id = escape::html(&incident.id),
         recorder = escape::html(&incident.tool_version),
         version = env!("CARGO_PKG_VERSION"),

@@ -123,8 +123,8 @@ fn active(list: &ProcessList) -> u64 {
 fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>) -> String {
     let say = |moment: &Moment, words: &str| {
         format!(
-            "{words} ({} UTC) <b>{}</b> of {} sessions were busy",
-            when::clock_time(incident.clock.wall_ms(moment.at)),
+            "{words} ({}) <b>{}</b> of {} sessions were busy",
+            when::moment_utc(&incident.clock, moment.at),
             count(active(&moment.list)),
             count(moment.list.sessions),
         )
@@ -214,8 +214,8 @@ fn longest(incident: &Incident, moment: &Moment, caption: &str) -> String {
         ]
     };
     let caption = format!(
-        "{caption}, {} UTC",
-        when::clock_time(incident.clock.wall_ms(moment.at))
+        "{caption}, {}",
+        when::moment_utc(&incident.clock, moment.at)
     );
     Table::wide(&caption, &columns).rows(moment.list.longest.iter().map(row), SESSIONS_MAX)
 }

@@ -126,7 +126,7 @@ fn single(incident: &Incident) -> Option<String> {
             time(thread.wait_ms),
         ]
     });
-    let at = when::clock_time(incident.clock.wall_ms(timed.at));
-    let caption = format!("Busiest threads, {at} UTC, since the reading before");
+    let at = when::moment_utc(&incident.clock, timed.at);
+    let caption = format!("Busiest threads, {at}, since the reading before");
     Some(Table::wide(&caption, &columns).rows(rows, THREADS_MAX))
 }

@@ -58,6 +58,18 @@ pub(crate) fn side(side: &SideHead) -> String {
         text.split_once('.')
             .map_or(text.clone(), |(seconds, _)| seconds.to_owned())
     };
+    if !side.time_is_known() {
+        return format!(
+            "time not known, {}, {} of {}{}",
+            when::duration(side.length_ms()),
+            side.stretch.words(),
+            side.server,
+            match side.host.as_str() {
+                "" => String::new(),
+                host => format!(" on {host}"),
+            }
+        );
+    }
     let (from, to) = (second(side.from_ms), second(side.to_ms));
     let to = match (from.split_once(' '), to.split_once(' ')) {
         (Some((day, _)), Some((same, time))) if day == same => time.to_owned(),

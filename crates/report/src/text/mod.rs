@@ -126,7 +126,7 @@ fn head(page: &mut Page, incident: &Incident) {
     page.field("server", &parts.join(", "));
     page.field("host", &incident.host);
     // Captures of other tools need not tell a time.
-    if incident.clock.wall_at_zero_ms == 0 {
+    if !incident.clock.is_known() {
         page.field("time", "not told by what was read");
         page.field(
             "captured by",
@@ -215,7 +215,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
         (&indent, Style::Plain),
         (&spark::markers(incident, cells), Style::Bold),
     ]);
-    let clock = |at| when::clock_time(incident.clock.wall_ms(at));
+    let clock = |at| when::moment(&incident.clock, at);
     let end = if incident.stall.end.is_some() {
         ", E end"
     } else {
@@ -224,9 +224,9 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
     page.paragraph(
         0,
         &format!(
-            "{} to {} UTC; O onset, T trigger{end}; blank where there is no evidence.",
+            "{} to {}; O onset, T trigger{end}; blank where there is no evidence.",
             clock(incident.window.from),
-            clock(incident.window.to),
+            when::moment_utc(&incident.clock, incident.window.to),
         ),
         Style::Dim,
     );

@@ -1,0 +1,200 @@
+//! `freezeframe stacks --from`: stacks that others captured, put together like our own.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use diagnosis::SourceRead;
+use model::{Incident, Window};
+use report::evidence::captured::{Captured, Counted, captured_json, captured_text};
+use report::evidence::folded::{folded_profile, folded_stacks};
+use report::evidence::groups::{StackGroups, group_runs, group_samples};
+use report::evidence::pt_pmp::pt_pmp;
+use report::evidence::pt_pmp_printed::pt_pmp_printed;
+use report::evidence::stacks_text::StacksTextOptions;
+use store::read_frame;
+
+use crate::args::Stacks;
+use crate::captures::{self, Found};
+use crate::output;
+
+/// What pt-pmp's output is called by the import: its threads have no ids.
+const PT_PMP: &str = "pt-pmp output";
+
+/// What backtraces are called.
+const BACKTRACES: &str = "backtraces of threads";
+
+pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
+    let paths = &args.from;
+    let read = match paths.as_slice() {
+        [file] if captures::is_frame(file) => recorded(file)?,
+        paths => imported(paths)?,
+    };
+    let evidence = &read.incident.stacks;
+    let window = Window {
+        from: 0,
+        to: read.incident.window.to,
+    };
+    let threads = group_runs(evidence, window);
+    let counted = match (threads.groups.is_empty(), evidence.profiles.is_empty()) {
+        (false, _) => Counted::Threads,
+        (true, false) => Counted::Samples,
+        (true, true) => {
+            let told: Vec<String> = read.sources.iter().take(3).map(SourceRead::line).collect();
+            bail!("no stacks in it: {}", told.join("; "))
+        }
+    };
+    if counted == Counted::Threads && !evidence.profiles.is_empty() {
+        output::note(
+            "samples of the processors are in it too: `explain` counts them; these are the threads",
+        );
+    }
+    let groups = match counted {
+        Counted::Threads => threads,
+        Counted::Samples => group_samples(&evidence.profiles, &evidence.book),
+    };
+    let from = label(paths);
+    let input = Captured {
+        from: &from,
+        format: &read.format(counted),
+        counted,
+        has_ids: read.has_ids(),
+        groups: &groups,
+        book: &evidence.book,
+    };
+    let text = if args.json {
+        captured_json(&input, &read.sources)
+    } else if args.folded {
+        match counted {
+            Counted::Threads => folded_stacks(&groups, &evidence.book),
+            Counted::Samples => {
+                folded_profile(&captures::all_samples(evidence), &evidence.book, false)
+            }
+        }
+    } else if args.pt_pmp {
+        read.pt_pmp(&groups)
+    } else {
+        left_out(&read.sources);
+        let options = StacksTextOptions {
+            text: output::text_options(),
+            groups_max: args.limit.unwrap_or(0),
+            frames_max: 0,
+        };
+        captured_text(&input, &options)
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was read.
+struct Captures {
+    incident: Incident,
+    sources: Vec<SourceRead>,
+    /// The files; none for an incident of ours.
+    found: Option<Found>,
+}
+
+impl Captures {
+    /// Formats of the stacks, in words.
+    fn format(&self, counted: Counted) -> String {
+        if self.found.is_none() {
+            return "an incident".to_owned();
+        }
+        let of_threads = |kind: &str| kind == BACKTRACES || kind == PT_PMP;
+        let mut kinds: Vec<&str> = self
+            .sources
+            .iter()
+            .filter(|source| !source.brought.is_empty())
+            .map(|source| source.kind.as_str())
+            .filter(|kind| match counted {
+                Counted::Threads => of_threads(kind),
+                Counted::Samples => ["perf", "folded", "opreport", "pprof"]
+                    .iter()
+                    .any(|word| kind.contains(word)),
+            })
+            .collect();
+        kinds.dedup();
+        kinds.sort_unstable();
+        kinds.dedup();
+        match kinds.is_empty() {
+            true => "captures".to_owned(),
+            false => kinds.join(" and "),
+        }
+    }
+
+    fn has_ids(&self) -> bool {
+        !self.sources.iter().any(|source| source.kind == PT_PMP)
+    }
+
+    /// As pt-pmp prints them: of backtraces exactly what it makes of their lines.
+    fn pt_pmp(&self, groups: &StackGroups) -> String {
+        let is_printed = self.found.is_some()
+            && self
+                .sources
+                .iter()
+                .any(|source| source.kind == BACKTRACES && !source.brought.is_empty())
+            && self.has_ids();
+        match &self.found {
+            Some(found) if is_printed => {
+                let threads: Vec<Vec<String>> = found
+                    .inputs()
+                    .flat_map(|input| import::printed_threads(&input))
+                    .collect();
+                pt_pmp_printed(threads.iter().map(Vec::as_slice))
+            }
+            _ => pt_pmp(groups, &self.incident.stacks.book, &HashSet::new()),
+        }
+    }
+}
+
+fn recorded(file: &Path) -> Result<Captures> {
+    let loaded = read_frame(file)?;
+    for damage in &loaded.damage {
+        output::note(&format!(
+            "{}: table '{}' is damaged after {} rows: {}",
+            file.display(),
+            damage.table,
+            damage.rows_read,
+            damage.problem
+        ));
+    }
+    Ok(Captures {
+        incident: loaded.incident,
+        sources: vec![SourceRead {
+            path: file.display().to_string(),
+            kind: "freezeframe incident".to_owned(),
+            ..SourceRead::default()
+        }],
+        found: None,
+    })
+}
+
+fn imported(paths: &[PathBuf]) -> Result<Captures> {
+    let found = captures::opened(paths)?;
+    let (incident, sources) = captures::incident_of(&found, paths)?;
+    Ok(Captures {
+        incident,
+        sources,
+        found: Some(found),
+    })
+}
+
+/// What was not read, of pieces that have stacks or were not opened at all.
+fn left_out(sources: &[SourceRead]) {
+    for source in sources {
+        let of_stacks = source.kind == BACKTRACES || source.kind == PT_PMP;
+        if source.skipped.is_some() && (of_stacks || source.kind == "not opened") {
+            output::note(&source.line());
+        }
+    }
+}
+
+fn label(paths: &[PathBuf]) -> String {
+    match paths {
+        [one] if one == Path::new("-") => "standard input".to_owned(),
+        [one] => one.display().to_string(),
+        [one, rest @ ..] => format!("{} and {} more", one.display(), rest.len()),
+        [] => String::new(),
+    }
+}

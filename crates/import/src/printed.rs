@@ -1,0 +1,25 @@
+//! Backtraces as they were printed: what tools that count printed lines need.
+
+use crate::clean;
+use crate::kind::Kind;
+use crate::read;
+use crate::split::split;
+use crate::{INPUT_BYTES_MAX, Input};
+
+/// The threads of all backtraces in a capture, in its order, each as the first lines of its frames,
+/// as they stand there (`#0  0x… in f (…) at a.cc:3`). The threads are those of the incident that
+/// [`crate::import`] makes of it.
+pub fn printed_threads(input: &Input<'_>) -> Vec<Vec<String>> {
+    let bytes = input
+        .bytes
+        .get(..input.bytes.len().min(INPUT_BYTES_MAX))
+        .unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    let text = clean::with_lines(&text);
+    let lines = clean::lines(&text);
+    split(&lines)
+        .iter()
+        .filter(|piece| piece.kind == Kind::Backtrace)
+        .flat_map(|piece| read::printed(lines.get(piece.from..piece.to).unwrap_or_default()))
+        .collect()
+}

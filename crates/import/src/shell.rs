@@ -1,0 +1,216 @@
+//! Diagnostics of MySQL Shell (`util.debug.collectDiagnostics` and its sisters), which MariaDB Shell
+//! has too: a zip of tables, each with the query that brought it.
+//!
+//! ```text
+//! # Query:
+//! #	SHOW GLOBAL STATUS
+//! #
+//! # Started: 2024-08-09T09:53:58.252547
+//! # Execution Time: 0.0100 sec
+//! #
+//! # Variable_name	Value
+//! Aborted_clients	0
+//! ```
+//!
+//! Each is written again as `mysql` and the server print the same, with its moment in front, so
+//! that the readers of those take it. A table comes twice, as TSV and as YAML; the latter is passed
+//! over where the former is there.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// What every such file begins with.
+const BEGIN: &str = "# Query:\n#\t";
+
+/// Lines of the head that are looked at: a query may be long.
+const HEAD_LINES_MAX: usize = 2_000;
+
+/// Whether a file is such a table, as YAML, of which `others` have the same as TSV.
+pub(crate) fn is_twin<'a>(
+    path: &str,
+    text: &str,
+    mut others: impl Iterator<Item = &'a str>,
+) -> bool {
+    text.starts_with(BEGIN)
+        && path.strip_suffix(".yaml").is_some_and(|stem| {
+            others.any(|other| other.strip_suffix(".tsv").is_some_and(|its| its == stem))
+        })
+}
+
+/// The text as `mysql` would have printed it; the same text where it is no such table.
+pub(crate) fn as_printed(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.starts_with(BEGIN) {
+        return text;
+    }
+    match rewritten(&text) {
+        Some(rewritten) => Cow::Owned(rewritten),
+        None => text,
+    }
+}
+
+fn rewritten(text: &str) -> Option<String> {
+    let mut started = None;
+    let mut rest = text;
+    let mut columns = None;
+    for _ in 0..HEAD_LINES_MAX {
+        let Some((line, behind)) = rest.split_once('\n') else {
+            break;
+        };
+        let Some(comment) = line.strip_prefix('#') else {
+            break;
+        };
+        rest = behind;
+        if let Some(moment) = comment.strip_prefix(" Started: ") {
+            started = moment_ms(moment.trim());
+        } else if comment.starts_with(' ') && comment.contains('\t') {
+            columns = Some(comment.trim_start());
+            break;
+        }
+    }
+    let columns: Vec<&str> = columns?.split('\t').map(str::trim).collect();
+    let mut out = String::with_capacity(text.len() + 64);
+    if let Some(ms) = started {
+        let _ = writeln!(
+            out,
+            "TS {}.{:03} (told by the shell)",
+            ms.div_euclid(1000),
+            ms.rem_euclid(1000)
+        );
+    }
+    let is = |names: &[&str]| {
+        names
+            .iter()
+            .zip(&columns)
+            .all(|(name, column)| name.eq_ignore_ascii_case(column))
+            && columns.len() >= names.len()
+    };
+    // The lines of a log have a form of their own; all others keep their columns.
+    if is(&[
+        "LOGGED",
+        "THREAD_ID",
+        "PRIO",
+        "ERROR_CODE",
+        "SUBSYSTEM",
+        "DATA",
+    ]) {
+        for line in rest.lines() {
+            let mut cells = line.splitn(6, '\t');
+            let mut cell = || cells.next().unwrap_or_default();
+            let (at, thread, level, code, part, data) =
+                (cell(), cell(), cell(), cell(), cell(), cell());
+            let at = at.replacen(' ', "T", 1);
+            let _ = writeln!(out, "{at}Z {thread} [{level}] [{code}] [{part}] {data}");
+        }
+        return Some(out);
+    }
+    let is_variables = is(&["name", "value"]) || is(&["Variable_name", "Variable_value"]);
+    let is_settings = is_variables && columns.len() >= 2;
+    if is_settings {
+        out.push_str("Variable_name\tValue\n");
+        for line in rest.lines() {
+            let mut cells = line.splitn(3, '\t');
+            let (name, value) = (
+                cells.next().unwrap_or_default(),
+                cells.next().unwrap_or_default(),
+            );
+            let _ = writeln!(out, "{name}\t{value}");
+        }
+        return Some(out);
+    }
+    out.push_str(&columns.join("\t"));
+    out.push('\n');
+    out.push_str(rest);
+    Some(out)
+}
+
+/// `2024-08-09T09:53:58.252547`, the shell's local time, taken as UTC: what counts is how far
+/// moments are apart. Milliseconds since 1970.
+fn moment_ms(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once(['T', ' '])?;
+    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
+    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    let mut time = time.splitn(3, ':');
+    let (hour, minute) = (
+        time.next()?.parse::<i64>().ok()?,
+        time.next()?.parse::<i64>().ok()?,
+    );
+    let seconds: f64 = time.next()?.parse().ok()?;
+    let is_moment = (1970..3000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0.0..61.0).contains(&seconds);
+    if !is_moment {
+        return None;
+    }
+    // Days since 1970 of a date of the Gregorian calendar; years begin in March.
+    let years = if month <= 2 { year - 1 } else { year };
+    let months = (month + 9) % 12;
+    let days = years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day
+        - 1
+        - 719_468;
+    let minutes = (days * 24 + hour) * 60 + minute;
+    Some(minutes * 60_000 + (seconds * 1000.0) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_printed_as_mysql_prints_them() {
+        let head = "# Query:\n#\tSHOW GLOBAL STATUS\n#\n# Started: 2024-08-09T09:53:58.252547\n\
+            # Execution Time: 0.0100 sec\n#\n";
+        let text = format!("{head}# Variable_name\tValue\nUptime\t5\n");
+        assert_eq!(
+            as_printed(text.into()),
+            "TS 1723197238.252 (told by the shell)\nVariable_name\tValue\nUptime\t5\n"
+        );
+        let text = format!("{head}# name\tvalue\tsource\nport\t3306\tCOMPILED\n");
+        assert!(as_printed(text.into()).ends_with("\nVariable_name\tValue\nport\t3306\n"));
+        let text = format!(
+            "{head}# LOGGED\tTHREAD_ID\tPRIO\tERROR_CODE\tSUBSYSTEM\tDATA\n\
+             2024-08-09 09:50:37.123456\t0\tWarning\tMY-010055\tServer\tA\tB\n"
+        );
+        assert!(
+            as_printed(text.into())
+                .ends_with("\n2024-08-09T09:50:37.123456Z 0 [Warning] [MY-010055] [Server] A\tB\n")
+        );
+    }
+
+    #[test]
+    fn moments() {
+        assert_eq!(
+            moment_ms("2024-08-09T09:53:58.252547"),
+            Some(1_723_197_238_252)
+        );
+        assert_eq!(moment_ms("1970-01-01 00:00:00"), Some(0));
+        assert_eq!(moment_ms("2000-02-29T23:59:59"), Some(951_868_799_000));
+        assert_eq!(moment_ms("2024-13-09T09:53:58"), None);
+        assert_eq!(moment_ms("yesterday"), None);
+    }
+
+    #[test]
+    fn other_texts_stay() {
+        for text in [
+            "",
+            "# Query:\n",
+            "# Query:\n#\tSELECT 1\nname: x\n",
+            "Uptime\t5\n",
+        ] {
+            assert_eq!(as_printed(text.into()), text);
+        }
+        assert!(is_twin(
+            "a/x.yaml",
+            "# Query:\n#\tx",
+            ["a/y.tsv", "a/x.tsv"].into_iter()
+        ));
+        assert!(!is_twin(
+            "a/x.yaml",
+            "# Query:\n#\tx",
+            ["b/x.tsv"].into_iter()
+        ));
+        assert!(!is_twin("a/x.yaml", "name: x", ["a/x.tsv"].into_iter()));
+    }
+}
