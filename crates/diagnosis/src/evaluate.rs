@@ -1,10 +1,14 @@
 //! Computes an expression over a window of an incident.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use model::{Incident, Measure, Series, Window};
+use model::{Incident, Measure, View, Window};
 
 use crate::expression::{Comparison, Condition, Expression, Function, Operator};
+
+/// Names of signals or facts. Window after window of a stall lacks the same ones.
+pub(crate) type Missing = Rc<BTreeSet<String>>;
 
 /// What an expression came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +17,7 @@ pub(crate) enum Value {
     /// Everything was recorded, but it has no value: something was divided by zero.
     Undefined,
     /// These signals or facts are not in the record, or have no value in the window.
-    Absent(BTreeSet<String>),
+    Absent(Missing),
 }
 
 impl Value {
@@ -25,14 +29,6 @@ impl Value {
         }
     }
 
-    fn absent(name: &str) -> Self {
-        Self::Absent(BTreeSet::from([name.to_owned()]))
-    }
-
-    fn or_absent(number: Option<f64>, name: &str) -> Self {
-        number.map_or_else(|| Self::absent(name), Self::finite)
-    }
-
     pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -41,16 +37,36 @@ impl Value {
     }
 
     /// Absence wins over everything: an expression with a part missing has no value.
-    fn combine(self, other: Self, with: impl Fn(f64, f64) -> f64) -> Self {
+    fn combine(self, other: Self, unions: &mut Unions, with: impl Fn(f64, f64) -> f64) -> Self {
         match (self, other) {
-            (Self::Absent(mut these), Self::Absent(those)) => {
-                these.extend(those);
-                Self::Absent(these)
-            }
+            (Self::Absent(these), Self::Absent(those)) => Self::Absent(unions.of(these, those)),
             (Self::Absent(names), _) | (_, Self::Absent(names)) => Self::Absent(names),
             (Self::Number(left), Self::Number(right)) => Self::finite(with(left, right)),
             _ => Self::Undefined,
         }
+    }
+}
+
+/// Names of one part and of another, with the latest two: the next two are mostly the same.
+#[derive(Default)]
+struct Unions {
+    latest: Option<(Missing, Missing, Missing)>,
+}
+
+impl Unions {
+    fn of(&mut self, these: Missing, those: Missing) -> Missing {
+        if let Some((left, right, union)) = &self.latest
+            && Rc::ptr_eq(left, &these)
+            && Rc::ptr_eq(right, &those)
+        {
+            return Rc::clone(union);
+        }
+        let union = match those.is_subset(&these) {
+            true => Rc::clone(&these),
+            false => Rc::new(these.union(&those).cloned().collect()),
+        };
+        self.latest = Some((these, those, Rc::clone(&union)));
+        union
     }
 }
 
@@ -59,19 +75,29 @@ impl Value {
 pub(crate) enum Truth {
     True,
     False,
-    Absent(BTreeSet<String>),
+    Absent(Missing),
 }
 
 /// The value of an expression in a window.
 pub(crate) fn value(expression: &Expression, incident: &Incident, window: Window) -> Value {
+    let mut one = values(expression, incident, &[window]);
+    one.pop().unwrap_or(Value::Undefined)
+}
+
+/// The values of an expression in each of these windows, which best lie in order.
+pub(crate) fn values(
+    expression: &Expression,
+    incident: &Incident,
+    windows: &[Window],
+) -> Vec<Value> {
     match expression {
-        Expression::Number(number) => Value::Number(*number),
-        Expression::Fact(name) => fact(incident, name),
-        Expression::Signal { function, pattern } => signal(incident, *function, pattern, window),
+        Expression::Number(number) => vec![Value::Number(*number); windows.len()],
+        Expression::Fact(name) => vec![fact(incident, name); windows.len()],
+        Expression::Signal { function, pattern } => signal(incident, *function, pattern, windows),
         Expression::Binary(operator, left, right) => {
-            let left = value(left, incident, window);
-            let right = value(right, incident, window);
-            left.combine(right, |left, right| match operator {
+            let left = values(left, incident, windows);
+            let right = values(right, incident, windows);
+            combined(left, right, |left, right| match operator {
                 Operator::Add => left + right,
                 Operator::Subtract => left - right,
                 Operator::Multiply => left * right,
@@ -81,14 +107,31 @@ pub(crate) fn value(expression: &Expression, incident: &Incident, window: Window
     }
 }
 
+fn combined(left: Vec<Value>, right: Vec<Value>, with: impl Fn(f64, f64) -> f64) -> Vec<Value> {
+    let mut unions = Unions::default();
+    left.into_iter()
+        .zip(right)
+        .map(|(left, right)| left.combine(right, &mut unions, &with))
+        .collect()
+}
+
 /// Whether all conditions are true in a window.
 pub(crate) fn all_true(conditions: &[Condition], incident: &Incident, window: Window) -> Truth {
-    let mut missing = BTreeSet::new();
-    let mut all = true;
+    let mut one = truths(conditions, incident, &[window]);
+    one.pop().unwrap_or(Truth::True)
+}
+
+/// Whether all conditions are true in each of these windows, which best lie in order.
+pub(crate) fn truths(
+    conditions: &[Condition],
+    incident: &Incident,
+    windows: &[Window],
+) -> Vec<Truth> {
+    let mut truths = vec![Truth::True; windows.len()];
     for condition in conditions {
-        let left = value(&condition.left, incident, window);
-        let right = value(&condition.right, incident, window);
-        let truth = left.combine(right, |left, right| {
+        let left = values(&condition.left, incident, windows);
+        let right = values(&condition.right, incident, windows);
+        let met = combined(left, right, |left, right| {
             f64::from(match condition.comparison {
                 Comparison::AtLeast => left >= right,
                 Comparison::AtMost => left <= right,
@@ -96,37 +139,63 @@ pub(crate) fn all_true(conditions: &[Condition], incident: &Incident, window: Wi
                 Comparison::Below => left < right,
             })
         });
-        match truth {
-            Value::Absent(names) => missing.extend(names),
-            Value::Number(number) => all &= number > 0.5,
-            Value::Undefined => all = false,
+        let mut unions = Unions::default();
+        for (truth, met) in truths.iter_mut().zip(met) {
+            let before = std::mem::replace(truth, Truth::False);
+            *truth = match (before, met) {
+                (Truth::False, _) | (_, Value::Undefined) => Truth::False,
+                (before, Value::Number(number)) if number > 0.5 => before,
+                (_, Value::Number(_)) => Truth::False,
+                (Truth::True, Value::Absent(names)) => Truth::Absent(names),
+                (Truth::Absent(these), Value::Absent(those)) => {
+                    Truth::Absent(unions.of(these, those))
+                }
+            };
         }
     }
-    if !all {
-        Truth::False
-    } else if missing.is_empty() {
-        Truth::True
-    } else {
-        Truth::Absent(missing)
-    }
+    truths
 }
 
 fn fact(incident: &Incident, name: &str) -> Value {
     let number = incident
         .fact(name)
         .and_then(|value| value.trim().parse::<f64>().ok());
-    Value::or_absent(number, name)
+    number.map_or_else(|| Value::Absent(only(name)), Value::finite)
 }
 
-fn signal(incident: &Incident, function: Function, pattern: &str, window: Window) -> Value {
+fn only(name: &str) -> Missing {
+    Rc::new(BTreeSet::from([name.to_owned()]))
+}
+
+fn signal(
+    incident: &Incident,
+    function: Function,
+    pattern: &str,
+    windows: &[Window],
+) -> Vec<Value> {
     let timeline = &incident.timeline;
-    let summed = |measure: Measure| {
-        timeline
-            .matching(pattern)
-            .filter_map(|series| timeline.measure(series, measure, window))
+    let mut views: Vec<View> = timeline
+        .matching(pattern)
+        .map(|series| timeline.view(series))
+        .collect();
+    let absent = only(pattern);
+    windows
+        .iter()
+        .map(|window| {
+            let number = in_window(&mut views, function, *window);
+            number.map_or_else(|| Value::Absent(Rc::clone(&absent)), Value::finite)
+        })
+        .collect()
+}
+
+fn in_window(views: &mut [View], function: Function, window: Window) -> Option<f64> {
+    let mut summed = |measure: Measure| {
+        views
+            .iter_mut()
+            .filter_map(|view| view.measure(measure, window))
             .reduce(|sum, value| sum + value)
     };
-    let number = match function {
+    match function {
         Function::Rate => summed(Measure::Rate),
         Function::Delta => summed(Measure::Delta),
         Function::Mean => summed(Measure::Mean),
@@ -134,29 +203,24 @@ fn signal(incident: &Incident, function: Function, pattern: &str, window: Window
         Function::Min => summed(Measure::Min),
         Function::Last => summed(Measure::Last),
         Function::P95 => {
-            let mut values = readings(incident, pattern, window);
+            let mut values = readings(views, window);
             values.sort_unstable_by(f64::total_cmp);
             // The nearest rank: of 20 readings the 19th.
             let rank = (values.len() * 95).div_ceil(100);
             values.get(rank.saturating_sub(1)).copied()
         }
         Function::Share(wanted) => {
-            let values = readings(incident, pattern, window);
+            let values = readings(views, window);
             let equal = values.iter().filter(|value| **value == wanted).count();
             (!values.is_empty()).then(|| equal as f64 / values.len() as f64)
         }
-    };
-    Value::or_absent(number, pattern)
+    }
 }
 
-fn readings(incident: &Incident, pattern: &str, window: Window) -> Vec<f64> {
-    let timeline = &incident.timeline;
-    let inside = |series: &Series| -> Vec<f64> {
-        timeline
-            .points(series)
-            .filter(|(at, _)| *at >= window.from && *at <= window.to)
-            .map(|(_, value)| value)
-            .collect()
-    };
-    timeline.matching(pattern).flat_map(inside).collect()
+fn readings(views: &mut [View], window: Window) -> Vec<f64> {
+    let mut readings = Vec::new();
+    for view in views {
+        readings.extend(view.points_in(window).map(|(_, value)| value));
+    }
+    readings
 }

@@ -10,11 +10,12 @@ pub(crate) mod stacks;
 pub(crate) mod statements;
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use model::Window;
 
 use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
-use crate::evaluate::{self, Truth};
+use crate::evaluate::{self, Missing, Truth};
 use crate::evidence::{Capture, Evidence};
 use crate::expression::Condition;
 use crate::human::{self, Show};
@@ -68,11 +69,8 @@ fn over_stall(
 ) -> Outcome {
     let seen = match number.seen {
         Seen::Number(value) => {
-            match evaluate::all_true(only_if, evidence.incident, evidence.stall) {
-                Truth::True => Seen::Number(value),
-                Truth::False => Seen::Idle(value),
-                Truth::Absent(names) => Seen::Absent(names),
-            }
+            let truth = evaluate::all_true(only_if, evidence.incident, evidence.stall);
+            conditional(value, truth)
         }
         other => other,
     };
@@ -109,7 +107,16 @@ fn over_stall(
 }
 
 fn absent(name: &str) -> Seen {
-    Seen::Absent(BTreeSet::from([name.to_owned()]))
+    Seen::Absent(Rc::new(BTreeSet::from([name.to_owned()])))
+}
+
+/// What a number is where conditions are or are not met.
+fn conditional(number: f64, truth: Truth) -> Seen {
+    match truth {
+        Truth::True => Seen::Number(number),
+        Truth::False => Seen::Idle(number),
+        Truth::Absent(names) => Seen::Absent(names),
+    }
 }
 
 /// Whether a sign is looked for in settings, which say nothing about the time of the stall.
@@ -170,7 +177,7 @@ enum Seen {
     Idle(f64),
     /// Recorded, but without a value.
     Nothing,
-    Absent(BTreeSet<String>),
+    Absent(Missing),
 }
 
 /// A number against its limits.
@@ -211,12 +218,22 @@ fn judge(
     let mut idle = Vec::new();
     let mut nothing = 0;
     let mut missing = BTreeSet::new();
+    let mut latest: Option<Missing> = None;
     for one in seen {
         match one {
             Seen::Number(number) => numbers.push(number),
             Seen::Idle(number) => idle.push(number),
             Seen::Nothing => nothing += 1,
-            Seen::Absent(names) => missing.extend(names),
+            Seen::Absent(names) => {
+                // Window after window lacks the same.
+                if !latest
+                    .as_ref()
+                    .is_some_and(|latest| Rc::ptr_eq(latest, &names))
+                {
+                    missing.extend(names.iter().cloned());
+                    latest = Some(names);
+                }
+            }
         }
     }
     let measured = numbers.len() + idle.len() + nothing;

@@ -2,8 +2,8 @@
 //! crate `import`.
 
 mod archive;
-mod stretches;
 mod replay;
+mod stretches;
 
 use std::fs::File;
 use std::io::Read;

@@ -46,7 +46,7 @@ pub use threads::{
     FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession,
     ThreadSnapshot,
 };
-pub use timeline::{Measure, Series, Source, Timeline};
+pub use timeline::{Measure, Series, Source, Timeline, View};
 
 /// Milliseconds on the recorder's own clock: since the session began, monotonic, unmoved by
 /// changes of the wall clock. [`Clock`] turns it into wall-clock time.

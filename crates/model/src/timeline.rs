@@ -263,30 +263,91 @@ impl Timeline {
     ///
     /// Rate and delta take the last value at or before the window's begin as their base.
     pub fn measure(&self, series: &Series, measure: Measure, window: Window) -> Option<f64> {
-        let values = || self.points_in(series, window).map(|(_, value)| value);
+        self.view(series).measure(measure, window)
+    }
+
+    /// A series to be looked at in one window after the other.
+    pub fn view<'a>(&'a self, series: &'a Series) -> View<'a> {
+        let ticks = self
+            .sources
+            .get(series.source)
+            .map_or(&[][..], |source| &source.ticks[..]);
+        let length = ticks.len().min(series.values.len());
+        View {
+            ticks: &ticks[..length],
+            values: &series.values[..length],
+            from: 0,
+            to: 0,
+        }
+    }
+}
+
+/// A series with the window that was looked at last. Windows that lie beside each other are found without a search.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    ticks: &'a [Millis],
+    values: &'a [f64],
+    from: usize,
+    to: usize,
+}
+
+impl View<'_> {
+    /// See [`Timeline::measure`].
+    pub fn measure(&mut self, measure: Measure, window: Window) -> Option<f64> {
+        self.seek(window);
         match measure {
-            Measure::Rate | Measure::Delta => self.growth(series, measure, window),
+            Measure::Rate | Measure::Delta => self.growth(measure, window),
             Measure::Mean => {
-                let (sum, count) =
-                    values().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+                let (sum, count) = self.points().fold((0.0, 0u32), |(sum, count), (_, value)| {
+                    (sum + value, count + 1)
+                });
                 (count > 0).then(|| sum / f64::from(count))
             }
-            Measure::Max => values().reduce(f64::max),
-            Measure::Min => values().reduce(f64::min),
-            Measure::Last => values().next_back(),
+            Measure::Max => self.points().map(|(_, value)| value).reduce(f64::max),
+            Measure::Min => self.points().map(|(_, value)| value).reduce(f64::min),
+            Measure::Last => self.points().next_back().map(|(_, value)| value),
         }
     }
 
-    fn growth(&self, series: &Series, measure: Measure, window: Window) -> Option<f64> {
-        let earlier = Window {
-            from: window.from.saturating_sub(RATE_BASE_MS),
-            to: window.from,
-        };
-        let mut base = self.points_in(series, earlier).next_back();
+    /// The present values in a window, both ends included.
+    pub fn points_in(
+        &mut self,
+        window: Window,
+    ) -> impl DoubleEndedIterator<Item = (Millis, f64)> + '_ {
+        self.seek(window);
+        self.points()
+    }
+
+    fn seek(&mut self, window: Window) {
+        self.from = first_from(self.ticks, self.from, window.from);
+        let behind = window.to.saturating_add(1);
+        self.to = first_from(self.ticks, self.to, behind).max(self.from);
+    }
+
+    fn points(&self) -> impl DoubleEndedIterator<Item = (Millis, f64)> + '_ {
+        present(self.ticks, self.values, self.from, self.to)
+    }
+
+    /// The last value at or before the window's begin.
+    fn base(&self, window: Window) -> Option<(Millis, f64)> {
+        let at_begin = self.ticks.get(self.from) == Some(&window.from);
+        let to = self.from + usize::from(at_begin);
+        let earliest = window.from.saturating_sub(RATE_BASE_MS);
+        let ticks = self.ticks.get(..to).unwrap_or_default();
+        let values = self.values.get(..to).unwrap_or_default();
+        let earlier = ticks.iter().zip(values).rev();
+        earlier
+            .take_while(|(tick, _)| **tick >= earliest)
+            .find(|(_, value)| !value.is_nan())
+            .map(|(tick, value)| (*tick, *value))
+    }
+
+    fn growth(&self, measure: Measure, window: Window) -> Option<f64> {
+        let mut base = self.base(window);
         let mut begin = None;
         let mut end = 0;
         let mut grown = 0.0;
-        for (tick, value) in self.points_in(series, window) {
+        for (tick, value) in self.points() {
             if let Some((base_tick, base_value)) = base.filter(|(base_tick, _)| *base_tick < tick) {
                 begin = begin.or(Some(base_tick));
                 grown += if value >= base_value {
@@ -303,6 +364,44 @@ impl Timeline {
             Measure::Delta => Some(grown),
             _ => Some(grown * 1000.0 / (end - begin) as f64),
         }
+    }
+}
+
+fn present<'a>(
+    ticks: &'a [Millis],
+    values: &'a [f64],
+    from: usize,
+    to: usize,
+) -> impl DoubleEndedIterator<Item = (Millis, f64)> + 'a {
+    let ticks = ticks.get(from..to).unwrap_or_default();
+    let values = values.get(from..to).unwrap_or_default();
+    ticks
+        .iter()
+        .copied()
+        .zip(values.iter().copied())
+        .filter(|(_, value)| !value.is_nan())
+}
+
+/// Steps from one place to the next that are taken before it is searched for.
+const STEPS_MAX: usize = 8;
+
+/// The place of the first tick that is not before a moment; it is near this one, mostly.
+fn first_from(ticks: &[Millis], near: usize, moment: Millis) -> usize {
+    let is_behind = near
+        .checked_sub(1)
+        .and_then(|before| ticks.get(before))
+        .is_some_and(|before| *before >= moment);
+    if is_behind {
+        return ticks.partition_point(|tick| *tick < moment);
+    }
+    let rest = ticks.get(near..).unwrap_or_default();
+    let steps = rest
+        .iter()
+        .take(STEPS_MAX)
+        .take_while(|tick| **tick < moment);
+    match steps.count() {
+        STEPS_MAX => near + rest.partition_point(|tick| *tick < moment),
+        steps => near + steps,
     }
 }
 

@@ -212,9 +212,10 @@ pub(super) fn measured(
     window: Window,
 ) -> Vec<(Window, f64)> {
     let slots = slots(window);
+    let values = evaluate::values(expression, incident, &slots);
     let mut found: Vec<(Window, Option<f64>)> = slots
         .into_iter()
-        .map(|slot| (slot, evaluate::value(expression, incident, slot).number()))
+        .zip(values.iter().map(evaluate::Value::number))
         .collect();
     if is_rates(expression) {
         let mut next: Option<(Millis, f64)> = None;

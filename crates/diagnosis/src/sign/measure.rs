@@ -1,12 +1,11 @@
 //! Signs that measure signals.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use model::Window;
-
-use super::{Judged, Outcome, Seen, judge, windows};
+use super::{Judged, Outcome, Seen, conditional, judge, windows};
 use crate::catalogue::{MeasureTest, Sign};
-use crate::evaluate::{self, Truth, Value};
+use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
 use crate::expression::{Condition, Expression};
 use crate::template::Filling;
@@ -79,17 +78,24 @@ fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
             test.only_if.iter().map(|one| one.bound(name)).collect(),
         ),
     };
-    let mut seen: Vec<Seen> = windows(test.over, evidence)
+    let windows = windows(test.over, evidence);
+    let values = evaluate::values(&expression, evidence.incident, &windows);
+    let truths = evaluate::truths(&only_if, evidence.incident, &windows);
+    let mut lacking = PerNames::default();
+    let mut seen: Vec<Seen> = values
         .into_iter()
-        .map(|window| see(&expression, &only_if, evidence, window))
+        .zip(truths)
+        .map(|(value, truth)| {
+            see(value, truth, |names| {
+                lacking.get(names, |names| evidence.server_lacks(names))
+            })
+        })
         .collect();
     // Where signals were not followed but read once, the slices around that reading are all there is.
     if seen.iter().any(|one| !matches!(one, Seen::Absent(_))) {
-        let mut known: BTreeMap<BTreeSet<String>, bool> = BTreeMap::new();
+        let mut sparse = PerNames::default();
         seen.retain(|one| match one {
-            Seen::Absent(names) => !*known
-                .entry(names.clone())
-                .or_insert_with(|| evidence.are_sparse(names)),
+            Seen::Absent(names) => !sparse.get(names, |names| evidence.are_sparse(names)),
             _ => true,
         });
     }
@@ -108,25 +114,31 @@ fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
     }
 }
 
-fn see(
-    expression: &Expression,
-    only_if: &[Condition],
-    evidence: &Evidence,
-    window: Window,
-) -> Seen {
-    let value = match evaluate::value(expression, evidence.incident, window) {
-        Value::Absent(names) if evidence.server_lacks(&names) => return Seen::Nothing,
-        Value::Absent(names) => return Seen::Absent(names),
-        value => value,
-    };
-    match (
-        value,
-        evaluate::all_true(only_if, evidence.incident, window),
-    ) {
-        (_, Truth::Absent(names)) | (Value::Absent(names), _) => Seen::Absent(names),
+fn see(value: Value, truth: Truth, lacks: impl FnOnce(&Missing) -> bool) -> Seen {
+    match (value, truth) {
+        (Value::Absent(names), _) if lacks(&names) => Seen::Nothing,
+        (Value::Absent(names), _) => Seen::Absent(names),
+        (_, Truth::Absent(names)) => Seen::Absent(names),
         (Value::Undefined, _) => Seen::Nothing,
-        (Value::Number(number), Truth::True) => Seen::Number(number),
-        (Value::Number(number), Truth::False) => Seen::Idle(number),
+        (Value::Number(number), truth) => conditional(number, truth),
+    }
+}
+
+/// What was found out about names; window after window asks for the same.
+#[derive(Default)]
+struct PerNames(Vec<(Missing, bool)>);
+
+impl PerNames {
+    fn get(&mut self, names: &Missing, find: impl FnOnce(&BTreeSet<String>) -> bool) -> bool {
+        let mut known = self.0.iter();
+        if let Some((_, found)) =
+            known.find(|(known, _)| Rc::ptr_eq(known, names) || known == names)
+        {
+            return *found;
+        }
+        let found = find(names);
+        self.0.push((Rc::clone(names), found));
+        found
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Millis, ProcessList, Window};
 use regex::Regex;
 
-use super::{Judged, Outcome, Seen, judge, windows};
+use super::{Judged, Outcome, Seen, absent, conditional, judge, windows};
 use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
 use crate::evaluate::{self, Truth};
 use crate::evidence::{Capture, Evidence};
@@ -19,10 +19,12 @@ const SIGNALS_MAX: usize = 8;
 pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
     let moments: Vec<Millis> = counts.iter().map(|one| one.at).collect();
-    let seen = evidence
-        .judged(windows(test.over, evidence), &moments)
+    let windows = evidence.judged(windows(test.over, evidence), &moments);
+    let truths = evaluate::truths(&test.only_if, evidence.incident, &windows);
+    let seen = windows
         .into_iter()
-        .map(|window| see(test, &counts, evidence, window))
+        .zip(truths)
+        .map(|(window, truth)| see(test, &counts, window, truth))
         .collect();
     let baseline = evidence.baseline.and_then(|window| {
         let before = inside(&counts, window).iter();
@@ -144,10 +146,10 @@ fn inside(counts: &[Counted], window: Window) -> &[Counted] {
     counts.get(from..to).unwrap_or_default()
 }
 
-fn see(test: &ProcesslistTest, counts: &[Counted], evidence: &Evidence, window: Window) -> Seen {
+fn see(test: &ProcesslistTest, counts: &[Counted], window: Window, truth: Truth) -> Seen {
     let inside = inside(counts, window);
     if inside.is_empty() {
-        return Seen::Absent(BTreeSet::from([PROCESSLIST.to_owned()]));
+        return absent(PROCESSLIST);
     }
     let numbers = inside
         .iter()
@@ -155,11 +157,7 @@ fn see(test: &ProcesslistTest, counts: &[Counted], evidence: &Evidence, window: 
     let Some(number) = median(numbers.collect()) else {
         return Seen::Nothing;
     };
-    match evaluate::all_true(&test.only_if, evidence.incident, window) {
-        Truth::True => Seen::Number(number),
-        Truth::False => Seen::Idle(number),
-        Truth::Absent(names) => Seen::Absent(names),
-    }
+    conditional(number, truth)
 }
 
 fn snapshots<'e>(

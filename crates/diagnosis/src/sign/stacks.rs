@@ -2,7 +2,7 @@
 
 use model::{Millis, StackId, Window};
 
-use super::{Judged, Outcome, Seen, absent, judge, windows};
+use super::{Judged, Outcome, Seen, absent, conditional, judge, windows};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
@@ -18,10 +18,12 @@ const BASELINE_SNAPSHOTS_MIN: usize = 3;
 pub(super) fn test(sign: &Sign, test: &StacksTest, evidence: &Evidence) -> Outcome {
     let counts = counts(test, evidence);
     let moments: Vec<Millis> = counts.0.iter().map(|one| one.at).collect();
-    let seen = evidence
-        .judged(windows(test.over, evidence), &moments)
+    let windows = evidence.judged(windows(test.over, evidence), &moments);
+    let truths = evaluate::truths(&test.only_if, evidence.incident, &windows);
+    let seen = windows
         .into_iter()
-        .map(|window| see(test, &counts, evidence, window))
+        .zip(truths)
+        .map(|(window, truth)| see(test, &counts, window, truth))
         .collect();
     let baseline = evidence.baseline.and_then(|window| {
         let inside = counts.inside(window);
@@ -160,7 +162,7 @@ fn goes_through(
     }
 }
 
-fn see(test: &StacksTest, counts: &Counts, evidence: &Evidence, window: Window) -> Seen {
+fn see(test: &StacksTest, counts: &Counts, window: Window, truth: Truth) -> Seen {
     let inside = counts.inside(window);
     if inside.is_empty() {
         return absent(STACKS);
@@ -168,11 +170,7 @@ fn see(test: &StacksTest, counts: &Counts, evidence: &Evidence, window: Window) 
     let Some(number) = average(test, inside) else {
         return Seen::Nothing;
     };
-    match evaluate::all_true(&test.only_if, evidence.incident, window) {
-        Truth::True => Seen::Number(number),
-        Truth::False => Seen::Idle(number),
-        Truth::Absent(names) => Seen::Absent(names),
-    }
+    conditional(number, truth)
 }
 
 fn average(test: &StacksTest, inside: &[Snapshot]) -> Option<f64> {

@@ -5,141 +5,15 @@ use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-use super::limits::{IDLE_BYTES_MAX, OPENED_BYTES_MAX, ZSTD_WINDOW_MAX};
-use super::stream::Piece;
+use super::frames::{FrameReader, length_in};
+use super::limits::{OPENED_BYTES_MAX, ZSTD_WINDOW_MAX};
 
-const HEADER_BYTES: u8 = 7;
 /// Of 128 KiB each: one alone is usual.
 const ZSTD_BLOCKS_MAX: usize = 64;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// What came of a piece of the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opened {
-    /// All of it was taken.
-    More,
-    /// A compressed packet is complete, or as much of it as there is.
-    Packet,
-    /// The place of the next packet is not known any more.
-    Lost,
-}
-
-/// Cuts a compressed stream into its packets.
-#[derive(Debug, Default)]
-pub(super) struct CompressedReader {
-    header: [u8; 7],
-    header_bytes: u8,
-    in_payload: bool,
-    left: u32,
-    /// Bytes before compression; 0 where there was none.
-    plain_length: u32,
-    length: u32,
-    full: bool,
-    lost: bool,
-    payload: Vec<u8>,
-}
-
-impl CompressedReader {
-    pub(super) fn resume(&mut self) {
-        let mut payload = std::mem::take(&mut self.payload);
-        payload.clear();
-        *self = Self {
-            payload,
-            ..Self::default()
-        };
-    }
-
-    pub(super) fn lose(&mut self) {
-        self.resume();
-        self.lost = true;
-    }
-
-    pub(super) fn is_lost(&self) -> bool {
-        self.lost
-    }
-
-    pub(super) fn is_between(&self) -> bool {
-        !self.lost && !self.in_payload && self.header_bytes == 0
-    }
-
-    /// Room that is kept.
-    pub(super) fn held(&self) -> usize {
-        self.payload.capacity()
-    }
-
-    /// Gives back room that few packets need.
-    pub(super) fn shrink(&mut self) {
-        if self.is_between() && self.payload.capacity() > IDLE_BYTES_MAX {
-            self.payload = Vec::new();
-        }
-    }
-
-    /// Takes of a piece as much as belongs to one compressed packet, and keeps `keep` bytes of it.
-    pub(super) fn feed(&mut self, piece: &mut Piece<'_>, keep: usize) -> Opened {
-        if self.lost {
-            *piece = Piece::Bytes(&[]);
-            return Opened::More;
-        }
-        loop {
-            if self.in_payload {
-                match piece {
-                    Piece::Bytes(bytes) => {
-                        let (taken, rest) = bytes.split_at(bytes.len().min(self.left as usize));
-                        self.keep(taken, keep);
-                        self.left -= taken.len() as u32;
-                        *bytes = rest;
-                    }
-                    Piece::Gap(gap) => {
-                        let taken = (*gap).min(self.left.into());
-                        self.full |= taken > 0;
-                        self.left -= taken as u32;
-                        *gap -= taken;
-                    }
-                }
-                if self.left > 0 {
-                    return Opened::More;
-                }
-                self.in_payload = false;
-                self.header_bytes = 0;
-                return Opened::Packet;
-            }
-            match piece {
-                Piece::Gap(0) => return Opened::More,
-                Piece::Gap(_) => {
-                    self.lose();
-                    return Opened::Lost;
-                }
-                Piece::Bytes([]) => return Opened::More,
-                Piece::Bytes([byte, rest @ ..]) => {
-                    if let Some(place) = self.header.get_mut(usize::from(self.header_bytes)) {
-                        *place = *byte;
-                    }
-                    self.header_bytes += 1;
-                    *piece = Piece::Bytes(rest);
-                }
-            }
-            if self.header_bytes == HEADER_BYTES {
-                let [a, b, c, _, d, e, f] = self.header;
-                self.length = u32::from_le_bytes([a, b, c, 0]);
-                self.left = self.length;
-                self.plain_length = u32::from_le_bytes([d, e, f, 0]);
-                self.in_payload = true;
-                self.full = false;
-                self.payload.clear();
-            }
-        }
-    }
-
-    fn keep(&mut self, bytes: &[u8], keep: usize) {
-        if self.full {
-            return;
-        }
-        let room = keep.saturating_sub(self.payload.len());
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.full = kept.len() < bytes.len();
-        self.payload.extend_from_slice(kept);
-    }
-}
+/// Cuts a compressed stream into its packets: the compressed bytes, and how many they were before.
+pub(super) type CompressedReader = FrameReader<7>;
 
 /// Opens compressed packets; one for all connections, since nothing goes on from one packet to the next.
 pub(super) struct Opener {
@@ -163,19 +37,21 @@ impl Default for Opener {
 impl Opener {
     /// The packet that a reader has just completed: the bytes that come out, and how many more there were.
     pub(super) fn open<'a>(&'a mut self, reader: &'a CompressedReader) -> (&'a [u8], u64) {
-        let packet = &reader.payload;
-        if reader.plain_length == 0 {
-            let missing = u64::from(reader.length).saturating_sub(packet.len() as u64);
-            return (packet, missing);
+        let (packet, header) = (&reader.kept, reader.header());
+        let [_, _, _, _, before @ ..] = header;
+        let plain_length = length_in(&before);
+        if plain_length == 0 {
+            let length = u64::from(length_in(&header));
+            return (packet, length.saturating_sub(packet.len() as u64));
         }
-        let wanted = (reader.plain_length as usize).min(OPENED_BYTES_MAX);
+        let wanted = (plain_length as usize).min(OPENED_BYTES_MAX);
         self.output.clear();
         if packet.starts_with(&ZSTD_MAGIC) {
             self.open_zstd(packet, wanted);
         } else {
             self.open_zlib(packet, wanted);
         }
-        let missing = u64::from(reader.plain_length).saturating_sub(self.output.len() as u64);
+        let missing = u64::from(plain_length).saturating_sub(self.output.len() as u64);
         (&self.output, missing)
     }
 
@@ -246,7 +122,9 @@ pub(super) fn has_magic(payload: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::frames::Fed;
     use super::super::limits::COMPRESSED_BYTES_MAX;
+    use super::super::stream::Piece;
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
@@ -275,7 +153,7 @@ mod tests {
         let mut all = Vec::new();
         for piece in pieces {
             let mut piece = *piece;
-            while reader.feed(&mut piece, COMPRESSED_BYTES_MAX) == Opened::Packet {
+            while reader.feed(&mut piece, COMPRESSED_BYTES_MAX) == Fed::Whole {
                 let (bytes, missing) = opener.open(&reader);
                 all.push((bytes.to_vec(), missing));
             }

@@ -6,7 +6,7 @@
 //! connections may have been open before: what is missing is passed over, and reading goes on at the next request.
 //!
 //! The layers, each a file: `stream` puts the segments of one direction in order, `compression` opens the compressed
-//! protocol, `packets` cuts the stream into the protocol's packets, `handshake`, `command` and `reply` know what is in
+//! protocol, `packets` cuts the stream into the protocol's packets (both by `frames`), `handshake`, `command` and `reply` know what is in
 //! them, `connection` puts both directions together. Sources: dev.mysql.com/doc/dev/mysql-server ("Client/Server
 //! Protocol"), mariadb.com/kb ("Client/Server Protocol"), and sql/net_serv.cc, sql/protocol_classic.cc of MySQL.
 //!
@@ -19,6 +19,7 @@ mod compression;
 mod connection;
 mod decoder;
 mod digest;
+mod frames;
 mod guess;
 mod handshake;
 mod limits;

@@ -1,41 +1,18 @@
 //! The protocol's packets in a stream: three bytes of length, one of sequence, the payload. A payload of 16 MiB - 1 or
 //! more goes on in the next packet.
 
-use super::limits::IDLE_BYTES_MAX;
+use super::frames::{Fed, FrameReader, length_in};
 use super::stream::Piece;
 
-const HEADER_BYTES: u8 = 4;
 /// A packet of this length is not the last one of its payload.
 const PART_BYTES_MAX: u32 = 0xff_ffff;
-
-/// What came of a piece of the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fed {
-    /// All of it was taken.
-    More,
-    /// A packet is complete; there may be more in the piece.
-    Packet,
-    /// The place of the next packet is not known any more; what follows is passed over until [`PacketReader::resume`].
-    Lost,
-}
 
 /// Cuts a stream into packets, of which the beginnings are kept.
 #[derive(Debug, Default)]
 pub(super) struct PacketReader {
-    header: [u8; 4],
-    header_bytes: u8,
-    in_payload: bool,
-    /// Bytes of the part that are still to come.
-    left: u32,
-    /// The part is followed by another one of the same payload.
-    more_parts: bool,
-    /// A payload is not complete.
-    under_way: bool,
-    lost: bool,
-    /// Nothing more is kept of this payload.
-    full: bool,
-    /// The packet's beginning.
-    pub(super) head: Vec<u8>,
+    parts: FrameReader<4>,
+    /// The next part is not the first one.
+    goes_on: bool,
     /// Bytes of the payload.
     pub(super) length: u64,
     /// Sequence number of its first and last part.
@@ -46,131 +23,82 @@ pub(super) struct PacketReader {
 impl PacketReader {
     /// The next byte begins a packet.
     pub(super) fn resume(&mut self) {
-        let mut head = std::mem::take(&mut self.head);
-        head.clear();
-        *self = Self {
-            head,
-            ..Self::default()
-        };
+        self.parts.resume();
+        self.goes_on = false;
     }
 
     /// What follows is passed over.
     pub(super) fn lose(&mut self) {
-        self.resume();
-        self.lost = true;
+        self.parts.lose();
+        self.goes_on = false;
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        self.lost
-    }
-
-    /// The next byte begins a packet, as far as is known.
-    pub(super) fn is_between(&self) -> bool {
-        !self.lost && !self.under_way && self.header_bytes == 0
+        self.parts.is_lost()
     }
 
     /// A packet has begun and is not complete.
     pub(super) fn is_within(&self) -> bool {
-        !self.lost && (self.under_way || self.header_bytes > 0)
+        self.parts.is_within()
     }
 
     /// Gives back room that few packets need.
     pub(super) fn shrink(&mut self) {
-        if self.is_between() && self.head.capacity() > IDLE_BYTES_MAX {
-            self.head = Vec::new();
+        self.parts.shrink();
+    }
+
+    /// Room that is kept.
+    pub(super) fn held(&self) -> usize {
+        self.parts.held()
+    }
+
+    /// The beginning of the packet that is complete.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.parts.kept
+    }
+
+    /// [`Self::head`], to be kept elsewhere.
+    pub(super) fn take_head(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.parts.kept)
+    }
+
+    /// Room for the next packet, where there is none.
+    pub(super) fn give_room(&mut self, room: Vec<u8>) {
+        if self.parts.kept.capacity() == 0 {
+            self.parts.kept = room;
         }
     }
 
-    /// Payload is missing from `head`.
+    /// Payload is missing from [`Self::head`].
     pub(super) fn is_cut(&self) -> bool {
-        self.length > self.head.len() as u64
+        self.length > self.parts.kept.len() as u64
     }
 
-    /// Takes of a piece as much as belongs to one packet, and keeps `keep` bytes of its payload. After
-    /// [`Fed::Packet`] the packet is in `head` until the next call.
+    /// Takes of a piece as much as belongs to one packet, and keeps `keep` bytes of its payload. After [`Fed::Whole`] the
+    /// packet is there until the next call.
     pub(super) fn feed(&mut self, piece: &mut Piece<'_>, keep: usize) -> Fed {
-        if self.lost {
-            *piece = Piece::Bytes(&[]);
-            return Fed::More;
-        }
         loop {
-            if self.in_payload {
-                match piece {
-                    Piece::Bytes(bytes) => {
-                        let (taken, rest) = bytes.split_at(bytes.len().min(self.left as usize));
-                        self.keep(taken, keep);
-                        self.left -= taken.len() as u32;
-                        *bytes = rest;
-                    }
-                    Piece::Gap(gap) => {
-                        let taken = (*gap).min(self.left.into());
-                        self.full |= taken > 0;
-                        self.left -= taken as u32;
-                        *gap -= taken;
-                    }
-                }
-                if self.left > 0 {
-                    return Fed::More;
-                }
-                self.in_payload = false;
-                self.header_bytes = 0;
-                if !self.more_parts {
-                    self.under_way = false;
-                    return Fed::Packet;
-                }
-                continue;
-            }
-            match piece {
-                Piece::Gap(0) => return Fed::More,
-                Piece::Gap(_) => {
-                    self.lose();
+            match self.parts.feed(piece, keep) {
+                Fed::More => return Fed::More,
+                Fed::Lost => {
+                    self.goes_on = false;
                     return Fed::Lost;
                 }
-                Piece::Bytes([]) => return Fed::More,
-                // Mostly a header is there as a whole.
-                Piece::Bytes([a, b, c, sequence, rest @ ..]) if self.header_bytes == 0 => {
-                    self.header = [*a, *b, *c, *sequence];
-                    self.header_bytes = HEADER_BYTES;
-                    *piece = Piece::Bytes(rest);
-                }
-                Piece::Bytes([byte, rest @ ..]) => {
-                    if let Some(place) = self.header.get_mut(usize::from(self.header_bytes)) {
-                        *place = *byte;
-                    }
-                    self.header_bytes += 1;
-                    *piece = Piece::Bytes(rest);
-                }
+                Fed::Whole => {}
             }
-            if self.header_bytes == HEADER_BYTES {
-                self.begin();
+            let header = self.parts.header();
+            let (part, [.., sequence]) = (length_in(&header), header);
+            if !self.goes_on {
+                (self.first, self.length) = (sequence, 0);
             }
+            self.last = sequence;
+            self.length += u64::from(part);
+            self.goes_on = part == PART_BYTES_MAX;
+            if !self.goes_on {
+                return Fed::Whole;
+            }
+            self.parts.go_on();
         }
-    }
-
-    fn begin(&mut self) {
-        let [a, b, c, sequence] = self.header;
-        self.left = u32::from_le_bytes([a, b, c, 0]);
-        self.more_parts = self.left == PART_BYTES_MAX;
-        self.in_payload = true;
-        if !self.under_way {
-            self.under_way = true;
-            self.first = sequence;
-            self.length = 0;
-            self.full = false;
-            self.head.clear();
-        }
-        self.last = sequence;
-        self.length += u64::from(self.left);
-    }
-
-    fn keep(&mut self, bytes: &[u8], keep: usize) {
-        if self.full {
-            return;
-        }
-        let room = keep.saturating_sub(self.head.len());
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.full = kept.len() < bytes.len();
-        self.head.extend_from_slice(kept);
     }
 }
 
@@ -190,8 +118,8 @@ mod tests {
         let mut all = Vec::new();
         for piece in pieces {
             let mut piece = *piece;
-            while reader.feed(&mut piece, keep) == Fed::Packet {
-                all.push((reader.first, reader.head.clone(), reader.length));
+            while reader.feed(&mut piece, keep) == Fed::Whole {
+                all.push((reader.first, reader.head().to_vec(), reader.length));
             }
         }
         all
@@ -250,6 +178,6 @@ mod tests {
         assert_eq!(reader.feed(&mut bytes, 9), Fed::More);
         reader.resume();
         let mut bytes = Piece::Bytes(&stream);
-        assert_eq!(reader.feed(&mut bytes, 9), Fed::Packet);
+        assert_eq!(reader.feed(&mut bytes, 9), Fed::Whole);
     }
 }

@@ -20,7 +20,7 @@ impl Connection {
     }
 
     fn greeting(&mut self, at_us: i64, shared: &mut Shared, each: &mut Each<'_>) {
-        let head = &self.to_client.packets.head;
+        let head = self.to_client.packets.head();
         if let Some(greeting) = handshake::greeting(head) {
             self.id = Some(greeting.connection_id);
             self.server_capabilities = greeting.capabilities;
@@ -31,7 +31,7 @@ impl Connection {
         let mut outcome = Outcome::default();
         let length = self.to_client.packets.length;
         let mut at = At::default();
-        let head = &self.to_client.packets.head;
+        let head = self.to_client.packets.head();
         if step(Shape::Single, &mut at, &mut outcome, head, length) == Step::Done
             && outcome.error.is_some()
         {
@@ -63,7 +63,7 @@ impl Connection {
         if !self.is_expected(first, shared, each) {
             return self.lost(false);
         }
-        let head = &self.to_client.packets.head;
+        let head = self.to_client.packets.head();
         let Some(front) = self.queue.front_mut() else {
             return;
         };
@@ -146,11 +146,10 @@ impl Connection {
             self.keep_prepared(id, pending.text.bytes(), shared);
         }
         if let Text::Own(room, _) = pending.text
-            && self.to_server.packets.head.capacity() == 0
             && room.capacity() <= IDLE_BYTES_MAX
         {
             // For the next request.
-            self.to_server.packets.head = room;
+            self.to_server.packets.give_room(room);
         }
         match pending.after {
             After::Nothing => {}

@@ -8,12 +8,13 @@ use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::compression::{CompressedReader, Opened};
+use super::compression::CompressedReader;
 use super::decoder::Shared;
+use super::frames::Fed;
 use super::guess::{self, Guess};
 use super::limits::{PREPARED_MAX, REPLY_BYTES_MAX};
 use super::open_before::OpenBefore;
-use super::packets::{Fed, PacketReader};
+use super::packets::PacketReader;
 use super::pending::Pending;
 use super::statement::Statement;
 use super::stream::{Arrival, Piece, Stream};
@@ -61,8 +62,7 @@ impl Side {
 
     /// A packet has begun and is not complete.
     fn is_within(&self, compressed: bool) -> bool {
-        self.packets.is_within()
-            || (compressed && !self.opened.is_lost() && !self.opened.is_between())
+        self.packets.is_within() || (compressed && self.opened.is_within())
     }
 
     fn shrink(&mut self) {
@@ -71,7 +71,7 @@ impl Side {
     }
 
     fn held(&self) -> usize {
-        self.stream.held() + self.opened.held() + self.packets.head.capacity()
+        self.stream.held() + self.opened.held() + self.packets.held()
     }
 }
 
@@ -376,12 +376,12 @@ impl Connection {
         let mut reader = std::mem::take(&mut self.side(to_server).opened);
         loop {
             match reader.feed(&mut piece, shared.compressed_bytes_max()) {
-                Opened::More => break,
-                Opened::Lost => {
+                Fed::More => break,
+                Fed::Lost => {
                     self.lost(to_server);
                     break;
                 }
-                Opened::Packet => {
+                Fed::Whole => {
                     let (bytes, missing) = opener.open(&reader);
                     let at_us = arrival.at_us;
                     self.plain(to_server, Piece::Bytes(bytes), at_us, shared, each);
@@ -414,8 +414,8 @@ impl Connection {
             match self.side(to_server).packets.feed(&mut piece, keep) {
                 Fed::More => return,
                 Fed::Lost => return self.lost(to_server),
-                Fed::Packet if to_server => self.client_packet(at_us, shared, each),
-                Fed::Packet => self.server_packet(at_us, shared, each),
+                Fed::Whole if to_server => self.client_packet(at_us, shared, each),
+                Fed::Whole => self.server_packet(at_us, shared, each),
             }
         }
     }

@@ -40,7 +40,7 @@ impl Connection {
     fn login(&mut self, at_us: i64, shared: &mut Shared, each: &mut Each<'_>) {
         let packets = &self.to_server.packets;
         let sequence = packets.last.wrapping_add(1);
-        let login = match handshake::answer(&packets.head, packets.length) {
+        let login = match handshake::answer(packets.head(), packets.length) {
             Some(handshake::Answer::Login(login)) => login,
             Some(handshake::Answer::Tls) => {
                 self.phase = Phase::PassedOver;
@@ -86,7 +86,7 @@ impl Connection {
     fn request(&mut self, at_us: i64, shared: &mut Shared, each: &mut Each<'_>) {
         let cut = self.to_server.packets.is_cut();
         let sequence = self.to_server.packets.last.wrapping_add(1);
-        let mut payload = std::mem::take(&mut self.to_server.packets.head);
+        let mut payload = self.to_server.packets.take_head();
         let Some(command) = payload.first().and_then(|byte| Command::of(*byte)) else {
             self.to_server.lose();
             return;
@@ -136,9 +136,7 @@ impl Connection {
             Command::Quit | Command::SendLongData | Command::Plain(_) => {}
         }
         // What was not kept is room for the next request.
-        if self.to_server.packets.head.capacity() == 0 {
-            self.to_server.packets.head = payload;
-        }
+        self.to_server.packets.give_room(payload);
         if command.has_no_answer() || self.phase == Phase::PassedOver {
             self.hand_over(pending, shared, each);
         } else {
