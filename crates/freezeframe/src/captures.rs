@@ -95,7 +95,7 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
         name(incident, paths);
     }
     let mut sources = together(imported.parts.into_iter().map(source).collect());
-    sources.extend(std::mem::take(&mut found.left_out));
+    sources.extend(found.left_out.iter().cloned());
     match imported.incident {
         Some(incident) => {
             let incident = stretches::join(incident, &found.stretches, &mut sources)?;

@@ -179,7 +179,7 @@ fn one(
     if is_binary(head)
         && let Some(read) = read::pprof(input.bytes)
     {
-        whole("pprof profile", read, input, parts, all);
+        whole(input, Kind::Pprof, read, parts, all);
         return;
     }
     if head.contains(&0) {
@@ -258,20 +258,6 @@ fn one(
 fn is_binary(head: &[u8]) -> bool {
     head.iter()
         .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
-}
-
-/// An input that is one thing as a whole and has no lines.
-fn whole(kind: &str, read: Read, input: &Input<'_>, parts: &mut Vec<Part>, all: &mut Vec<Read>) {
-    parts.push(Part {
-        path: input.path.to_owned(),
-        kind: kind.to_owned(),
-        lines: None,
-        brought: read.brought.clone(),
-        skipped: left_out(&read),
-    });
-    if !read.is_empty() {
-        all.push(read);
-    }
 }
 
 /// What a reader passed over, in one sentence.

@@ -261,7 +261,7 @@ impl Open {
             Kind::Df => own == Some(Kind::Df) || kind::is_df_row(text),
             Kind::Sysctl => own == Some(Kind::Sysctl),
             Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
-            Kind::Pcap => false,
+            Kind::Pcap | Kind::Pprof => false,
             Kind::NameValue => {
                 own == Some(Kind::NameValue)
                     || is_rule(text)

@@ -80,6 +80,8 @@ pub enum Kind {
     Ps,
     /// Packets, as tcpdump writes them to a file.
     Pcap,
+    /// A profile in the format of pprof.
+    Pprof,
 }
 
 impl Kind {
@@ -116,6 +118,7 @@ impl Kind {
             Self::Sysctl => "sysctl output",
             Self::Ps => "ps output",
             Self::Pcap => "packets of tcpdump",
+            Self::Pprof => "pprof profile",
         }
     }
 }

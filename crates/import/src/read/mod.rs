@@ -173,7 +173,7 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Sysctl => host_lists::sysctl(lines),
         Kind::Ps => host_lists::ps(lines),
         // Bytes, not lines: read where files are opened.
-        Kind::Pcap => Read::default(),
+        Kind::Pcap | Kind::Pprof => Read::default(),
         Kind::ServerText => server_text::read(lines),
         Kind::Processlist => processlist::read(lines),
         Kind::NameValue => name_value::read(lines),
