@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 31] = [
+const ORIGINS: [Origin; 32] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -64,6 +64,11 @@ const ORIGINS: [Origin; 31] = [
     origin("buddyinfo", "buddyinfo", "/proc/buddyinfo"),
     origin("disk", "disk", "/proc/diskstats"),
     origin("net", "net", "/proc/net/netstat"),
+    origin(
+        "filesystem",
+        "filesystem",
+        "df -k, in captures of other tools",
+    ),
     origin(
         "accept_queue",
         "accept_queue",

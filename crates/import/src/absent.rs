@@ -23,7 +23,7 @@ pub(crate) fn of(incident: &Incident) -> Vec<Absent> {
         .sources
         .iter()
         .any(|source| source.name == "status" && source.ticks.len() > 1);
-    let kinds: [(&str, bool, &str); 9] = [
+    let kinds: [(&str, bool, &str); 10] = [
         (
             "stacks of all threads",
             !incident.stacks.snapshots.is_empty(),
@@ -58,6 +58,11 @@ pub(crate) fn of(incident: &Incident) -> Vec<Absent> {
             "processors, memory and disks of the host",
             has_signal("cpu.") || has_signal("vmstat.") || has_signal("disk."),
             "vmstat 1 30; cat /proc/vmstat and /proc/diskstats, twice",
+        ),
+        (
+            "statements",
+            !incident.queries.is_empty(),
+            "the slow log of that time, or: tcpdump -i any -s 0 -w FILE port 3306, for half a minute",
         ),
         (
             "error log",

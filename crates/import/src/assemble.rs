@@ -12,6 +12,7 @@ use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::clean;
 use crate::kind::Kind;
+use crate::moments::{Times, UNTIMED_AT};
 use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
 use crate::told::{self, Moment};
@@ -26,18 +27,11 @@ pub struct Imported {
     pub parts: Vec<Part>,
 }
 
-/// Where evidence stands that tells no time, in milliseconds from the begin of the window.
-const UNTIMED_AT: Millis = 1_000;
-
 /// From the last evidence to the end of the window, in milliseconds.
 const AFTER: Millis = 1_000;
 
 /// Captures of the same thing without a time that are kept.
 const SAME_MOMENT_MAX: usize = 200;
-
-/// Longest time that captures of one stall may be apart, in milliseconds; a time further off is
-/// taken as not told.
-const APART_MAX_MS: i64 = 6 * 3_600_000;
 
 /// How long before the first and after the last moment of other captures statements of a log belong
 /// to the stall, in milliseconds: a slow statement is logged when it is over.
@@ -277,71 +271,6 @@ fn left_out(read: &Read) -> Option<String> {
     Some(format!("{place}{why}{more}"))
 }
 
-/// Moments of captures as moments of the incident.
-struct Times {
-    zero: Option<i64>,
-}
-
-impl Times {
-    /// The moments that captures tell, in order.
-    fn told<'a>(reads: impl Iterator<Item = &'a Read>) -> Vec<i64> {
-        let mut told: Vec<i64> = reads
-            .flat_map(|read| {
-                let ticks = read.ticks.iter().filter_map(|tick| tick.at);
-                let texts = read.texts.iter().filter_map(|(at, _)| *at);
-                let snapshots = read.snapshots.iter().filter_map(|snapshot| snapshot.at);
-                let rows = read.rows.iter().filter_map(|rows| rows.at);
-                ticks.chain(texts).chain(snapshots).chain(rows)
-            })
-            .collect();
-        told.sort_unstable();
-        told
-    }
-
-    fn new(reads: &[Read]) -> Self {
-        let told = Self::told(reads.iter());
-        // What is far from most is of another day.
-        let middle = told.get(told.len() / 2).copied();
-        let zero = middle.and_then(|middle| {
-            told.iter()
-                .copied()
-                .find(|at| middle.saturating_sub(*at) <= APART_MAX_MS)
-        });
-        // Logs and packets tell of all the time from their first statement on.
-        let begins = reads.iter().flat_map(|read| &read.asked);
-        let begins = begins.filter_map(|asked| asked.from);
-        let zero = match zero {
-            Some(zero) => begins
-                .filter(|from| zero.saturating_sub(*from) <= APART_MAX_MS)
-                .fold(zero, i64::min)
-                .into(),
-            None => begins.min(),
-        };
-        Self { zero }
-    }
-
-    /// A stretch, however long it is; a moment where its ends are not told.
-    fn stretch(&self, from: Option<i64>, to: Option<i64>, at: Millis) -> Window {
-        let since = |moment: i64| {
-            let since = moment.checked_sub(self.zero?)?;
-            Some(UNTIMED_AT.saturating_add(u64::try_from(since).ok()?))
-        };
-        match (from.and_then(since), to.and_then(since)) {
-            (Some(from), Some(to)) if to >= from => Window { from, to },
-            _ => Window { from: at, to: at },
-        }
-    }
-
-    fn of(&self, at: Option<i64>, after: u64) -> Millis {
-        let told = at.zip(self.zero).and_then(|(at, zero)| {
-            let since = at.checked_sub(zero)?;
-            (0..=APART_MAX_MS).contains(&since).then_some(since as u64)
-        });
-        let apart = u64::try_from(APART_MAX_MS).unwrap_or(u64::MAX);
-        UNTIMED_AT.saturating_add(told.unwrap_or(after.min(apart)))
-    }
-}
-
 /// `told` are tables of locks that the server told of, and the stacks of their holders.
 fn assemble(
     reads: Vec<Read>,
@@ -362,10 +291,15 @@ fn assemble(
     let mut listings: Vec<Listing> = Vec::new();
     let mut queries: Vec<TimedDigest> = Vec::new();
     let mut held: Vec<PlockstatRow> = Vec::new();
+    let mut triggers: Vec<Trigger> = Vec::new();
     for read in reads {
+        triggers.extend(read.trigger.map(|says| Trigger {
+            rule: "imported".to_owned(),
+            says,
+        }));
         held.extend(read.plockstat);
         queries.extend(read.asked.into_iter().map(|asked| TimedDigest {
-            window: times.stretch(asked.from, asked.to, UNTIMED_AT),
+            window: times.stretch(&asked),
             digest: asked.digest,
         }));
         for tick in read.ticks {
@@ -482,10 +416,13 @@ fn assemble(
             onset: 0,
             trigger: UNTIMED_AT,
             end: None,
-            triggers: vec![Trigger {
-                rule: "imported".to_owned(),
-                says: "captured by other tools, in a stall as far as is known".to_owned(),
-            }],
+            triggers: match triggers.is_empty() {
+                true => vec![Trigger {
+                    rule: "imported".to_owned(),
+                    says: "captured by other tools, in a stall as far as is known".to_owned(),
+                }],
+                false => triggers,
+            },
         },
         window,
         timeline,

@@ -11,6 +11,7 @@ mod absent;
 mod assemble;
 mod clean;
 mod kind;
+mod moments;
 mod origins;
 mod part;
 mod printed;

@@ -69,6 +69,9 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         let own = kind::of_line(text, next);
         if let Some(piece) = &mut open {
             if piece.takes(trimmed, text, own) {
+                if own == Some(Kind::Rows) {
+                    piece.cells = cells_of_head(trimmed);
+                }
                 piece.add(index, trimmed);
                 continue;
             }
@@ -92,7 +95,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 depth: 0,
                 carried: 0,
                 cells: match kind {
-                    Kind::Rows if !trimmed.starts_with(['|', '*']) => kind::cells(trimmed).len(),
+                    Kind::Rows => cells_of_head(trimmed),
                     _ => 0,
                 },
             };
@@ -262,6 +265,7 @@ impl Open {
             Kind::Sysctl => own == Some(Kind::Sysctl),
             Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
             Kind::Pcap | Kind::Pprof => false,
+            Kind::StalkTrigger => own == Some(Kind::StalkTrigger),
             Kind::NameValue => {
                 own == Some(Kind::NameValue)
                     || is_rule(text)
@@ -332,7 +336,9 @@ impl Open {
             | Kind::PerfScript
             | Kind::Opreport
             | Kind::Plockstat => gap < 4,
-            Kind::Top | Kind::Vmstat | Kind::NameValue | Kind::Processlist => gap < 3,
+            // A key of the server among its status has as many lines.
+            Kind::NameValue => gap < 20,
+            Kind::Top | Kind::Vmstat | Kind::Processlist => gap < 3,
             _ => gap < 2 && text.is_empty(),
         }
     }
@@ -388,6 +394,14 @@ fn is_rule(text: &str) -> bool {
     text.starts_with('+')
         && text.len() >= 3
         && text.bytes().all(|byte| byte == b'+' || byte == b'-')
+}
+
+/// How many cells the rows behind a head have, where tabs part them.
+fn cells_of_head(text: &str) -> usize {
+    match text.starts_with(['|', '*']) {
+        true => 0,
+        false => kind::cells(text).len(),
+    }
 }
 
 /// Columns that hold a statement.
@@ -555,6 +569,19 @@ mod tests {
             kinds(text),
             [(Kind::Processlist, 4, 5), (Kind::Backtrace, 9, 12)]
         );
+    }
+
+    #[test]
+    fn a_value_of_several_lines_does_not_end_a_table() {
+        let text = "| Aborted_clients | 0 |\n| Caching_sha2_password_rsa_public_key | -----BEGIN PUBLIC KEY-----\nMIIB\nAQAB\nMIIB\nAQAB\n-----END PUBLIC KEY-----\n |\n| Com_select | 5 |\n";
+        assert_eq!(kinds(text), [(Kind::NameValue, 1, 9)]);
+    }
+
+    #[test]
+    fn tables_with_tabs_have_rows_of_their_own_length() {
+        let text = "trx_id\ttrx_state\ttrx_started\ttrx_a\ttrx_b\n5\tRUNNING\t2026-01-01 00:00:00\t1\t2\n\
+            requesting_trx_id\tblocking_trx_id\n6\t5\n7\t5\n8\t5\n9\t5\n10\t5\n11\t5\n12\t5\n";
+        assert_eq!(kinds(text), [(Kind::Rows, 1, 10)]);
     }
 
     #[test]

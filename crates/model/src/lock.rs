@@ -47,6 +47,8 @@ pub enum NamedBy {
     CallPath,
     /// Nothing but the address is known.
     Address,
+    /// Another told it, a table of the server or another tool.
+    Told,
 }
 
 /// What a holder is known by.
@@ -57,6 +59,8 @@ pub enum HolderBy {
     OwnerField,
     /// It stands in code that runs only under this lock, and does not wait for it.
     Stack,
+    /// The server tells it: the holder's number is that of a connection.
+    Server,
 }
 
 /// A thread that holds a lock others wait for.

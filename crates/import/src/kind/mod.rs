@@ -78,6 +78,8 @@ pub enum Kind {
     Sysctl,
     /// `ps`.
     Ps,
+    /// Why pt-stalk collected.
+    StalkTrigger,
     /// Packets, as tcpdump writes them to a file.
     Pcap,
     /// A profile in the format of pprof.
@@ -117,6 +119,7 @@ impl Kind {
             Self::Df => "df output",
             Self::Sysctl => "sysctl output",
             Self::Ps => "ps output",
+            Self::StalkTrigger => "pt-stalk trigger",
             Self::Pcap => "packets of tcpdump",
             Self::Pprof => "pprof profile",
         }
@@ -139,7 +142,7 @@ pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
 }
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const KINDS: [(Kind, Test); 29] = [
+const KINDS: [(Kind, Test); 30] = [
     (Kind::Backtrace, |_, text, _| stacks::is_backtrace(text)),
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
@@ -176,6 +179,9 @@ const KINDS: [(Kind, Test); 29] = [
     }),
     (Kind::Df, |_, text, _| sysstat::is_df_header(text)),
     (Kind::Ps, |_, text, _| sysstat::is_ps_header(text)),
+    (Kind::StalkTrigger, |_, text, _| {
+        text.contains(" pt-stalk ran with --") || text.contains(" Check results: ")
+    }),
     (Kind::ProcStat, |line, _, _| host::is_proc_stat(line)),
     (Kind::ProcVmstat, |line, _, next| {
         host::is_proc_vmstat(line, next)

@@ -23,7 +23,7 @@ pub(crate) enum Table {
     /// `performance_schema.metadata_locks`.
     MetadataLocks,
     /// `sys.schema_table_lock_waits`.
-    TableLockWaits,
+    MetadataWaits,
     /// `performance_schema.threads`.
     Threads,
     /// `performance_schema.events_statements_summary_by_digest`.
@@ -37,7 +37,7 @@ const TABLES: [(Table, &[&str]); 12] = [
     (Table::Transactions, &["trx_id", "trx_state", "trx_started"]),
     (Table::Blockers, &["who_blocks", "num_waiters"]),
     (
-        Table::TableLockWaits,
+        Table::MetadataWaits,
         &["object_schema", "object_name", "waiting_thread_id"],
     ),
     (Table::LockWaits, &["waiting_trx_id", "waiting_thread"]),

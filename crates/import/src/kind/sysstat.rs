@@ -173,13 +173,13 @@ pub(crate) fn is_df_row(text: &str) -> bool {
         if [size, used, free].into_iter().all(is_size) && share.ends_with('%') && mount.starts_with('/'))
 }
 
-/// `vm.swappiness = 60`.
+/// `vm.swappiness = 60`, as `sysctl -a` prints it, or without the blanks, as files have it.
 pub(crate) fn is_sysctl(line: &str) -> bool {
     const AREAS: [&str; 9] = [
         "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "user", "vm",
     ];
-    line.split_once(" =").is_some_and(|(key, _)| {
-        key.split_once('.').is_some_and(|(area, rest)| {
+    line.split_once('=').is_some_and(|(key, _)| {
+        key.trim_end().split_once('.').is_some_and(|(area, rest)| {
             AREAS.contains(&area) && !rest.is_empty() && !rest.contains(' ')
         })
     })

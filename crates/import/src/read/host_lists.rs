@@ -238,7 +238,7 @@ pub(super) fn df(lines: &[Line<'_>]) -> Read {
 pub(super) fn sysctl(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     for line in lines {
-        let Some((key, value)) = line.trimmed().split_once(" =") else {
+        let Some((key, value)) = line.trimmed().split_once('=') else {
             continue;
         };
         let key = key.trim();
@@ -304,6 +304,25 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
     read
 }
 
+/// Why pt-stalk collected: `Check results: status(Threads_running)=30, matched=yes, cycles_true=5`.
+pub(super) fn stalk_trigger(lines: &[Line<'_>]) -> Read {
+    const WORDS_MAX: usize = 200;
+    let mut read = Read::default();
+    for line in lines {
+        let Some((_, check)) = line.trimmed().split_once(" Check results: ") else {
+            continue;
+        };
+        let check: String = check.chars().take(WORDS_MAX).collect();
+        read.brought.clone_from(&check);
+        read.trigger = Some(format!("pt-stalk: {check}"));
+    }
+    if read.trigger.is_none() {
+        read.skipped
+            .push((0, "pt-stalk collected at once, without a trigger".into()));
+    }
+    read
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,7 +332,7 @@ mod tests {
         let all = read.ticks.iter().flat_map(|tick| &tick.readings);
         all.filter(|one| one.name == name)
             .map(|one| one.value)
-            .last()
+            .next_back()
     }
 
     #[test]
@@ -347,6 +366,15 @@ mod tests {
     }
 
     #[test]
+    fn what_made_pt_stalk_collect() {
+        let read = stalk_trigger(&clean::lines(
+            "2026_11_21_12_55_42 Check results: status(Threads_running)=30, matched=yes, cycles_true=5\n2026_11_21_12_55_42 pt-stalk ran with --function=status\n",
+        ));
+        let words = "status(Threads_running)=30, matched=yes, cycles_true=5";
+        assert_eq!(read.trigger, Some(format!("pt-stalk: {words}")));
+    }
+
+    #[test]
     fn filesystems_settings_processes() {
         let read = df(&clean::lines(
             "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 100 99 1 99% /var/lib/mysql\ntmpfs 5 5 0 100% /run\n",
@@ -358,7 +386,7 @@ mod tests {
         assert_eq!(value(&read, "filesystem./run.used_share"), None);
         assert_eq!(read.brought, "fullest: /var/lib/mysql, 99 %");
         let read = sysctl(&clean::lines(
-            "vm.swappiness = 60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
+            "vm.swappiness=60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
         ));
         assert_eq!(
             read.facts,

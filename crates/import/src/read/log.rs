@@ -99,6 +99,7 @@ fn told(digest: QueryDigest, filtered: u64, stray: u64) -> Read {
         read.asked.push(Asked {
             from: digest.from_us.map(ms),
             to: digest.to_us.map(ms),
+            length: None,
             digest,
         });
     }

@@ -95,6 +95,8 @@ pub(crate) struct Tick {
 pub(crate) struct Asked {
     pub(crate) from: Option<i64>,
     pub(crate) to: Option<i64>,
+    /// How many milliseconds that was, where only this is told.
+    pub(crate) length: Option<u64>,
     pub(crate) digest: QueryDigest,
 }
 
@@ -116,6 +118,8 @@ pub(crate) struct Read {
     pub(crate) rows: Vec<Rows>,
     /// Rows of plockstat.
     pub(crate) plockstat: Vec<PlockstatRow>,
+    /// Why somebody's tool captured all this.
+    pub(crate) trigger: Option<String>,
     /// Its counters are sums of what it told of intervals: they have no common zero with those of
     /// another capture.
     pub(crate) relative: bool,
@@ -134,6 +138,7 @@ impl Read {
             && self.asked.is_empty()
             && self.rows.is_empty()
             && self.plockstat.is_empty()
+            && self.trigger.is_none()
     }
 
     /// Adds what a reader of the server brought at a moment.
@@ -172,6 +177,7 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Df => host_lists::df(lines),
         Kind::Sysctl => host_lists::sysctl(lines),
         Kind::Ps => host_lists::ps(lines),
+        Kind::StalkTrigger => host_lists::stalk_trigger(lines),
         // Bytes, not lines: read where files are opened.
         Kind::Pcap | Kind::Pprof => Read::default(),
         Kind::ServerText => server_text::read(lines),

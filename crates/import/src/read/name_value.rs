@@ -38,10 +38,14 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     };
     read.brought = match (read.ticks.len(), read.facts.len()) {
         (0, facts) => format!("{facts} settings"),
-        (ticks, 0) => format!("{values} values at {ticks} moments"),
-        (ticks, facts) => format!("{values} values at {ticks} moments, {facts} settings"),
+        (ticks, 0) => format!("{values} values at {}", moments(ticks)),
+        (ticks, facts) => format!("{values} values at {}, {facts} settings", moments(ticks)),
     };
     read
+}
+
+fn moments(ticks: usize) -> String {
+    super::counted(ticks, "moment", "moments")
 }
 
 /// One print of a table.

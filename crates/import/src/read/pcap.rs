@@ -462,6 +462,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
     read.asked.push(Asked {
         from: Some(ms(from_us)),
         to: Some(ms(to_us)),
+        length: None,
         digest,
     });
     read

@@ -149,11 +149,11 @@ fn lock_name(lock: &str) -> (String, NamedBy) {
         || library.contains("malloc")
         || library.contains("libumem");
     if is_allocator {
-        return (format!("malloc lock {name}"), NamedBy::Symbol);
+        return (format!("malloc lock {name}"), NamedBy::Told);
     }
     match name.starts_with("0x") {
         true => (name.to_owned(), NamedBy::Address),
-        false => (name.to_owned(), NamedBy::Symbol),
+        false => (name.to_owned(), NamedBy::Told),
     }
 }
 

@@ -73,7 +73,7 @@ fn name(table: Table) -> &'static str {
         Table::DataLocks => "data_locks",
         Table::DataLockWaits => "data_lock_waits",
         Table::MetadataLocks => "metadata_locks",
-        Table::TableLockWaits => "waits for metadata locks",
+        Table::MetadataWaits => "waits for metadata locks",
         Table::Threads => "threads",
         Table::Digests => "statement digests",
         Table::Mutexes => "InnoDB mutexes",

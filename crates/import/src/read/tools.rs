@@ -34,7 +34,7 @@ pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
         rows.remove(0);
     }
     let mut read = Read {
-        brought: format!("{} moments", rows.len()),
+        brought: super::counted(rows.len(), "moment", "moments"),
         relative: true,
         ..Read::default()
     };

@@ -6,17 +6,23 @@ use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
 use crate::read::Rows;
 
-use super::{Moment, whole};
+use super::{Moment, seconds_of, whole};
 
 /// Classes that are told one by one, those with most time first.
 const CLASSES_MAX: usize = 200;
 
-/// One digest for one print, else one for each print after the first.
-pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest)> {
-    let prints: Vec<(Moment, DigestReading)> = tables
+/// One digest for one print, else one for each print after the first, with the milliseconds that it
+/// tells of where nothing but the server's clock tells them.
+pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest, Option<u64>)> {
+    let mut prints: Vec<(Moment, DigestReading, Option<f64>)> = tables
         .iter()
-        .map(|rows| (Moment::of(rows), reading(rows)))
+        .map(|rows| (Moment::of(rows), reading(rows), last_seen(rows)))
         .collect();
+    // Files may be given in any order.
+    if prints.iter().all(|(.., seen)| seen.is_some()) {
+        prints
+            .sort_by(|(_, _, a), (_, _, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    }
     let all = |digest: QueryDigest| QueryDigest {
         from_us: digest.from_us.filter(|us| *us > 0),
         to_us: digest.to_us.filter(|us| *us > 0),
@@ -24,7 +30,7 @@ pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest)> {
     };
     match prints.as_slice() {
         [] => Vec::new(),
-        [(moment, print)] => {
+        [(moment, print, _)] => {
             let mut digest = all(delta(&DigestReading::default(), print));
             digest.from_us = None;
             digest.to_us = None;
@@ -33,16 +39,28 @@ pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest)> {
                 Reason::NotRecorded,
                 "one print of the digests counts since the table was last emptied; two prints, before and in the stall, tell what was asked between them",
             ));
-            vec![(*moment, fold(digest))]
+            vec![(*moment, fold(digest), None)]
         }
         _ => prints
             .windows(2)
             .filter_map(|pair| match pair {
-                [(_, before), (moment, after)] => Some((*moment, fold(all(delta(before, after))))),
+                [(_, before, from), (moment, after, to)] => {
+                    let seconds = to.zip(*from).map(|(to, from)| to - from);
+                    let length = seconds.filter(|seconds| (0.1..1e7).contains(seconds));
+                    let length = length.map(|seconds| (seconds * 1000.0) as u64);
+                    Some((*moment, fold(all(delta(before, after))), length))
+                }
                 _ => None,
             })
             .collect(),
     }
+}
+
+/// When the last of the statements ended: the print is of about that moment.
+fn last_seen(rows: &Rows) -> Option<f64> {
+    rows.each(["last_seen"])
+        .filter_map(|[text]| seconds_of(text))
+        .reduce(f64::max)
 }
 
 fn reading(rows: &Rows) -> DigestReading {

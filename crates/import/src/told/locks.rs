@@ -31,8 +31,11 @@ pub(super) fn table(
     let none = book.intern(Vec::new(), StackEnd::FrameLimit);
     let holder = |tid: u64| Holder {
         tid: u32::try_from(tid).unwrap_or(u32::MAX),
-        name: format!("connection {tid}"),
-        by: HolderBy::OwnerField,
+        name: match known.names.get(&tid) {
+            Some(name) => name.clone(),
+            None => format!("connection {tid}"),
+        },
+        by: HolderBy::Server,
         snapshots: 1,
         stack: none,
         doing: known.doing.get(&tid).cloned().unwrap_or_default(),
@@ -44,7 +47,7 @@ pub(super) fn table(
             let waited: Vec<f64> = lock.waiters.values().copied().collect();
             LockRow {
                 name: (*name).to_owned(),
-                named_by: NamedBy::Symbol,
+                named_by: NamedBy::Told,
                 address: 0,
                 waiters_max: u32::try_from(waited.len()).unwrap_or(u32::MAX),
                 waits: waited.len() as u64,

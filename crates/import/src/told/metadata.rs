@@ -1,11 +1,11 @@
 //! Waits for metadata locks: who has asked for a table, and who has it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::kind::Table;
 use crate::read::Rows;
 
-use super::waits::Wait;
+use super::waits::{Known, Wait};
 use super::{Moment, whole};
 
 /// Owners of one object that are looked at: each pair is a wait.
@@ -18,7 +18,12 @@ struct Object {
 }
 
 /// The waits of a moment.
-pub(super) fn of(moment: Moment, all: &[Rows]) -> Vec<Wait> {
+pub(super) fn of(
+    moment: Moment,
+    all: &[Rows],
+    known: &mut Known,
+    threads: &HashMap<u64, u64>,
+) -> Vec<Wait> {
     let here = |table: Table| {
         all.iter()
             .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
@@ -35,7 +40,7 @@ pub(super) fn of(moment: Moment, all: &[Rows]) -> Vec<Wait> {
     for rows in here(Table::MetadataLocks) {
         for [kind, schema, name, status, connection, thread] in rows.each(columns) {
             let who = match whole(connection) {
-                0 => whole(thread),
+                0 => known.connection(whole(thread), threads),
                 connection => connection,
             };
             let object = objects.entry(lock_name(kind, schema, name)).or_default();
@@ -70,7 +75,7 @@ pub(super) fn of(moment: Moment, all: &[Rows]) -> Vec<Wait> {
         "waiting_query_secs",
         "blocking_pid",
     ];
-    for rows in here(Table::TableLockWaits) {
+    for rows in here(Table::MetadataWaits) {
         for [schema, name, waiter, seconds, blocker] in rows.each(columns) {
             let (waiter, blocker) = (whole(waiter), whole(blocker));
             if waiter != blocker {

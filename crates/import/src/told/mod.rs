@@ -73,7 +73,7 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
         }
         let transactions: Vec<&Rows> = here(Table::Transactions).collect();
         let now = waits::now(moment, &latest);
-        let (mut waits, known) = waits::of(moment, all, now, &threads);
+        let (mut waits, mut known) = waits::of(moment, all, now, &threads);
         let readings = transactions::readings(&transactions, &waits, now);
         if !readings.is_empty() {
             let taken = Taken {
@@ -82,10 +82,11 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
             };
             read.take("innodb", moment.at, moment.after, taken);
         }
+        let mut metadata = metadata::of(moment, all, &mut known, &threads);
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
             locks::table(
-                &mut metadata::of(moment, all),
+                &mut metadata,
                 &known,
                 "performance_schema.metadata_locks",
                 book,
@@ -106,9 +107,10 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
     let ms = |us: Option<i64>| us.map(|us| us / 1000);
     told.read.asked = digests::of(&tables)
         .into_iter()
-        .map(|(moment, digest)| Asked {
+        .map(|(moment, digest, length)| Asked {
             from: ms(digest.from_us).or(moment.at),
             to: ms(digest.to_us).or(moment.at),
+            length,
             digest,
         })
         .collect();
@@ -243,6 +245,25 @@ mod tests {
         assert_eq!(row.name, "metadata lock on shop.orders");
         assert_eq!(row.waits, 2);
         assert_eq!(row.holders[0].tid, 3);
+        assert_eq!(row.holders[0].name, "connection 3");
+    }
+
+    #[test]
+    fn two_prints_of_digests_tell_what_was_asked_between() {
+        let print = |count: u32, seen: &str| {
+            format!(
+                "SCHEMA_NAME\tDIGEST\tDIGEST_TEXT\tCOUNT_STAR\tSUM_TIMER_WAIT\tFIRST_SEEN\tLAST_SEEN\nshop\tab12\tSHOW WARNINGS\t{count}\t{count}000\t2026-11-21 10:00:00\t{seen}\n"
+            )
+        };
+        let (early, late) = (
+            print(10, "2026-11-21 10:00:05.500000"),
+            print(70, "2026-11-21 10:00:15.500000"),
+        );
+        for text in [format!("{early}\n{late}"), format!("{late}\n{early}")] {
+            let told = told(&text);
+            let asked = &told.read.asked[0];
+            assert_eq!((asked.digest.count, asked.length), (60, Some(10_000)));
+        }
     }
 
     #[test]

@@ -25,6 +25,21 @@ pub(crate) struct Wait {
 pub(crate) struct Known {
     /// What it does, in a few words.
     pub(crate) doing: HashMap<u64, String>,
+    /// What it is called, where its number is none of a connection.
+    pub(crate) names: HashMap<u64, String>,
+}
+
+impl Known {
+    /// The connection of a thread of performance_schema; its own number where none is told.
+    pub(super) fn connection(&mut self, thread: u64, threads: &HashMap<u64, u64>) -> u64 {
+        if let Some(connection) = threads.get(&thread) {
+            return *connection;
+        }
+        self.names
+            .entry(thread)
+            .or_insert_with(|| format!("performance_schema's thread {thread}"));
+        thread
+    }
 }
 
 /// The waits of a moment, and what is known of those that wait and of those that are waited for.
@@ -109,10 +124,7 @@ pub(super) fn of(
             "blocking_thread_id",
         ];
         for [lock, waiter, blocker] in rows.each(columns) {
-            let connection = |thread: &str| {
-                let thread = whole(thread);
-                threads.get(&thread).copied().unwrap_or(thread)
-            };
+            let mut connection = |thread: &str| known.connection(whole(thread), threads);
             push(
                 &mut waits,
                 Wait {
@@ -125,6 +137,21 @@ pub(super) fn of(
                     seconds: 0.0,
                 },
             );
+        }
+    }
+    for rows in here(Table::Threads) {
+        let columns = [
+            "processlist_id",
+            "processlist_command",
+            "processlist_time",
+            "processlist_info",
+        ];
+        for [connection, command, time, query] in rows.each(columns) {
+            let idle = (command == "Sleep").then(|| time.parse().ok()).flatten();
+            if let connection @ 1.. = whole(connection) {
+                let told = known.doing.entry(connection);
+                told.or_insert_with(|| doing(query, None, idle));
+            }
         }
     }
     // The joined table and the pairs tell the same waits: what has the better name is kept.

@@ -52,11 +52,15 @@ pub fn holder_by_words(by: HolderBy) -> &'static str {
     match by {
         HolderBy::OwnerField => "by the lock's owner field",
         HolderBy::Stack => "by its stack",
+        HolderBy::Server => "as the server tells",
     }
 }
 
 fn held_by(link: &ChainLink) -> String {
     match &link.holder {
+        Some(holder) if holder.by == HolderBy::Server => {
+            format!(", held by {} ({})", holder.name, holder_by_words(holder.by))
+        }
         Some(holder) => {
             let name = match holder.name.is_empty() {
                 true => String::new(),

@@ -427,6 +427,7 @@ fn named_words(row: &LockRow) -> String {
         NamedBy::Arena => "an allocation arena of glibc, by its place and its callers",
         NamedBy::CallPath => "named by the call path of those that wait",
         NamedBy::Address => "no name is known, only who asks",
+        NamedBy::Told => "named by who told it",
     };
     format!("{by}{at}")
 }

@@ -152,13 +152,14 @@ fn locks(table: &LockTable) -> String {
     let rows = table.locks.iter().map(|row| {
         let held = row.holders.first().map_or_else(
             || "not known".to_owned(),
-            |holder| {
-                format!(
+            |holder| match holder.by {
+                HolderBy::Server => format!("{}, {}", cell(&holder.name), cell(&doing(holder))),
+                _ => format!(
                     "thread {} ({}), {}",
                     holder.tid,
                     cell(&holder.name),
                     cell(&doing(holder))
-                )
+                ),
             },
         );
         vec![
@@ -209,6 +210,7 @@ fn details(book: &StackBook, table: &LockTable) -> String {
 
 fn detail(book: &StackBook, row: &LockRow) -> String {
     let address = match row.address {
+        0 if row.named_by == NamedBy::Told => "its address is not told".to_owned(),
         0 => "several addresses under one name".to_owned(),
         address => format!("<code>{address:#x}</code>"),
     };
@@ -217,12 +219,22 @@ fn detail(book: &StackBook, row: &LockRow) -> String {
         NamedBy::Arena => "named by its place in an allocation arena and its callers",
         NamedBy::CallPath => "named by the only call path that waits for it",
         NamedBy::Address => "no name known",
+        NamedBy::Told => "named by who told it",
     };
     let mut out = format!("<p class=\"numbers\"><span>{named}</span> <span>{address}</span></p>");
     for holder in row.holders.iter().take(HOLDERS_MAX) {
+        if holder.by == HolderBy::Server {
+            out.push_str(&format!(
+                "<p>Held by <b>{}</b>, {}; known from the server.</p>",
+                cell(&holder.name),
+                cell(&doing(holder))
+            ));
+            continue;
+        }
         let by = match holder.by {
             HolderBy::OwnerField => "the lock's own owner field",
             HolderBy::Stack => "its stack: it stands in code that runs only under this lock",
+            HolderBy::Server => "the server",
         };
         out.push_str(&format!(
             "<p>Held by thread <b>{}</b> ({}), {}, in {} snapshots; known from {by}.</p>{}",

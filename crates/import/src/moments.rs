@@ -1,0 +1,89 @@
+//! Moments of captures on the one clock of an incident.
+
+use model::{Millis, Window};
+
+use crate::read::{Asked, Read};
+
+/// Where evidence stands that tells no time, in milliseconds from the begin of the window.
+pub(crate) const UNTIMED_AT: Millis = 1_000;
+
+/// Longest time that captures of one stall may be apart, in milliseconds; a time further off is
+/// taken as not told.
+const APART_MAX_MS: i64 = 6 * 3_600_000;
+
+/// Longest time that a log or a file of packets tells of, in milliseconds: ten years.
+const STRETCH_MAX_MS: Millis = 10 * 366 * 86_400_000;
+
+/// Moments of captures as moments of the incident.
+pub(crate) struct Times {
+    /// Milliseconds since 1970 UTC of what is told first; absent where nothing tells a time.
+    pub(crate) zero: Option<i64>,
+}
+
+impl Times {
+    /// The moments that captures tell, in order.
+    pub(crate) fn told<'a>(reads: impl Iterator<Item = &'a Read>) -> Vec<i64> {
+        let mut told: Vec<i64> = reads
+            .flat_map(|read| {
+                let ticks = read.ticks.iter().filter_map(|tick| tick.at);
+                let texts = read.texts.iter().filter_map(|(at, _)| *at);
+                let snapshots = read.snapshots.iter().filter_map(|snapshot| snapshot.at);
+                let rows = read.rows.iter().filter_map(|rows| rows.at);
+                ticks.chain(texts).chain(snapshots).chain(rows)
+            })
+            .collect();
+        told.sort_unstable();
+        told
+    }
+
+    pub(crate) fn new(reads: &[Read]) -> Self {
+        let told = Self::told(reads.iter());
+        // What is far from most is of another day.
+        let middle = told.get(told.len() / 2).copied();
+        let zero = middle.and_then(|middle| {
+            told.iter()
+                .copied()
+                .find(|at| middle.saturating_sub(*at) <= APART_MAX_MS)
+        });
+        // Logs and packets tell of all the time from their first statement on.
+        let begins = reads.iter().flat_map(|read| &read.asked);
+        let begins = begins.filter_map(|asked| asked.from);
+        let zero = match zero {
+            Some(zero) => begins
+                .filter(|from| zero.saturating_sub(*from) <= APART_MAX_MS)
+                .fold(zero, i64::min)
+                .into(),
+            None => begins.min(),
+        };
+        Self { zero }
+    }
+
+    /// A stretch, however long it is; a moment where its ends are not told.
+    pub(crate) fn stretch(&self, asked: &Asked) -> Window {
+        let since = |moment: i64| {
+            let since = moment.checked_sub(self.zero?)?;
+            let since = u64::try_from(since).ok()?.min(STRETCH_MAX_MS);
+            Some(UNTIMED_AT.saturating_add(since))
+        };
+        match (asked.from.and_then(since), asked.to.and_then(since)) {
+            (Some(from), Some(to)) if to >= from => Window { from, to },
+            (from, to) => {
+                let from = from.or(to).unwrap_or(UNTIMED_AT);
+                let length = asked.length.unwrap_or(0).min(STRETCH_MAX_MS);
+                Window {
+                    from,
+                    to: from.saturating_add(length),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn of(&self, at: Option<i64>, after: u64) -> Millis {
+        let told = at.zip(self.zero).and_then(|(at, zero)| {
+            let since = at.checked_sub(zero)?;
+            (0..=APART_MAX_MS).contains(&since).then_some(since as u64)
+        });
+        let apart = u64::try_from(APART_MAX_MS).unwrap_or(u64::MAX);
+        UNTIMED_AT.saturating_add(told.unwrap_or(after.min(apart)))
+    }
+}

@@ -1,0 +1,74 @@
+//! From captures of other kinds than the published ones to what is made of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use diagnosis::{Catalogue, Level, diagnose};
+use import::{Input, import};
+
+fn causes(captures: &[&str]) -> Vec<(String, Level)> {
+    let inputs: Vec<Input<'_>> = captures
+        .iter()
+        .map(|text| Input {
+            path: "x",
+            bytes: text.as_bytes(),
+        })
+        .collect();
+    let incident = import(&inputs).incident.unwrap();
+    let diagnosis = diagnose(&incident, Catalogue::builtin());
+    let findings = diagnosis.findings.iter();
+    findings
+        .map(|finding| (finding.cause.clone(), finding.level))
+        .collect()
+}
+
+/// Story S5: the table of plockstat, with four analytic queries at once.
+const PLOCKSTAT: &str = "Mutex block\n\nCount     nsec Lock                         Caller\n-------------------------------------------------------------------------------\n\
+    15823   201122 libc.so.1`libc_malloc_lock   libstdc++.so.6`operator new+0x1c\n\
+    12011   190331 libc.so.1`libc_malloc_lock   libstdc++.so.6`operator delete+0xc\n\
+    12    40111 mysqld`LOCK_thread_count     mysqld`dispatch_command+0x21\n\n\
+    Mutex hold\n\nCount     nsec Lock                         Caller\n-------------------------------------------------------------------------------\n\
+    3600211      912 libc.so.1`libc_malloc_lock   libstdc++.so.6`operator new+0x1c\n";
+
+#[test]
+fn plockstat_names_the_allocator() {
+    let found = causes(&[PLOCKSTAT]);
+    assert_eq!(found, [("malloc-arena".to_owned(), Level::Possible)]);
+    // Waits for another lock say nothing of it.
+    let other = PLOCKSTAT.replace("libc_malloc_lock", "LOCK_open");
+    assert!(
+        causes(&[&other])
+            .iter()
+            .all(|(cause, _)| cause != "malloc-arena")
+    );
+}
+
+#[test]
+fn one_table_of_waits_is_one_source() {
+    let mut rows = String::new();
+    for waiter in 10..20 {
+        rows.push_str(&format!(
+            "*************************** {}. row ***************************\nwaiting_trx_id: {waiter}0\nwaiting_thread: {waiter}\nwait_time: 30\nwaiting_query: update t set a = 1\nwaiting_table_lock: `a`.`t`\nblocking_trx_id: 50\nblocking_thread: 5\nblocking_query: NULL\n",
+            waiter - 9
+        ));
+    }
+    let found = causes(&[&rows]);
+    assert_eq!(found, [("row-lock-pileup".to_owned(), Level::Possible)]);
+}
+
+#[test]
+fn a_full_file_system_is_a_second_witness() {
+    let log = "2026-11-21 12:55:23 0 [ERROR] mariadbd: Disk is full writing './binlog.000001' (Errcode: 28). Waiting for someone to free space...\n";
+    let df = "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vdb1 100 100 0 100% /var/lib/mysql\n";
+    let level = |captures: &[&str]| {
+        let found = causes(captures);
+        let full = found.iter().find(|(cause, _)| cause == "disk-full");
+        full.map(|(_, level)| *level)
+    };
+    let (alone, both) = (level(&[log]).unwrap(), level(&[log, df]).unwrap());
+    assert!(both > alone, "{alone:?} {both:?}");
+    assert_eq!(level(&[log, &df.replace("100%", "97%")]), Some(alone));
+}
