@@ -157,7 +157,7 @@ fn the_servers_own_names_are_no_secrets() {
 
 /// A name that no server, kernel or library uses: letters around a `q` and a `z`.
 fn name() -> impl Strategy<Value = String> {
-    "[a-z]{1,5}qz[a-z0-9]{2,8}".prop_map(|name| name)
+    "[a-z]{1,5}qz[a-z0-9]{2,8}"
 }
 
 fn names() -> impl Strategy<Value = Planted> {

@@ -41,11 +41,7 @@ fn each(connection: &Connection, with: &mut dyn FnMut(Cell<'_>) -> bool) -> rusq
         // A name in double quotes, whatever is in it.
         let quoted = table.replace('"', "\"\"");
         let mut statement = connection.prepare(&format!("SELECT * FROM \"{quoted}\""))?;
-        let columns: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([])?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
@@ -92,7 +88,12 @@ mod tests {
         drop(connection);
         let mut seen = Vec::new();
         each_cell(&path, &mut |cell| {
-            seen.push((cell.table.to_owned(), cell.column.to_owned(), cell.row, cell.bytes.to_vec()));
+            seen.push((
+                cell.table.to_owned(),
+                cell.column.to_owned(),
+                cell.row,
+                cell.bytes.to_vec(),
+            ));
             cell.bytes != b"two"
         })
         .unwrap();

@@ -1,4 +1,5 @@
 //! A small incident with a name of the caller's wherever an incident may hold one.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
 
