@@ -1,6 +1,7 @@
 //! Scenarios: a throw-away server is broken in a known way. Each is one file of `scenarios/`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -11,6 +12,9 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"
 
 /// Longest [`Scenario::seconds`].
 const SECONDS_MAX: u64 = 600;
+
+/// So much memory of the host stays available in every scenario, MiB.
+pub const FREE_MIB_MIN: u64 = 4096;
 
 /// One way to break a server, and what must be said of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -38,6 +42,12 @@ pub struct Scenario {
     /// [`crate::Mix::prepare`] are there.
     #[serde(default)]
     pub prepare: Vec<String>,
+    /// The server's data is on a file system of its own, of so many MiB.
+    #[serde(default)]
+    pub own_disk_mib: Option<u64>,
+    /// How the host is set up wrongly, from before the healthy time until the end: what the remedy has to change.
+    #[serde(default)]
+    pub setup: Vec<Step>,
     /// How long the break lasts.
     pub seconds: u64,
     /// The load of the healthy time, which goes on in the break.
@@ -111,6 +121,59 @@ pub enum Step {
         /// Milliseconds.
         milliseconds: u32,
     },
+    /// Transparent huge pages of the host: the two switches below `/sys/kernel/mm/transparent_hugepage`.
+    HugePages {
+        /// `enabled`
+        enabled: String,
+        /// `defrag`
+        defrag: String,
+    },
+    /// A process of the lab keeps the host's free memory in pieces of 4 KiB.
+    Fragment {
+        /// So much memory stays available, MiB.
+        keep_free_mib: u64,
+        /// So much of it in holes between pages that are in use, MiB.
+        holes_mib: u64,
+    },
+    /// The server's control group may use so many processors.
+    CpuQuota {
+        /// How many; 0.5 is half a one.
+        cpus: f64,
+    },
+    /// The server's control group may have so much memory more than it has.
+    MemoryLimit {
+        /// MiB.
+        mib: u64,
+    },
+    /// The server's control group may write so often a second to its disk, which must be its own.
+    WriteLimit {
+        /// How often.
+        per_second: u32,
+    },
+    /// The server's own disk is filled.
+    FillDisk {
+        /// What stays free, MiB.
+        leave_mib: u64,
+    },
+}
+
+impl Step {
+    /// Whether it touches more than the server and its clients.
+    pub fn is_of_host(&self) -> bool {
+        match self {
+            Self::Load(_)
+            | Self::Session { .. }
+            | Self::Idle { .. }
+            | Self::Pause
+            | Self::SlowSync { .. } => false,
+            Self::HugePages { .. }
+            | Self::Fragment { .. }
+            | Self::CpuQuota { .. }
+            | Self::MemoryLimit { .. }
+            | Self::WriteLimit { .. }
+            | Self::FillDisk { .. } => true,
+        }
+    }
 }
 
 /// What must be said, and what may be.
@@ -125,6 +188,14 @@ pub struct Truth {
 }
 
 impl Scenario {
+    /// The steps that touch more than the server and its clients, those of the set-up first.
+    pub fn host_steps(&self) -> impl Iterator<Item = &Step> {
+        self.setup
+            .iter()
+            .chain(&self.steps)
+            .filter(|step| step.is_of_host())
+    }
+
     /// The servers of it.
     pub fn kinds(&self) -> Vec<ServerKind> {
         ServerKind::ALL
@@ -147,6 +218,14 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
     Ok(scenarios()?
         .into_iter()
         .find(|scenario| scenario.name == name))
+}
+
+/// The scenario in a file of one's own, which is named like it.
+pub fn scenario_file(path: &Path) -> Result<Scenario, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(Error::io(format!("read {}", path.display())))?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    read(&file, &text)
 }
 
 fn read(file: &str, text: &str) -> Result<Scenario, Error> {
@@ -177,6 +256,14 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
         return Err(wrong(
             "a slow_sync needs `slow_sync = true` above".to_owned(),
         ));
+    }
+    let own = |step: &Step| matches!(step, Step::WriteLimit { .. } | Step::FillDisk { .. });
+    if scenario.steps.iter().any(own) && scenario.own_disk_mib.is_none() {
+        return Err(wrong("it needs `own_disk_mib` above".to_owned()));
+    }
+    let little = |step: &Step| matches!(step, Step::Fragment { keep_free_mib, .. } if *keep_free_mib < FREE_MIB_MIN);
+    if scenario.steps.iter().any(little) {
+        return Err(wrong(format!("keep_free_mib must be {FREE_MIB_MIN} or more")));
     }
     Ok(scenario)
 }

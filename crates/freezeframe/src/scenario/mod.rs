@@ -1,5 +1,6 @@
 //! The lab's scenarios: run, and scored against their truth.
 
+mod host;
 mod prove;
 mod run;
 mod steps;
@@ -14,6 +15,7 @@ use store::write_private;
 
 use crate::args::{Json, ScenarioRun, ScenarioScore};
 use crate::output;
+pub(crate) use host::watchdog;
 use run::{Options, Outcome};
 
 /// The true cause does not stand first.
@@ -158,6 +160,10 @@ fn code(passed: bool) -> ExitCode {
 }
 
 fn named(name: &str) -> Result<Scenario> {
+    // One that is being written.
+    if name.ends_with(".toml") {
+        return Ok(lab::scenario_file(Path::new(name))?);
+    }
     match lab::scenario(name)? {
         Some(scenario) => Ok(scenario),
         None => bail!("there is no scenario '{name}'; `freezeframe lab list` prints them"),
@@ -166,6 +172,7 @@ fn named(name: &str) -> Result<Scenario> {
 
 /// The servers of a scenario that are on this machine.
 fn here(scenario: &Scenario) -> Result<Vec<ServerKind>> {
+    host::can_run(scenario)?;
     let mut missing = None;
     let mut found = Vec::new();
     for kind in scenario.kinds() {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::prove::{self, Fixes};
-use super::steps::{load, take, undo};
+use super::host::Host;
+use super::steps::{Scene, Taken, load, take, undo};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
 
@@ -31,6 +32,12 @@ const SETTLE: Duration = Duration::from_secs(8);
 
 /// How long the time after the remedy is looked at: a comparison needs so much.
 const PROOF: Duration = Duration::from_secs(60);
+
+/// How long a break lasts at least that is compared: few seconds that depend on each other prove nothing.
+const COMPARED: Duration = Duration::from_secs(40);
+
+/// What the run changes on the host goes back after this at the latest.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// How to run.
 #[derive(Debug, Clone, Copy)]
@@ -88,14 +95,33 @@ pub(super) fn run(
         .slow_sync
         .then(|| SlowSync::build(scratch.path()))
         .transpose()?;
+    let touches_host = scenario.own_disk_mib.is_some() || scenario.host_steps().next().is_some();
+    // Before the server, so that it goes after it.
+    let host = touches_host
+        .then(|| Host::begin(scenario, scratch.path(), LONGEST))
+        .transpose()?;
     let mut environment: Vec<(String, String)> = scenario.environment.clone().into_iter().collect();
     environment.extend(slow.iter().flat_map(SlowSync::environment));
     let server = PrivateServer::start(&lab::Options {
         kind,
         arguments: scenario.arguments.clone(),
         environment,
+        base: host.as_ref().and_then(Host::disk),
         ..lab::Options::default()
     })?;
+    if let Some(host) = &host {
+        host.group(scenario, &server)?;
+    }
+    let scene = Scene {
+        server: &server,
+        slow: slow.as_ref(),
+        host: host.as_ref(),
+        scratch: scratch.path(),
+    };
+    let mut set_up: Vec<Taken> = Vec::new();
+    for step in &scenario.setup {
+        set_up.push(take(step, scene, LONGEST)?);
+    }
     for mix in lab::MIXES {
         mix.prepare(&server.login())?;
     }
@@ -108,20 +134,19 @@ pub(super) fn run(
     if options.quiet {
         recorder.quiet();
     }
+    let proves = scenario.remedy.filter(|_| options.prove);
     let break_length = Duration::from_secs(scenario.seconds);
+    let break_length = match proves {
+        Some(_) => break_length.max(COMPARED),
+        None => break_length,
+    };
     let bound = HEALTHY + break_length + PROOF + 3 * WRITTEN_MAX;
     let usual = Background::start(load(&server, &scenario.healthy, bound)?)?;
     recorder.wait(HEALTHY, |_| false)?;
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
-    let span = break_it(
-        scenario,
-        break_length,
-        &server,
-        slow.as_ref(),
-        &mut recorder,
-    )?;
+    let span = break_it(scenario, break_length, scene, &mut recorder)?;
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
@@ -134,15 +159,17 @@ pub(super) fn run(
         .unwrap_or_default()
         .to_vec();
     let mut outcome = judge(scenario, kind, span.from, &incidents)?;
-    let remedy = scenario.remedy.filter(|_| options.prove);
-    if let (Some(help), Some(incident)) = (remedy, outcome.incident.clone()) {
+    if let (Some(help), Some(incident)) = (proves, outcome.incident.clone()) {
         let fixes = Fixes::new(scratch.path(), &server)?;
+        if let Some(host) = &host {
+            host.add_fixes(fixes.dir())?;
+        }
         if help == Help::Fix {
             outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
         }
         recorder.wait(SETTLE, |_| false)?;
         let after = match help {
-            Help::Fix => break_it(scenario, PROOF, &server, slow.as_ref(), &mut recorder)?,
+            Help::Fix => break_it(scenario, PROOF, scene, &mut recorder)?,
             Help::Gone => {
                 let from = Timestamp::now();
                 recorder.wait(PROOF, |_| false)?;
@@ -167,6 +194,13 @@ pub(super) fn run(
         usual.end()?;
         recorder.stop()?;
     }
+    for step in set_up.into_iter().rev() {
+        undo(step)?;
+    }
+    drop(server);
+    if let Some(host) = host {
+        host.end()?;
+    }
     Ok(outcome)
 }
 
@@ -180,14 +214,13 @@ pub(super) struct Span {
 fn break_it(
     scenario: &Scenario,
     length: Duration,
-    server: &PrivateServer,
-    slow: Option<&SlowSync>,
+    scene: Scene,
     recorder: &mut Recorder,
 ) -> Result<Span> {
     let from = Timestamp::now();
     let mut taken = Vec::new();
     for step in &scenario.steps {
-        taken.push(take(step, server, slow, length + WRITTEN_MAX)?);
+        taken.push(take(step, scene, length + WRITTEN_MAX)?);
     }
     recorder.wait(length.saturating_sub(since(from)), |_| false)?;
     let to = Timestamp::now();

@@ -1,10 +1,12 @@
 //! The steps of a break, each taken back when it is dropped.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lab::{HeldSession, IdleConnections, Load, PrivateServer, SlowSync, Step, Traffic};
 
+use super::host::{Host, OnHost};
 use crate::background::Background;
 
 /// How long a client waits for an answer before it connects again: longer than any break, because
@@ -21,15 +23,22 @@ pub(super) enum Taken<'a> {
     Idle(IdleConnections),
     Paused(&'a PrivateServer),
     SlowSync(&'a SlowSync),
+    Host(&'a Host, OnHost),
+}
+
+/// What steps are taken on.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) server: &'a PrivateServer,
+    pub(super) slow: Option<&'a SlowSync>,
+    pub(super) host: Option<&'a Host>,
+    /// For what a step needs.
+    pub(super) scratch: &'a Path,
 }
 
 /// Does one step.
-pub(super) fn take<'a>(
-    step: &Step,
-    server: &'a PrivateServer,
-    slow: Option<&'a SlowSync>,
-    duration: Duration,
-) -> Result<Taken<'a>> {
+pub(super) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Result<Taken<'a>> {
+    let server = scene.server;
     Ok(match step {
         Step::Load(traffic) => Taken::Load(Background::start(load(server, traffic, duration)?)?),
         Step::Session {
@@ -50,9 +59,18 @@ pub(super) fn take<'a>(
             Taken::Paused(server)
         }
         Step::SlowSync { milliseconds } => {
-            let slow = slow.context("the scenario has no slow_sync")?;
+            let slow = scene.slow.context("the scenario has no slow_sync")?;
             slow.set(*milliseconds)?;
             Taken::SlowSync(slow)
+        }
+        Step::HugePages { .. }
+        | Step::Fragment { .. }
+        | Step::CpuQuota { .. }
+        | Step::MemoryLimit { .. }
+        | Step::WriteLimit { .. }
+        | Step::FillDisk { .. } => {
+            let host = scene.host.context("the scenario has no lease of the host")?;
+            Taken::Host(host, host.take(step, scene.scratch)?)
         }
     })
 }
@@ -71,6 +89,7 @@ pub(super) fn undo(taken: Taken) -> Result<()> {
         }
         Taken::Paused(server) => Ok(server.resume()?),
         Taken::SlowSync(slow) => Ok(slow.set(0)?),
+        Taken::Host(host, taken) => host.undo(taken),
     }
 }
 
