@@ -29,7 +29,9 @@ pub use login::{Address, Login};
 pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
-pub use scenario::{FREE_MIB_MIN, Help, Scenario, Step, Traffic, Truth, scenario, scenario_file, scenarios};
+pub use scenario::{
+    FREE_MIB_MIN, Help, Scenario, Stage, Step, Traffic, Truth, scenario, scenario_file, scenarios,
+};
 pub use session::{HeldSession, say};
 pub use slow_sync::SlowSync;
 pub use victims::{Victim, build_victim, victim_names};

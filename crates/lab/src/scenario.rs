@@ -57,9 +57,25 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What is true.
     pub truth: Truth,
+    /// Steps on the way to the remedy: each is made in place of the break, and compared with it.
+    #[serde(default)]
+    pub then: Vec<Stage>,
     /// What helps, where the lab can do it.
     #[serde(default)]
     pub remedy: Option<Help>,
+}
+
+/// Another break than the first one, in which one cause of it must be gone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// What is done about the first one, in a few words.
+    pub what: String,
+    /// The id of the cause that is gone by it.
+    pub cause: String,
+    /// What is done instead of the first break.
+    #[serde(rename = "break")]
+    pub steps: Vec<Step>,
 }
 
 /// What helps, and is proven by a comparison of the break with the same time afterwards.
@@ -140,7 +156,7 @@ pub enum Step {
         /// How many; 0.5 is half a one.
         cpus: f64,
     },
-    /// The server's control group may have so much memory more than it has.
+    /// The server's control group may have so much memory for files, besides what the server has allocated.
     MemoryLimit {
         /// MiB.
         mib: u64,
@@ -222,8 +238,8 @@ pub fn scenario(name: &str) -> Result<Option<Scenario>, Error> {
 
 /// The scenario in a file of one's own, which is named like it.
 pub fn scenario_file(path: &Path) -> Result<Scenario, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(Error::io(format!("read {}", path.display())))?;
+    let text =
+        std::fs::read_to_string(path).map_err(Error::io(format!("read {}", path.display())))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     read(&file, &text)
 }
@@ -258,12 +274,14 @@ fn read(file: &str, text: &str) -> Result<Scenario, Error> {
         ));
     }
     let own = |step: &Step| matches!(step, Step::WriteLimit { .. } | Step::FillDisk { .. });
-    if scenario.steps.iter().any(own) && scenario.own_disk_mib.is_none() {
+    if scenario.host_steps().any(own) && scenario.own_disk_mib.is_none() {
         return Err(wrong("it needs `own_disk_mib` above".to_owned()));
     }
     let little = |step: &Step| matches!(step, Step::Fragment { keep_free_mib, .. } if *keep_free_mib < FREE_MIB_MIN);
-    if scenario.steps.iter().any(little) {
-        return Err(wrong(format!("keep_free_mib must be {FREE_MIB_MIN} or more")));
+    if scenario.host_steps().any(little) {
+        return Err(wrong(format!(
+            "keep_free_mib must be {FREE_MIB_MIN} or more"
+        )));
     }
     Ok(scenario)
 }
@@ -278,7 +296,9 @@ mod tests {
         assert!(all.len() >= 10, "{}", all.len());
         for scenario in &all {
             assert!(!scenario.kinds().is_empty(), "{}", scenario.name);
-            let mixes = scenario.steps.iter().filter_map(|step| match step {
+            let stages = scenario.then.iter().flat_map(|stage| &stage.steps);
+            let steps = scenario.steps.iter().chain(stages);
+            let mixes = steps.filter_map(|step| match step {
                 Step::Load(traffic) => Some(traffic),
                 _ => None,
             });
@@ -302,5 +322,18 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert_eq!(error, "y.toml: there is no server 'oracle'");
+        let with = |step: &str| text.replace("{do = 'pause'}", step);
+        let wrong = |step: &str| read("y.toml", &with(step)).unwrap_err().to_string();
+        assert_eq!(
+            wrong("{do = 'fill_disk', leave_mib = 1}"),
+            "y.toml: it needs `own_disk_mib` above"
+        );
+        assert_eq!(
+            wrong("{do = 'fragment', keep_free_mib = 100, holes_mib = 1}"),
+            "y.toml: keep_free_mib must be 4096 or more"
+        );
+        let quota = read("y.toml", &with("{do = 'cpu_quota', cpus = 0.5}")).unwrap();
+        assert_eq!(quota.host_steps().count(), 1);
+        assert!(!Step::Pause.is_of_host());
     }
 }

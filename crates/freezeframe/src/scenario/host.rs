@@ -121,7 +121,9 @@ fn group_above(pid: u32, controller: &str) -> Result<PathBuf> {
     let groups = cgroup::read(Path::new(&format!("/proc/{pid}/cgroup")))?;
     let mounts = cgroup::read_mountinfo(Path::new("/proc/self/mountinfo"))?;
     cgroup::v1_directory(&groups, &mounts, controller).with_context(|| {
-        format!("the controller {controller} is not in a version 1 hierarchy of control groups here")
+        format!(
+            "the controller {controller} is not in a version 1 hierarchy of control groups here"
+        )
     })
 }
 
@@ -198,7 +200,10 @@ impl Host {
                 keep_free_mib,
                 holes_mib,
             } => {
-                ensure!(*keep_free_mib >= FREE_MIB_MIN, "too little memory stays free");
+                ensure!(
+                    *keep_free_mib >= FREE_MIB_MIN,
+                    "too little memory stays free"
+                );
                 let program = lab::build_victim("fragmenter", scratch)?;
                 let arguments = [keep_free_mib.to_string(), holes_mib.to_string()];
                 let arguments = arguments.each_ref().map(String::as_str);
@@ -211,13 +216,16 @@ impl Host {
                 OnHost::Limit(file, "-1".to_owned())
             }
             Step::MemoryLimit { mib } => {
-                let usage = self.file("memory", "memory.usage_in_bytes")?;
-                let used: u64 = std::fs::read_to_string(&usage)
-                    .with_context(|| usage.display().to_string())?
-                    .trim()
-                    .parse()?;
+                let stat = self.file("memory", "memory.stat")?;
+                let text =
+                    std::fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;
+                let own: u64 = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("rss "))
+                    .and_then(|bytes| bytes.trim().parse().ok())
+                    .with_context(|| format!("{}: no rss", stat.display()))?;
                 let file = self.file("memory", "memory.limit_in_bytes")?;
-                write(&file, &used.saturating_add(mib << 20).to_string())?;
+                write(&file, &own.saturating_add(mib << 20).to_string())?;
                 OnHost::Limit(file, "-1".to_owned())
             }
             Step::WriteLimit { per_second } => {

@@ -81,6 +81,12 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
     if args.json {
         output::print(&serde_json::to_string_pretty(&outcome)?)?;
     } else {
+        for stage in &outcome.stages {
+            output::print(&format!(
+                "{}: {} of {}",
+                stage.what, stage.proof, stage.cause
+            ))?;
+        }
         output::print(&format!(
             "{}\n{}",
             outcome.sentence,

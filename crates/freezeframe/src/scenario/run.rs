@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync, Step};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::prove::{self, Fixes};
 use super::host::Host;
+use super::prove::{self, Fixes};
 use super::steps::{Scene, Taken, load, take, undo};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
@@ -31,10 +31,10 @@ const AFTER: &str = "3s";
 const SETTLE: Duration = Duration::from_secs(8);
 
 /// How long the time after the remedy is looked at: a comparison needs so much.
-const PROOF: Duration = Duration::from_secs(60);
+const PROOF: Duration = Duration::from_secs(45);
 
 /// How long a break lasts at least that is compared: few seconds that depend on each other prove nothing.
-const COMPARED: Duration = Duration::from_secs(40);
+const COMPARED: Duration = Duration::from_secs(30);
 
 /// What the run changes on the host goes back after this at the latest.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
@@ -71,6 +71,19 @@ pub(crate) struct Outcome {
     pub(crate) remedy: Vec<String>,
     /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
     pub(crate) proof: Option<String>,
+    /// The same of each step on the way to the remedy.
+    pub(crate) stages: Vec<StageProof>,
+}
+
+/// What came of a step on the way to the remedy.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct StageProof {
+    /// What was done.
+    pub(crate) what: String,
+    /// The cause that should be gone by it.
+    pub(crate) cause: String,
+    /// As [`Outcome::proof`].
+    pub(crate) proof: String,
 }
 
 impl Outcome {
@@ -79,6 +92,7 @@ impl Outcome {
         self.rank == Some(1)
             && self.wrong.is_empty()
             && self.proof.as_deref().is_none_or(|proof| proof == "worked")
+            && self.stages.iter().all(|stage| stage.proof == "worked")
     }
 }
 
@@ -146,7 +160,7 @@ pub(super) fn run(
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
-    let span = break_it(scenario, break_length, scene, &mut recorder)?;
+    let span = break_it(&scenario.steps, break_length, scene, &mut recorder)?;
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
@@ -167,9 +181,15 @@ pub(super) fn run(
         if help == Help::Fix {
             outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
         }
+        let mut stages = Vec::new();
+        for stage in &scenario.then {
+            recorder.wait(SETTLE, |_| false)?;
+            stages.push((stage, break_it(&stage.steps, PROOF, scene, &mut recorder)?));
+            recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
+        }
         recorder.wait(SETTLE, |_| false)?;
         let after = match help {
-            Help::Fix => break_it(scenario, PROOF, scene, &mut recorder)?,
+            Help::Fix => break_it(&scenario.steps, PROOF, scene, &mut recorder)?,
             Help::Gone => {
                 let from = Timestamp::now();
                 recorder.wait(PROOF, |_| false)?;
@@ -189,6 +209,14 @@ pub(super) fn run(
             &server,
             &scenario.truth.cause,
         )?);
+        for (stage, after) in &stages {
+            let verdict = prove::compare(&span, after, dir, &server, &stage.cause)?;
+            outcome.stages.push(StageProof {
+                what: stage.what.clone(),
+                cause: stage.cause.clone(),
+                proof: verdict,
+            });
+        }
         fixes.undo()?;
     } else {
         usual.end()?;
@@ -212,14 +240,14 @@ pub(super) struct Span {
 
 /// Makes the break and takes it back.
 fn break_it(
-    scenario: &Scenario,
+    steps: &[Step],
     length: Duration,
     scene: Scene,
     recorder: &mut Recorder,
 ) -> Result<Span> {
     let from = Timestamp::now();
     let mut taken = Vec::new();
-    for step in &scenario.steps {
+    for step in steps {
         taken.push(take(step, scene, length + WRITTEN_MAX)?);
     }
     recorder.wait(length.saturating_sub(since(from)), |_| false)?;
@@ -252,6 +280,7 @@ fn judge(
         sentence: "not noticed".to_owned(),
         remedy: Vec::new(),
         proof: None,
+        stages: Vec::new(),
     };
     // The machine may stall the server by itself; such an incident may end after the begin of the break.
     let time = |verdict: &Value, name: &str| {

@@ -69,7 +69,9 @@ pub(super) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         | Step::MemoryLimit { .. }
         | Step::WriteLimit { .. }
         | Step::FillDisk { .. } => {
-            let host = scene.host.context("the scenario has no lease of the host")?;
+            let host = scene
+                .host
+                .context("the scenario has no lease of the host")?;
             Taken::Host(host, host.take(step, scene.scratch)?)
         }
     })

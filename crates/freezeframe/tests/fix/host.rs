@@ -140,7 +140,9 @@ fn is_empty(dir: &Path) -> bool {
 
 #[test]
 fn the_watchdog_gives_back_what_a_killed_process_changed() {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if !can_run() {
         return;
     }
@@ -159,7 +161,9 @@ fn the_watchdog_gives_back_what_a_killed_process_changed() {
 
 #[test]
 fn the_next_one_gives_back_when_both_were_killed() {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if !can_run() {
         return;
     }
@@ -201,7 +205,9 @@ fn children(pid: u32) -> Vec<i32> {
 
 #[test]
 fn in_order_it_is_back_at_once_and_one_at_a_time() {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if !can_run() {
         return;
     }

@@ -41,8 +41,7 @@ impl Groups {
         };
         let below_root = groups.v2.as_deref().filter(|path| *path != "/");
         Ok(Self {
-            v2: below_root
-                .and_then(|path| cg::directory(&cg::v2_mount_point(&mounts)?, path)),
+            v2: below_root.and_then(|path| cg::directory(&cg::v2_mount_point(&mounts)?, path)),
             cpu: v1("cpu"),
             memory: v1("memory"),
         })
@@ -182,13 +181,19 @@ mod tests {
     fn v1_has_the_names_of_v2() {
         let dir = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        file("cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_time 77000\n");
+        file(
+            "cpu.stat",
+            "nr_periods 10\nnr_throttled 4\nthrottled_time 77000\n",
+        );
         file("cpu.cfs_quota_us", "50000\n");
         file("cpu.cfs_period_us", "100000\n");
         file("memory.failcnt", "3\n");
         file("memory.usage_in_bytes", "4096\n");
         file("memory.limit_in_bytes", "9223372036854771712\n");
-        file("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+        file(
+            "memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+        );
         let groups = Groups {
             v2: None,
             cpu: Some(dir.path().to_owned()),

@@ -159,9 +159,10 @@ impl HostJournal {
     pub(super) fn forget(&self, id: &str) -> Result<(), HostError> {
         let path = self.path(id);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(HostError::Io { path, source: error })
-            }
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(HostError::Io {
+                path,
+                source: error,
+            }),
             _ => Ok(()),
         }
     }
