@@ -12,8 +12,12 @@ use kernel::procfs::meminfo::{self, Amount};
 use kernel::roots::ProcRoot;
 use lab::{FREE_MIB_MIN, PrivateServer, Scenario, Step, Victim};
 use remedy::host::{DIRECTORY, HostChange, HostLease};
+use rustix::io::Errno;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// By so many bytes less is tried where a file system has less room than it says.
+const FILL_STEP: u64 = 256 << 10;
 
 /// What `freezeframe fix` sets: in between, and no reason to leave ours.
 const REMEDY: &str = "never";
@@ -319,15 +323,17 @@ fn device(directory: &Path) -> Result<String> {
     ))
 }
 
-/// Takes the room of a file system but for some.
+/// Takes the room of a file system but for some. What holds the ballast's own extents is not there for it.
 fn fill(ballast: &Path, leave_mib: u64) -> Result<()> {
     let file = File::create(ballast).with_context(|| ballast.display().to_string())?;
     let room = rustix::fs::fstatvfs(&file)?;
     let free = room.f_bavail.saturating_mul(room.f_frsize);
-    let bytes = free.saturating_sub(leave_mib << 20);
-    if bytes > 0 {
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)
-            .with_context(|| ballast.display().to_string())?;
+    let mut bytes = free.saturating_sub(leave_mib << 20);
+    while bytes > 0 {
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+            Err(Errno::NOSPC) => bytes = bytes.saturating_sub(FILL_STEP),
+            done => return done.with_context(|| ballast.display().to_string()),
+        }
     }
     Ok(())
 }
