@@ -83,7 +83,10 @@ pub(crate) fn start_recorder(
     // The user's own ~/.my.cnf has no say in what the lab does.
     let option_file = server.directory().join("client.cnf");
     std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
-    let mut child = Command::new(std::env::current_exe()?)
+    // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
+    let mut child = Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "--"])
+        .arg(std::env::current_exe()?)
         .args(["record", "--user", "root", "--defaults-file"])
         .arg(&option_file)
         .arg("--socket")

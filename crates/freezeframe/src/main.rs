@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         Command::FixWatchdog => fix::watchdog(),
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
+        Command::HostWatchdog => scenario::watchdog(),
         Command::Check(options) => check::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Lab(command) => lab::run(&command),

@@ -37,6 +37,8 @@ pub(crate) struct Done {
     pub(crate) skipped: u64,
     /// Whether the client has come back: there is nothing to add any more.
     pub(crate) ended: bool,
+    /// The server's number for its connection.
+    pub(crate) connection: Option<u32>,
 }
 
 impl Done {
@@ -72,6 +74,7 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
         let failure = match &mut connection {
             None => match load.login.connect_raw(load.compression, load.timeout) {
                 Ok(new) => {
+                    lock(done).connection = Some(new.connection_id());
                     connection = Some(new);
                     continue;
                 }
@@ -101,6 +104,7 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
         let usable = connection.is_some() && matches!(failure, mysql::Error::MySqlError(_));
         if !usable {
             connection = None;
+            lock(done).connection = None;
             wait(end, Instant::now() + backoff);
             backoff = (2 * backoff).min(RECONNECT_BACKOFF_MAX);
         }

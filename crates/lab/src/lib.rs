@@ -40,7 +40,8 @@ pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
 pub use scenario::{
-    Help, InVain, Restart, Scenario, Step, Traffic, Truth, scenario, scenario_file, scenarios,
+    FREE_MIB_MIN, Help, InVain, Restart, Scenario, Stage, Step, Traffic, Truth, scenario,
+    scenario_file, scenarios,
 };
 pub use session::{HeldSession, say};
 pub use slow_sync::{Slow, SlowSync};

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mysql::prelude::Queryable;
 use serde::{Deserialize, Serialize};
 
 use crate::client::{self, Done, lock};
@@ -18,6 +19,12 @@ pub const CLIENTS_MAX: usize = 4096;
 
 /// How often a waiting load looks at its `stop` flag.
 const STOP_POLL: Duration = Duration::from_millis(20);
+
+/// How long clients may take for the statements that they are in when a load is over, before these are ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the connection that ends them may take for an answer.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bounds of [`Load::rate_per_second`].
 const RATE_MIN: f64 = 0.001;
@@ -75,8 +82,8 @@ pub struct LoadResult {
     pub latency: Latency,
 }
 
-/// Runs a load until its duration is over or `stop` is set, and then waits for the clients, for
-/// those that the server does not answer twice [`Load::timeout`] and a second.
+/// Runs a load until its duration is over or `stop` is set, and then waits for the clients: what they are in after two
+/// seconds is killed; for those that the server does not answer twice [`Load::timeout`] and a second.
 pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
     check(load)?;
     let start = Instant::now();
@@ -108,7 +115,10 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
     drop(ends);
     let seconds = start.elapsed().as_secs_f64();
     // Nothing is sent: the wait ends when the last client has, or at its deadline.
-    let _ = all_ended.recv_timeout(last_call(load.timeout));
+    if all_ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+        end_statements(load, &clients);
+        let _ = all_ended.recv_timeout(last_call(load.timeout));
+    }
 
     let mut total = Done::default();
     let mut stuck_clients = 0;
@@ -127,6 +137,24 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
         latency: total.latency.latency(),
         errors: total.errors,
     })
+}
+
+/// Ends what clients still wait for, as an application does that shuts down: a statement that sleeps or waits for a
+/// lock would keep them for minutes. A server that lets nobody in is left alone.
+fn end_statements(load: &Load, clients: &[Arc<Mutex<Done>>]) {
+    let Ok(mut connection) = load.login.connect(false, KILL_TIMEOUT) else {
+        return;
+    };
+    for done in clients {
+        let id = {
+            let done = lock(done);
+            done.connection.filter(|_| !done.ended)
+        };
+        if let Some(id) = id {
+            // Its statement may have ended meanwhile, and its connection with it.
+            let _ = connection.query_drop(format!("KILL {id}"));
+        }
+    }
 }
 
 /// How long clients are waited for when a load is over: each may be in a statement whose answer

@@ -19,6 +19,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Longest [`Scenario::seconds`].
 const SECONDS_MAX: u64 = 600;
 
+/// So much memory of the host stays available in every scenario, MiB.
+pub const FREE_MIB_MIN: u64 = 4096;
+
 /// One way to break a server, and what must be said of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +48,12 @@ pub struct Scenario {
     /// [`crate::Mix::prepare`] are there.
     #[serde(default)]
     pub prepare: Vec<String>,
+    /// The server's data is on a file system of its own, of so many MiB.
+    #[serde(default)]
+    pub own_disk_mib: Option<u64>,
+    /// How the host is set up wrongly, from before the healthy time until the end: what the remedy has to change.
+    #[serde(default)]
+    pub setup: Vec<Step>,
     /// How long the break lasts.
     pub seconds: u64,
     /// The load of the healthy time, which goes on in the break.
@@ -54,6 +63,9 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What is true.
     pub truth: Truth,
+    /// Steps on the way to the remedy: each is made in place of the break, and compared with it.
+    #[serde(default)]
+    pub then: Vec<Stage>,
     /// What helps, where the lab can do it.
     #[serde(default)]
     pub remedy: Option<Help>,
@@ -92,6 +104,19 @@ pub struct InVain {
     pub statements: Vec<String>,
     /// What sets it back.
     pub undo: Vec<String>,
+}
+
+/// Another break than the first one, in which one cause of it must be gone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// What is done about the first one, in a few words.
+    pub what: String,
+    /// The id of the cause that is gone by it.
+    pub cause: String,
+    /// What is done instead of the first break.
+    #[serde(rename = "break")]
+    pub steps: Vec<Step>,
 }
 
 /// What helps, and is proven by a comparison of the break with the same time afterwards.
@@ -168,6 +193,60 @@ pub enum Step {
         /// Milliseconds.
         milliseconds: u32,
     },
+    /// Transparent huge pages of the host: the two switches below `/sys/kernel/mm/transparent_hugepage`.
+    HugePages {
+        /// `enabled`
+        enabled: String,
+        /// `defrag`
+        defrag: String,
+    },
+    /// A process of the lab keeps the host's free memory in pieces of 4 KiB.
+    Fragment {
+        /// So much memory stays available, MiB.
+        keep_free_mib: u64,
+        /// So much of it in holes between pages that are in use, MiB.
+        holes_mib: u64,
+    },
+    /// The server's control group may use so many processors.
+    CpuQuota {
+        /// How many; 0.5 is half a one.
+        cpus: f64,
+    },
+    /// The server's control group may have so much memory for files, besides what the server has allocated.
+    MemoryLimit {
+        /// MiB.
+        mib: u64,
+    },
+    /// The server's control group may write so often a second to its disk, which must be its own.
+    WriteLimit {
+        /// How often.
+        per_second: u32,
+    },
+    /// The server's own disk is filled.
+    FillDisk {
+        /// What stays free, MiB.
+        leave_mib: u64,
+    },
+}
+
+impl Step {
+    /// Whether it touches more than the server and its clients.
+    pub fn is_of_host(&self) -> bool {
+        match self {
+            Self::Load(_)
+            | Self::Session { .. }
+            | Self::Idle { .. }
+            | Self::Pause
+            | Self::SlowSync { .. }
+            | Self::SlowNames { .. } => false,
+            Self::HugePages { .. }
+            | Self::Fragment { .. }
+            | Self::CpuQuota { .. }
+            | Self::MemoryLimit { .. }
+            | Self::WriteLimit { .. }
+            | Self::FillDisk { .. } => true,
+        }
+    }
 }
 
 fn one() -> usize {
@@ -186,6 +265,14 @@ pub struct Truth {
 }
 
 impl Scenario {
+    /// The steps that touch more than the server and its clients, those of the set-up first.
+    pub fn host_steps(&self) -> impl Iterator<Item = &Step> {
+        self.setup
+            .iter()
+            .chain(&self.steps)
+            .filter(|step| step.is_of_host())
+    }
+
     /// The servers of it.
     pub fn kinds(&self) -> Vec<ServerKind> {
         ServerKind::ALL
@@ -272,6 +359,16 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
             "slow_sync and slow_names need `slow_sync = true` above".to_owned(),
         ));
     }
+    let own = |step: &Step| matches!(step, Step::WriteLimit { .. } | Step::FillDisk { .. });
+    if scenario.host_steps().any(own) && scenario.own_disk_mib.is_none() {
+        return Err(wrong("it needs `own_disk_mib` above".to_owned()));
+    }
+    let little = |step: &Step| matches!(step, Step::Fragment { keep_free_mib, .. } if *keep_free_mib < FREE_MIB_MIN);
+    if scenario.host_steps().any(little) {
+        return Err(wrong(format!(
+            "keep_free_mib must be {FREE_MIB_MIN} or more"
+        )));
+    }
     Ok(scenario)
 }
 
@@ -285,7 +382,9 @@ mod tests {
         assert!(all.len() >= 10, "{}", all.len());
         for scenario in &all {
             assert!(!scenario.kinds().is_empty(), "{}", scenario.name);
-            let mixes = scenario.steps.iter().filter_map(|step| match step {
+            let stages = scenario.then.iter().flat_map(|stage| &stage.steps);
+            let steps = scenario.steps.iter().chain(stages);
+            let mixes = steps.filter_map(|step| match step {
                 Step::Load(traffic) => Some(traffic),
                 _ => None,
             });
@@ -303,7 +402,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mine.toml");
         let text = "name = 'mine'\nwhat = ''\nservers = ['server']\nseconds = 1\nhealthy = {clients = 1}\nbreak = [{do = 'pause'}]\ntruth = {cause = 'x'}";
-        fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         assert_eq!(scenario_file(&path).unwrap().name, "mine");
         let error = scenario_file(&dir.path().join("none.toml")).unwrap_err();
         assert!(error.to_string().contains("none.toml"), "{error}");
@@ -320,5 +419,18 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert_eq!(error, "y.toml: there is no server 'oracle'");
+        let with = |step: &str| text.replace("{do = 'pause'}", step);
+        let wrong = |step: &str| read("y.toml", &with(step)).unwrap_err().to_string();
+        assert_eq!(
+            wrong("{do = 'fill_disk', leave_mib = 1}"),
+            "y.toml: it needs `own_disk_mib` above"
+        );
+        assert_eq!(
+            wrong("{do = 'fragment', keep_free_mib = 100, holes_mib = 1}"),
+            "y.toml: keep_free_mib must be 4096 or more"
+        );
+        let quota = read("y.toml", &with("{do = 'cpu_quota', cpus = 0.5}")).unwrap();
+        assert_eq!(quota.host_steps().count(), 1);
+        assert!(!Step::Pause.is_of_host());
     }
 }

@@ -8,6 +8,7 @@ use super::ServerArg;
 #[command(after_help = "Examples:
   freezeframe lab run mdl-pileup
   freezeframe lab run tmp-disk --prove           the remedy too, and the proof that it worked
+  freezeframe lab run ./my-stall.toml            a scenario that you write
   freezeframe lab run row-lock-pileup --server mysql-9 --dir /tmp/lab
 
 Exit codes: 0 the true cause stands first, 3 it does not, 1 it could not be run.")]

@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
     LeaseWatchdog,
+    /// The watchdog of what the lab changes on the host; started by ourselves.
+    #[command(hide = true)]
+    HostWatchdog,
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::allocators::memory;
 use crate::lab_recorder::Recorder;
-use crate::scenario::steps::{take, undo_all};
+use crate::scenario::steps::{Scene, take, undo_all};
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -137,9 +137,15 @@ impl World {
         recorder: &mut Recorder,
     ) -> Result<Broken> {
         let from = Timestamp::now();
+        let scene = Scene {
+            server: &self.server,
+            slow: self.slow.as_ref(),
+            host: None,
+            scratch: self.scratch.path(),
+        };
         let mut taken = Vec::new();
         for step in &act.steps {
-            taken.push(take(step, &self.server, self.slow.as_ref(), bound)?);
+            taken.push(take(step, scene, bound)?);
         }
         let since = Duration::try_from(Timestamp::now().duration_since(from)).unwrap_or_default();
         recorder.wait(length.saturating_sub(since), |_| false)?;

@@ -74,7 +74,8 @@ pub(super) fn measure(
     watcher: &mut dyn Watcher,
 ) -> Result<Measured> {
     let stage = Stage::set(scenario, kind)?;
-    let server = &stage.server;
+    let set_up = stage.prepare(scenario)?;
+    let (server, scene) = (&stage.server, stage.scene());
     watcher.start(server)?;
 
     let probe = Probe::start(server)?;
@@ -93,7 +94,7 @@ pub(super) fn measure(
     let length = Duration::from_secs(scenario.seconds);
     let mut taken = Vec::new();
     for step in &scenario.steps {
-        taken.push(take(step, server, stage.slow.as_ref(), BOUND)?);
+        taken.push(take(step, scene, BOUND)?);
     }
     std::thread::sleep(length.saturating_sub(begin.elapsed()));
     usual.tell_to_end();
@@ -107,6 +108,8 @@ pub(super) fn measure(
         probe_worst_ms: probe.end()?,
     };
     watcher.end()?;
+    undo_all(set_up)?;
+    stage.end()?;
     Ok(Measured { healthy, broken })
 }
 

@@ -2,6 +2,7 @@
 
 mod felt;
 mod harm;
+pub(crate) mod host;
 mod peers;
 pub(crate) mod prove;
 mod pt_stalk;
@@ -18,6 +19,7 @@ use lab::{Scenario, ServerKind};
 
 use crate::args::{Json, ScenarioRun, ScenarioScore};
 use crate::output;
+pub(crate) use host::watchdog;
 pub(crate) use peers::run as peers;
 use run::{Options, Outcome};
 
@@ -85,6 +87,12 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
     if args.json {
         output::print(&serde_json::to_string_pretty(&outcome)?)?;
     } else {
+        for stage in &outcome.stages {
+            output::print(&format!(
+                "{}: {} of {}",
+                stage.what, stage.proof, stage.cause
+            ))?;
+        }
         output::print(&format!(
             "{}\n{}",
             outcome.sentence,
@@ -187,6 +195,7 @@ fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
 
 /// The servers of a scenario that are on this machine.
 fn here(scenario: &Scenario) -> Result<Vec<ServerKind>> {
+    host::can_run(scenario)?;
     let mut missing = None;
     let mut found = Vec::new();
     for kind in scenario.kinds() {

@@ -31,6 +31,11 @@ impl Fixes {
         })
     }
 
+    /// Their journal.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     fn run(&self, arguments: &[&OsStr]) -> Result<Output> {
         Ok(Command::new(std::env::current_exe()?)
             .args(["fix", "--json", "--user", "root", "--defaults-file"])

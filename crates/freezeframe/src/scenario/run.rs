@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Help, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Help, Scenario, ServerKind, Step};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::harm::Harm;
 use super::prove::{self, Fixes};
 use super::stage::Stage;
-use super::steps::{load, take, undo_all};
+use super::steps::{Scene, load, take, undo_all};
 use crate::background::Background;
 use crate::cascade;
 use crate::lab_recorder::{Recorder, explain};
@@ -37,7 +37,10 @@ pub(crate) const AFTER: &str = "3s";
 const SETTLE: Duration = Duration::from_secs(8);
 
 /// How long the time after the remedy is looked at: a comparison needs so much.
-const PROOF: Duration = Duration::from_secs(60);
+const PROOF: Duration = Duration::from_secs(45);
+
+/// How long a break lasts at least that is compared: few seconds that depend on each other prove nothing.
+const COMPARED: Duration = Duration::from_secs(30);
 
 /// How to run.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +82,19 @@ pub(crate) struct Outcome {
     pub(crate) harm: Option<Harm>,
     /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
     pub(crate) proof: Option<String>,
+    /// The same of each step on the way to the remedy.
+    pub(crate) stages: Vec<StageProof>,
+}
+
+/// What came of a step on the way to the remedy.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct StageProof {
+    /// What was done.
+    pub(crate) what: String,
+    /// The cause that should be gone by it.
+    pub(crate) cause: String,
+    /// As [`Outcome::proof`].
+    pub(crate) proof: String,
 }
 
 impl Outcome {
@@ -87,6 +103,7 @@ impl Outcome {
         self.rank == Some(1)
             && self.wrong.is_empty()
             && self.proof.as_deref().is_none_or(|proof| proof == "worked")
+            && self.stages.iter().all(|stage| stage.proof == "worked")
     }
 }
 
@@ -102,7 +119,8 @@ pub(super) fn run(
     }
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let stage = Stage::set(scenario, kind)?;
-    let (server, slow) = (&stage.server, stage.slow.as_ref());
+    let set_up = stage.prepare(scenario)?;
+    let (server, scene) = (&stage.server, stage.scene());
     let mut arguments = vec!["--after", AFTER];
     if let Some(trigger) = &scenario.trigger {
         arguments.extend(["--trigger", trigger]);
@@ -116,14 +134,19 @@ pub(super) fn run(
     } else {
         (HEALTHY, Duration::MAX)
     };
+    let proves = scenario.remedy.filter(|_| options.prove);
     let break_length = Duration::from_secs(scenario.seconds).min(break_max);
+    let break_length = match proves {
+        Some(_) => break_length.max(COMPARED),
+        None => break_length,
+    };
     let bound = HEALTHY + break_length + PROOF + 3 * WRITTEN_MAX;
     let usual = Background::start(load(server, &scenario.healthy, bound)?)?;
     recorder.wait(healthy, |_| false)?;
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
-    let span = break_it(scenario, break_length, server, slow, &mut recorder)?;
+    let span = break_it(&scenario.steps, break_length, scene, &mut recorder)?;
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
@@ -144,15 +167,23 @@ pub(super) fn run(
             outcome.break_per_second
         );
     }
-    let remedy = scenario.remedy.filter(|_| options.prove);
-    if let (Some(help), Some(incident)) = (remedy, outcome.incident.clone()) {
+    if let (Some(help), Some(incident)) = (proves, outcome.incident.clone()) {
         let fixes = Fixes::new(stage.scratch.path(), server)?;
+        if let Some(host) = &stage.host {
+            host.add_fixes(fixes.dir())?;
+        }
         if help == Help::Fix {
             outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
         }
+        let mut stages = Vec::new();
+        for then in &scenario.then {
+            recorder.wait(SETTLE, |_| false)?;
+            stages.push((then, break_it(&then.steps, PROOF, scene, &mut recorder)?));
+            recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
+        }
         recorder.wait(SETTLE, |_| false)?;
         let after = match help {
-            Help::Fix => break_it(scenario, PROOF, server, slow, &mut recorder)?,
+            Help::Fix => break_it(&scenario.steps, PROOF, scene, &mut recorder)?,
             Help::Gone => {
                 let from = Timestamp::now();
                 recorder.wait(PROOF, |_| false)?;
@@ -173,11 +204,21 @@ pub(super) fn run(
             server,
             &scenario.truth.cause,
         )?);
+        for (then, after) in &stages {
+            let verdict = prove::compare(&span, after, dir, server, &then.cause)?;
+            outcome.stages.push(StageProof {
+                what: then.what.clone(),
+                cause: then.cause.clone(),
+                proof: verdict,
+            });
+        }
         fixes.undo()?;
     } else {
         usual.end()?;
         recorder.stop()?;
     }
+    undo_all(set_up)?;
+    stage.end()?;
     Ok(outcome)
 }
 
@@ -191,16 +232,15 @@ pub(super) struct Span {
 
 /// Makes the break and takes it back.
 fn break_it(
-    scenario: &Scenario,
+    steps: &[Step],
     length: Duration,
-    server: &PrivateServer,
-    slow: Option<&SlowSync>,
+    scene: Scene,
     recorder: &mut Recorder,
 ) -> Result<Span> {
     let from = Timestamp::now();
     let mut taken = Vec::new();
-    for step in &scenario.steps {
-        taken.push(take(step, server, slow, length + WRITTEN_MAX)?);
+    for step in steps {
+        taken.push(take(step, scene, length + WRITTEN_MAX)?);
     }
     recorder.wait(length.saturating_sub(since(from)), |_| false)?;
     let to = Timestamp::now();
@@ -249,6 +289,7 @@ pub(crate) fn judge(
         remedy: Vec::new(),
         harm: None,
         proof: None,
+        stages: Vec::new(),
     };
     // The machine may stall the server by itself; such an incident may end after the begin of the break.
     let time = |verdict: &Value, name: &str| {

@@ -1,5 +1,6 @@
 //! The steps of a break, each taken back when it is dropped.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -8,6 +9,7 @@ use lab::{
     Traffic,
 };
 
+use super::host::{Host, OnHost};
 use crate::background::Background;
 
 /// How long a client waits for an answer before it connects again: longer than any break, because
@@ -24,15 +26,22 @@ pub(crate) enum Taken<'a> {
     Idle(IdleConnections),
     Paused(&'a PrivateServer),
     SlowSync(&'a SlowSync),
+    Host(&'a Host, OnHost),
+}
+
+/// What steps are taken on.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) server: &'a PrivateServer,
+    pub(crate) slow: Option<&'a SlowSync>,
+    pub(crate) host: Option<&'a Host>,
+    /// For what a step needs.
+    pub(crate) scratch: &'a Path,
 }
 
 /// Does one step.
-pub(crate) fn take<'a>(
-    step: &Step,
-    server: &'a PrivateServer,
-    slow: Option<&'a SlowSync>,
-    duration: Duration,
-) -> Result<Taken<'a>> {
+pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Result<Taken<'a>> {
+    let server = scene.server;
     Ok(match step {
         Step::Load(traffic) => Taken::Load(Background::start(load(server, traffic, duration)?)?),
         Step::Session {
@@ -59,7 +68,7 @@ pub(crate) fn take<'a>(
             milliseconds,
             files,
         } => slower(
-            slow,
+            scene.slow,
             &Slow {
                 sync_ms: *milliseconds,
                 files: files.clone(),
@@ -67,12 +76,23 @@ pub(crate) fn take<'a>(
             },
         )?,
         Step::SlowNames { milliseconds } => slower(
-            slow,
+            scene.slow,
             &Slow {
                 names_ms: *milliseconds,
                 ..Slow::default()
             },
         )?,
+        Step::HugePages { .. }
+        | Step::Fragment { .. }
+        | Step::CpuQuota { .. }
+        | Step::MemoryLimit { .. }
+        | Step::WriteLimit { .. }
+        | Step::FillDisk { .. } => {
+            let host = scene
+                .host
+                .context("the scenario has no lease of the host")?;
+            Taken::Host(host, host.take(step, scene.scratch)?)
+        }
     })
 }
 
@@ -109,6 +129,7 @@ fn undo(taken: Taken) -> Result<()> {
         Taken::Idle(connections) => drop(connections),
         Taken::Paused(server) => server.resume()?,
         Taken::SlowSync(slow) => slow.set(&Slow::default())?,
+        Taken::Host(host, taken) => host.undo(taken)?,
     }
     Ok(())
 }

@@ -141,6 +141,18 @@ pub struct CpuMax {
     pub period_us: u64,
 }
 
+/// `cpu.max` as it would be for a v1 group, from `cpu.cfs_quota_us` (-1: unlimited) and `cpu.cfs_period_us`.
+pub fn cpu_max_of_v1(quota: &[u8], period: &[u8]) -> Option<CpuMax> {
+    let quota = fields(quota).next()?;
+    Some(CpuMax {
+        quota_us: match quota {
+            b"-1" => Limit::Unlimited,
+            _ => Limit::At(number(quota)?),
+        },
+        period_us: number(fields(period).next()?)?,
+    })
+}
+
 /// Parses `cpu.max`.
 pub fn parse_cpu_max(bytes: &[u8]) -> Option<CpuMax> {
     let mut rest = fields(bytes);
@@ -169,6 +181,43 @@ pub fn read_v2_mount_point(mountinfo: &Path) -> Result<Option<PathBuf>, ReadErro
         mountinfo,
         MOUNTINFO_BYTES_MAX,
     )?))
+}
+
+/// Where the v1 hierarchy of a controller (`cpu`, `memory`) is mounted, and which of its cgroups is shown there: `/`
+/// outside of containers.
+pub fn v1_mount_point(mountinfo: &[u8], controller: &str) -> Option<(PathBuf, String)> {
+    lines(mountinfo).find_map(|line| {
+        let mut rest = fields(line);
+        let root = String::from_utf8_lossy(rest.nth(3)?).into_owned();
+        let mount_point = rest.next()?;
+        rest.find(|&field| field == b"-")?;
+        let is_v1 = rest.next()? == b"cgroup" && !mount_point.contains(&b'\\');
+        // Device, then the options of the file system, among them the controllers.
+        let options = rest.nth(1)?;
+        let has = options
+            .split(|&byte| byte == b',')
+            .any(|option| option == controller.as_bytes());
+        (is_v1 && has).then(|| (PathBuf::from(OsStr::from_bytes(mount_point)), root))
+    })
+}
+
+/// The directory of a process's cgroup in the v1 hierarchy of a controller; `None` where there is none.
+pub fn v1_directory(cgroups: &Cgroups, mountinfo: &[u8], controller: &str) -> Option<PathBuf> {
+    let (_, path) = cgroups
+        .v1
+        .iter()
+        .find(|(controllers, _)| controllers.iter().any(|name| name == controller))?;
+    let (mount_point, root) = v1_mount_point(mountinfo, controller)?;
+    let below = match root.as_str() {
+        "/" => path.as_str(),
+        root => path.strip_prefix(root)?,
+    };
+    directory(&mount_point, below)
+}
+
+/// Reads a `mountinfo` file.
+pub fn read_mountinfo(path: &Path) -> Result<Vec<u8>, ReadError> {
+    read::whole(path, MOUNTINFO_BYTES_MAX)
 }
 
 /// The directory of a cgroup. `None` for a cgroup outside this mount, which the kernel shows as `/../…`
@@ -247,6 +296,27 @@ mod tests {
             Limit::Unlimited
         );
         assert_eq!(parse_cpu_max(b"max\n"), None);
+    }
+
+    #[test]
+    fn groups_of_v1() {
+        let cgroups = parse(b"4:memory:/docker/ab\n2:cpu,cpuacct:/docker/ab\n0::/\n");
+        let mountinfo = b"31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+            32 30 0:28 /docker/ab /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        let of = |controller| v1_directory(&cgroups, mountinfo, controller);
+        assert_eq!(of("cpu"), Some("/sys/fs/cgroup/cpu/docker/ab".into()));
+        assert_eq!(of("memory"), Some("/sys/fs/cgroup/memory/".into()));
+        assert_eq!(of("blkio"), None);
+        assert_eq!(
+            cpu_max_of_v1(b"50000\n", b"100000\n"),
+            Some(CpuMax {
+                quota_us: Limit::At(50_000),
+                period_us: 100_000
+            })
+        );
+        let unlimited = cpu_max_of_v1(b"-1\n", b"100000\n").unwrap();
+        assert_eq!(unlimited.quota_us, Limit::Unlimited);
+        assert_eq!(cpu_max_of_v1(b"", b"100000\n"), None);
     }
 
     #[test]

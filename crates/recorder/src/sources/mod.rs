@@ -1,6 +1,7 @@
 //! The sources: what each brings is described by its line in [`crate::table::SOURCES`].
 
 pub(crate) mod backoff;
+mod cgroup;
 pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod host;

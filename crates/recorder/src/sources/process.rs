@@ -1,9 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernel::procfs::{cgroup as cg, maps, task_stat, task_status};
+use kernel::procfs::{maps, task_stat, task_status};
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use kernel::tasks::{TaskScanner, ThreadSample};
@@ -11,6 +10,7 @@ use model::{Absent, Fact, Reading, Reason, Taken, Text, TextKind, Unit};
 use serde::Serialize;
 
 use super::Outcome;
+use super::cgroup::Groups;
 use super::{absent, readings};
 use crate::target::Shared;
 
@@ -36,7 +36,7 @@ pub(crate) struct ProcessState {
     /// fall when one ends, and is no counter.
     by_name: BTreeMap<String, CpuTime>,
     next_scan: Option<Instant>,
-    cgroup: Option<(u32, Option<PathBuf>)>,
+    cgroup: Option<(u32, Groups)>,
 }
 
 impl ProcessState {
@@ -260,89 +260,12 @@ fn top_threads(threads: &[ThreadSample], grown: &[CpuTime]) -> Vec<TopThread> {
 
 pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "cgroup")?;
-    let directory = match &state.cgroup {
-        Some((pid, directory)) if *pid == server.pid => directory.clone(),
-        _ => {
-            let directory = find_cgroup(&state.proc, server.pid)?;
-            state.cgroup = Some((server.pid, directory.clone()));
-            directory
-        }
-    };
-    let Some(directory) = directory else {
-        let detail = "the server is in the root cgroup, which has no limits, or in cgroup v1";
-        return Err(Absent::new("cgroup", Reason::Unsupported, detail));
-    };
-    let file = |name: &str| cg::read_file(&directory, name);
-    let mut out = Vec::new();
-    if let Ok(bytes) = file("cpu.stat") {
-        let stat = cg::parse_cpu_stat(&bytes);
-        for (name, unit, value) in [
-            ("cgroup.cpu.user_us", Unit::Microseconds, stat.user_us),
-            ("cgroup.cpu.system_us", Unit::Microseconds, stat.system_us),
-            ("cgroup.cpu.nr_periods", Unit::Count, stat.periods),
-            (
-                "cgroup.cpu.nr_throttled",
-                Unit::Count,
-                stat.throttled_periods,
-            ),
-            (
-                "cgroup.cpu.throttled_us",
-                Unit::Microseconds,
-                stat.throttled_us,
-            ),
-        ] {
-            out.extend(value.map(|value| Reading::counter(name, unit, value as f64)));
-        }
-    }
-    if let Ok(bytes) = file("memory.events") {
-        let events = cg::parse_memory_events(&bytes);
-        for (name, value) in [
-            ("cgroup.memory.high", events.high),
-            ("cgroup.memory.max", events.max),
-            ("cgroup.memory.oom", events.oom),
-            ("cgroup.memory.oom_kill", events.oom_kill),
-        ] {
-            out.extend(value.map(|value| Reading::counter(name, Unit::Count, value as f64)));
-        }
-    }
-    if let Some(cg::Limit::At(bytes)) = file("memory.current")
-        .ok()
-        .and_then(|b| cg::parse_limit(&b))
-    {
-        out.push(Reading::gauge(
-            "cgroup.memory.current_bytes",
-            Unit::Bytes,
-            bytes as f64,
-        ));
-    }
-    if out.is_empty() {
-        let detail = format!("{}: no controller is on", directory.display());
-        return Err(Absent::new("cgroup", Reason::Unsupported, detail));
-    }
-    let mut taken = readings(out);
-    for name in ["cpu.max", "memory.max"] {
-        if let Ok(bytes) = file(name) {
-            let value = String::from_utf8_lossy(&bytes).trim().to_owned();
-            taken.facts.push(Fact::new(
-                format!("cgroup.{}", name.replace('.', "_")),
-                value,
-            ));
-        }
-    }
-    Ok(taken)
-}
-
-fn find_cgroup(proc: &ProcRoot, pid: u32) -> Result<Option<PathBuf>, Absent> {
-    let groups = cg::read(&proc.of(pid, "cgroup")).map_err(|error| absent("cgroup", &error))?;
-    let mount = cg::read_v2_mount_point(&proc.file("self/mountinfo"))
-        .map_err(|error| absent("cgroup", &error))?;
-    let (Some(mount), Some(path)) = (mount, groups.v2) else {
-        return Ok(None);
-    };
-    if path == "/" {
-        return Ok(None);
-    }
-    Ok(cg::directory(&mount, &path))
+    let known = state.cgroup.take().filter(|(pid, _)| *pid == server.pid);
+    let (_, groups) = state.cgroup.insert(match known {
+        Some(known) => known,
+        None => (server.pid, Groups::find(&state.proc, server.pid)?),
+    });
+    groups.read()
 }
 
 pub(crate) fn identity(state: &mut MemoryState) -> Outcome {

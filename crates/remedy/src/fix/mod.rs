@@ -25,6 +25,7 @@ mod watch;
 pub use change::{Change, Undone};
 pub use journal::{DoneStep, Entry, FixJournal, FixJournalError, LockedJournal, State};
 pub use kernel_setting::KernelSetting;
+pub(crate) use kernel_setting::in_force;
 pub use own_file::{OwnFile, Reload};
 pub use plan::{Plan, Step, StepState, When, plan};
 pub use root::Root;

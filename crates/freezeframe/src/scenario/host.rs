@@ -1,0 +1,340 @@
+//! What a scenario changes on the host: each change is a lease, back in place whatever becomes of us.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use kernel::procfs::cgroup;
+use kernel::procfs::meminfo::{self, Amount};
+use kernel::roots::ProcRoot;
+use lab::{FREE_MIB_MIN, PrivateServer, Scenario, Step, Victim};
+use remedy::host::{DIRECTORY, HostChange, HostLease};
+use rustix::io::Errno;
+
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// By so many bytes less is tried where a file system has less room than it says.
+const FILL_STEP: u64 = 256 << 10;
+
+/// What `freezeframe fix` sets: in between, and no reason to leave ours.
+const REMEDY: &str = "never";
+
+/// Microseconds; the kernel's own default.
+const PERIOD_US: u32 = 100_000;
+
+/// A server needs more than a small file system.
+const DISK_MIB_MIN: u64 = 256;
+
+/// The lease of a run.
+pub(crate) struct Host {
+    lease: RefCell<HostLease>,
+    /// The server's control group, by controller.
+    groups: RefCell<Vec<(&'static str, PathBuf)>>,
+    /// Where its own disk is mounted.
+    disk: Option<PathBuf>,
+}
+
+/// A step that was taken.
+pub(crate) enum OnHost {
+    /// Changes that are put back by their numbers.
+    Changes(Vec<u64>),
+    /// A limit that is lifted: file and value.
+    Limit(PathBuf, String),
+    Fragmenter(Victim),
+    Ballast(PathBuf),
+}
+
+/// `freezeframe host-watchdog`.
+pub(crate) fn watchdog() -> Result<ExitCode> {
+    remedy::host::watch().map_err(|error| anyhow!("host-watchdog: {error}"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why this machine cannot do what a scenario does to its host, if so.
+pub(super) fn can_run(scenario: &Scenario) -> Result<()> {
+    if scenario.own_disk_mib.is_none() && scenario.host_steps().next().is_none() {
+        return Ok(());
+    }
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "only root may change the host"
+    );
+    if scenario.own_disk_mib.is_some() {
+        for program in ["mkfs.ext4", "mount"] {
+            ensure!(is_installed(program), "{program} is not installed");
+        }
+        ensure!(
+            Path::new("/dev/loop-control").exists(),
+            "this kernel has no loop devices"
+        );
+    }
+    for step in scenario.host_steps() {
+        match step {
+            Step::HugePages { .. } => ensure!(
+                Path::new(HUGE_PAGES).join("enabled").exists(),
+                "this kernel has no transparent huge pages"
+            ),
+            Step::Fragment { keep_free_mib, .. } => {
+                let free = available_mib()?;
+                ensure!(
+                    free > keep_free_mib + 1024,
+                    "{free} MiB of memory are available; it needs 1 GiB more than the {keep_free_mib} MiB that stay free"
+                );
+            }
+            _ => {}
+        }
+        if let Some(controller) = controller(step) {
+            group_above(std::process::id(), controller)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")])
+        .any(|directory| directory.join(program).is_file())
+}
+
+fn available_mib() -> Result<u64> {
+    let info = meminfo::read(&ProcRoot::default())?;
+    meminfo::pairs(&info)
+        .find_map(|pair| match pair {
+            ("MemAvailable", Amount::Kib(kib)) => Some(kib >> 10),
+            _ => None,
+        })
+        .context("/proc/meminfo does not say what is available")
+}
+
+/// The controller that a step's limit belongs to.
+fn controller(step: &Step) -> Option<&'static str> {
+    match step {
+        Step::CpuQuota { .. } => Some("cpu"),
+        Step::MemoryLimit { .. } => Some("memory"),
+        Step::WriteLimit { .. } => Some("blkio"),
+        _ => None,
+    }
+}
+
+/// The directory of the control group that a process is in.
+fn group_above(pid: u32, controller: &str) -> Result<PathBuf> {
+    let groups = cgroup::read(Path::new(&format!("/proc/{pid}/cgroup")))?;
+    let mounts = cgroup::read_mountinfo(Path::new("/proc/self/mountinfo"))?;
+    cgroup::v1_directory(&groups, &mounts, controller).with_context(|| {
+        format!(
+            "the controller {controller} is not in a version 1 hierarchy of control groups here"
+        )
+    })
+}
+
+impl Host {
+    /// Puts back what a killed run left, and makes the file system that the server is to be on.
+    pub(super) fn begin(scenario: &Scenario, scratch: &Path, longest: Duration) -> Result<Self> {
+        can_run(scenario)?;
+        let program = std::env::current_exe()?;
+        remedy::host::give_back_left(&program, Path::new(DIRECTORY))?;
+        let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest)?;
+        let disk = match scenario.own_disk_mib {
+            None => None,
+            Some(mib) => {
+                let image = scratch.join("disk.image");
+                make_disk(&image, mib.max(DISK_MIB_MIN))?;
+                let path = scratch.join("disk");
+                lease.make(HostChange::Mount {
+                    path: path.clone(),
+                    image,
+                })?;
+                Some(path)
+            }
+        };
+        Ok(Self {
+            lease: RefCell::new(lease),
+            groups: RefCell::new(Vec::new()),
+            disk,
+        })
+    }
+
+    /// The directory that the server is to be made in, where it matters.
+    pub(super) fn disk(&self) -> Option<PathBuf> {
+        self.disk.clone()
+    }
+
+    /// Gives the server the control groups that the scenario limits later: from the beginning, so that what they
+    /// count before is known.
+    pub(super) fn group(&self, scenario: &Scenario, server: &PrivateServer) -> Result<()> {
+        let pid = server.pid().context("the server has ended")?;
+        for controller in scenario.host_steps().filter_map(controller) {
+            let above = group_above(pid, controller)?;
+            let path = above.join(format!("freezeframe-lab-{}", std::process::id()));
+            let change = HostChange::ControlGroup { path: path.clone() };
+            self.lease.borrow_mut().make(change)?;
+            write(&path.join("cgroup.procs"), &pid.to_string())?;
+            self.groups.borrow_mut().push((controller, path));
+        }
+        Ok(())
+    }
+
+    /// Fixes of the run go back first, should it be killed.
+    pub(super) fn add_fixes(&self, dir: &Path) -> Result<()> {
+        let dir = dir.to_owned();
+        self.lease.borrow_mut().make(HostChange::Fixes { dir })?;
+        Ok(())
+    }
+
+    /// Does one step.
+    pub(super) fn take(&self, step: &Step, scratch: &Path) -> Result<OnHost> {
+        Ok(match step {
+            Step::HugePages { enabled, defrag } => {
+                let mut numbers = Vec::new();
+                for (name, value) in [("enabled", enabled), ("defrag", defrag)] {
+                    let path = Path::new(HUGE_PAGES).join(name);
+                    let change = HostChange::setting(&path, value, &[REMEDY])
+                        .map_err(|why| anyhow!("{}: {why}", path.display()))?;
+                    if let Some(change) = change {
+                        numbers.push(self.lease.borrow_mut().make(change)?);
+                    }
+                }
+                OnHost::Changes(numbers)
+            }
+            Step::Fragment {
+                keep_free_mib,
+                holes_mib,
+            } => {
+                ensure!(
+                    *keep_free_mib >= FREE_MIB_MIN,
+                    "too little memory stays free"
+                );
+                let program = lab::build_victim("fragmenter", scratch)?;
+                let arguments = [keep_free_mib.to_string(), holes_mib.to_string()];
+                let arguments = arguments.each_ref().map(String::as_str);
+                OnHost::Fragmenter(Victim::start(&program, &arguments, &[])?)
+            }
+            Step::CpuQuota { cpus } => {
+                let quota = f64::from(PERIOD_US) * cpus.clamp(0.01, 1024.0);
+                let file = self.file("cpu", "cpu.cfs_quota_us")?;
+                write(&file, &format!("{}", quota.round() as i64))?;
+                OnHost::Limit(file, "-1".to_owned())
+            }
+            Step::MemoryLimit { mib } => {
+                let stat = self.file("memory", "memory.stat")?;
+                let text =
+                    std::fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;
+                let own: u64 = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("rss "))
+                    .and_then(|bytes| bytes.trim().parse().ok())
+                    .with_context(|| format!("{}: no rss", stat.display()))?;
+                let file = self.file("memory", "memory.limit_in_bytes")?;
+                write(&file, &own.saturating_add(mib << 20).to_string())?;
+                OnHost::Limit(file, "-1".to_owned())
+            }
+            Step::WriteLimit { per_second } => {
+                let disk = self.disk.as_ref().context("the server has no own disk")?;
+                let device = device(disk)?;
+                let file = self.file("blkio", "blkio.throttle.write_iops_device")?;
+                write(&file, &format!("{device} {per_second}"))?;
+                OnHost::Limit(file, format!("{device} 0"))
+            }
+            Step::FillDisk { leave_mib } => {
+                let disk = self.disk.as_ref().context("the server has no own disk")?;
+                let ballast = disk.join("ballast");
+                fill(&ballast, *leave_mib)?;
+                OnHost::Ballast(ballast)
+            }
+            Step::Load(_)
+            | Step::Session { .. }
+            | Step::Idle { .. }
+            | Step::Pause
+            | Step::SlowSync { .. }
+            | Step::SlowNames { .. } => bail!("this step is not of the host"),
+        })
+    }
+
+    /// Takes a step back.
+    pub(super) fn undo(&self, taken: OnHost) -> Result<()> {
+        match taken {
+            OnHost::Changes(numbers) => {
+                for number in numbers.into_iter().rev() {
+                    self.lease.borrow_mut().put_back(number)?;
+                }
+                Ok(())
+            }
+            OnHost::Limit(file, value) => write(&file, &value),
+            OnHost::Fragmenter(fragmenter) => {
+                // Killed: what it says at its end nobody needs, and thousands of blocks go at once.
+                drop(fragmenter);
+                Ok(())
+            }
+            OnHost::Ballast(path) => {
+                std::fs::remove_file(&path).with_context(|| path.display().to_string())
+            }
+        }
+    }
+
+    /// Everything back. The server must have ended, or its disk stays in use.
+    pub(super) fn end(self) -> Result<()> {
+        Ok(self.lease.into_inner().end()?)
+    }
+
+    fn file(&self, controller: &str, name: &str) -> Result<PathBuf> {
+        let groups = self.groups.borrow();
+        let (_, directory) = groups
+            .iter()
+            .find(|(of, _)| *of == controller)
+            .with_context(|| format!("the server has no control group of {controller}"))?;
+        Ok(directory.join(name))
+    }
+}
+
+fn write(path: &Path, value: &str) -> Result<()> {
+    std::fs::write(path, value).with_context(|| format!("{}: {value}", path.display()))
+}
+
+/// A file with an empty ext4 in it, as large as it is filled.
+fn make_disk(image: &Path, mib: u64) -> Result<()> {
+    File::create(image)
+        .and_then(|file| file.set_len(mib << 20))
+        .with_context(|| image.display().to_string())?;
+    // Without the blocks that are reserved for root, which the server may run as.
+    let output = Command::new("mkfs.ext4")
+        .args(["-q", "-F", "-m", "0"])
+        .arg(image)
+        .stdin(Stdio::null())
+        .output()
+        .context("mkfs.ext4")?;
+    ensure!(
+        output.status.success(),
+        "mkfs.ext4: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(())
+}
+
+/// The block device of a directory, as `MAJOR:MINOR`.
+fn device(directory: &Path) -> Result<String> {
+    let stat = rustix::fs::stat(directory).with_context(|| directory.display().to_string())?;
+    Ok(format!(
+        "{}:{}",
+        rustix::fs::major(stat.st_dev),
+        rustix::fs::minor(stat.st_dev)
+    ))
+}
+
+/// Takes the room of a file system but for some. What holds the ballast's own extents is not there for it.
+fn fill(ballast: &Path, leave_mib: u64) -> Result<()> {
+    let file = File::create(ballast).with_context(|| ballast.display().to_string())?;
+    let room = rustix::fs::fstatvfs(&file)?;
+    let free = room.f_bavail.saturating_mul(room.f_frsize);
+    let mut bytes = free.saturating_sub(leave_mib << 20);
+    while bytes > 0 {
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+            Err(Errno::NOSPC) => bytes = bytes.saturating_sub(FILL_STEP),
+            done => return done.with_context(|| ballast.display().to_string()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The server's control group: what it was held back by, and its limits.
+//!
+//! The files of v1 say the same under other names. What they count has the names of v2: `memory.failcnt` counts how
+//! often an allocation met the limit, like `max` in `memory.events` (mm/memcontrol.c, `try_charge_memcg`).
+
+use std::path::{Path, PathBuf};
+
+use kernel::procfs::cgroup as cg;
+use kernel::roots::ProcRoot;
+use model::{Absent, Fact, Reading, Reason, Taken, Unit};
+
+use super::{Outcome, absent, readings};
+
+/// A v1 group without a limit has the largest number of whole pages that fits.
+const NO_LIMIT_BYTES: u64 = 1 << 62;
+
+/// The directories of a server's groups.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Of the unified hierarchy.
+    v2: Option<PathBuf>,
+    /// Of the v1 hierarchies of the two controllers.
+    cpu: Option<PathBuf>,
+    memory: Option<PathBuf>,
+}
+
+impl Groups {
+    /// Where they are. The root of a hierarchy has no limits and counts nothing of the server's.
+    pub(crate) fn find(proc: &ProcRoot, pid: u32) -> Result<Self, Absent> {
+        let read = |error| absent("cgroup", &error);
+        let groups = cg::read(&proc.of(pid, "cgroup")).map_err(read)?;
+        let mounts = cg::read_mountinfo(&proc.file("self/mountinfo")).map_err(read)?;
+        let in_root = |controller: &str| {
+            let mut of_v1 = groups.v1.iter();
+            of_v1.any(|(names, path)| path == "/" && names.iter().any(|name| name == controller))
+        };
+        let v1 = |controller: &str| {
+            (!in_root(controller))
+                .then(|| cg::v1_directory(&groups, &mounts, controller))
+                .flatten()
+        };
+        let below_root = groups.v2.as_deref().filter(|path| *path != "/");
+        Ok(Self {
+            v2: below_root.and_then(|path| cg::directory(&cg::v2_mount_point(&mounts)?, path)),
+            cpu: v1("cpu"),
+            memory: v1("memory"),
+        })
+    }
+
+    /// What they say now.
+    pub(crate) fn read(&self) -> Outcome {
+        let mut found = Found::default();
+        if let Some(directory) = &self.v2 {
+            found.cpu_stat(directory);
+            found.memory_of_v2(directory);
+            for name in ["cpu.max", "memory.max"] {
+                if let Ok(bytes) = cg::read_file(directory, name) {
+                    let value = String::from_utf8_lossy(&bytes).trim().to_owned();
+                    found.fact(&name.replace('.', "_"), value);
+                }
+            }
+        }
+        // In a hybrid system a controller is in one hierarchy only.
+        if let Some(directory) = &self.cpu {
+            found.cpu_stat(directory);
+            found.cpu_limit_of_v1(directory);
+        }
+        if let Some(directory) = &self.memory {
+            found.memory_of_v1(directory);
+        }
+        if found.readings.is_empty() {
+            let detail = match &self.v2 {
+                Some(directory) => format!("{}: no controller is on", directory.display()),
+                None => "the server is in the root cgroup, which has no limits".to_owned(),
+            };
+            return Err(Absent::new("cgroup", Reason::Unsupported, detail));
+        }
+        let mut taken: Taken = readings(found.readings);
+        taken.facts = found.facts;
+        Ok(taken)
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    readings: Vec<Reading>,
+    facts: Vec<Fact>,
+}
+
+impl Found {
+    fn counter(&mut self, name: &'static str, unit: Unit, value: Option<u64>) {
+        let value = value.map(|value| Reading::counter(name, unit, value as f64));
+        self.readings.extend(value);
+    }
+
+    fn fact(&mut self, name: &str, value: String) {
+        self.facts.push(Fact::new(format!("cgroup.{name}"), value));
+    }
+
+    fn cpu_stat(&mut self, directory: &Path) {
+        let Ok(bytes) = cg::read_file(directory, "cpu.stat") else {
+            return;
+        };
+        let stat = cg::parse_cpu_stat(&bytes);
+        let us = Unit::Microseconds;
+        self.counter("cgroup.cpu.user_us", us, stat.user_us);
+        self.counter("cgroup.cpu.system_us", us, stat.system_us);
+        self.counter("cgroup.cpu.nr_periods", Unit::Count, stat.periods);
+        self.counter(
+            "cgroup.cpu.nr_throttled",
+            Unit::Count,
+            stat.throttled_periods,
+        );
+        self.counter("cgroup.cpu.throttled_us", us, stat.throttled_us);
+    }
+
+    fn cpu_limit_of_v1(&mut self, directory: &Path) {
+        let file = |name| cg::read_file(directory, name).unwrap_or_default();
+        let limit = cg::cpu_max_of_v1(&file("cpu.cfs_quota_us"), &file("cpu.cfs_period_us"));
+        if let Some(limit) = limit {
+            let quota = match limit.quota_us {
+                cg::Limit::Unlimited => "max".to_owned(),
+                cg::Limit::At(us) => us.to_string(),
+            };
+            self.fact("cpu_max", format!("{quota} {}", limit.period_us));
+        }
+    }
+
+    fn memory_of_v2(&mut self, directory: &Path) {
+        if let Ok(bytes) = cg::read_file(directory, "memory.events") {
+            let events = cg::parse_memory_events(&bytes);
+            self.counter("cgroup.memory.high", Unit::Count, events.high);
+            self.counter("cgroup.memory.max", Unit::Count, events.max);
+            self.counter("cgroup.memory.oom", Unit::Count, events.oom);
+            self.counter("cgroup.memory.oom_kill", Unit::Count, events.oom_kill);
+        }
+        self.current(number(directory, "memory.current"));
+    }
+
+    fn memory_of_v1(&mut self, directory: &Path) {
+        let limit = number(directory, "memory.limit_in_bytes");
+        let met = number(directory, "memory.failcnt");
+        self.counter("cgroup.memory.max", Unit::Count, met);
+        // There is no such limit in v1; a formula with both needs it all the same.
+        self.counter("cgroup.memory.high", Unit::Count, met.map(|_| 0));
+        if let Ok(bytes) = cg::read_file(directory, "memory.oom_control") {
+            let events = cg::parse_memory_events(&bytes);
+            self.counter("cgroup.memory.oom_kill", Unit::Count, events.oom_kill);
+        }
+        self.current(number(directory, "memory.usage_in_bytes"));
+        if let Some(bytes) = limit {
+            let value = match bytes {
+                NO_LIMIT_BYTES.. => "max".to_owned(),
+                bytes => bytes.to_string(),
+            };
+            self.fact("memory_max", value);
+        }
+    }
+
+    fn current(&mut self, bytes: Option<u64>) {
+        let name = "cgroup.memory.current_bytes";
+        let reading = bytes.map(|bytes| Reading::gauge(name, Unit::Bytes, bytes as f64));
+        self.readings.extend(reading);
+    }
+}
+
+fn number(directory: &Path, name: &str) -> Option<u64> {
+    match cg::parse_limit(&cg::read_file(directory, name).ok()?)? {
+        cg::Limit::At(value) => Some(value),
+        cg::Limit::Unlimited => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn v1_has_the_names_of_v2() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        file(
+            "cpu.stat",
+            "nr_periods 10\nnr_throttled 4\nthrottled_time 77000\n",
+        );
+        file("cpu.cfs_quota_us", "50000\n");
+        file("cpu.cfs_period_us", "100000\n");
+        file("memory.failcnt", "3\n");
+        file("memory.usage_in_bytes", "4096\n");
+        file("memory.limit_in_bytes", "9223372036854771712\n");
+        file(
+            "memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+        );
+        let groups = Groups {
+            v2: None,
+            cpu: Some(dir.path().to_owned()),
+            memory: Some(dir.path().to_owned()),
+        };
+        let taken = groups.read().unwrap();
+        let value = |name: &str| {
+            let mut of_name = taken.readings.iter().filter(|one| one.name == name);
+            of_name.next().map(|one| one.value)
+        };
+        assert_eq!(value("cgroup.cpu.nr_throttled"), Some(4.0));
+        assert_eq!(value("cgroup.cpu.throttled_us"), Some(77.0));
+        assert_eq!(value("cgroup.memory.max"), Some(3.0));
+        assert_eq!(value("cgroup.memory.oom_kill"), Some(1.0));
+        let facts: Vec<_> = taken
+            .facts
+            .iter()
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect();
+        assert_eq!(
+            facts,
+            [
+                ("cgroup.cpu_max", "50000 100000"),
+                ("cgroup.memory_max", "max")
+            ]
+        );
+    }
+
+    #[test]
+    fn no_group_is_said() {
+        let absent = Groups::default().read().unwrap_err();
+        assert!(absent.detail.contains("root cgroup"), "{}", absent.detail);
+    }
+}
