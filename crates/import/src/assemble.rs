@@ -13,7 +13,7 @@ use crate::clean;
 use crate::kind::Kind;
 use crate::read::{self, Listing, Read, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, part, shell};
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, part, shell};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -30,6 +30,10 @@ const UNTIMED_AT: Millis = 1_000;
 /// From the last evidence to the end of the window, in milliseconds.
 const AFTER: Millis = 1_000;
 
+/// Threads of all snapshots together that are kept: a line of pt-pmp's output stands for as many as
+/// it says.
+const THREADS_ALL_MAX: usize = 400_000;
+
 /// Captures of the same thing without a time that are kept.
 const SAME_MOMENT_MAX: usize = 200;
 
@@ -42,23 +46,18 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut parts = Vec::new();
     let mut all: Vec<Read> = Vec::new();
     let mut version = None;
-    for input in inputs {
-        let begin = input
-            .bytes
-            .get(..input.bytes.len().min(64))
-            .unwrap_or_default();
-        let others = inputs.iter().map(|other| other.path);
-        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
-            parts.push(Part {
-                path: input.path.to_owned(),
-                kind: "table of MySQL Shell".to_owned(),
-                lines: None,
-                brought: String::new(),
-                skipped: Some("the same table is there as .tsv".to_owned()),
-            });
-            continue;
+    let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
+    let each = beside::each(&sizes, |index| {
+        let mut one = One::default();
+        if let Some(input) = inputs.get(index) {
+            one.take(input, inputs);
         }
-        one(input, &mut parts, &mut all, &mut version);
+        one
+    });
+    for one in each {
+        parts.extend(one.parts);
+        all.extend(one.reads);
+        version = version.or(one.version);
     }
     if all.is_empty() {
         return Imported {
@@ -70,6 +69,35 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     Imported {
         incident: Some(assemble(all, version, label)),
         parts,
+    }
+}
+
+/// What one input told.
+#[derive(Default)]
+struct One {
+    parts: Vec<Part>,
+    reads: Vec<Read>,
+    version: Option<String>,
+}
+
+impl One {
+    fn take(&mut self, input: &Input<'_>, inputs: &[Input<'_>]) {
+        let begin = input
+            .bytes
+            .get(..input.bytes.len().min(64))
+            .unwrap_or_default();
+        let others = inputs.iter().map(|other| other.path);
+        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
+            self.parts.push(Part {
+                path: input.path.to_owned(),
+                kind: "table of MySQL Shell".to_owned(),
+                lines: None,
+                brought: String::new(),
+                skipped: Some("the same table is there as .tsv".to_owned()),
+            });
+            return;
+        }
+        one(input, &mut self.parts, &mut self.reads, &mut self.version);
     }
 }
 
@@ -436,6 +464,11 @@ fn add_snapshot(
         true => snapshots.pop().zip(evidence.snapshots.pop()),
         false => None,
     };
+    let kept: usize = snapshots
+        .iter()
+        .map(|snapshot| snapshot.threads.len())
+        .sum();
+    let room = THREADS_ALL_MAX.saturating_sub(kept);
     let (mut threads, mut complete) = before.map_or((Vec::new(), 0), |(snapshot, note)| {
         (snapshot.threads, note.complete)
     });
@@ -447,7 +480,7 @@ fn add_snapshot(
         let is_complete = thread.end.is_complete();
         let stack = evidence.book.intern(thread.frames, thread.end);
         for _ in 0..thread.count {
-            if threads.len() >= THREADS_MAX {
+            if threads.len() >= THREADS_MAX.min(room) {
                 break;
             }
             complete += u32::from(is_complete);
