@@ -16,7 +16,7 @@ use crate::moments::{Times, UNTIMED_AT};
 use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
 use crate::split::{Piece, split};
 use crate::told::{self, Moment};
-use crate::{INPUT_BYTES_MAX, Input, Part, origins, part, shell};
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, origins, part, shell};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -30,6 +30,10 @@ pub struct Imported {
 /// From the last evidence to the end of the window, in milliseconds.
 const AFTER: Millis = 1_000;
 
+/// Threads of all snapshots together that are kept: a line of pt-pmp's output stands for as many as
+/// it says.
+const THREADS_ALL_MAX: usize = 400_000;
+
 /// Captures of the same thing without a time that are kept.
 const SAME_MOMENT_MAX: usize = 200;
 
@@ -42,40 +46,20 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut parts = Vec::new();
     let mut all: Vec<(Kind, Read)> = Vec::new();
     let mut version = None;
+    let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
+    let each = beside::each(&sizes, |index| {
+        let mut one = One::default();
+        if let Some(input) = inputs.get(index) {
+            one.take(input, inputs);
+        }
+        one
+    });
     let mut logs: Vec<(&Input<'_>, LogKind)> = Vec::new();
-    for input in inputs {
-        let begin = input
-            .bytes
-            .get(..input.bytes.len().min(64))
-            .unwrap_or_default();
-        let others = inputs.iter().map(|other| other.path);
-        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
-            parts.push(Part {
-                path: input.path.to_owned(),
-                kind: "table of MySQL Shell".to_owned(),
-                lines: None,
-                brought: String::new(),
-                skipped: Some("the same table is there as .tsv".to_owned()),
-            });
-            continue;
-        }
-        let bytes = input
-            .bytes
-            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
-            .unwrap_or_default();
-        if read::pcap::is_pcap(bytes) {
-            whole(
-                input,
-                Kind::Pcap,
-                read::pcap::read(bytes),
-                &mut parts,
-                &mut all,
-            );
-        } else if let Some(kind) = read::log::is_whole(bytes) {
-            logs.push((input, kind));
-        } else {
-            one(input, &mut parts, &mut all, &mut version);
-        }
+    for (input, one) in inputs.iter().zip(each) {
+        logs.extend(one.log.map(|kind| (input, kind)));
+        parts.extend(one.parts);
+        all.extend(one.reads);
+        version = version.or(one.version);
     }
     // What else was captured says which part of a log is of this stall.
     let around = Times::told(all.iter().map(|(_, read)| read));
@@ -146,6 +130,49 @@ fn whole(
     });
     if !is_empty {
         all.push((kind, read));
+    }
+}
+
+/// What one input told.
+#[derive(Default)]
+struct One {
+    parts: Vec<Part>,
+    reads: Vec<(Kind, Read)>,
+    /// It is a log: it is read when it is known which part of it is of this stall.
+    log: Option<LogKind>,
+    version: Option<String>,
+}
+
+impl One {
+    fn take(&mut self, input: &Input<'_>, inputs: &[Input<'_>]) {
+        let begin = input
+            .bytes
+            .get(..input.bytes.len().min(64))
+            .unwrap_or_default();
+        let others = inputs.iter().map(|other| other.path);
+        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
+            self.parts.push(Part {
+                path: input.path.to_owned(),
+                kind: "table of MySQL Shell".to_owned(),
+                lines: None,
+                brought: String::new(),
+                skipped: Some("the same table is there as .tsv".to_owned()),
+            });
+            return;
+        }
+        let bytes = input
+            .bytes
+            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
+            .unwrap_or_default();
+        if read::pcap::is_pcap(bytes) {
+            let read = read::pcap::read(bytes);
+            whole(input, Kind::Pcap, read, &mut self.parts, &mut self.reads);
+            return;
+        }
+        self.log = read::log::is_whole(bytes);
+        if self.log.is_none() {
+            one(input, &mut self.parts, &mut self.reads, &mut self.version);
+        }
     }
 }
 
@@ -530,6 +557,11 @@ fn add_snapshot(
         true => snapshots.pop().zip(evidence.snapshots.pop()),
         false => None,
     };
+    let kept: usize = snapshots
+        .iter()
+        .map(|snapshot| snapshot.threads.len())
+        .sum();
+    let room = THREADS_ALL_MAX.saturating_sub(kept);
     let (mut threads, mut complete) = before.map_or((Vec::new(), 0), |(snapshot, note)| {
         (snapshot.threads, note.complete)
     });
@@ -541,7 +573,7 @@ fn add_snapshot(
         let is_complete = thread.end.is_complete();
         let stack = evidence.book.intern(thread.frames, thread.end);
         for _ in 0..thread.count {
-            if threads.len() >= THREADS_MAX {
+            if threads.len() >= THREADS_MAX.min(room) {
                 break;
             }
             complete += u32::from(is_complete);

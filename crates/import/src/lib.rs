@@ -9,6 +9,7 @@
 
 mod absent;
 mod assemble;
+mod beside;
 mod clean;
 mod kind;
 mod moments;

@@ -125,10 +125,8 @@ pub fn made_gdb(threads: usize) -> String {
             4711 + thread
         );
         text.push_str(inner);
-        let mut number = inner.lines().count();
-        for line in OUTER.lines() {
+        for (number, line) in (inner.lines().count()..).zip(OUTER.lines()) {
             let _ = writeln!(text, "#{number:<3}{}", line.get(4..).unwrap_or_default());
-            number += 1;
         }
         text.push('\n');
     }

@@ -6,6 +6,7 @@
     reason = "a failing step fails the test"
 )]
 
+mod accuracy;
 mod bad_input;
 mod captures;
 mod causes;
@@ -18,3 +19,4 @@ mod queries;
 mod stacks_from;
 mod stalls;
 mod survival;
+mod tools;

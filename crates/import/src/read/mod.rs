@@ -27,10 +27,10 @@ use model::{
     Fact, Frame, Nameless, QueryDigest, Reading, RunState, Side, StackEnd, Syscall, Taken, Text,
 };
 
-pub(crate) use plockstat::{Row as PlockstatRow, table as plockstat_table};
-pub(crate) use rows::Rows;
 pub(crate) use backtrace::printed;
+pub(crate) use plockstat::{Row as PlockstatRow, table as plockstat_table};
 pub(crate) use pprof::read as pprof;
+pub(crate) use rows::Rows;
 pub(crate) use server_text::version;
 use sql::log::LogKind;
 

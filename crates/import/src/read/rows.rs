@@ -22,7 +22,7 @@ pub(crate) struct Rows {
     /// How many prints of the same table stand in front of it in this piece.
     pub(crate) nth: u64,
     /// Names of the columns, in lower case.
-    pub(crate) columns: std::rc::Rc<[String]>,
+    pub(crate) columns: std::sync::Arc<[String]>,
     pub(crate) rows: Vec<Vec<String>>,
 }
 

@@ -72,6 +72,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     if log > 0 {
         brought.push(counted(log, "log line", "log lines"));
     }
+    if brought.is_empty() && !read.is_empty() {
+        brought.push(counted(lines.len(), "line", "lines"));
+    }
     read.brought = brought.join(", ");
     read
 }

@@ -1,0 +1,183 @@
+//! Captures are cut: by an editor, a mail, a full disk. Wherever they are, what is left gives a
+//! result or one clear line.
+//!
+//! The published captures are not part of the project (`tests/accuracy.rs` says where they are);
+//! those that are made here are always cut.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use import::{Input, import};
+
+/// Cuts of one capture.
+const CUTS: usize = 24;
+
+/// Generous: reading takes milliseconds. What takes longer grows faster than its input.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads that are kept at the most, however many a capture says there were.
+const THREADS_MAX: usize = 400_000;
+
+const MADE: [(&str, &str); 6] = [
+    (
+        "gdb",
+        "Thread 2 (Thread 0x7f00 (LWP 11)):\n\
+         #0  0x00007f3 in pthread_cond_wait@@GLIBC_2.3.2 () from /lib/libpthread.so.0\n\
+         #1  0x00007f4 in lock_wait_suspend_thread (thr=0x1,\n    trx=0x2) at /src/lock0wait.cc:297\n\
+         Thread 1 (Thread 0x7f01 (LWP 10) \"connection\"):\n#0  0x00007f in poll () from /lib/libc.so.6\n",
+    ),
+    (
+        "innodb",
+        "=====================================\n2023-02-04 11:42:43 0x7f8f INNODB MONITOR OUTPUT\n\
+         =====================================\nSEMAPHORES\n----------\n\
+         --Thread 1400 has waited at btr0sea.c line 1134 for 934.00 seconds the semaphore:\n\
+         X-lock on RW-latch at 0x7f8d created in file btr0sea.cc line 202\n\
+         ------------\nTRANSACTIONS\n------------\n---TRANSACTION 5, ACTIVE 6075 sec\n\
+         MySQL thread id 5, OS thread handle 0x7f, query id 1 localhost root update\n\
+         UPDATE t SET a = 'b'\nEND OF INNODB MONITOR OUTPUT\n",
+    ),
+    (
+        "processlist",
+        "*************************** 1. row ***************************\n     Id: 5\n   User: app\n   Host: h\n\
+              db: d\nCommand: Query\n   Time: 90\n  State: Waiting for global read lock\n   Info: UPDATE t\n",
+    ),
+    (
+        "perf script",
+        "mysqld 12/13 [001] 5.25: 1 cycles:\n\tffff81 do_futex+0x12 ([kernel.kallsyms])\n\t7f00 f<int>+0x1 (/usr/sbin/mysqld)\n\n",
+    ),
+    (
+        "opreport",
+        "CPU: AMD64, speed 2400 MHz\nsamples  %        image name               symbol name\n\
+         1955062  34.3586  /usr/sbin/mysqld         Query_cache::insert_into_free_memory_sorted_list(Query_cache_block*)\n",
+    ),
+    (
+        "shell",
+        "# Query:\n#\tSHOW GLOBAL STATUS\n#\n# Started: 2024-08-09T09:53:58.252547\n#\n# Variable_name\tValue\n\
+         Aborted_clients\t0\nThreads_running\t9\nUptime\t99\n",
+    ),
+];
+
+fn captures() -> Vec<(String, Vec<u8>)> {
+    let mut captures: Vec<(String, Vec<u8>)> = MADE
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+        .collect();
+    let beside = || {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let mut above = root
+            .ancestors()
+            .skip(1)
+            .map(|above| above.join("shared/corpus"));
+        above.find(|corpus| corpus.is_dir())
+    };
+    let corpus = std::env::var_os("FREEZEFRAME_CORPUS")
+        .map(PathBuf::from)
+        .or_else(beside);
+    match corpus {
+        Some(corpus) => {
+            let mut paths: Vec<PathBuf> = std::fs::read_dir(corpus)
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.extension().is_none_or(|end| end != "yaml"))
+                .collect();
+            paths.sort();
+            for path in paths {
+                captures.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+            }
+        }
+        None => eprintln!("skipped: published captures: there is no corpus beside the project"),
+    }
+    captures
+}
+
+/// Reads a piece of a capture and looks at what came of it.
+fn read(name: &str, bytes: &[u8]) {
+    let begin = Instant::now();
+    let imported = import(&[Input { path: "x", bytes }]);
+    assert!(begin.elapsed() < PATIENCE, "{name}: {} bytes", bytes.len());
+    assert!(!imported.parts.is_empty(), "{name}: nothing is said");
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    for part in &imported.parts {
+        let (from, to) = part.lines.unwrap_or((1, 1));
+        assert!(from <= to && to <= lines, "{name}: {part:?}");
+        // A result, or why there is none, in one line.
+        assert!(
+            !part.brought.is_empty() || part.skipped.is_some(),
+            "{name}: {part:?}"
+        );
+        let said = part.skipped.as_deref().unwrap_or_default();
+        assert!(!said.contains('\n'), "{name}: {part:?}");
+    }
+    let has_result = imported.parts.iter().any(|part| !part.brought.is_empty());
+    assert_eq!(
+        has_result,
+        imported.incident.is_some(),
+        "{name}: {:?}",
+        imported.parts
+    );
+    if let Some(incident) = imported.incident {
+        // What is kept is of the order of what was read.
+        assert!(incident.stacks.runs.len() <= THREADS_MAX, "{name}");
+        let text: usize = incident
+            .texts
+            .iter()
+            .map(|timed| timed.text.body.len())
+            .sum();
+        assert!(
+            text <= bytes.len() * 12 + 10_000,
+            "{name}: {text} bytes of {}",
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+fn a_capture_cut_anywhere_gives_a_result_or_a_clear_line() {
+    for (name, bytes) in captures() {
+        read(&name, &bytes);
+        for cut in 1..CUTS {
+            // Not a round share of the length: cuts lie within lines as often as not.
+            let at = (bytes.len() * cut / CUTS + cut * 7) % bytes.len().max(1);
+            let (head, tail) = bytes.split_at(at);
+            read(&name, head);
+            read(&name, tail);
+        }
+    }
+}
+
+#[test]
+fn short_captures_are_cut_at_every_byte() {
+    for (name, text) in MADE {
+        for at in 0..=text.len() {
+            let (head, tail) = text.as_bytes().split_at(at);
+            read(name, head);
+            read(name, tail);
+        }
+    }
+}
+
+#[test]
+fn a_capture_with_damaged_bytes_is_read_around_them() {
+    for (name, mut bytes) in captures() {
+        let step = (bytes.len() / 40).max(1);
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            if index % step == step / 2 {
+                *byte = 0xfe;
+            }
+        }
+        read(&name, &bytes);
+    }
+}
+
+#[test]
+fn a_few_lines_cannot_fill_the_memory() {
+    // Each line of pt-pmp's output says how many threads there were.
+    let text = "99999 poll(libc.so.6),vio_io_wait,main\n\nand then\nthis again:\n\n".repeat(300);
+    read("pt-pmp", text.as_bytes());
+}
