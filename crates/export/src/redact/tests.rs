@@ -109,7 +109,7 @@ fn statements_keep_what_is_sql() {
             ),
             ("", ""),
         ],
-        |book, given| statement::rename(book, given),
+        statement::rename,
     );
 }
 
@@ -201,7 +201,7 @@ fn logs_are_read_by_form() {
                 "Nov 20 23:40:21 <host> kernel: [1.2] I/O error",
             ),
         ],
-        |book, given| text::rename(book, given),
+        text::rename,
     );
 }
 

@@ -109,7 +109,8 @@ impl Directory {
     pub(super) fn at(path: &Path, force: bool) -> Result<Self> {
         match std::fs::read_dir(path) {
             Ok(mut entries) => {
-                if !force && entries.next().is_some() {
+                let is_used = entries.next().is_some();
+                if is_used && !force {
                     bail!(
                         "{}: there is something in it already; --force writes beside it and replaces files of the same names",
                         path.display()
