@@ -141,7 +141,7 @@ fn prepared_statements_by_zlib_and_a_session_by_zstd_of_mysql_9() {
 
 #[test]
 fn a_digest_of_recorded_packets() {
-    let mut collector = Collector::new(false);
+    let mut collector = Collector::default();
     statements("mysql-9.7.pcap", 38541, 600, &mut |one| collector.take(one));
     let captured = Captured {
         from_us: 0,
