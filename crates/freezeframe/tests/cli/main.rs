@@ -10,6 +10,7 @@ mod bad_input;
 mod captures;
 mod causes;
 mod compare;
+mod evidence;
 mod harness;
 mod healthy;
 mod queries;
