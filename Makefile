@@ -54,6 +54,7 @@ accuracy: ## what is named for captures that people published: docs/accuracy.md
 	scripts/need build rust
 	FREEZEFRAME_ACCURACY=$(CURDIR)/docs/accuracy.md cargo test --locked -p freezeframe-import --test accuracy -- --nocapture
 	cargo test --locked -p freezeframe --test cli -- --nocapture accuracy
+	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
 # Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
 FUZZ_CASES ?= 20000

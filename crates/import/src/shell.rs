@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! # Query:
-//! #	SHOW GLOBAL STATUS
+//! #    SHOW GLOBAL STATUS
 //! #
 //! # Started: 2024-08-09T09:53:58.252547
 //! # Execution Time: 0.0100 sec
 //! #
-//! # Variable_name	Value
-//! Aborted_clients	0
+//! # Variable_name    Value
+//! Aborted_clients    0
 //! ```
 //!
 //! Each is written again as `mysql` and the server print the same, with its moment in front, so

@@ -65,7 +65,8 @@ enum State {
     Stacks(StackState),
     Profile(ProfileState),
     Logs(LogState),
-    Packets(PacketState),
+    /// Its digest makes it much larger than the others.
+    Packets(Box<PacketState>),
 }
 
 impl State {
@@ -101,12 +102,12 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
             Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
             Worker::Logs => State::Logs(LogState::new(shared)),
-            Worker::Packets => State::Packets(PacketState::new(
+            Worker::Packets => State::Packets(Box::new(PacketState::new(
                 shared,
                 clock,
                 queries,
                 context.stop.clone(),
-            )),
+            ))),
         };
         let context = context.clone();
         std::thread::Builder::new()

@@ -141,7 +141,7 @@ fn prepared_statements_by_zlib_and_a_session_by_zstd_of_mysql_9() {
 
 #[test]
 fn a_digest_of_recorded_packets() {
-    let mut collector = Collector::new(false);
+    let mut collector = Collector::default();
     statements("mysql-9.7.pcap", 38541, 600, &mut |one| collector.take(one));
     let captured = Captured {
         from_us: 0,
@@ -176,7 +176,7 @@ fn a_digest_of_recorded_packets() {
     assert_eq!(times.decades.iter().sum::<u64>(), 5);
     assert_eq!(times.max, Some(963e-6));
     assert_eq!(class("show warnings").kind, "SHOW WARNINGS");
-    assert_eq!(class("administrator command: Prepare").count, 1);
+    assert_eq!(class("administrator command: prepare").count, 1);
     assert_eq!(class("select ? + ?, ?").count, 5);
     assert!(digest.folded.is_none() && digest.connections.unwrap().compressed == 2);
 }

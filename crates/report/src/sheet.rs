@@ -332,10 +332,7 @@ mod tests {
             say(BarUnit::Seconds, 0.281, 0.204, 0.359),
             "281 (204 – 359) ms"
         );
-        assert_eq!(
-            say(BarUnit::Seconds, 1.0, 0.8, 1.2),
-            "1 s (800 ms – 1.2 s)"
-        );
+        assert_eq!(say(BarUnit::Seconds, 1.0, 0.8, 1.2), "1 s (800 ms – 1.2 s)");
         assert_eq!(say(BarUnit::Times, 2.0, 1.5, 2.5), "2.00 (1.50 – 2.50) ×");
         assert_eq!(say(BarUnit::Times, 2.0, 2.0, 2.0), "2.00 ×");
     }

@@ -18,7 +18,7 @@ const WAYS: usize = 4;
 /// Longest skeleton that is remembered, in bytes: making the fingerprint of a longer one is little beside reading it.
 const REMEMBERED_BYTES_MAX: usize = 4096;
 
-/// Bytes of all remembered skeletons and their fingerprints; when there are more, all are forgotten.
+/// Bytes of all remembered skeletons and their fingerprints at the most; when there are more, all are forgotten.
 const MEMO_BYTES_MAX: usize = 16 << 20;
 
 /// After so many statements in a row that were not remembered, one in so many is.
@@ -39,10 +39,12 @@ pub struct Fingerprinter {
     seed: u64,
     sets: Vec<[Option<Entry>; WAYS]>,
     memo_bytes: usize,
+    memo_bytes_max: usize,
     /// Statements since the last one that was remembered.
     misses: u32,
     texts: HashMap<ClassKey, Box<str>>,
     text_bytes: usize,
+    text_bytes_max: usize,
     last: Last,
 }
 
@@ -71,7 +73,14 @@ enum Last {
 impl Fingerprinter {
     /// For statements of servers or sessions in the given mode.
     pub fn new(mode: SqlMode) -> Self {
+        Self::within(mode, usize::MAX)
+    }
+
+    /// Likewise, with no more than so many bytes for skeletons, and no more than so many for texts of classes.
+    pub fn within(mode: SqlMode, bytes_max: usize) -> Self {
         Self {
+            memo_bytes_max: bytes_max.min(MEMO_BYTES_MAX),
+            text_bytes_max: bytes_max.min(TEXT_BYTES_MAX),
             mode,
             skeleton: Skeleton::new(mode),
             seed: RandomState::new().hash_one(0),
@@ -137,7 +146,7 @@ impl Fingerprinter {
     }
 
     fn remember(&mut self, index: usize, entry: Entry) {
-        if self.sets.is_empty() || self.memo_bytes > MEMO_BYTES_MAX {
+        if self.sets.is_empty() || self.memo_bytes > self.memo_bytes_max {
             self.sets.clear();
             self.sets.resize_with(SETS, Default::default);
             self.memo_bytes = 0;
@@ -152,8 +161,8 @@ impl Fingerprinter {
     }
 
     fn keep_text(&mut self, class: ClassKey, fingerprint: &str) {
-        let has_room =
-            self.texts.len() < TEXTS_MAX && self.text_bytes + fingerprint.len() <= TEXT_BYTES_MAX;
+        let has_room = self.texts.len() < TEXTS_MAX
+            && self.text_bytes + fingerprint.len() <= self.text_bytes_max;
         if has_room && let TextEntry::Vacant(place) = self.texts.entry(class) {
             self.text_bytes += fingerprint.len();
             place.insert(fingerprint.into());

@@ -215,7 +215,7 @@ fn start_capture(options: &PacketOptions, stop: &Arc<AtomicBool>) -> Result<Runn
     let mut capture = PacketCapture::open(options)?;
     let thread = std::thread::Builder::new().name("packets".to_owned());
     Ok(thread.spawn(move || {
-        let mut collector = Collector::new(false);
+        let mut collector = Collector::default();
         capture.run(Duration::from_secs(60), &stop, &mut |one| {
             collector.take(one);
         })?;

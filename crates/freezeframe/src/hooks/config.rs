@@ -1,17 +1,16 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+
+use super::curl;
 
 /// How long a program or an address may take, unless the configuration says otherwise.
 const DEADLINE_SECONDS: u64 = 30;
 
 /// The longest that may be said.
 const DEADLINE_SECONDS_MAX: u64 = 3600;
-
-/// Where curl(1) is looked for: https goes through it.
-const CURL: [&str; 3] = ["/usr/bin/curl", "/usr/local/bin/curl", "/bin/curl"];
 
 /// When a hook is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -52,6 +51,8 @@ pub(crate) struct HookConfig {
     shell: Option<String>,
     /// Where to post to.
     url: Option<String>,
+    /// Certificates that are trusted there, by https, instead of the system's.
+    ca_file: Option<PathBuf>,
     /// Further header lines of a post, `Name: value`.
     headers: Vec<String>,
     /// How long it may take.
@@ -66,12 +67,7 @@ pub(super) enum Action {
     /// Posts by ourselves.
     Post(Address),
     /// Posts by curl(1).
-    Curl {
-        /// Where it is.
-        curl: &'static str,
-        /// The address.
-        url: String,
-    },
+    Curl(curl::Target),
 }
 
 /// The parts of an http address.
@@ -105,9 +101,16 @@ impl Hook {
             (None, Some(line), None) => {
                 Action::Run(vec!["/bin/sh".to_owned(), "-c".to_owned(), line.clone()])
             }
-            (None, None, Some(url)) => post(url)?,
+            (None, None, Some(url)) => post(url, config.ca_file.as_deref())?,
             _ => bail!("hooks: each needs one of program = [\"/path\", …], shell, url"),
         };
+        if let Some(path) = &config.ca_file {
+            if !matches!(action, Action::Curl(_)) {
+                bail!("hooks: ca_file is for url = \"https://…\"");
+            }
+            std::fs::metadata(path)
+                .with_context(|| format!("hooks: ca_file: {}", path.display()))?;
+        }
         let bad = |line: &&String| !line.contains(':') || line.contains(['\r', '\n', '"', '\\']);
         if let Some(line) = config.headers.iter().find(bad) {
             bail!("hooks: headers: '{line}' is not of the form 'Name: value'");
@@ -126,7 +129,7 @@ impl Hook {
                     .unwrap_or_default(),
             },
             (None, Action::Post(address)) => address.host.clone(),
-            (None, Action::Curl { url, .. }) => authority(url).unwrap_or_default().to_owned(),
+            (None, Action::Curl(target)) => authority(&target.url).unwrap_or_default().to_owned(),
         };
         Ok(Self {
             name,
@@ -147,7 +150,7 @@ impl Hook {
             Action::Post(address) => {
                 format!("http://{}{}", address.authority, address.path)
             }
-            Action::Curl { url, .. } => url.clone(),
+            Action::Curl(target) => target.url.clone(),
         };
         format!("{:016x}", fnv(target.as_bytes()))
     }
@@ -165,22 +168,20 @@ fn authority(url: &str) -> Option<&str> {
     rest.split(['/', '?', '#']).next()
 }
 
-fn post(url: &str) -> Result<Action> {
+fn post(url: &str, ca_file: Option<&Path>) -> Result<Action> {
     let clean = url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['"', '\\']);
     if !clean {
         bail!("hooks: url: blanks, quotes and other than ASCII have to be escaped: '{url}'");
     }
     if url.starts_with("https://") {
-        let curl = CURL
-            .iter()
-            .find(|path| Path::new(path).exists())
-            .with_context(|| {
-                format!("hooks: {url}: https goes through curl, which is not there")
-            })?;
-        return Ok(Action::Curl {
+        let curl = curl::installed().with_context(|| {
+            format!("hooks: {url}: https goes through curl, which is not there")
+        })?;
+        return Ok(Action::Curl(curl::Target {
             curl,
             url: url.to_owned(),
-        });
+            ca_file: ca_file.map(Path::to_owned),
+        }));
     }
     let address = (|| {
         let rest = url.strip_prefix("http://")?;
@@ -224,7 +225,7 @@ mod tests {
             ("http://[::1]/a", "::1", 80, "/a"),
             ("http://h?q", "h", 80, "/?q"),
         ] {
-            let Action::Post(address) = post(url).unwrap() else {
+            let Action::Post(address) = post(url, None).unwrap() else {
                 panic!("{url}");
             };
             assert_eq!(
@@ -242,7 +243,7 @@ mod tests {
             "http://h/\r\nX: y",
             "x",
         ] {
-            assert!(post(url).is_err(), "{url}");
+            assert!(post(url, None).is_err(), "{url}");
         }
     }
 
@@ -253,6 +254,8 @@ mod tests {
         assert!(hook("program = ['/bin/true']\nurl = 'http://h/'").is_err());
         assert!(hook("url = 'http://h/'\nheaders = [\"a: b\\r\\nc: d\"]").is_err());
         assert!(hook("url = 'http://h/'\ndeadline_seconds = 0").is_err());
+        assert!(hook("url = 'http://h/'\nca_file = '/dev/null'").is_err());
+        assert!(hook("url = 'https://h/'\nca_file = '/nonexistent/ca.pem'").is_err());
         let one = hook("program = ['/bin/page', 'x']\non = ['verdict']").unwrap();
         let again = hook("name = 'n'\nprogram = ['/bin/page', 'x']").unwrap();
         let other = hook("program = ['/bin/page', 'y']").unwrap();

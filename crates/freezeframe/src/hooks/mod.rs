@@ -3,6 +3,7 @@
 //! disk, and a thread for each hook takes them from there.
 
 mod config;
+mod curl;
 mod post;
 mod program;
 mod queue;

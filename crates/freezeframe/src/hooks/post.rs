@@ -1,16 +1,10 @@
-//! Posts JSON: by http ourselves, by https through curl(1).
-//!
-//! A library for https is not linked: it would bring several times the code that this posting is,
-//! and cryptography that has to be updated with us. curl brings the distribution's, with its
-//! certificates and proxies.
+//! Posts JSON by http.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use super::config::Address;
-use super::program;
 use super::worker::Failure;
 
 /// Bytes of an answer that are read: its first line says all.
@@ -91,7 +85,7 @@ fn connect(address: &Address, end: Instant) -> std::io::Result<TcpStream> {
 }
 
 /// What a status means: a request that the receiver calls wrong stays wrong.
-fn judge(whom: &str, code: u16) -> Result<(), Failure> {
+pub(super) fn judge(whom: &str, code: u16) -> Result<(), Failure> {
     let says = format!("{whom}: status {code}");
     match code {
         200..=299 => Ok(()),
@@ -100,51 +94,6 @@ fn judge(whom: &str, code: u16) -> Result<(), Failure> {
             "{says}: redirects are not followed"
         ))),
         _ => Err(Failure::Never(says)),
-    }
-}
-
-/// Posts through curl(1). Address and header lines go through a private file, not through its
-/// arguments, which everybody on the host can read.
-pub(super) fn by_curl(
-    curl: &str,
-    url: &str,
-    headers: &[String],
-    body: &str,
-    deadline: Duration,
-) -> Result<(), Failure> {
-    let whom = url.split('/').nth(2).unwrap_or(url);
-    let later = |error: std::io::Error| Failure::Later(format!("{whom}: {error}"));
-    let mut config = tempfile::NamedTempFile::new().map_err(later)?;
-    let mut lines = format!("url = \"{url}\"\nheader = \"Content-Type: application/json\"\n");
-    for line in headers {
-        lines += &format!("header = \"{line}\"\n");
-    }
-    config.write_all(lines.as_bytes()).map_err(later)?;
-    let arguments = [
-        curl.to_owned(),
-        // Not the configuration of whoever we run as.
-        "--disable".to_owned(),
-        "--silent".to_owned(),
-        "--show-error".to_owned(),
-        "--output".to_owned(),
-        "/dev/null".to_owned(),
-        "--write-out".to_owned(),
-        "status=%{http_code}".to_owned(),
-        "--max-time".to_owned(),
-        deadline.as_secs().to_string(),
-        "--data-binary".to_owned(),
-        "@-".to_owned(),
-        "--config".to_owned(),
-        config.path().display().to_string(),
-    ];
-    let wait = deadline + Duration::from_secs(2);
-    let (status, said) = program::output(&arguments, &BTreeMap::new(), body.as_bytes(), wait)?;
-    let code = said
-        .split_once("status=")
-        .and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    match code {
-        Some(code) if status.success() => judge(whom, code),
-        _ => Err(Failure::Later(format!("{whom}: curl, {status}: {said}"))),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::config::{Action, Hook};
 use super::queue::{EVENT_BYTES_MAX, Queue, Queued};
-use super::{Event, HookState, post, program};
+use super::{Event, HookState, curl, post, program};
 use crate::output;
 
 /// The first pause after a failure, and the longest; each is twice the one before.
@@ -160,6 +160,6 @@ fn deliver(hook: &Hook, name: &str, queued: &Queued) -> Result<(), Failure> {
             program::run(program, &queued.environment, body.as_bytes(), hook.deadline)
         }
         Action::Post(address) => post::post(address, &hook.headers, &body, hook.deadline),
-        Action::Curl { curl, url } => post::by_curl(curl, url, &hook.headers, &body, hook.deadline),
+        Action::Curl(target) => curl::post(target, &hook.headers, &body, hook.deadline),
     }
 }

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use model::{Absent, QueryDigest, Reason};
+use model::{Absent, QueryDigest, QueryWay, Reason};
 use recorder::Target;
-use recorder::packets::{CaptureError, PacketOptions, ask_open_connections, capture_asking};
+use recorder::packets::{
+    CaptureError, Collector, PacketOptions, ask_open_connections, blind_spots, capture, complete,
+};
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
 use server::{Address, Deadlines, Session};
 
 use super::arrange::arrange;
-use super::single::Statements;
-use super::{general_log, options, single};
-use crate::args::{CompatArg, Queries, WayArg};
+use super::{file, general_log, options};
+use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
 use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
 use crate::{output, targets};
@@ -357,10 +358,6 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
             "the server listens on no TCP port",
         ));
     };
-    let options = PacketOptions {
-        with_literals: listening.args.no_redact,
-        ..options
-    };
     let target = &listening.target;
     let ask = || {
         let address = target.first_address()?;
@@ -369,33 +366,31 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     let cpu = kernel::clock::thread_cpu();
     let (time, stop) = (listening.time, listening.stop.flag());
     let refused = |error: CaptureError| not(Reason::Permission, &error.to_string());
-    let (digest, total) = if single::are_wanted(listening.args) {
-        let mut statements = Statements::new(listening.args)?;
-        let captured = capture_asking(&options, time, stop, ask, &mut |statement| {
-            statements.take(statement);
-        })
-        .map_err(refused)?;
-        let told = statements.finish(listening.args, &options, &captured)?;
-        (told.digest, Some(told.total))
-    } else {
-        let digest = recorder::packets::digest(&options, time, stop, ask).map_err(refused)?;
-        (digest, None)
-    };
+    let mut collector = Collector::new(options::options(listening.args)?);
+    let captured = capture(&options, time, stop, ask, &mut |statement| {
+        collector.take(statement);
+    })
+    .map_err(refused)?;
+    let mut told = file::finish_as(listening.args, collector.into_digester(), QueryWay::Packets)?;
+    complete(&mut told, &captured, blind_spots(&options, &captured));
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
         "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
         cpu.as_secs_f64()
     );
     Ok(Seen {
-        digest,
-        total,
+        digest: told.digest,
+        total: Some(told.total),
         cost,
     })
 }
 
 /// Arguments that choose between single statements mean nothing where only sums are seen.
 fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
-    if !single::are_wanted(args) {
+    let single = !args.filters.is_empty()
+        || args.group_by != GroupByArg::Fingerprint
+        || args.compat.is_some();
+    if !single {
         return Ok(());
     }
     Err(Not::Possible(Absent::new(

@@ -10,7 +10,6 @@ mod live;
 pub(crate) mod options;
 mod progress;
 mod pump;
-mod single;
 mod zstd;
 
 use std::path::Path;

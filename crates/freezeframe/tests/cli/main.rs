@@ -11,6 +11,7 @@ mod bad_input;
 mod captures;
 mod causes;
 mod compare;
+mod evidence;
 mod export;
 mod harness;
 mod healthy;

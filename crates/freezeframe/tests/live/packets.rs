@@ -92,7 +92,7 @@ impl Running {
         let stop = Arc::new(AtomicBool::new(false));
         let until = stop.clone();
         let thread = std::thread::spawn(move || {
-            let (mut all, mut collector) = (Vec::new(), Collector::new(false));
+            let (mut all, mut collector) = (Vec::new(), Collector::default());
             let mut each = |statement: &Statement<'_>| {
                 all.push(Seen::of(statement));
                 collector.take(statement);
@@ -535,15 +535,19 @@ fn clients_past_the_ports_are_counted() {
             .map(|_| server.login().connect(false, TIMEOUT).unwrap())
             .collect();
         let stop = AtomicBool::new(false);
-        let digest =
-            recorder::packets::digest(&options, Duration::from_millis(300), &stop, || None);
-        let digest = match digest {
+        let (time, mut collector) = (Duration::from_millis(300), Collector::default());
+        let captured = recorder::packets::capture(&options, time, &stop, || None, &mut |one| {
+            collector.take(one);
+        });
+        let captured = match captured {
             Err(error @ recorder::packets::CaptureError::Refused(_)) => {
                 eprintln!("skipped: {error}");
                 return;
             }
             other => other.unwrap(),
         };
+        let blind = recorder::packets::blind_spots(&options, &captured);
+        let digest = collector.finish(&captured, blind);
         assert_eq!((digest.count, digest.lost), (0, 0));
         let [blind] = &digest.blind[..] else {
             panic!("{:?}", digest.blind)

@@ -321,7 +321,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
     let mut read = Read::default();
     let ports = ports(bytes);
     let mut decoder = Decoder::new();
-    let mut collector = Collector::new(false);
+    let mut collector = Collector::default();
     let mut sums = Sums::default();
     let (mut packets, mut others, mut doubled, mut snapped) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut times: Option<(i64, i64)> = None;

@@ -43,7 +43,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Read> {
     };
     let mut listing = Listing {
         rows: Vec::new(),
-        seconds: (profile.duration_ns > 0).then(|| profile.duration_ns as f64 * 1e-9),
+        seconds: (profile.duration_ns > 0).then_some(profile.duration_ns as f64 * 1e-9),
     };
     for sample in &profile.samples {
         let value = sample.values.get(column).copied().unwrap_or(0).max(0);

@@ -1,5 +1,5 @@
-//! What a server is asked, read from the packets on its ports: the kernel's capture, the protocol's decoder and the sum
-//! of both. Works while the server answers nobody; what it may be asked is who was connected before.
+//! What a server is asked, read from the packets on its ports: the kernel's capture, the protocol's decoder, and the
+//! digest that logs have as well. Works while the server answers nobody; what it may be asked is who was connected before.
 
 mod blind;
 mod capture;
@@ -9,47 +9,20 @@ pub use blind::blind_spots;
 pub use capture::PacketCapture;
 pub use kernel::packets::CaptureError;
 pub use options::PacketOptions;
-pub use server::wire::{Captured, Collector, connection_mix};
+pub use server::wire::{Captured, Collector, complete};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use model::QueryDigest;
 use server::wire::{OpenBefore, Statement};
 use server::{Address, Deadlines, Login, Session};
 
 /// Hands over every statement of a stretch of time as its answer is complete; at the end those that have none yet.
+/// `ask` is called once packets are kept, and brings what the server tells of the connections that are open, if it does.
 /// Ends early when `stop` is set.
 pub fn capture(
-    options: &PacketOptions,
-    duration: Duration,
-    stop: &AtomicBool,
-    each: &mut dyn FnMut(&Statement<'_>),
-) -> Result<Captured, CaptureError> {
-    let mut capture = PacketCapture::open(options)?;
-    capture.run(duration, stop, each)?;
-    capture.finish(each)
-}
-
-/// What a server is asked in a stretch of time, by class of statement. `ask` is called once packets are kept, and brings what
-/// the server tells of the connections that are open, if it does. Ends early when `stop` is set.
-pub fn digest(
-    options: &PacketOptions,
-    duration: Duration,
-    stop: &AtomicBool,
-    ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
-) -> Result<QueryDigest, CaptureError> {
-    let mut collector = Collector::new(options.with_literals);
-    let captured = capture_asking(options, duration, stop, ask, &mut |statement| {
-        collector.take(statement);
-    })?;
-    Ok(collector.finish(&captured, blind_spots(options, &captured)))
-}
-
-/// [`capture`], with the question that [`digest`] asks.
-pub fn capture_asking(
     options: &PacketOptions,
     duration: Duration,
     stop: &AtomicBool,

@@ -18,8 +18,6 @@ pub struct PacketOptions {
     pub loopback_only: bool,
     /// Bytes of the ring shared with the kernel.
     pub ring_bytes: usize,
-    /// Samples keep their literals.
-    pub with_literals: bool,
     /// The server itself, to count who is connected past its ports.
     pub process: Option<ServerProcess>,
 }
@@ -31,7 +29,6 @@ impl PacketOptions {
             ports: ports.to_vec(),
             loopback_only: false,
             ring_bytes: RING_BYTES,
-            with_literals: false,
             process: None,
         }
     }

@@ -112,7 +112,7 @@ impl PacketState {
         }
         Ok(Look {
             capture,
-            collector: Collector::new(false),
+            collector: Collector::default(),
             from: self.clock.now(),
             statements_before: self.sums.statements,
             options,

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn equal_stacks_are_counted() {
         let one = vec!["#0  0x1 in a ()".to_owned(), "#1  0x1 in b ()".to_owned()];
-        let two = vec!["#0  0x1 in c ()".to_owned()];
+        let two = ["#0  0x1 in c ()".to_owned()];
         let threads = [&two[..], &one, &one];
         assert_eq!(pt_pmp_printed(threads), "      2 a,b\n      1 c\n");
     }

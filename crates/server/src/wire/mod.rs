@@ -31,7 +31,7 @@ mod statement;
 mod stream;
 
 pub use decoder::{Connections, Decoder, Segment};
-pub use digest::{Captured, Collector, connection_mix, is_show_warnings, senders};
+pub use digest::{Captured, Collector, complete, connection_mix, is_show_warnings, senders};
 pub use limits::{
     BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
     STATEMENT_BYTES_MAX,

@@ -39,6 +39,8 @@ pub(super) struct Attributes {
     uses: HashMap<Box<[u8]>, Use>,
     /// What the attributes of the last event were used for, by place: the next one's mostly stand in the same order.
     layout: Vec<(Box<[u8]>, Use)>,
+    /// Likewise of an event's numbers.
+    numbers: Vec<(&'static str, Use)>,
     notes: Vec<u8>,
 }
 
@@ -60,12 +62,9 @@ impl Attributes {
                     else {
                         continue;
                     };
+                    self.record(class, slot, number, room);
                     if Some(slot) == self.time_slot {
-                        class.took(number);
                         time = Some(number);
-                    }
-                    if let Some(measure) = class.measure(slot, self.slots.len()) {
-                        measure.record(number, room);
                     }
                 }
                 Use::Error => {
@@ -79,6 +78,23 @@ impl Attributes {
                 Use::Words => words = true,
                 Use::Passed => {}
                 Use::Dropped => self.dropped += 1,
+            }
+        }
+        for (place, (name, number)) in event.numbers.iter().enumerate() {
+            let used = self.use_of_number(place, name);
+            let Some(number) = *number else { continue };
+            match used {
+                Use::Slot(slot) => {
+                    self.record(class, slot, number, room);
+                    if Some(slot) == self.time_slot {
+                        time = Some(number);
+                    }
+                }
+                Use::Error => {
+                    self.errors_known = true;
+                    class.errors += u64::from(number != 0);
+                }
+                Use::Rate | Use::Words | Use::Passed | Use::Dropped => self.dropped += 1,
             }
         }
         let time = time.unwrap_or_default();
@@ -100,6 +116,32 @@ impl Attributes {
             }
             class.keep_sample(time, event.statement, &self.notes, room);
         }
+    }
+
+    /// Counts a number of a class.
+    fn record(&self, class: &mut Class, slot: usize, number: u64, room: &mut usize) {
+        if Some(slot) == self.time_slot {
+            class.took(number);
+        }
+        if let Some(measure) = class.measure(slot, self.slots.len()) {
+            measure.record(number, room);
+        }
+    }
+
+    /// What a number is used for.
+    fn use_of_number(&mut self, place: usize, name: &'static str) -> Use {
+        if let Some((known, used)) = self.numbers.get(place)
+            && *known == name
+        {
+            return *used;
+        }
+        let used = self.new_use(name.as_bytes(), b"0");
+        // By events of another shape: what was known does not hold.
+        self.numbers.truncate(place);
+        if self.numbers.len() == place {
+            self.numbers.push((name, used));
+        }
+        used
     }
 
     /// What an attribute is used for.
@@ -171,6 +213,17 @@ impl Attributes {
         self.dropped += other.dropped;
         self.rate_max = self.rate_max.max(other.rate_max);
     }
+}
+
+/// A number of an event that is of no log, as a log has it.
+pub(super) fn number_of(event: &Event<'_>, name: &str) -> Option<String> {
+    let mut numbers = event.numbers.iter();
+    let (known, number) = numbers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    let number = (*number)?;
+    Some(match Unit::of(known.as_bytes(), b"0") {
+        Unit::Seconds => format!("{}.{:06}", number / 1_000_000, number % 1_000_000),
+        Unit::Whole | Unit::YesNo => number.to_string(),
+    })
 }
 
 /// As `==`, and faster for names of up to 16 bytes, which nearly all are.

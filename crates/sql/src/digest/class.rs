@@ -33,6 +33,7 @@ pub(crate) struct Class {
     pub(crate) users: Counts,
     pub(crate) hosts: Counts,
     pub(crate) databases: Counts,
+    pub(crate) programs: Counts,
     pub(crate) first_us: Option<i64>,
     pub(crate) last_us: Option<i64>,
     pub(crate) decades: [u64; DECADES],
@@ -119,6 +120,7 @@ impl Class {
             (&mut self.users, &other.users),
             (&mut self.hosts, &other.hosts),
             (&mut self.databases, &other.databases),
+            (&mut self.programs, &other.programs),
         ] {
             for (number, count) in others.iter() {
                 mine.add(translation.name(number), count, room);
@@ -148,6 +150,7 @@ impl Class {
             users: self.users.clone(),
             hosts: self.hosts.clone(),
             databases: self.databases.clone(),
+            programs: self.programs.clone(),
             first_us: self.first_us,
             last_us: self.last_us,
             decades: self.decades,
@@ -189,7 +192,7 @@ impl Class {
             users: self.users.counted(telling.names),
             hosts: self.hosts.counted(telling.names),
             databases: self.databases.counted(telling.names),
-            programs: Vec::new(),
+            programs: self.programs.counted(telling.names),
             first_us: self.first_us,
             last_us: self.last_us,
             sample,
@@ -205,6 +208,7 @@ impl Class {
             + self.users.bytes()
             + self.hosts.bytes()
             + self.databases.bytes()
+            + self.programs.bytes()
             + self
                 .measures
                 .iter()

@@ -108,7 +108,11 @@ impl Filter {
                     .attributes
                     .iter()
                     .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
-                found.is_some_and(|(_, value)| self.value_holds(value))
+                if let Some((_, value)) = found {
+                    return self.value_holds(value);
+                }
+                let number = super::attributes::number_of(event, name);
+                number.is_some_and(|text| self.value_holds(text.as_bytes()))
             }
         }
     }

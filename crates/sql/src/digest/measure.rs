@@ -57,8 +57,8 @@ fn decimal(text: &[u8], places: u32) -> Option<u64> {
     let plain = match text {
         [digit @ b'0'..=b'9'] if places == 0 => Some(u64::from(digit - b'0')),
         // Seconds and microseconds, as all servers write them since 5.1.
-        [whole @ .., b'.', _, _, _, _, _, _] if places == 6 && whole.len() <= 9 => {
-            let part = text.get(whole.len() + 1..).and_then(short);
+        [whole @ .., b'.', _, _, _, _, _, _] if places == 6 && (1..=9).contains(&whole.len()) => {
+            let part = text.last_chunk().and_then(six_digits);
             short(whole)
                 .zip(part)
                 .map(|(whole, part)| whole * 1_000_000 + part)
@@ -67,6 +67,18 @@ fn decimal(text: &[u8], places: u32) -> Option<u64> {
         _ => None,
     };
     plain.or_else(|| any_decimal(text, places))
+}
+
+/// The number of the last six of eight bytes, all at once: neighbours become pairs, pairs fours, fours the number.
+fn six_digits(text: &[u8; 8]) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let digits = (u64::from_le_bytes(*text) & !0xffff) ^ (ZEROS & !0xffff);
+    // What is more than 9 carries into the high bit, or has it already.
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    let number = (fours * 10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
+    (others == 0).then_some(number)
 }
 
 /// The number of up to 18 digits.
@@ -250,6 +262,27 @@ mod tests {
         ] {
             let unit = Unit::of(name.as_bytes(), value.as_bytes());
             assert_eq!(unit.read(value.as_bytes()), read, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn six_digits_at_once_are_as_one_by_one() {
+        for number in (0..1_000_000_u64).step_by(997).chain([999_999]) {
+            let text = format!("0.{number:06}");
+            assert_eq!(decimal(text.as_bytes(), 6), Some(number));
+            let bytes = text.as_bytes().last_chunk().unwrap();
+            assert_eq!(six_digits(bytes), Some(number));
+        }
+        for byte in 0..=u8::MAX {
+            for place in 2..8 {
+                let mut text = *b"0.123456";
+                text[place] = byte;
+                assert_eq!(
+                    six_digits(&text).is_some(),
+                    byte.is_ascii_digit(),
+                    "{text:?}"
+                );
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod class;
+mod connections;
 mod filter;
 mod histogram;
 mod measure;
@@ -23,6 +24,7 @@ use crate::log::Event;
 use crate::{ClassKey, Fingerprinter, SqlMode, compat};
 use attributes::Attributes;
 use class::{Class, Translation};
+use connections::Connections;
 use names::{Folding, INHERITED, Names, OTHERS};
 
 /// Classes over the limit that are still told apart, to count them.
@@ -66,8 +68,10 @@ pub struct Options {
     pub filters: Vec<Filter>,
     /// Classes that are told apart.
     pub classes_max: usize,
-    /// Bytes of memory for what is kept, about.
+    /// Bytes of memory for what is kept, about; and as many for what makes it fast.
     pub bytes_max: usize,
+    /// Counts how often each connection asked a class ([`model::PER_CONNECTION`]).
+    pub per_connection: bool,
 }
 
 impl Default for Options {
@@ -81,6 +85,7 @@ impl Default for Options {
             filters: Vec::new(),
             classes_max: 20_000,
             bytes_max: 20 << 20,
+            per_connection: false,
         }
     }
 }
@@ -110,6 +115,7 @@ pub struct Digester {
     classes: Vec<Class>,
     names: Names,
     attributes: Attributes,
+    connections: Connections,
     folded: Class,
     folded_keys: HashSet<Key, Folding>,
     /// Folded classes of parts beyond those in `folded_keys`.
@@ -124,13 +130,14 @@ impl Digester {
     /// One that has seen nothing.
     pub fn new(options: Options) -> Self {
         Self {
-            fingerprinter: Fingerprinter::new(options.mode),
+            fingerprinter: Fingerprinter::within(options.mode, options.bytes_max),
             room: options.bytes_max,
             options,
             index: HashMap::default(),
             classes: Vec::new(),
             names: Names::default(),
             attributes: Attributes::default(),
+            connections: Connections::default(),
             folded: Class::default(),
             folded_keys: HashSet::default(),
             folded_more: 0,
@@ -176,6 +183,15 @@ impl Digester {
             if let Some(name) = name {
                 counts.add(name, 1, &mut self.room);
             }
+        }
+        if let Some(program) = event.program {
+            let name = self.names.number_again(3, program, &mut self.room);
+            class.programs.add(name, 1, &mut self.room);
+        }
+        if self.options.per_connection
+            && let Some((place, connection)) = place.zip(event.connection)
+        {
+            self.connections.count(place, connection, 1, &mut self.room);
         }
         if let Some(time_us) = time_us {
             class.seen_at(time_us);
@@ -319,6 +335,7 @@ impl Digester {
         let mut keys: Vec<(Key, u32)> = other.index.drain().collect();
         // As the other found them, so that two runs tell the same.
         keys.sort_by_key(|(_, place)| *place);
+        let mut places = Vec::with_capacity(keys.len());
         let mut classes = other.classes.into_iter();
         for (key, _) in keys {
             let (key, Some(class)) = (key_of(key), classes.next()) else {
@@ -344,6 +361,7 @@ impl Digester {
                     Some(place)
                 }
             };
+            places.push(place);
             match place.and_then(|place| self.classes.get_mut(place)) {
                 Some(mine) => mine.merge(class, &translation, &mut self.room),
                 None => {
@@ -354,6 +372,8 @@ impl Digester {
                 }
             }
         }
+        self.connections
+            .merge(other.connections, &places, &mut self.room);
         self.folded
             .merge(other.folded, &translation, &mut self.room);
         for key in other.folded_keys {

@@ -80,7 +80,7 @@ impl Hasher for FoldingHasher {
 }
 
 /// Names that are found again without a hash: of so many kinds, so many of each, up to so many bytes.
-const KINDS: usize = 3;
+const KINDS: usize = 4;
 const AGAIN_MAX: usize = 16;
 const AGAIN_BYTES: usize = 32;
 
@@ -133,7 +133,7 @@ impl Names {
         number
     }
 
-    /// The number of a name of one kind, of which there are few: users, hosts, databases.
+    /// The number of a name of one kind, of which there are few: users, hosts, databases, programs.
     pub(crate) fn number_again(&mut self, kind: usize, name: &[u8], room: &mut usize) -> u32 {
         // The last bytes differ most: web1, web2.
         let place = match name {

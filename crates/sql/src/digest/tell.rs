@@ -1,9 +1,9 @@
 //! The digest at the end.
 
-use model::{Absent, FoldedClasses, QueryClass, QueryDigest, QueryWay, Reason};
+use model::{Absent, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryWay, Reason};
 
 use super::class::{Class, Telling, Translation};
-use super::measure::SECOND_US;
+use super::measure::{SECOND_US, Unit};
 use super::names::INHERITED;
 use super::{Digester, Order, Statistic};
 
@@ -29,6 +29,7 @@ impl Digester {
         // Nothing more comes, and what is told needs room.
         self.fingerprinter = crate::Fingerprinter::new(self.options.mode);
         let total = self.total();
+        self.tell_connections();
         let classes_before = self.classes.len() as u64;
         let mut classes = std::mem::take(&mut self.classes);
         self.sort(&mut classes, order);
@@ -77,6 +78,23 @@ impl Digester {
             blind: self.blind(way, classes_before, folded_before),
         };
         LogDigest { digest, total }
+    }
+
+    /// How often connections asked, as a measure of the classes: of all as one it would mean nothing.
+    fn tell_connections(&mut self) {
+        if !self.options.per_connection {
+            return;
+        }
+        let Some(slot) = self.attributes.slot_of(PER_CONNECTION, Unit::Whole) else {
+            return;
+        };
+        let slots = self.attributes.slots.len();
+        for (place, count) in self.connections.take() {
+            let class = self.classes.get_mut(place);
+            if let Some(measure) = class.and_then(|class| class.measure(slot, slots)) {
+                measure.record(count, &mut self.room);
+            }
+        }
     }
 
     /// All classes as one.
@@ -148,15 +166,15 @@ impl Digester {
 
     /// Whether the log has numbers of this name, in any case of letters.
     pub fn measures(&self, name: &str) -> bool {
-        self.attributes
-            .slots
-            .iter()
-            .any(|slot| slot.name.eq_ignore_ascii_case(name))
+        self.measure_names()
+            .any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Names of the numbers in the log.
     pub fn measure_names(&self) -> impl Iterator<Item = &str> {
-        self.attributes.slots.iter().map(|slot| &*slot.name)
+        let slots = self.attributes.slots.iter().map(|slot| &*slot.name);
+        // It has no slot before the end.
+        slots.chain(self.options.per_connection.then_some(PER_CONNECTION))
     }
 
     fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
@@ -200,7 +218,7 @@ impl Digester {
                 "statements",
                 Reason::Limit,
                 format!(
-                    "{} statements are cut off in the log, or longer than is looked at",
+                    "{} statements are cut off, or longer than is looked at",
                     self.cut
                 ),
             );

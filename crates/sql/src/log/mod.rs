@@ -7,7 +7,6 @@
 
 mod general;
 mod slow;
-mod template;
 mod time;
 
 pub use general::GeneralReader;
@@ -50,8 +49,12 @@ pub struct Event<'a> {
     pub database_unknown: bool,
     /// The connection.
     pub connection: Option<u64>,
+    /// The client's program, of an event that is of no log.
+    pub program: Option<&'a [u8]>,
     /// Everything else that stands in the event's head, as it stands there.
     pub attributes: Attributes<'a>,
+    /// What was measured of an event that is of no log, by the names that logs have for it; times in microseconds.
+    pub numbers: &'a [(&'static str, Option<u64>)],
     /// Lines of the head that are no attributes: the plan that MariaDB writes (`explain: …`).
     pub notes: Notes<'a>,
 }
@@ -122,42 +125,6 @@ impl<'a> Attributes<'a> {
         self.iter()
             .find(|(known, _)| *known == name)
             .map(|(_, value)| value)
-    }
-}
-
-/// Attributes of an event that is of no log: a statement that was seen elsewhere.
-#[derive(Debug, Default)]
-pub struct AttributeText {
-    text: String,
-    spans: Vec<(Span, Span)>,
-}
-
-impl AttributeText {
-    /// Forgets what is there.
-    pub fn clear(&mut self) {
-        self.text.clear();
-        self.spans.clear();
-    }
-
-    /// Adds a name with its value, as a log has it.
-    pub fn push(&mut self, name: &str, value: impl std::fmt::Display) {
-        use std::fmt::Write;
-        let from = self.text.len();
-        self.text.push_str(name);
-        let middle = self.text.len();
-        // Writing to a string does not fail.
-        let _ = write!(self.text, "{value}");
-        let to = self.text.len();
-        self.spans
-            .push((Span::new(from, middle), Span::new(middle, to)));
-    }
-
-    /// As an event has them.
-    pub fn attributes(&self) -> Attributes<'_> {
-        Attributes {
-            bytes: self.text.as_bytes(),
-            spans: &self.spans,
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Digests.
 
-use model::QueryWay;
+use model::{PER_CONNECTION, QueryWay};
 use sql::digest::{Digester, Filter, GroupBy, Options, Order, QUANTILE_ERROR, Statistic};
-use sql::log::{LogKind, slow_border};
+use sql::log::{Event, LogKind, LogTime, slow_border};
 
 use crate::support::{digest, feed};
 
@@ -296,4 +296,63 @@ fn a_general_log_has_no_times() {
     assert_eq!(found.digest.classes[0].measures, []);
     assert_eq!(found.digest.count, 4);
     assert!(!format!("{found:?}").contains("secret"));
+}
+
+#[test]
+fn statements_of_no_log_are_digested_by_their_numbers() {
+    let options = Options {
+        per_connection: true,
+        filters: vec![Filter::read("Rows_sent<=50").unwrap()],
+        ..Options::default()
+    };
+    let mut digester = Digester::new(options);
+    // Of the second connection the answers' ends were not seen, and one has too many rows.
+    for (connection, whole_us, rows, error) in [
+        (1, Some(1_000), 3, 0),
+        (1, Some(3_000), 4, 1064),
+        (1, Some(2_000), 5, 0),
+        (2, None, 6, 0),
+        (2, None, 51, 0),
+    ] {
+        let statement = format!("SELECT {connection} FROM t WHERE a = {rows}");
+        digester.add(&Event {
+            statement: statement.as_bytes(),
+            user: Some(b"app"),
+            program: Some(b"connector"),
+            connection: Some(connection),
+            time: Some(LogTime::Utc(7_000_000)),
+            numbers: &[
+                ("Query_time", whole_us),
+                ("Rows_sent", Some(rows)),
+                ("Last_errno", Some(error)),
+            ],
+            ..Event::default()
+        });
+    }
+    assert!(digester.measures("statements_per_connection"));
+    let found = digester.finish(QueryWay::Packets, &Order::Usual, None, false);
+    assert_eq!((found.digest.count, found.digest.errors), (4, Some(1)));
+    let [class] = &found.digest.classes[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(class.programs[0].name, "connector");
+    let named: Vec<&str> = class.measures.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(named, ["Query_time", "Rows_sent", PER_CONNECTION]);
+    let [time, rows, connections] = &class.measures[..] else {
+        panic!("{class:?}")
+    };
+    assert_eq!((time.count, time.sum), (3, 0.006));
+    assert_eq!(time.decades, [0, 0, 0, 3, 0, 0, 0, 0]);
+    assert_eq!((rows.count, rows.sum), (4, 18.0));
+    assert_eq!((connections.count, connections.sum), (2, 4.0));
+    assert_eq!((connections.min, connections.max), (Some(1.0), Some(3.0)));
+    // Of all classes together how often connections asked one means nothing.
+    let of_all: Vec<&str> = found
+        .total
+        .measures
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(of_all, ["Query_time", "Rows_sent"]);
+    assert_eq!(class.sample.as_deref(), Some("SELECT ? FROM t WHERE a = ?"));
 }

@@ -3,7 +3,7 @@
 //! A line is `# Name: value  Name: value`. What stands before each value, its *lead*, is compared as a whole, so that names need
 //! not be looked for. A line that is not exactly like an earlier one is left to the reader's slow way, which teaches it.
 
-use super::{Span, line_end};
+use super::super::{Span, line_end};
 
 /// Templates that are known at a time; a server writes fewer kinds of lines.
 const TEMPLATES_MAX: usize = 8;

@@ -1,10 +1,22 @@
 //! Slow logs: MySQL 5.0 to 9.x with and without `log_slow_extra`, Percona Server, MariaDB.
 
-use super::template::{Role, Templates};
+mod ends;
+mod head;
+mod template;
+mod user;
+
+pub(super) use ends::is_head;
+pub use ends::slow_border;
+pub(super) use head::number;
+
 use super::time::moment;
 use super::{
     Attributes, Event, LogTime, Notes, Rest, Span, Step, is_opening_line, line_end, trim_statement,
 };
+use ends::{End, statement_end};
+use head::{ATTRIBUTES_MAX, Head, Words, take_field, timestamp_of, without_colon};
+use template::{Role, Templates};
+use user::Users;
 
 const TIME: &[u8] = b"# Time: ";
 const USER: &[u8] = b"# User@Host: ";
@@ -12,9 +24,6 @@ const COMMAND: &[u8] = b"# administrator command: ";
 
 /// Bytes that tell whether a line is one of the above.
 const LOOK_AHEAD: usize = COMMAND.len();
-
-/// Attributes of one event that are kept; the most that a server writes today is about 40.
-const ATTRIBUTES_MAX: usize = 128;
 
 /// Lines of a plan that are kept.
 const NOTES_MAX: usize = 64;
@@ -36,33 +45,13 @@ pub struct SlowReader {
     /// Of one line.
     fields: Vec<(Span, Span)>,
     templates: Box<Templates>,
+    users: Users,
     /// The last `SET timestamp` with its line end, and what it said: mostly the next one says the same.
     set: Vec<u8>,
     set_seconds: Option<i64>,
     /// The rest of an event that was cut is on its way.
     is_in_cut: bool,
     pub(super) stray_bytes: u64,
-}
-
-/// What the lines of a head said so far.
-#[derive(Default)]
-struct Head<'a> {
-    seen_any: bool,
-    /// More than a time: an event's second line is that of the user.
-    seen_more: bool,
-    /// `SET timestamp`: what follows is the statement, whatever it looks like.
-    seen_set: bool,
-    time: Option<LogTime>,
-    user: Option<&'a [u8]>,
-    host: Option<&'a [u8]>,
-    database: Option<&'a [u8]>,
-    /// The log said which database is the default, and that may be none.
-    seen_schema: bool,
-    connection: Option<u64>,
-    /// A `use` line, which is the statement when none follows.
-    used: Option<&'a [u8]>,
-    /// Lines of attributes.
-    lines: usize,
 }
 
 /// Where a line leads.
@@ -75,18 +64,6 @@ enum Line<'a> {
     Statement,
     /// The next event starts.
     NextEvent,
-}
-
-impl Head<'_> {
-    /// `SET timestamp`.
-    fn set(&mut self, seconds: Option<i64>) {
-        self.seen_set = true;
-        self.seen_more = true;
-        // Without its zone the other time is worth less.
-        if !matches!(self.time, Some(LogTime::Utc(_))) {
-            self.time = seconds.map(|seconds| LogTime::Utc(seconds.saturating_mul(1_000_000)));
-        }
-    }
 }
 
 impl SlowReader {
@@ -221,10 +198,12 @@ impl SlowReader {
                 database,
                 database_unknown: !head.seen_schema && !self.database_is_known,
                 connection: head.connection,
+                program: None,
                 attributes: Attributes {
                     bytes,
                     spans: &self.attributes,
                 },
+                numbers: &[],
                 notes: Notes {
                     bytes,
                     spans: &self.notes,
@@ -250,7 +229,8 @@ impl SlowReader {
                 if head.seen_more {
                     return Line::NextEvent;
                 }
-                take_user(line.get(USER.len()..).unwrap_or_default(), head);
+                self.users
+                    .take(line.get(USER.len()..).unwrap_or_default(), head);
             } else if line.starts_with(COMMAND) {
                 return Line::Command(trim_statement(line.get(2..).unwrap_or_default()));
             } else if head.seen_set {
@@ -298,7 +278,7 @@ impl SlowReader {
             .get(length..)
             .and_then(|more| more.trim_ascii_start().strip_prefix(USER))
         {
-            take_user(user, head);
+            self.users.take(user, head);
         }
     }
 
@@ -398,23 +378,6 @@ impl SlowReader {
     }
 }
 
-fn take_field<'a>(
-    attributes: &mut Vec<(Span, Span)>,
-    bytes: &'a [u8],
-    (role, name, value): (Role, Span, Span),
-    head: &mut Head<'a>,
-) {
-    match role {
-        Role::Schema => {
-            head.seen_schema = true;
-            head.database = Some(value.of(bytes)).filter(|name| !name.is_empty());
-        }
-        Role::Connection => head.connection = number(value.of(bytes)),
-        Role::Attribute if attributes.len() < ATTRIBUTES_MAX => attributes.push((name, value)),
-        Role::Attribute => {}
-    }
-}
-
 struct Found<'a> {
     statement: &'a [u8],
     is_command: bool,
@@ -428,188 +391,5 @@ impl Found<'_> {
             is_command: false,
             is_cut: true,
         }
-    }
-}
-
-enum End {
-    At(usize),
-    /// It is not among the bytes.
-    Beyond,
-}
-
-/// Where a statement ends: before the line that starts the next event, or the lines of a server that opens its log.
-fn statement_end(bytes: &[u8], from: usize, rest: Rest) -> End {
-    let mut at = from;
-    while let Some(end) = line_end(bytes, at) {
-        let next = bytes.get(end + 1..).unwrap_or_default();
-        match next.first() {
-            Some(b'#') => {
-                if next.len() < LOOK_AHEAD && rest != Rest::Nothing {
-                    break;
-                }
-                let is_whole = || {
-                    bytes
-                        .get(..end)
-                        .unwrap_or_default()
-                        .trim_ascii_end()
-                        .ends_with(b";")
-                };
-                if next.starts_with(TIME)
-                    || next.starts_with(USER)
-                    || next.starts_with(COMMAND) && is_whole()
-                {
-                    return End::At(end + 1);
-                }
-            }
-            Some(b'T') => {
-                if next.len() < LOOK_AHEAD && rest != Rest::Nothing {
-                    break;
-                }
-                // The line before it names the server.
-                let line = bytes.get(at..end).unwrap_or_default();
-                if (next.starts_with(b"Tcp port: ") || next.starts_with(b"TCP Port: "))
-                    && is_opening_line(line)
-                    && at > from
-                {
-                    return End::At(at);
-                }
-            }
-            None if rest != Rest::Nothing => break,
-            None => return End::At(end + 1),
-            Some(_) => {}
-        }
-        at = end + 1;
-    }
-    match rest {
-        Rest::Nothing => End::At(bytes.len()),
-        Rest::Follows | Rest::NoRoom => End::Beyond,
-    }
-}
-
-/// Whether a line is of an event's head and of nothing else.
-pub(super) fn is_head(line: &[u8]) -> bool {
-    line.starts_with(b"# ")
-        && (line.starts_with(USER)
-            || line.starts_with(TIME)
-            || line.starts_with(b"# Query_time: ")
-            || line.starts_with(b"# Thread_id: ")
-            || line.starts_with(COMMAND))
-}
-
-/// The first place after the first line at which an event starts, so that a log can be cut there.
-pub fn slow_border(bytes: &[u8]) -> Option<usize> {
-    let mut at = line_end(bytes, 0)? + 1;
-    let mut is_after_time = true;
-    while let Some(end) = line_end(bytes, at) {
-        let line = bytes.get(at..end).unwrap_or_default();
-        if line.starts_with(TIME) || line.starts_with(USER) && !is_after_time {
-            return Some(at);
-        }
-        is_after_time = line.starts_with(TIME);
-        at = end + 1;
-    }
-    None
-}
-
-/// `root[root] @ localhost [127.0.0.1]  Id:     5`.
-fn take_user<'a>(text: &'a [u8], head: &mut Head<'a>) {
-    head.seen_more = true;
-    head.seen_any = true;
-    // Not memmem, whose preparation takes longer than this short line.
-    let is_middle = |at: &usize| {
-        text.get(*at..)
-            .is_some_and(|rest| rest.starts_with(b"] @ "))
-    };
-    let Some(middle) = memchr::memchr_iter(b']', text).find(is_middle) else {
-        return;
-    };
-    let (who, rest) = text.split_at(middle);
-    // A user whose rights are another's stands in the brackets; replication threads stand there alone.
-    let open = memchr::memchr(b'[', who).unwrap_or(who.len());
-    let (rights, session) = who.split_at(open);
-    let session = session.get(1..).unwrap_or_default();
-    head.user = [rights.trim_ascii(), session]
-        .into_iter()
-        .find(|name| !name.is_empty());
-    let place = rest.get(4..).unwrap_or_default();
-    let open = memchr::memchr(b'[', place).unwrap_or(place.len());
-    let (name, address) = place.split_at(open);
-    let address = address.get(1..).unwrap_or_default();
-    let close = memchr::memchr(b']', address).unwrap_or(address.len());
-    let (address, more) = address.split_at(close);
-    head.host = [name.trim_ascii(), address]
-        .into_iter()
-        .find(|name| !name.is_empty());
-    // `]  Id:     5`
-    let more = more.get(1..).unwrap_or_default().trim_ascii_start();
-    if let Some(id) = more.strip_prefix(b"Id:") {
-        head.connection = number(id.trim_ascii());
-    }
-}
-
-/// Of `timestamp=1700000000;` or `last_insert_id=1,insert_id=2,timestamp=3;`, as servers write it before a statement;
-/// `None` for any other `SET`, which is a statement.
-fn timestamp_of(setting: &[u8]) -> Option<Option<i64>> {
-    let setting = setting.trim_ascii_end().strip_suffix(b";")?;
-    let mut seconds = None;
-    for part in setting.split(|byte| *byte == b',') {
-        if let Some(value) = part.strip_prefix(b"timestamp=") {
-            // MariaDB may write a fraction.
-            let whole = value.split(|byte| *byte == b'.').next().unwrap_or_default();
-            seconds = Some(i64::try_from(number(whole)?).ok()?);
-        } else {
-            let value = part
-                .strip_prefix(b"last_insert_id=")
-                .or_else(|| part.strip_prefix(b"insert_id="))?;
-            number(value)?;
-        }
-    }
-    Some(seconds)
-}
-
-pub(super) fn number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0_u64, |number, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
-}
-
-/// A name, when the word ends with a colon.
-fn without_colon(bytes: &[u8], word: Span) -> Option<Span> {
-    let text = word.of(bytes);
-    (text.len() > 1 && text.last() == Some(&b':')).then_some(Span {
-        from: word.from,
-        to: word.to - 1,
-    })
-}
-
-/// Words between blanks.
-struct Words<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    end: usize,
-}
-
-impl Iterator for Words<'_> {
-    type Item = Span;
-
-    fn next(&mut self) -> Option<Span> {
-        let line = self.bytes.get(..self.end)?;
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-        let from = self.at
-            + line
-                .get(self.at..)?
-                .iter()
-                .position(|byte| !is_blank(byte))?;
-        let rest = line.get(from..)?;
-        let to = from + rest.iter().position(is_blank).unwrap_or(rest.len());
-        self.at = to;
-        Some(Span::new(from, to))
     }
 }
