@@ -10,13 +10,12 @@ use model::{
 use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
-use crate::clean;
 use crate::kind::Kind;
 use crate::moments::{Times, UNTIMED_AT};
+use crate::one_input::{OneInput, head};
 use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
-use crate::split::{Piece, split};
 use crate::told::{self, Moment};
-use crate::{INPUT_BYTES_MAX, Input, Part, beside, origins, part, shell};
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, origins, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -48,7 +47,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut version = None;
     let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
     let each = beside::each(&sizes, |index| {
-        let mut one = One::default();
+        let mut one = OneInput::default();
         if let Some(input) = inputs.get(index) {
             one.take(input, inputs);
         }
@@ -71,16 +70,15 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         )
     });
     for (input, kind) in logs {
-        let bytes = input
-            .bytes
-            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
-            .unwrap_or_default();
-        let read = read::log::whole(kind, bytes, around);
+        let read = read::log::whole(kind, head(input, INPUT_BYTES_MAX), around);
         let kind = match kind {
             LogKind::Slow => Kind::SlowLog,
             LogKind::General => Kind::GeneralLog,
         };
-        whole(input, kind, read, &mut parts, &mut all);
+        let mut one = OneInput::default();
+        one.whole(input, kind, read);
+        parts.extend(one.parts);
+        all.extend(one.reads);
     }
     if all.is_empty() {
         return Imported {
@@ -106,196 +104,6 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         )),
         parts,
     }
-}
-
-/// Takes in an input that is of one kind as a whole.
-fn whole(
-    input: &Input<'_>,
-    kind: Kind,
-    read: Read,
-    parts: &mut Vec<Part>,
-    all: &mut Vec<(Kind, Read)>,
-) {
-    let is_empty = read.is_empty();
-    let why = left_out(&read);
-    parts.push(Part {
-        path: input.path.to_owned(),
-        kind: kind.name().to_owned(),
-        lines: None,
-        brought: match is_empty {
-            true => String::new(),
-            false => read.brought.clone(),
-        },
-        skipped: why.or_else(|| is_empty.then(|| "nothing in it could be read".to_owned())),
-    });
-    if !is_empty {
-        all.push((kind, read));
-    }
-}
-
-/// What one input told.
-#[derive(Default)]
-struct One {
-    parts: Vec<Part>,
-    reads: Vec<(Kind, Read)>,
-    /// It is a log: it is read when it is known which part of it is of this stall.
-    log: Option<LogKind>,
-    version: Option<String>,
-}
-
-impl One {
-    fn take(&mut self, input: &Input<'_>, inputs: &[Input<'_>]) {
-        let begin = input
-            .bytes
-            .get(..input.bytes.len().min(64))
-            .unwrap_or_default();
-        let others = inputs.iter().map(|other| other.path);
-        if shell::is_twin(input.path, &String::from_utf8_lossy(begin), others) {
-            self.parts.push(Part {
-                path: input.path.to_owned(),
-                kind: "table of MySQL Shell".to_owned(),
-                lines: None,
-                brought: String::new(),
-                skipped: Some("the same table is there as .tsv".to_owned()),
-            });
-            return;
-        }
-        let bytes = input
-            .bytes
-            .get(..input.bytes.len().min(INPUT_BYTES_MAX))
-            .unwrap_or_default();
-        if read::pcap::is_pcap(bytes) {
-            let read = read::pcap::read(bytes);
-            whole(input, Kind::Pcap, read, &mut self.parts, &mut self.reads);
-            return;
-        }
-        self.log = read::log::is_whole(bytes);
-        if self.log.is_none() {
-            one(input, &mut self.parts, &mut self.reads, &mut self.version);
-        }
-    }
-}
-
-fn one(
-    input: &Input<'_>,
-    parts: &mut Vec<Part>,
-    all: &mut Vec<(Kind, Read)>,
-    version: &mut Option<String>,
-) {
-    let skipped = |lines, kind: &str, why: String| Part {
-        path: input.path.to_owned(),
-        kind: kind.to_owned(),
-        lines,
-        brought: String::new(),
-        skipped: Some(why),
-    };
-    let head = input
-        .bytes
-        .get(..input.bytes.len().min(8 << 10))
-        .unwrap_or_default();
-    if input.bytes.is_empty() {
-        parts.push(skipped(None, "nothing", "it is empty".to_owned()));
-        return;
-    }
-    if is_binary(head)
-        && let Some(read) = read::pprof(input.bytes)
-    {
-        whole(input, Kind::Pprof, read, parts, all);
-        return;
-    }
-    if head.contains(&0) {
-        parts.push(skipped(None, "unknown", "it is no text".to_owned()));
-        return;
-    }
-    let bytes = input
-        .bytes
-        .get(..input.bytes.len().min(INPUT_BYTES_MAX))
-        .unwrap_or_default();
-    let text = String::from_utf8_lossy(bytes);
-    let text = shell::as_printed(clean::with_lines(&text));
-    let lines = clean::lines(&text);
-    let mut covered = 0;
-    let pieces = split(&lines);
-    for Piece { kind, from, to } in pieces.iter().copied() {
-        let piece = lines.get(from..to).unwrap_or_default();
-        let number = |line: Option<&clean::Line<'_>>| line.map_or(0, |line| line.number);
-        let range = (number(piece.first()), number(piece.last()));
-        covered += piece.len();
-        if matches!(kind, Kind::Backtrace | Kind::ServerText) {
-            *version = version.take().or_else(|| read::version(piece));
-        }
-        let read = read::read(kind, piece);
-        let what = read.what.clone().unwrap_or_else(|| kind.name().to_owned());
-        if read.is_empty() {
-            let why = read.skipped.first().map_or_else(
-                || "nothing in it could be read".to_owned(),
-                |(_, why)| why.to_string(),
-            );
-            parts.push(skipped(Some(range), &what, why));
-            continue;
-        }
-        parts.push(Part {
-            path: input.path.to_owned(),
-            kind: what,
-            lines: Some(range),
-            brought: read.brought.clone(),
-            skipped: left_out(&read),
-        });
-        all.push((kind, read));
-    }
-    if pieces.is_empty() {
-        let count = lines.iter().filter(|line| !line.is_blank()).count();
-        parts.push(skipped(
-            Some((1, lines.len())),
-            "unknown",
-            format!(
-                "nothing known in {count} lines of text: no stacks, listings, statuses or log lines"
-            ),
-        ));
-    } else {
-        let other = lines.len().saturating_sub(covered);
-        let blank = lines.iter().filter(|line| line.is_blank()).count();
-        if other > blank + 2 {
-            parts.push(skipped(
-                None,
-                "text around it",
-                format!(
-                    "{} lines are none of the formats that are known",
-                    other.saturating_sub(blank)
-                ),
-            ));
-        }
-    }
-    if bytes.len() < input.bytes.len() {
-        parts.push(skipped(
-            None,
-            "unknown",
-            format!("bytes over {INPUT_BYTES_MAX} were not read"),
-        ));
-    }
-}
-
-/// Holds bytes that no text has.
-fn is_binary(head: &[u8]) -> bool {
-    head.iter()
-        .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
-}
-
-/// What a reader passed over, in one sentence.
-fn left_out(read: &Read) -> Option<String> {
-    let (line, why) = read.skipped.first()?;
-    let more = read.skipped.len().saturating_sub(1);
-    let place = if *line > 0 {
-        format!("line {line}: ")
-    } else {
-        String::new()
-    };
-    let more = if more > 0 {
-        format!(" (and {more} more)")
-    } else {
-        String::new()
-    };
-    Some(format!("{place}{why}{more}"))
 }
 
 /// `told` are tables of locks that the server told of, and the stacks of their holders.

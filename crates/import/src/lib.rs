@@ -13,6 +13,7 @@ mod beside;
 mod clean;
 mod kind;
 mod moments;
+mod one_input;
 mod origins;
 mod part;
 mod printed;

@@ -1,0 +1,183 @@
+//! What one input tells, without the others.
+
+use sql::log::LogKind;
+
+use crate::clean;
+use crate::kind::Kind;
+use crate::read::{self, Read};
+use crate::split::{Piece, split};
+use crate::{INPUT_BYTES_MAX, Input, Part, shell};
+
+/// So many bytes tell whether an input is text.
+const HEAD_BYTES: usize = 8 << 10;
+
+/// What one input told.
+#[derive(Default)]
+pub(crate) struct OneInput {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) reads: Vec<(Kind, Read)>,
+    /// It is a log: it is read when it is known which part of it is of this stall.
+    pub(crate) log: Option<LogKind>,
+    /// The server's version, where it says it.
+    pub(crate) version: Option<String>,
+}
+
+/// Its first bytes.
+pub(crate) fn head<'a>(input: &Input<'a>, bytes_max: usize) -> &'a [u8] {
+    input
+        .bytes
+        .get(..input.bytes.len().min(bytes_max))
+        .unwrap_or_default()
+}
+
+impl OneInput {
+    /// Reads an input of several.
+    pub(crate) fn take(&mut self, input: &Input<'_>, inputs: &[Input<'_>]) {
+        let others = inputs.iter().map(|other| other.path);
+        let bytes = head(input, INPUT_BYTES_MAX);
+        if shell::is_twin(
+            input.path,
+            &String::from_utf8_lossy(head(input, 64)),
+            others,
+        ) {
+            let why = "the same table is there as .tsv";
+            self.skip(input, None, "table of MySQL Shell", why.to_owned());
+        } else if bytes.is_empty() {
+            self.skip(input, None, "nothing", "it is empty".to_owned());
+        } else if read::pcap::is_pcap(bytes) {
+            self.whole(input, Kind::Pcap, read::pcap::read(bytes));
+        } else if let Some(kind) = read::log::is_whole(bytes) {
+            self.log = Some(kind);
+        } else if let Some(read) = is_binary(head(input, HEAD_BYTES))
+            .then(|| read::pprof(input.bytes))
+            .flatten()
+        {
+            self.whole(input, Kind::Pprof, read);
+        } else if head(input, HEAD_BYTES).contains(&0) {
+            self.skip(input, None, "unknown", "it is no text".to_owned());
+        } else {
+            self.text(input, bytes);
+        }
+    }
+
+    /// Takes in an input that is of one kind as a whole.
+    pub(crate) fn whole(&mut self, input: &Input<'_>, kind: Kind, read: Read) {
+        let is_empty = read.is_empty();
+        let why = left_out(&read);
+        self.parts.push(Part {
+            path: input.path.to_owned(),
+            kind: kind.name().to_owned(),
+            lines: None,
+            brought: match is_empty {
+                true => String::new(),
+                false => read.brought.clone(),
+            },
+            skipped: why.or_else(|| is_empty.then(|| "nothing in it could be read".to_owned())),
+        });
+        if !is_empty {
+            self.reads.push((kind, read));
+        }
+    }
+
+    fn skip(&mut self, input: &Input<'_>, lines: Option<(usize, usize)>, kind: &str, why: String) {
+        self.parts.push(Part {
+            path: input.path.to_owned(),
+            kind: kind.to_owned(),
+            lines,
+            brought: String::new(),
+            skipped: Some(why),
+        });
+    }
+
+    /// Reads the pieces of a text.
+    fn text(&mut self, input: &Input<'_>, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = shell::as_printed(clean::with_lines(&text));
+        let lines = clean::lines(&text);
+        let mut covered = 0;
+        let pieces = split(&lines);
+        for Piece { kind, from, to } in pieces.iter().copied() {
+            let piece = lines.get(from..to).unwrap_or_default();
+            let number = |line: Option<&clean::Line<'_>>| line.map_or(0, |line| line.number);
+            let range = (number(piece.first()), number(piece.last()));
+            covered += piece.len();
+            if matches!(kind, Kind::Backtrace | Kind::ServerText) {
+                self.version = self.version.take().or_else(|| read::version(piece));
+            }
+            let read = read::read(kind, piece);
+            let what = read.what.clone().unwrap_or_else(|| kind.name().to_owned());
+            if read.is_empty() {
+                let why = read.skipped.first().map_or_else(
+                    || "nothing in it could be read".to_owned(),
+                    |(_, why)| why.to_string(),
+                );
+                self.skip(input, Some(range), &what, why);
+                continue;
+            }
+            self.parts.push(Part {
+                path: input.path.to_owned(),
+                kind: what,
+                lines: Some(range),
+                brought: read.brought.clone(),
+                skipped: left_out(&read),
+            });
+            self.reads.push((kind, read));
+        }
+        if pieces.is_empty() {
+            let count = lines.iter().filter(|line| !line.is_blank()).count();
+            self.skip(
+                input,
+            Some((1, lines.len())),
+            "unknown",
+            format!(
+                "nothing known in {count} lines of text: no stacks, listings, statuses or log lines"
+            ),
+        );
+        } else {
+            let other = lines.len().saturating_sub(covered);
+            let blank = lines.iter().filter(|line| line.is_blank()).count();
+            if other > blank + 2 {
+                self.skip(
+                    input,
+                    None,
+                    "text around it",
+                    format!(
+                        "{} lines are none of the formats that are known",
+                        other.saturating_sub(blank)
+                    ),
+                );
+            }
+        }
+        if bytes.len() < input.bytes.len() {
+            self.skip(
+                input,
+                None,
+                "unknown",
+                format!("bytes over {INPUT_BYTES_MAX} were not read"),
+            );
+        }
+    }
+}
+
+/// Holds bytes that no text has.
+fn is_binary(head: &[u8]) -> bool {
+    head.iter()
+        .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
+}
+
+/// What a reader passed over, in one sentence.
+fn left_out(read: &Read) -> Option<String> {
+    let (line, why) = read.skipped.first()?;
+    let more = read.skipped.len().saturating_sub(1);
+    let place = if *line > 0 {
+        format!("line {line}: ")
+    } else {
+        String::new()
+    };
+    let more = if more > 0 {
+        format!(" (and {more} more)")
+    } else {
+        String::new()
+    };
+    Some(format!("{place}{why}{more}"))
+}
