@@ -115,9 +115,16 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
     drop(ends);
     let seconds = start.elapsed().as_secs_f64();
     // Nothing is sent: the wait ends when the last client has, or at its deadline.
-    if all_ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
-        end_statements(load, &clients);
-        let _ = all_ended.recv_timeout(last_call(load.timeout));
+    let patience = last_call(load.timeout);
+    let grace = patience.min(GRACE);
+    if all_ended.recv_timeout(grace) == Err(RecvTimeoutError::Timeout) && grace < patience {
+        let (login, waiting) = (load.login.clone(), clients.clone());
+        // Not waited for: a connect to the socket of a stopped server does not come back.
+        thread::Builder::new()
+            .name("lab-ends".to_owned())
+            .spawn(move || end_statements(&login, &waiting))
+            .map_err(Error::io("start a thread"))?;
+        let _ = all_ended.recv_timeout(patience);
     }
 
     let mut total = Done::default();
@@ -141,8 +148,8 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
 
 /// Ends what clients still wait for, as an application does that shuts down: a statement that sleeps or waits for a
 /// lock would keep them for minutes. A server that lets nobody in is left alone.
-fn end_statements(load: &Load, clients: &[Arc<Mutex<Done>>]) {
-    let Ok(mut connection) = load.login.connect(false, KILL_TIMEOUT) else {
+fn end_statements(login: &Login, clients: &[Arc<Mutex<Done>>]) {
+    let Ok(mut connection) = login.connect(false, KILL_TIMEOUT) else {
         return;
     };
     for done in clients {

@@ -155,7 +155,7 @@ fn a_server_that_never_answers_is_given_up() {
         base: Some(base.path().to_path_buf()),
         // It listens, but not where it is asked.
         arguments: vec![format!("--socket={}/elsewhere", base.path().display())],
-        start_deadline: Duration::from_secs(2),
+        start_deadline: Duration::from_secs(4),
         ..Options::default()
     };
     let Err(error) = PrivateServer::start(&options) else {

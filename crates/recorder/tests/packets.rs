@@ -162,7 +162,14 @@ fn a_digest_of_recorded_packets() {
             .classes
             .iter()
             .find(|one| one.fingerprint == fingerprint);
-        found.unwrap_or_else(|| panic!("no {fingerprint}"))
+        found.unwrap_or_else(|| {
+            let all: Vec<&str> = digest
+                .classes
+                .iter()
+                .map(|one| one.fingerprint.as_str())
+                .collect();
+            panic!("no {fingerprint} in {all:?}")
+        })
     };
     let repeated = class("select ?, repeat(?, ?)");
     assert_eq!((repeated.count, repeated.kind.as_str()), (5, "SELECT"));
@@ -176,7 +183,7 @@ fn a_digest_of_recorded_packets() {
     assert_eq!(times.decades.iter().sum::<u64>(), 5);
     assert_eq!(times.max, Some(963e-6));
     assert_eq!(class("show warnings").kind, "SHOW WARNINGS");
-    assert_eq!(class("administrator command: prepare").count, 1);
+    assert_eq!(class("administrator command: Prepare").count, 1);
     assert_eq!(class("select ? + ?, ?").count, 5);
     assert!(digest.folded.is_none() && digest.connections.unwrap().compressed == 2);
 }

@@ -224,6 +224,10 @@ impl Digester {
     ) -> Key {
         let of_name = |name: Option<u32>| Key::Name(name.unwrap_or(INHERITED));
         match self.options.group_by {
+            // Its words are no SQL: taken apart they would not be what people know.
+            GroupBy::Fingerprint if event.is_command => {
+                Key::Name(self.names.number(event.statement, &mut self.room))
+            }
             GroupBy::Fingerprint => Key::Class(self.fingerprinter.class_of(event.statement)),
             GroupBy::CompatFingerprint => {
                 let checksum = compat::compat_checksum(event.statement);
