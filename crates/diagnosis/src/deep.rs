@@ -35,6 +35,8 @@ pub(crate) enum ProfileCounting {
 pub(crate) struct StacksTest {
     /// In this order, innermost first; others may be between them. None for any stack.
     pub(crate) frames: Vec<NamePattern>,
+    /// None may be between them: each calls the one before.
+    pub(crate) direct: bool,
     pub(crate) state: Option<RunState>,
     /// The thread's name.
     pub(crate) thread: Option<NamePattern>,

@@ -229,7 +229,12 @@ fn stacks(test: &StacksTest) -> String {
         which.push(format!("that are {}", state.words()));
     }
     if !test.frames.is_empty() {
-        which.push(format!("in {}", frames(&test.frames, " under ")));
+        let between = if test.direct {
+            " called by "
+        } else {
+            " under "
+        };
+        which.push(format!("in {}", frames(&test.frames, between)));
     }
     format!(
         "{what} {} {}{}{}",

@@ -174,6 +174,16 @@ impl<'a> Frames<'a> {
         })
     }
 
+    /// The same with none between them.
+    pub(crate) fn calls(&self, patterns: &[NamePattern], stack: StackId) -> bool {
+        let matching: Vec<Rc<Matching>> = patterns.iter().map(|one| self.matching(one)).collect();
+        let frames = &self.book.stack(stack).frames;
+        frames.windows(matching.len().max(1)).any(|frames| {
+            let mut pairs = frames.iter().zip(&matching);
+            pairs.all(|(frame, matching)| matching.get(frame.0 as usize))
+        })
+    }
+
     /// The innermost frame that matches `pattern` on one side of the system call boundary and has a
     /// caller that matches `under`. With `only_self` it must be the stack's innermost.
     pub(crate) fn innermost(

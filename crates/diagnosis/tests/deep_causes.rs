@@ -6,6 +6,7 @@ mod common;
 use common::deep_stalls::{all, host, lock, server, waiting};
 use common::{Story, finding, named};
 use diagnosis::{Level, Verdict};
+use model::RunState::Sleeping;
 
 #[test]
 fn each_stall_gets_its_cause() {
@@ -289,4 +290,28 @@ fn one_odd_thread_is_no_crowd() {
         &[],
     );
     assert_eq!(named(&story.verdict()), []);
+}
+
+/// MySQL 5.1 waits for an ALTER in `open_table` itself; later ones wait below it for latches that have nothing to
+/// do with it (seen on MySQL 9.7).
+#[test]
+fn a_wait_below_open_table_is_none_for_a_ddl() {
+    const BEHIND_ALTER: &[&str] = &["pthread_cond_wait", "open_table", "open_tables"];
+    const AT_A_LATCH: &[&str] = &[
+        "pthread_cond_wait",
+        "os_event::wait_low",
+        "sync_array_wait_event",
+        "trx_allocate_for_background",
+        "ha_innobase::open",
+        "open_table",
+        "open_tables",
+    ];
+    let named_as = |stack| {
+        let story = waiting("Opening tables").threads(&[(36, "mysqld", Sleeping, stack)]);
+        named(&story.verdict())
+            .iter()
+            .any(|(cause, _)| *cause == "mdl-pileup")
+    };
+    assert!(named_as(BEHIND_ALTER));
+    assert!(!named_as(AT_A_LATCH));
 }

@@ -4,7 +4,7 @@ use model::{QueryWay, RunState, Side as CallSide};
 use toml::Spanned;
 
 use super::raw::{RawCounting, RawOf, RawPlace, RawSide, RawSign, RawWay};
-use super::sign::{Side, over};
+use super::sign::{Side, flag, over};
 use super::{Read, Reader};
 use crate::deep::{
     LockCounting, LockTest, ProfileCounting, ProfileTest, StacksCounting, StacksTest,
@@ -65,6 +65,7 @@ impl Reader<'_> {
         let limits = self.limits(spanned)?;
         Ok(StacksTest {
             frames,
+            direct: flag(&raw.direct, false),
             state: state.transpose()?,
             thread: self.optional_pattern(&raw.thread, "thread")?,
             counting: self.counting(

@@ -109,6 +109,7 @@ pub(super) struct RawSign {
     pub(super) of: Option<Spanned<RawOf>>,
     pub(super) min_samples: Option<Spanned<u64>>,
     pub(super) frames: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) direct: Option<Spanned<bool>>,
     pub(super) thread: Option<Spanned<String>>,
     pub(super) lock: Option<Spanned<String>>,
     pub(super) caller: Option<Spanned<String>>,

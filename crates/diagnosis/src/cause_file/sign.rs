@@ -154,7 +154,7 @@ impl Reader<'_> {
             Log,
             Innodb,
         ];
-        let keys: [(&str, Option<usize>, &[RawKind]); 44] = [
+        let keys: [(&str, Option<usize>, &[RawKind]); 45] = [
             ("asked_at", begin(&raw.asked_at), &[Semaphores]),
             ("created_at", begin(&raw.created_at), &[Semaphores]),
             ("last_locked_at", begin(&raw.last_locked_at), &[Semaphores]),
@@ -172,6 +172,7 @@ impl Reader<'_> {
             ("of", begin(&raw.of), &[Profile]),
             ("min_samples", begin(&raw.min_samples), &[Profile]),
             ("frames", begin(&raw.frames), &[Stacks]),
+            ("direct", begin(&raw.direct), &[Stacks]),
             ("thread", begin(&raw.thread), &[Stacks]),
             ("lock", begin(&raw.lock), &[Lock, Semaphores]),
             ("caller", begin(&raw.caller), &[Lock]),
@@ -456,7 +457,7 @@ pub(super) fn over(raw: &RawSign, limits: &Limits, side: Side) -> Over {
     }
 }
 
-fn flag(value: &Option<Spanned<bool>>, default: bool) -> bool {
+pub(super) fn flag(value: &Option<Spanned<bool>>, default: bool) -> bool {
     value.as_ref().map_or(default, |value| *value.get_ref())
 }
 

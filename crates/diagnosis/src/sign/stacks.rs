@@ -154,7 +154,13 @@ fn goes_through(
     matched: &mut [Option<bool>],
     stack: StackId,
 ) -> bool {
-    let test = || evidence.frames.goes_through(&test.frames, stack);
+    let test = || {
+        if test.direct {
+            evidence.frames.calls(&test.frames, stack)
+        } else {
+            evidence.frames.goes_through(&test.frames, stack)
+        }
+    };
     match matched.get_mut(stack.0 as usize) {
         Some(known) => *known.get_or_insert_with(test),
         // A number that is not of the book: an empty stack.
