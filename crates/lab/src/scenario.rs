@@ -222,6 +222,11 @@ pub enum Step {
         /// How often.
         per_second: u32,
     },
+    /// It may read so often a second from its own disk.
+    ReadLimit {
+        /// How often.
+        per_second: u32,
+    },
     /// The server's own disk is filled.
     FillDisk {
         /// What stays free, MiB.
@@ -244,6 +249,7 @@ impl Step {
             | Self::CpuQuota { .. }
             | Self::MemoryLimit { .. }
             | Self::WriteLimit { .. }
+            | Self::ReadLimit { .. }
             | Self::FillDisk { .. } => true,
         }
     }
@@ -359,9 +365,17 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
             "slow_sync and slow_names need `slow_sync = true` above".to_owned(),
         ));
     }
-    let own = |step: &Step| matches!(step, Step::WriteLimit { .. } | Step::FillDisk { .. });
+    let own = |step: &Step| {
+        matches!(
+            step,
+            Step::WriteLimit { .. } | Step::ReadLimit { .. } | Step::FillDisk { .. }
+        )
+    };
     if scenario.host_steps().any(own) && scenario.own_disk_mib.is_none() {
         return Err(wrong("it needs `own_disk_mib` above".to_owned()));
+    }
+    if !scenario.setup.iter().all(Step::is_of_host) {
+        return Err(wrong("setup has steps of the host only".to_owned()));
     }
     let little = |step: &Step| matches!(step, Step::Fragment { keep_free_mib, .. } if *keep_free_mib < FREE_MIB_MIN);
     if scenario.host_steps().any(little) {

@@ -39,6 +39,7 @@ pub(crate) struct ScenarioRun {
   freezeframe lab score --all --times 3          on every server, three times
   freezeframe lab score --markdown lab-score.md  the table as a file as well
   freezeframe lab score --harm                   and what the recorder costs the server in each
+  freezeframe lab score --all --keep runs.jsonl  goes on where it was interrupted
 
 Exit codes: 0 every true cause stood first, 3 one did not.")]
 pub(crate) struct ScenarioScore {
@@ -48,9 +49,16 @@ pub(crate) struct ScenarioScore {
     /// On every server of a scenario that is there
     #[arg(long)]
     pub(crate) all: bool,
+    /// On these servers
+    #[arg(long = "server", value_name = "SERVER", conflicts_with = "all")]
+    pub(crate) servers: Vec<ServerArg>,
     /// How often each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) times: u32,
+    /// Write each run to FILE when it has ended, count those that are there already, and make the table of all of
+    /// them: a score may be interrupted, and several at once may share a file when each has its own scenarios
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
     /// Apply the remedy where the scenario has one, and compare
     #[arg(long)]
     pub(crate) prove: bool,

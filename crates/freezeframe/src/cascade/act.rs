@@ -14,7 +14,6 @@ use serde_json::Value;
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
-use crate::scenario::prove::Fixes;
 use crate::scenario::run::{AFTER, CONFIG, Outcome, judge};
 use crate::scenario::steps::load;
 
@@ -101,7 +100,8 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     if let Some(trigger) = &act.trigger {
         options.extend(["--trigger", trigger]);
     }
-    let mut recorder = Recorder::start(&world.server, dir, CONFIG, &options)?;
+    let set_up = world.stage.set_up(act)?;
+    let mut recorder = Recorder::start(&world.stage.server, dir, CONFIG, &options)?;
     if quiet {
         recorder.quiet();
     }
@@ -114,7 +114,7 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     // Long enough for all breaks of this act.
     let breaks = 2 + u32::try_from(act.in_vain.len()).unwrap_or(0);
     let usual = Background::start(load(
-        &world.server,
+        &world.stage.server,
         &act.healthy,
         HEALTHY + breaks * (Duration::from_secs(act.seconds) + SETTLE + WRITTEN_MAX),
     )?)?;
@@ -140,7 +140,7 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     };
     if let Some(incident) = outcome.incident.clone() {
         for vain in &act.in_vain {
-            let login = world.server.login();
+            let login = world.stage.server.login();
             lab::say(&login, &vain.statements, SAY_TIMEOUT)?;
             stage.recorder.wait(SETTLE, |_| false)?;
             let again = stage.break_it(world)?;
@@ -157,6 +157,7 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     }
     usual.end()?;
     stage.recorder.stop()?;
+    world.stage.tear_down(set_up)?;
     if let Some(remedy) = &told.remedy {
         outcome.remedy = remedy.changes.clone();
         outcome.proof = Some(remedy.verdict().to_owned());
@@ -218,7 +219,7 @@ impl Stage<'_> {
                 Ok(Some(trial))
             }
             Some(Help::Fix) => {
-                let fixes = Fixes::new(world.scratch.path(), &world.server)?;
+                let fixes = world.stage.fixes()?;
                 let changes = fixes.apply(incident, &self.act.truth.cause)?;
                 self.recorder.wait(SETTLE, |_| false)?;
                 let again = self.break_it(world)?;
@@ -266,7 +267,7 @@ impl Stage<'_> {
                 "--after".to_owned(),
                 window(&after.broken),
                 "--server".to_owned(),
-                world.server.port().to_string(),
+                world.stage.server.port().to_string(),
             ]),
         }
         let trial = Trial {

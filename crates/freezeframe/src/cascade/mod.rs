@@ -35,6 +35,7 @@ pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
         }
         told.push(act::run(&mut world, act, &args.dir, args.json)?);
     }
+    world.stage.end()?;
     let server = cascade.kind.name();
     let sheet = told::sheet(server, &cascade.what, begin, &told);
     let page = args.dir.join("cascade.html");
@@ -74,6 +75,7 @@ pub(crate) fn prove(
     let begin = jiff::Timestamp::now();
     let mut world = World::new(kind, std::slice::from_ref(scenario))?;
     let told: Told = act::run(&mut world, scenario, dir, quiet)?;
+    world.stage.end()?;
     let told = [told];
     let sheet = told::sheet(kind.name(), &scenario.what, begin, &told);
     let page = dir.join(format!("{}.html", scenario.name));

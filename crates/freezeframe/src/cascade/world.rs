@@ -6,23 +6,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Allocator, Churn, PrivateServer, Scenario, ServerKind, SlowSync};
-use tempfile::TempDir;
+use lab::{Allocator, Scenario, ServerKind};
 
 use crate::allocators::memory;
 use crate::lab_recorder::Recorder;
-use crate::scenario::steps::{Scene, take, undo_all};
+use crate::scenario::stage::Stage;
+use crate::scenario::steps::{take, undo_all};
 
-const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// The server and what it was started with.
+/// The server of several acts.
 pub(super) struct World {
-    pub(super) server: PrivateServer,
+    pub(super) stage: Stage,
     pub(super) kind: ServerKind,
-    arguments: Vec<String>,
-    environment: BTreeMap<String, String>,
-    slow: Option<SlowSync>,
-    pub(super) scratch: TempDir,
 }
 
 /// A break that was made, and what it was like.
@@ -41,45 +35,9 @@ pub(super) struct Broken {
 impl World {
     /// Starts a server for the first of these acts, with what any of them needs.
     pub(super) fn new(kind: ServerKind, acts: &[Scenario]) -> Result<Self> {
-        let first = acts.first().context("there is no act")?;
-        let scratch = tempfile::tempdir()?;
-        let slow = acts
-            .iter()
-            .any(|act| act.slow_sync)
-            .then(|| SlowSync::build(scratch.path()))
-            .transpose()?;
-        let churn = acts
-            .iter()
-            .any(|act| act.churn)
-            .then(|| Churn::build(scratch.path()))
-            .transpose()?;
-        let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
-        arguments.extend(first.arguments.clone());
-        let mut environment: BTreeMap<String, String> = first.environment.clone();
-        environment.extend(slow.iter().flat_map(SlowSync::environment));
-        let server = PrivateServer::start(&lab::Options {
-            kind,
-            arguments: arguments.clone(),
-            environment: environment.clone().into_iter().collect(),
-            ..lab::Options::default()
-        })?;
-        for mix in lab::MIXES {
-            mix.prepare(&server.login())?;
-        }
-        if let Some(churn) = &churn {
-            churn.install(&server.login())?;
-        }
-        for act in acts {
-            lab::say(&server.login(), &act.prepare, PREPARE_TIMEOUT)?;
-        }
-        Ok(Self {
-            server,
-            kind,
-            arguments,
-            environment,
-            slow,
-            scratch,
-        })
+        let stage = Stage::set(acts, kind)?;
+        stage.prepare(acts)?;
+        Ok(Self { stage, kind })
     }
 
     /// Starts the server anew when something is to be different: arguments behind those that it has, so
@@ -89,24 +47,22 @@ impl World {
         arguments: &[String],
         environment: &BTreeMap<String, String>,
     ) -> Result<bool> {
+        let has = &self.stage;
         let more: Vec<String> = arguments
             .iter()
-            .filter(|argument| !self.arguments.contains(argument))
+            .filter(|argument| !has.arguments.contains(argument))
             .cloned()
             .collect();
         let same = environment
             .iter()
-            .all(|(name, value)| self.environment.get(name) == Some(value));
+            .all(|(name, value)| has.environment.get(name) == Some(value));
         if more.is_empty() && same {
             return Ok(false);
         }
-        self.arguments.extend(more);
-        self.environment.extend(environment.clone());
-        self.server.change(
-            self.arguments.clone(),
-            self.environment.clone().into_iter().collect(),
-        );
-        self.server.restart()?;
+        let arguments = [has.arguments.as_slice(), &more].concat();
+        let mut all = has.environment.clone();
+        all.extend(environment.clone());
+        self.stage.restart(arguments, all)?;
         Ok(true)
     }
 
@@ -117,7 +73,7 @@ impl World {
         let mut environment: BTreeMap<String, String> =
             allocator.environment()?.into_iter().collect();
         if let Some(library) = environment.get_mut("LD_PRELOAD")
-            && let Some(slow) = &self.slow
+            && let Some(slow) = &self.stage.slow
         {
             for (name, value) in slow.environment() {
                 if name == "LD_PRELOAD" {
@@ -137,12 +93,7 @@ impl World {
         recorder: &mut Recorder,
     ) -> Result<Broken> {
         let from = Timestamp::now();
-        let scene = Scene {
-            server: &self.server,
-            slow: self.slow.as_ref(),
-            host: None,
-            scratch: self.scratch.path(),
-        };
+        let scene = self.stage.scene();
         let mut taken = Vec::new();
         for step in &act.steps {
             taken.push(take(step, scene, bound)?);
@@ -150,7 +101,7 @@ impl World {
         let since = Duration::try_from(Timestamp::now().duration_since(from)).unwrap_or_default();
         recorder.wait(length.saturating_sub(since), |_| false)?;
         let to = Timestamp::now();
-        let pid = self.server.pid().context("the server has ended")?;
+        let pid = self.stage.server.pid().context("the server has ended")?;
         let resident_bytes = memory(pid, "VmRSS")?;
         let loads = undo_all(taken)?;
         let first = |statements: f64| (!loads.is_empty()).then_some(statements);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use lab::{PrivateServer, Scenario, ServerKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::stage::Stage;
 use super::steps::{load, take, undo_all};
@@ -29,7 +29,7 @@ const DEADLINES: server::Deadlines = server::Deadlines {
 };
 
 /// What clients felt in a stretch of time.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Felt {
     /// Statements of all clients that were answered, a second.
     pub(crate) per_second: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Felt {
 }
 
 /// Before the break, and in it.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub(crate) healthy: Felt,
     pub(crate) broken: Felt,
@@ -73,8 +73,9 @@ pub(super) fn measure(
     kind: ServerKind,
     watcher: &mut dyn Watcher,
 ) -> Result<Measured> {
-    let stage = Stage::set(scenario, kind)?;
-    let set_up = stage.prepare(scenario)?;
+    let stage = Stage::set(std::slice::from_ref(scenario), kind)?;
+    let set_up = stage.set_up(scenario)?;
+    stage.prepare(std::slice::from_ref(scenario))?;
     let (server, scene) = (&stage.server, stage.scene());
     watcher.start(server)?;
 
@@ -108,7 +109,7 @@ pub(super) fn measure(
         probe_worst_ms: probe.end()?,
     };
     watcher.end()?;
-    undo_all(set_up)?;
+    stage.tear_down(set_up)?;
     stage.end()?;
     Ok(Measured { healthy, broken })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lab::{PrivateServer, Scenario, ServerKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::felt::{Measured, Nobody, Watcher, measure};
 use super::run::{AFTER, CONFIG};
@@ -15,7 +15,7 @@ use crate::lab_recorder::Recorder;
 const WRITTEN_MAX: Duration = Duration::from_secs(60);
 
 /// The same break without the recorder and with it.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Harm {
     pub(crate) without: Measured,
     pub(crate) with: Measured,

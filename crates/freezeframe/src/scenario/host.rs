@@ -115,7 +115,7 @@ fn controller(step: &Step) -> Option<&'static str> {
     match step {
         Step::CpuQuota { .. } => Some("cpu"),
         Step::MemoryLimit { .. } => Some("memory"),
-        Step::WriteLimit { .. } => Some("blkio"),
+        Step::WriteLimit { .. } | Step::ReadLimit { .. } => Some("blkio"),
         _ => None,
     }
 }
@@ -133,12 +133,12 @@ fn group_above(pid: u32, controller: &str) -> Result<PathBuf> {
 
 impl Host {
     /// Puts back what a killed run left, and makes the file system that the server is to be on.
-    pub(super) fn begin(scenario: &Scenario, scratch: &Path, longest: Duration) -> Result<Self> {
-        can_run(scenario)?;
+    pub(super) fn begin(acts: &[Scenario], scratch: &Path, longest: Duration) -> Result<Self> {
+        acts.iter().try_for_each(can_run)?;
         let program = std::env::current_exe()?;
         remedy::host::give_back_left(&program, Path::new(DIRECTORY))?;
         let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest)?;
-        let disk = match scenario.own_disk_mib {
+        let disk = match acts.iter().filter_map(|act| act.own_disk_mib).max() {
             None => None,
             Some(mib) => {
                 let image = scratch.join("disk.image");
@@ -163,17 +163,35 @@ impl Host {
         self.disk.clone()
     }
 
-    /// Gives the server the control groups that the scenario limits later: from the beginning, so that what they
-    /// count before is known.
-    pub(super) fn group(&self, scenario: &Scenario, server: &PrivateServer) -> Result<()> {
-        let pid = server.pid().context("the server has ended")?;
-        for controller in scenario.host_steps().filter_map(controller) {
-            let above = group_above(pid, controller)?;
+    /// Makes the control groups that are limited later and puts the server there: from the beginning, so that
+    /// what they count before is known.
+    pub(super) fn group(&self, acts: &[Scenario], server: &PrivateServer) -> Result<()> {
+        for controller in acts
+            .iter()
+            .flat_map(Scenario::host_steps)
+            .filter_map(controller)
+        {
+            if self.has_group(controller) {
+                continue;
+            }
+            let above = group_above(std::process::id(), controller)?;
             let path = above.join(format!("freezeframe-lab-{}", std::process::id()));
             let change = HostChange::ControlGroup { path: path.clone() };
             self.lease.borrow_mut().make(change)?;
-            write(&path.join("cgroup.procs"), &pid.to_string())?;
             self.groups.borrow_mut().push((controller, path));
+        }
+        self.enter_groups(server)
+    }
+
+    fn has_group(&self, controller: &str) -> bool {
+        self.groups.borrow().iter().any(|(of, _)| *of == controller)
+    }
+
+    /// Puts the server into its control groups: one that was started anew is in those of the lab.
+    pub(super) fn enter_groups(&self, server: &PrivateServer) -> Result<()> {
+        let pid = server.pid().context("the server has ended")?;
+        for (_, path) in self.groups.borrow().iter() {
+            write(&path.join("cgroup.procs"), &pid.to_string())?;
         }
         Ok(())
     }
@@ -233,11 +251,10 @@ impl Host {
                 OnHost::Limit(file, "-1".to_owned())
             }
             Step::WriteLimit { per_second } => {
-                let disk = self.disk.as_ref().context("the server has no own disk")?;
-                let device = device(disk)?;
-                let file = self.file("blkio", "blkio.throttle.write_iops_device")?;
-                write(&file, &format!("{device} {per_second}"))?;
-                OnHost::Limit(file, format!("{device} 0"))
+                self.disk_limit("blkio.throttle.write_iops_device", *per_second)?
+            }
+            Step::ReadLimit { per_second } => {
+                self.disk_limit("blkio.throttle.read_iops_device", *per_second)?
             }
             Step::FillDisk { leave_mib } => {
                 let disk = self.disk.as_ref().context("the server has no own disk")?;
@@ -252,6 +269,15 @@ impl Host {
             | Step::SlowSync { .. }
             | Step::SlowNames { .. } => bail!("this step is not of the host"),
         })
+    }
+
+    /// Limits what the server may do with its own disk.
+    fn disk_limit(&self, file: &str, per_second: u32) -> Result<OnHost> {
+        let disk = self.disk.as_ref().context("the server has no own disk")?;
+        let device = device(disk)?;
+        let file = self.file("blkio", file)?;
+        write(&file, &format!("{device} {per_second}"))?;
+        Ok(OnHost::Limit(file, format!("{device} 0")))
     }
 
     /// Takes a step back.

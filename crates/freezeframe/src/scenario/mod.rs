@@ -7,6 +7,7 @@ mod peers;
 pub(crate) mod prove;
 mod pt_stalk;
 pub(crate) mod run;
+mod score;
 pub(crate) mod stage;
 pub(crate) mod steps;
 mod table;
@@ -17,11 +18,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use lab::{Scenario, ServerKind};
 
-use crate::args::{Json, ScenarioRun, ScenarioScore};
+use crate::args::{Json, ScenarioRun};
 use crate::output;
 pub(crate) use host::watchdog;
 pub(crate) use peers::run as peers;
 use run::{Options, Outcome};
+pub(crate) use score::score;
 
 /// The true cause does not stand first.
 const NOT_NAMED: u8 = 3;
@@ -100,74 +102,6 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
         ))?;
     }
     Ok(code(outcome.passed()))
-}
-
-/// `lab score`.
-pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
-    let scenarios = chosen(&args.names)?;
-    let mut outcomes: Vec<Outcome> = Vec::new();
-    let mut skipped = Vec::new();
-    for scenario in &scenarios {
-        let kinds = match here(scenario) {
-            Ok(kinds) => kinds,
-            Err(error) => {
-                skipped.push(format!("{}: {error}", scenario.name));
-                continue;
-            }
-        };
-        let count = if args.all { kinds.len() } else { 1 };
-        for kind in kinds.into_iter().take(count) {
-            for time in 0..args.times {
-                let dir = args.dir.join(&scenario.name);
-                let options = Options {
-                    quiet: true,
-                    prove: args.prove,
-                    brief: false,
-                };
-                let result = run::run(scenario, kind, &dir, options).and_then(|mut outcome| {
-                    // What it costs is the same each time.
-                    if args.harm && time == 0 {
-                        outcome.harm = Some(harm::harm(scenario, kind, &dir)?);
-                    }
-                    Ok(outcome)
-                });
-                match result {
-                    Ok(outcome) => {
-                        if !args.json {
-                            output::print(&row(&outcome))?;
-                        }
-                        outcomes.push(outcome);
-                    }
-                    Err(error) => {
-                        let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
-                        eprintln!("freezeframe: {why}");
-                        skipped.push(why);
-                    }
-                }
-            }
-        }
-    }
-    let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
-    if args.json {
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({
-            "runs": outcomes,
-            "passed": passed,
-            "not_run": skipped,
-        }))?)?;
-    } else {
-        output::print(&format!(
-            "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
-            outcomes.len()
-        ))?;
-        for text in &skipped {
-            output::print(&format!("not run: {text}"))?;
-        }
-    }
-    if let Some(path) = &args.markdown {
-        let page = table::markdown(&outcomes, &skipped);
-        std::fs::write(path, page).with_context(|| path.display().to_string())?;
-    }
-    Ok(code(passed == outcomes.len() && !outcomes.is_empty()))
 }
 
 fn code(passed: bool) -> ExitCode {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab::{Help, Scenario, ServerKind, Step};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::harm::Harm;
-use super::prove::{self, Fixes};
+use super::prove;
 use super::stage::Stage;
 use super::steps::{Scene, load, take, undo_all};
 use crate::background::Background;
@@ -54,10 +54,10 @@ pub(super) struct Options {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) scenario: String,
-    pub(crate) server: &'static str,
+    pub(crate) server: String,
     /// The incident, when the stall was noticed.
     pub(crate) incident: Option<PathBuf>,
     /// From the begin of the break to the trigger, in seconds.
@@ -87,7 +87,7 @@ pub(crate) struct Outcome {
 }
 
 /// What came of a step on the way to the remedy.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StageProof {
     /// What was done.
     pub(crate) what: String,
@@ -118,8 +118,9 @@ pub(super) fn run(
         return cascade::prove(scenario, kind, dir, options.quiet);
     }
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let stage = Stage::set(scenario, kind)?;
-    let set_up = stage.prepare(scenario)?;
+    let stage = Stage::set(std::slice::from_ref(scenario), kind)?;
+    let set_up = stage.set_up(scenario)?;
+    stage.prepare(std::slice::from_ref(scenario))?;
     let (server, scene) = (&stage.server, stage.scene());
     let mut arguments = vec!["--after", AFTER];
     if let Some(trigger) = &scenario.trigger {
@@ -168,10 +169,7 @@ pub(super) fn run(
         );
     }
     if let (Some(help), Some(incident)) = (proves, outcome.incident.clone()) {
-        let fixes = Fixes::new(stage.scratch.path(), server)?;
-        if let Some(host) = &stage.host {
-            host.add_fixes(fixes.dir())?;
-        }
+        let fixes = stage.fixes()?;
         if help == Help::Fix {
             outcome.remedy = fixes.apply(&incident, &scenario.truth.cause)?;
         }
@@ -217,7 +215,7 @@ pub(super) fn run(
         usual.end()?;
         recorder.stop()?;
     }
-    undo_all(set_up)?;
+    stage.tear_down(set_up)?;
     stage.end()?;
     Ok(outcome)
 }
@@ -276,7 +274,7 @@ pub(crate) fn judge(
 ) -> Result<Outcome> {
     let mut outcome = Outcome {
         scenario: scenario.name.clone(),
-        server: kind.name(),
+        server: kind.name().to_owned(),
         incident: None,
         noticed_seconds: None,
         sign_to_trigger_seconds: None,

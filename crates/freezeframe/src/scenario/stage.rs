@@ -1,67 +1,78 @@
-//! The server of a scenario, ready to be broken.
+//! The server of a scenario, or of several in turn, ready to be broken.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use lab::{Churn, PrivateServer, Scenario, ServerKind, SlowSync};
 use tempfile::TempDir;
 
-use super::host::Host;
-use super::steps::{Scene, Taken, take};
+use super::host::{Host, OnHost};
+use super::prove::Fixes;
+use super::steps::Scene;
 
 /// How long one statement of the preparation may take.
-const PREPARE_TIMEOUT: Duration = Duration::from_secs(120);
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What a run changes on the host goes back after this at the latest.
+/// What one scenario changes on the host goes back after this at the latest.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// In a scenario's statements this is the password of the lab's account.
 const PASSWORD: &str = "{password}";
 
-/// A server, and what the scenario needs besides. It ends when this is dropped, and what was changed
+/// A server, and what its scenarios need besides. It ends when this is dropped, and what was changed
 /// on the host goes back after it.
-pub(super) struct Stage {
-    pub(super) server: PrivateServer,
-    slow: Option<SlowSync>,
+pub(crate) struct Stage {
+    pub(crate) server: PrivateServer,
+    /// What it was started with.
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) slow: Option<SlowSync>,
     churn: Option<Churn>,
-    pub(super) host: Option<Host>,
-    pub(super) scratch: TempDir,
+    host: Option<Host>,
+    pub(crate) scratch: TempDir,
 }
 
 impl Stage {
-    /// Starts the server.
-    pub(super) fn set(scenario: &Scenario, kind: ServerKind) -> Result<Self> {
+    /// Starts the server for the first of these, with what any of them needs.
+    pub(crate) fn set(acts: &[Scenario], kind: ServerKind) -> Result<Self> {
+        let first = acts.first().context("there is no scenario")?;
         let scratch = tempfile::tempdir()?;
-        let slow = scenario
-            .slow_sync
+        let slow = acts
+            .iter()
+            .any(|act| act.slow_sync)
             .then(|| SlowSync::build(scratch.path()))
             .transpose()?;
-        let churn = scenario
-            .churn
+        let churn = acts
+            .iter()
+            .any(|act| act.churn)
             .then(|| Churn::build(scratch.path()))
             .transpose()?;
-        let touches_host =
-            scenario.own_disk_mib.is_some() || scenario.host_steps().next().is_some();
+        let touches_host = acts
+            .iter()
+            .any(|act| act.own_disk_mib.is_some() || act.host_steps().next().is_some());
+        let longest = LONGEST * u32::try_from(acts.len()).unwrap_or(1);
         let host = touches_host
-            .then(|| Host::begin(scenario, scratch.path(), LONGEST))
+            .then(|| Host::begin(acts, scratch.path(), longest))
             .transpose()?;
-        let mut environment: Vec<(String, String)> =
-            scenario.environment.clone().into_iter().collect();
+        let mut environment = first.environment.clone();
         environment.extend(slow.iter().flat_map(SlowSync::environment));
         let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
-        arguments.extend(scenario.arguments.clone());
+        arguments.extend(first.arguments.clone());
         let server = PrivateServer::start(&lab::Options {
             kind,
-            arguments,
-            environment,
+            arguments: arguments.clone(),
+            environment: environment.clone().into_iter().collect(),
             base: host.as_ref().and_then(Host::disk),
             ..lab::Options::default()
         })?;
         if let Some(host) = &host {
-            host.group(scenario, &server)?;
+            host.group(acts, &server)?;
         }
         Ok(Self {
             server,
+            arguments,
+            environment,
             slow,
             churn,
             host,
@@ -69,13 +80,8 @@ impl Stage {
         })
     }
 
-    /// Takes the steps of the set-up, which are to be taken back in the end, and makes the tables.
-    pub(super) fn prepare(&self, scenario: &Scenario) -> Result<Vec<Taken<'_>>> {
-        let set_up = scenario
-            .setup
-            .iter()
-            .map(|step| take(step, self.scene(), LONGEST))
-            .collect::<Result<_>>()?;
+    /// Makes the tables of all of them.
+    pub(crate) fn prepare(&self, acts: &[Scenario]) -> Result<()> {
         for mix in lab::MIXES {
             mix.prepare(&self.server.login())?;
         }
@@ -83,17 +89,66 @@ impl Stage {
             churn.install(&self.server.login())?;
         }
         let password = self.server.tcp_login().password.unwrap_or_default();
-        let prepare: Vec<String> = scenario
-            .prepare
+        let prepare: Vec<String> = acts
             .iter()
+            .flat_map(|act| &act.prepare)
             .map(|statement| statement.replace(PASSWORD, &password))
             .collect();
-        lab::say(&self.server.login(), &prepare, PREPARE_TIMEOUT)?;
-        Ok(set_up)
+        Ok(lab::say(&self.server.login(), &prepare, PREPARE_TIMEOUT)?)
+    }
+
+    /// Sets the host up wrongly, as the scenario says.
+    pub(crate) fn set_up(&self, act: &Scenario) -> Result<Vec<OnHost>> {
+        act.setup
+            .iter()
+            .map(|step| {
+                let host = self
+                    .host
+                    .as_ref()
+                    .context("there is no lease of the host")?;
+                host.take(step, self.scratch.path())
+            })
+            .collect()
+    }
+
+    /// Takes the set-up back.
+    pub(crate) fn tear_down(&self, set_up: Vec<OnHost>) -> Result<()> {
+        let Some(host) = &self.host else {
+            return Ok(());
+        };
+        set_up
+            .into_iter()
+            .rev()
+            .try_for_each(|step| host.undo(step))
+    }
+
+    /// Starts the server anew with other arguments and variables.
+    pub(crate) fn restart(
+        &mut self,
+        arguments: Vec<String>,
+        environment: BTreeMap<String, String>,
+    ) -> Result<()> {
+        self.server
+            .change(arguments.clone(), environment.clone().into_iter().collect());
+        (self.arguments, self.environment) = (arguments, environment);
+        self.server.restart()?;
+        match &self.host {
+            Some(host) => host.enter_groups(&self.server),
+            None => Ok(()),
+        }
+    }
+
+    /// The fixes of this run, which go back first should it be killed.
+    pub(crate) fn fixes(&self) -> Result<Fixes> {
+        let fixes = Fixes::new(self.scratch.path(), &self.server)?;
+        if let Some(host) = &self.host {
+            host.add_fixes(fixes.dir())?;
+        }
+        Ok(fixes)
     }
 
     /// What steps are taken on.
-    pub(super) fn scene(&self) -> Scene<'_> {
+    pub(crate) fn scene(&self) -> Scene<'_> {
         Scene {
             server: &self.server,
             slow: self.slow.as_ref(),
@@ -103,7 +158,7 @@ impl Stage {
     }
 
     /// Ends the server and puts the host back, and says when that could not be done.
-    pub(super) fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         drop(self.server);
         match self.host {
             Some(host) => host.end(),

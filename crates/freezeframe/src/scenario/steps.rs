@@ -87,6 +87,7 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         | Step::CpuQuota { .. }
         | Step::MemoryLimit { .. }
         | Step::WriteLimit { .. }
+        | Step::ReadLimit { .. }
         | Step::FillDisk { .. } => {
             let host = scene
                 .host
