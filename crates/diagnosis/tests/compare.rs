@@ -22,6 +22,8 @@ struct Seconds {
     /// SHOW WARNINGS a second, and in which seconds.
     flood: f64,
     flooded: fn(u64) -> bool,
+    /// Bytes sent for each SHOW WARNINGS.
+    answer_bytes: f64,
     seed: u64,
 }
 
@@ -30,6 +32,7 @@ const CALM: Seconds = Seconds {
     load: 300.0,
     flood: 0.0,
     flooded: |_| false,
+    answer_bytes: 121.0,
     seed: 1,
 };
 
@@ -58,7 +61,7 @@ impl Noise {
 fn recorded(seconds: Seconds) -> Incident {
     let mut timeline = Timeline::default();
     let mut noise = Noise(seconds.seed, 0.0);
-    let (mut questions, mut warnings) = (0.0, 0.0);
+    let (mut questions, mut warnings, mut sent, mut ticks) = (0.0, 0.0, 0.0, 0.0);
     for second in 0..=seconds.length {
         let at = second * 1_000;
         let flooded = (seconds.flooded)(second);
@@ -67,6 +70,8 @@ fn recorded(seconds: Seconds) -> Incident {
             false => 0.0,
         };
         warnings += flood;
+        sent += flood * seconds.answer_bytes;
+        ticks += if flooded { 90.0 } else { 10.0 } + noise.next();
         questions += flood + seconds.load * (1.0 + 0.1 * noise.next());
         timeline.push_readings(
             "status",
@@ -74,11 +79,20 @@ fn recorded(seconds: Seconds) -> Incident {
             &[
                 Reading::counter("status.Questions", Unit::Count, questions.round()),
                 Reading::counter("status.Com_show_warnings", Unit::Count, warnings.round()),
+                Reading::counter("status.Bytes_sent", Unit::Bytes, sent.round()),
                 Reading::gauge(
                     "status.Threads_running",
                     Unit::Count,
                     if flooded { 17.0 } else { 3.0 } + noise.next(),
                 ),
+            ],
+        );
+        timeline.push_readings(
+            "process",
+            at,
+            &[
+                Reading::counter("process.user_ticks", Unit::Count, f64::floor(ticks)),
+                Reading::counter("process.system_ticks", Unit::Count, 0.0),
             ],
         );
         let latency = if flooded { 8_000.0 } else { 400.0 };
@@ -132,8 +146,12 @@ fn window(incident: &Incident) -> Subject<'_> {
 }
 
 fn compared(before: Seconds, after: Seconds) -> Comparison {
+    compared_for("show-warnings-flood", before, after)
+}
+
+fn compared_for(cause: &str, before: Seconds, after: Seconds) -> Comparison {
     let (before, after) = (recorded(before), recorded(after));
-    let cause = Catalogue::builtin().get("show-warnings-flood");
+    let cause = Catalogue::builtin().get(cause);
     compare(&window(&before), &window(&after), cause)
 }
 
@@ -157,6 +175,29 @@ fn a_flood_that_is_gone_worked_and_the_other_way_round_it_is_worse() {
     assert!((load.ratio.unwrap() - 1.0).abs() < 0.05, "{load:?}");
     let worse = compared(CALM, FLOODED);
     assert_eq!(worse.verdict, Answer::Worse, "{worse:#?}");
+}
+
+/// The same flood without compression: its sign is gone, and that the server is as busy as before says nothing.
+#[test]
+fn circumstances_may_stay_when_the_sign_is_gone() {
+    const COMPRESSED: Seconds = Seconds {
+        answer_bytes: 103.0,
+        ..FLOODED
+    };
+    let worked = compared_for(
+        "compressed-protocol",
+        COMPRESSED,
+        Seconds { seed: 7, ..FLOODED },
+    );
+    assert_eq!(fate(&worked, "bytes-an-answer"), Fate::Gone);
+    assert_eq!(fate(&worked, "busy"), Fate::Same);
+    assert_eq!(worked.verdict, Answer::Worked, "{worked:#?}");
+    let same = Seconds {
+        seed: 7,
+        ..COMPRESSED
+    };
+    let same = compared_for("compressed-protocol", COMPRESSED, same);
+    assert_eq!(same.verdict, Answer::NoEffect, "{same:#?}");
 }
 
 #[test]

@@ -71,6 +71,12 @@ pub(super) fn judge(case: Case) -> Judged {
         Some(_) => better,
         None => less.clone(),
     };
+    // Where a sign that counts is gone, circumstances may stay: a server is busy with other things, too.
+    let sign_is_gone = gone.iter().any(|row| !row.circumstance);
+    let remains = same
+        .iter()
+        .chain(&less)
+        .any(|row| !(row.circumstance && sign_is_gone));
     let there_after: Vec<&SignalChange> = same
         .iter()
         .copied()
@@ -81,7 +87,7 @@ pub(super) fn judge(case: Case) -> Judged {
         worse(&case, &mut doubts);
         elsewhere(&case, Fate::More, &mut doubts);
         Some(Answer::Worse)
-    } else if !gone.is_empty() && (case.cause.is_none() || (same.is_empty() && less.is_empty())) {
+    } else if !gone.is_empty() && (case.cause.is_none() || !remains) {
         worked(&case, &mut doubts);
         Some(Answer::Worked)
     } else if !there_after.is_empty()

@@ -316,6 +316,12 @@ pub struct SignalChange {
     /// Deciding signs of the same name stand for each other: the cause needs one of each name.
     #[serde(skip)]
     pub(crate) group: String,
+    /// The cause needs it, and it is no evidence of it (`counts = false`): a server that is busy.
+    #[serde(skip)]
+    pub(crate) circumstance: bool,
+    /// On which side of the limit it is decides by itself (`conclusive`), however far it is from it.
+    #[serde(skip)]
+    pub(crate) conclusive: bool,
 }
 
 impl SignalChange {

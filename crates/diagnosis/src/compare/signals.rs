@@ -28,6 +28,9 @@ const BLOCKS_MIN: f64 = 4.0;
 /// A sign that held in no larger share of the readings was not there: one odd second is no sign.
 pub(super) const HELD_MIN: f64 = 0.03;
 
+/// One that held in so many of them was there.
+const HELD_MOST: f64 = 0.9;
+
 /// Things such as disks that are looked at of one sign, at the most.
 const THINGS_MAX: usize = 16;
 
@@ -262,6 +265,8 @@ fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChang
 fn row(sign: &Sign, sides: &[(&Subject, Evidence); 2]) -> Option<SignalChange> {
     let (title, show, limits) = series::described(sign)?;
     let mut row = SignalChange::new(&sign.id, title, Role::Supporting, show);
+    row.circumstance = !sign.counts;
+    row.conclusive = sign.conclusive;
     row.low_is_bad = !limits.wants_high();
     row.limit = limits.above.or(limits.below);
     let [(_, before), (_, after)] = sides;
@@ -393,6 +398,8 @@ impl SignalChange {
             show,
             floor: 0.0,
             group: String::new(),
+            circumstance: false,
+            conclusive: false,
         }
     }
 
@@ -498,14 +505,14 @@ fn fate(row: &SignalChange) -> Fate {
         return Fate::TooShort;
     }
     let sure = p < ALPHA && difference.abs() >= row.floor;
-    if sure && factor <= MATTERS {
-        return match held {
-            Some((_, after)) if after <= HELD_MIN => Fate::Gone,
-            _ => Fate::Less,
-        };
-    }
-    if sure && factor >= 1.0 / MATTERS {
-        return Fate::More;
+    let crossed = |from: f64, to: f64| row.conclusive && from >= HELD_MOST && to <= HELD_MIN;
+    match held {
+        Some((before, after)) if sure && crossed(before, after) => return Fate::Gone,
+        Some((before, after)) if sure && crossed(after, before) => return Fate::More,
+        Some((_, after)) if sure && factor <= MATTERS && after <= HELD_MIN => return Fate::Gone,
+        _ if sure && factor <= MATTERS => return Fate::Less,
+        _ if sure && factor >= 1.0 / MATTERS => return Fate::More,
+        _ => {}
     }
     let small = difference.abs() < row.floor;
     let excluded = row
