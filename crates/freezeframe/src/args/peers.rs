@@ -19,6 +19,10 @@ pub(crate) struct ScenarioPeers {
     /// On this server; else the first one of each scenario that is there
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<ServerArg>,
+    /// Write what came of each scenario to FILE when it has ended, and leave out what is there already: it may be
+    /// interrupted and gone on with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
     /// Where what is captured goes
     #[arg(long, value_name = "DIR", default_value = "lab-peers")]
     pub(crate) dir: PathBuf,

@@ -3,6 +3,7 @@
 mod felt;
 mod harm;
 pub(crate) mod host;
+mod kept;
 mod peers;
 pub(crate) mod prove;
 mod pt_stalk;

@@ -1,5 +1,6 @@
 //! `lab peers`: the same scenarios, watched by nobody, by the recorder and by pt-stalk.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,23 +8,24 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab::{Scenario, ServerKind};
-use serde::Serialize;
+use model::Incident;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::felt::{Measured, Nobody, Watcher, measure};
 use super::harm::Freezeframe;
 use super::pt_stalk::{PtStalk, TUNINGS, collection};
-use super::{chosen, here};
+use super::{chosen, here, kept};
 use crate::args::ScenarioPeers;
 use crate::lab_recorder::explain;
 use crate::output;
 
 /// One watcher beside one scenario.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Row {
     scenario: String,
-    server: &'static str,
-    watcher: &'static str,
+    server: String,
+    watcher: String,
     /// From the begin of the break to its trigger, in seconds.
     noticed_seconds: Option<f64>,
     /// It triggered before the break.
@@ -39,7 +41,10 @@ struct Row {
 }
 
 pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = match &args.keep {
+        Some(path) => kept::read(path)?,
+        None => Vec::new(),
+    };
     let mut skipped = Vec::new();
     for scenario in chosen(&args.names)? {
         let kinds = match here(&scenario) {
@@ -58,9 +63,18 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
             skipped.push(format!("{}: not on this server", scenario.name));
             continue;
         };
+        let is_of = |row: &Row| row.scenario == scenario.name && row.server == kind.name();
+        if rows.iter().any(is_of) {
+            continue;
+        }
         let dir = args.dir.join(&scenario.name);
         match beside(&scenario, kind, &dir, args.json) {
-            Ok(more) => rows.extend(more),
+            Ok(more) => {
+                if let Some(path) = &args.keep {
+                    kept::add(path, &more)?;
+                }
+                rows.extend(more);
+            }
             Err(error) => {
                 let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
                 eprintln!("freezeframe: {why}");
@@ -86,10 +100,10 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
 /// All watchers beside one scenario, one after another, each with a server of its own.
 fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let blank = |watcher, felt| Row {
+    let blank = |watcher: &str, felt| Row {
         scenario: scenario.name.clone(),
-        server: kind.name(),
-        watcher,
+        server: kind.name().to_owned(),
+        watcher: watcher.to_owned(),
         noticed_seconds: None,
         too_early: false,
         kinds: Vec::new(),
@@ -119,16 +133,7 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
         row.named = named(&verdict);
         row.mib = mib(std::fs::metadata(incident)?.len());
-        row.kinds = [
-            "signals",
-            "processlist",
-            "InnoDB status",
-            "stacks",
-            "profile",
-            "locks",
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        row.kinds = kinds_of(&store::read_frame(incident)?.incident);
     }
     add(row)?;
 
@@ -149,6 +154,24 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         add(row)?;
     }
     Ok(rows)
+}
+
+/// The kinds of evidence that an incident has: each text by its name, and what is no text.
+fn kinds_of(incident: &Incident) -> Vec<String> {
+    let stacks = &incident.stacks;
+    let others = [
+        ("signals", incident.timeline.series.is_empty()),
+        ("stacks", stacks.snapshots.is_empty()),
+        ("profile", stacks.profiles.is_empty()),
+        ("locks", stacks.locks.is_empty()),
+        ("statements", incident.queries.is_empty()),
+    ];
+    let others = others
+        .into_iter()
+        .filter_map(|(name, missing)| (!missing).then_some(name));
+    let texts = incident.texts.iter().map(|text| text.text.kind.name());
+    let kinds: BTreeSet<&str> = texts.chain(others).collect();
+    kinds.into_iter().map(str::to_owned).collect()
 }
 
 /// A watcher, and when its break began.

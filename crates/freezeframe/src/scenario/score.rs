@@ -1,26 +1,20 @@
 //! Many runs, scored; those of an earlier sitting count.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use lab::{Scenario, ServerKind};
 
 use super::run::{self, Options, Outcome};
-use super::{chosen, code, harm, here, row, table};
+use super::{chosen, code, harm, here, kept, row, table};
 use crate::args::ScenarioScore;
 use crate::output;
-
-/// Runs that are kept: more would be no score.
-const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 /// `lab score`.
 pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
     let scenarios = chosen(&args.names)?;
     let mut outcomes = match &args.keep {
-        Some(path) => kept(path)?,
+        Some(path) => kept::read(path)?,
         None => Vec::new(),
     };
     let mut skipped = Vec::new();
@@ -44,7 +38,7 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
                             output::print(&row(&outcome))?;
                         }
                         if let Some(path) = &args.keep {
-                            keep(path, &outcome)?;
+                            kept::add(path, std::slice::from_ref(&outcome))?;
                         }
                         outcomes.push(outcome);
                     }
@@ -59,7 +53,7 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
     }
     // Another one may have written to the file meanwhile.
     if let Some(path) = &args.keep {
-        outcomes = kept(path)?;
+        outcomes = kept::read(path)?;
     }
     let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
     if args.json {
@@ -119,36 +113,4 @@ fn once(
         outcome.harm = Some(harm::harm(scenario, kind, &dir)?);
     }
     Ok(outcome)
-}
-
-/// The runs of a file, one a line. A file that is not there has none.
-fn kept(path: &Path) -> Result<Vec<Outcome>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| path.display().to_string()),
-    };
-    let mut outcomes = Vec::new();
-    for (index, line) in BufReader::new(file.take(KEPT_BYTES_MAX))
-        .lines()
-        .enumerate()
-    {
-        let place = || format!("{}:{}", path.display(), index + 1);
-        let line = line.with_context(place)?;
-        if !line.trim().is_empty() {
-            outcomes.push(serde_json::from_str(&line).with_context(place)?);
-        }
-    }
-    Ok(outcomes)
-}
-
-/// Adds a run, in one write: another score may add its own.
-fn keep(path: &Path, outcome: &Outcome) -> Result<()> {
-    let line = format!("{}\n", serde_json::to_string(outcome)?);
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .and_then(|mut file| file.write_all(line.as_bytes()))
-        .with_context(|| path.display().to_string())
 }

@@ -32,8 +32,12 @@ fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
     for scenario in lab::scenarios().unwrap() {
-        let of = shown.entry(scenario.truth.cause).or_default();
-        of.scenarios.push(format!("`{}`", scenario.name));
+        // What is taken away on the way to the remedy was there, too.
+        let steps = scenario.then.into_iter().map(|step| step.cause);
+        for cause in std::iter::once(scenario.truth.cause).chain(steps) {
+            let of = shown.entry(cause).or_default();
+            of.scenarios.push(format!("`{}`", scenario.name));
+        }
     }
     let accuracy = std::fs::read_to_string(root.join("docs/accuracy.md")).unwrap();
     for line in accuracy.lines() {
