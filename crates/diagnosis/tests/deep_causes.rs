@@ -58,6 +58,7 @@ fn a_busy_server_that_copes_gets_no_finding() {
             "malloc-arena",
             "timezone-mutex",
             "kernel-mutex",
+            "checkpoint-sync-flush",
             "trx-sys-rseg",
             "ahi-latch",
             "btr-index-latch",

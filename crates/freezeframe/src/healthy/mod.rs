@@ -88,18 +88,23 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
     if kinds.is_empty() {
         bail!("there is no server to look at");
     }
+    let mut failed = Vec::new();
     let mut round = 1;
     loop {
         for kind in &kinds {
             let dir = args.dir.join(format!("{}-{round}", kind.need()));
-            beside(*kind, &dir, args, &mut captures)?;
+            if let Err(error) = beside(*kind, &dir, args, &mut captures) {
+                let why = format!("{}: {error:#}", kind.name());
+                eprintln!("freezeframe: {why}");
+                failed.push(why);
+            }
         }
         round += 1;
         if begin.elapsed() >= args.for_time {
             break;
         }
     }
-    report(args, &captures, &skipped, begin.elapsed())
+    report(args, &captures, &skipped, &failed, begin.elapsed())
 }
 
 /// All loads on one server.
@@ -236,6 +241,7 @@ fn report(
     args: &Healthy,
     captures: &[Capture],
     skipped: &[String],
+    failed: &[String],
     time: Duration,
 ) -> Result<ExitCode> {
     let false_alarms = captures
@@ -248,6 +254,7 @@ fn report(
             "captures": captures,
             "false_alarms": false_alarms,
             "skipped": skipped,
+            "failed": failed,
         }))?)?;
     } else {
         let possible = captures
@@ -262,12 +269,15 @@ fn report(
             time.as_secs() / 60,
         ))?;
     }
-    Ok(ExitCode::from(if false_alarms == 0 {
-        0
-    } else {
-        FALSE_ALARM
+    Ok(ExitCode::from(match false_alarms {
+        0 if failed.is_empty() => 0,
+        0 => FAILED,
+        _ => FALSE_ALARM,
     }))
 }
+
+/// A server could not be looked at to the end.
+const FAILED: u8 = 1;
 
 /// Something was named where nothing was wrong.
 const FALSE_ALARM: u8 = 3;

@@ -117,6 +117,15 @@ pub(super) const PREPARE: [&str; 3] = [
     "CREATE TABLE IF NOT EXISTS freezeframe_lab.bulk (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB",
 ];
 
+/// What mysqldump does: everything in one snapshot.
+const READ_ALL: &[&str] = &[
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+    "SELECT * FROM freezeframe_lab.t",
+    "SELECT * FROM freezeframe_lab.bulk",
+    "SELECT * FROM freezeframe_lab.journal",
+    "COMMIT",
+];
+
 /// Rows of one INSERT of a bulk load.
 const BULK_ROWS: usize = 500;
 
@@ -162,7 +171,12 @@ impl Kind {
                 let text = format!("INSERT INTO freezeframe_lab.bulk (k, c) VALUES {rows}");
                 loads.push(load(server, vec![(1, text)], 1, None)?);
             }
-            More::Dump => dump = Some(Dump::start(server)?),
+            More::Dump if can_dump(server)? => dump = Some(Dump::start(server)?),
+            // An old server with a new client's mysqldump, which asks for columns that it does not have.
+            More::Dump => {
+                let text = READ_ALL.join(lab::STATEMENT_SEPARATOR);
+                loads.push(load(server, vec![(1, text)], 1, None)?);
+            }
             More::Nothing | More::Restart => {}
         }
         Ok(Running { loads, dump })
@@ -230,8 +244,14 @@ impl Dump {
     }
 }
 
+/// Whether the installed mysqldump knows this server.
+fn can_dump(server: &PrivateServer) -> Result<bool> {
+    let mut child = dump(&server.socket(), &["--no-data"])?;
+    Ok(child.wait()?.success())
+}
+
 fn once(socket: &Path, stopped: &AtomicBool) -> Result<()> {
-    let mut child = dump(socket)?;
+    let mut child = dump(socket, &[])?;
     loop {
         if let Some(status) = child.try_wait()? {
             if !status.success() {
@@ -248,13 +268,15 @@ fn once(socket: &Path, stopped: &AtomicBool) -> Result<()> {
     }
 }
 
-fn dump(socket: &Path) -> Result<Child> {
+fn dump(socket: &Path, more: &[&str]) -> Result<Child> {
     Command::new("mysqldump")
         .args(["--no-defaults", "--user=root", "--single-transaction"])
         .arg(format!("--socket={}", socket.display()))
+        .args(more)
         .arg("freezeframe_lab")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .context("mysqldump cannot be started")
 }
