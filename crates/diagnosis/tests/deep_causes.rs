@@ -316,3 +316,21 @@ fn a_wait_below_open_table_is_none_for_a_ddl() {
     assert!(named_as(BEHIND_ALTER));
     assert!(!named_as(AT_A_LATCH));
 }
+
+/// What was under way when the server was stopped takes as long as the stop (seen on MySQL 9.7).
+#[test]
+fn a_flush_in_a_stopped_server_tells_nothing_of_the_disk() {
+    const STOPPED: &[&str] = &["k:do_signal_stop", "poll"];
+    let slow = || common::stalls::slow_fsync();
+    let causes = |story: Story| -> Vec<String> {
+        let verdict = story.verdict();
+        let causes = named(&verdict);
+        causes
+            .iter()
+            .map(|(cause, _)| (*cause).to_owned())
+            .collect()
+    };
+    assert!(causes(slow()).contains(&"slow-fsync".to_owned()));
+    let stopped = slow().threads(&[(400, "mysqld", model::RunState::Stopped, STOPPED)]);
+    assert!(!causes(stopped).contains(&"slow-fsync".to_owned()));
+}
