@@ -155,6 +155,13 @@ pub(super) static ROWS: &[Known] = &[
         PUBLISHED,
     ),
     row(
+        Lock("prepare_commit_mutex"),
+        PTHREAD_LOCK,
+        &["innobase_xa_prepare"],
+        "MySQL 5.0 to 5.5",
+        "handler/ha_innodb.cc (5.5): innobase_xa_prepare; stack of MySQL 5.5.9",
+    ),
+    row(
         Lock("THR_LOCK_open or mutex of MyISAM"),
         PTHREAD_LOCK,
         &["mi_open|mi_close|mi_lock_database|maria_open|ma_open*"],
