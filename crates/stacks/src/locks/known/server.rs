@@ -278,7 +278,7 @@ pub(super) static ROWS: &[Known] = &[
     row(
         Wait("space on a full disk"),
         EVENT,
-        &["wait_for_free_space|my_write"],
+        &["wait_for_free_space|mariadb_sleep_for_space|my_write|my_pwrite"],
         "MySQL 5.0 to 8.0, MariaDB",
         "mysys/errors.c",
     ),
