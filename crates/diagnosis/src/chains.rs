@@ -104,7 +104,7 @@ fn names_holder<'a>(
     signs.any(|sign| match &sign.test {
         Test::Lock(test) => !test.holder.is_empty() && is_it(&test.holder, evidence, holder),
         Test::Stacks(test) => {
-            !test.frames.is_empty() && evidence.frames.goes_through(&test.frames, holder.stack)
+            !test.frames.is_empty() && evidence.frames.path(&test.frames).is_of(holder.stack)
         }
         _ => false,
     })

@@ -7,9 +7,10 @@ use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
 use serde::de::DeserializeOwned;
 
 use crate::catalogue::Limits;
+use crate::frames::Frames;
 use crate::interned::Interned;
-use crate::names::Frames;
 use crate::sign::semaphores::PlacedWait;
+use crate::statuses::Status;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.
@@ -52,6 +53,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) processlists: Vec<(Millis, ProcessList)>,
     /// The waits for latches, read when the first sign asks for them.
     semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
+    /// The statuses of InnoDB, taken apart when the first sign asks for them.
+    statuses: OnceCell<Vec<Status<'a>>>,
     /// What the sessions of the processlists were in, by column.
     states: OnceCell<Interned>,
     users: OnceCell<Interned>,
@@ -130,6 +133,7 @@ impl<'a> Evidence<'a> {
             slices_and_after: slices(reach, begin),
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
+            statuses: OnceCell::new(),
             states: OnceCell::new(),
             users: OnceCell::new(),
             commands: OnceCell::new(),
@@ -181,6 +185,11 @@ impl<'a> Evidence<'a> {
                 .map(|(at, list)| (at, placed(list)))
                 .collect()
         })
+    }
+
+    /// The statuses of InnoDB, oldest first.
+    pub(crate) fn statuses(&self) -> &[Status<'a>] {
+        self.statuses.get_or_init(|| Status::all(self.incident))
     }
 
     /// Sessions that do something, by state.

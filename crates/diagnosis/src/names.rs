@@ -1,11 +1,7 @@
-//! Names of functions and locks against patterns, fast: a catalogue has hundreds of patterns and a
-//! record has thousands of names.
+//! Patterns on names of functions and locks, fast: a catalogue has hundreds of them and a record has
+//! thousands of names.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use model::{Side, StackBook, StackId};
+use memchr::memmem;
 use regex::{Regex, RegexBuilder};
 
 /// Longest pattern that is shown whole, in bytes.
@@ -25,13 +21,25 @@ enum How {
     Regex(Regex),
 }
 
+/// A part of a pattern that means itself.
 #[derive(Debug, Clone)]
-struct Word {
+pub(crate) struct Word {
     text: String,
     /// `^` stood before it.
     begins: bool,
     /// `$` stood behind it.
     ends: bool,
+}
+
+impl Word {
+    fn is_match(&self, name: &str) -> bool {
+        match (self.begins, self.ends) {
+            (true, true) => name == self.text,
+            (true, false) => name.starts_with(&self.text),
+            (false, true) => name.ends_with(&self.text),
+            (false, false) => name.contains(&self.text),
+        }
+    }
 }
 
 impl NamePattern {
@@ -51,13 +59,37 @@ impl NamePattern {
     pub(crate) fn is_match(&self, name: &str) -> bool {
         match &self.how {
             How::Regex(regex) => regex.is_match(name),
-            How::Words(words) => words.iter().any(|word| match (word.begins, word.ends) {
-                (true, true) => name == word.text,
-                (true, false) => name.starts_with(&word.text),
-                (false, true) => name.ends_with(&word.text),
-                (false, false) => name.contains(&word.text),
-            }),
+            How::Words(words) => words.iter().any(|word| word.is_match(name)),
         }
+    }
+
+    /// Whether some line of a text may match: `false` is certain.
+    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+        match &self.how {
+            How::Regex(_) => true,
+            How::Words(words) => {
+                let mut words = words.iter();
+                words.any(|word| memmem::find(text.as_bytes(), word.text.as_bytes()).is_some())
+            }
+        }
+    }
+
+    /// For each of these names whether it matches.
+    pub(crate) fn matches(&self, names: &Names<'_>) -> Vec<bool> {
+        let mut matches = vec![false; names.names.len()];
+        match &self.how {
+            How::Regex(regex) => {
+                for (matches, name) in matches.iter_mut().zip(&names.names) {
+                    *matches = regex.is_match(name);
+                }
+            }
+            How::Words(words) => {
+                for word in words {
+                    names.mark(word, &mut matches);
+                }
+            }
+        }
+        matches
     }
 
     /// Short, for people: its first words.
@@ -113,109 +145,44 @@ fn word(text: &str) -> Option<Word> {
     })
 }
 
-/// Which frames of a book a pattern matches.
-struct Matching {
-    /// By number of the frame.
-    frames: Vec<bool>,
-    /// At least one does. Most patterns of a catalogue match nothing in a record, and then no stack
-    /// need be looked at.
-    any: bool,
+/// Many names, one behind the other: a word is looked for in all of them at once, not in each.
+pub(crate) struct Names<'a> {
+    names: Vec<&'a str>,
+    text: String,
+    /// Where each name ends in the text.
+    ends: Vec<usize>,
 }
 
-impl Matching {
-    fn get(&self, frame: usize) -> bool {
-        self.frames.get(frame).copied().unwrap_or(false)
-    }
-}
-
-/// The frames of a record, each tested once against each pattern.
-pub(crate) struct Frames<'a> {
-    book: &'a StackBook,
-    tested: RefCell<HashMap<String, Rc<Matching>>>,
-}
-
-impl<'a> Frames<'a> {
-    pub(crate) fn new(book: &'a StackBook) -> Self {
-        Self {
-            book,
-            tested: RefCell::default(),
-        }
-    }
-
-    /// For each frame of the book whether its name matches.
-    fn matching(&self, pattern: &NamePattern) -> Rc<Matching> {
-        let mut tested = self.tested.borrow_mut();
-        if let Some(done) = tested.get(pattern.text()) {
-            return Rc::clone(done);
-        }
-        let frames = self.book.frames().iter();
-        let frames: Vec<bool> = frames.map(|frame| pattern.is_match(&frame.name)).collect();
-        let done = Rc::new(Matching {
-            any: frames.contains(&true),
-            frames,
+impl<'a> Names<'a> {
+    pub(crate) fn new(names: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.collect();
+        let ends = names.iter().scan(0, |end, name| {
+            *end += name.len();
+            Some(*end)
         });
-        tested.insert(pattern.text().to_owned(), Rc::clone(&done));
-        done
-    }
-
-    /// Whether each of these patterns matches some frame: where one does not, no stack goes through
-    /// them all.
-    pub(crate) fn have(&self, patterns: &[NamePattern]) -> bool {
-        patterns.iter().all(|pattern| self.matching(pattern).any)
-    }
-
-    /// Whether a stack goes through frames that match these patterns, innermost first, with any
-    /// frames between them.
-    pub(crate) fn goes_through(&self, patterns: &[NamePattern], stack: StackId) -> bool {
-        let mut frames = self.book.stack(stack).frames.iter();
-        patterns.iter().all(|pattern| {
-            let matching = self.matching(pattern);
-            matching.any && frames.any(|frame| matching.get(frame.0 as usize))
-        })
-    }
-
-    /// The same with none between them.
-    pub(crate) fn calls(&self, patterns: &[NamePattern], stack: StackId) -> bool {
-        let matching: Vec<Rc<Matching>> = patterns.iter().map(|one| self.matching(one)).collect();
-        let frames = &self.book.stack(stack).frames;
-        frames.windows(matching.len().max(1)).any(|frames| {
-            let mut pairs = frames.iter().zip(&matching);
-            pairs.all(|(frame, matching)| matching.get(frame.0 as usize))
-        })
-    }
-
-    /// The innermost frame that matches `pattern` on one side of the system call boundary and has a
-    /// caller that matches `under`. With `only_self` it must be the stack's innermost.
-    pub(crate) fn innermost(
-        &self,
-        pattern: &NamePattern,
-        under: Option<&NamePattern>,
-        side: Option<Side>,
-        only_self: bool,
-        stack: StackId,
-    ) -> Option<&'a str> {
-        let matching = self.matching(pattern);
-        if !matching.any {
-            return None;
+        Self {
+            text: names.concat(),
+            ends: ends.collect(),
+            names,
         }
-        let callers = under.map(|under| self.matching(under));
-        let frames = &self.book.stack(stack).frames;
-        let depth = if only_self { 1 } else { frames.len() };
-        for (index, id) in frames.iter().enumerate().take(depth) {
-            let Some(frame) = self.book.frame(*id) else {
-                continue;
+    }
+
+    fn mark(&self, word: &Word, matches: &mut [bool]) {
+        let finder = memmem::Finder::new(&word.text);
+        let mut from = 0;
+        while let Some(rest) = self.text.as_bytes().get(from..)
+            && let Some(at) = finder.find(rest)
+        {
+            let place = self.ends.partition_point(|end| *end <= from + at);
+            // What was found may reach into the next name, which is looked through from its begin.
+            let (Some(end), Some(name)) = (self.ends.get(place), self.names.get(place)) else {
+                return;
             };
-            let this = matching.get(id.0 as usize)
-                && side.is_none_or(|side| frame.side == side)
-                && callers.as_ref().is_none_or(|callers| {
-                    let mut outer = frames.iter().skip(index + 1);
-                    outer.any(|caller| callers.get(caller.0 as usize))
-                });
-            if this {
-                return Some(&frame.name);
+            if let Some(matches) = matches.get_mut(place) {
+                *matches |= word.is_match(name);
             }
+            from = *end;
         }
-        None
     }
 }
 
@@ -241,6 +208,27 @@ mod tests {
             let regex = Regex::new(pattern).unwrap();
             assert_eq!(regex.is_match(name), expected, "{pattern} {name}");
         }
+        let names = [
+            "mall", "oc", "malloc", "", "mallocx", "xmalloc", "free", "x",
+        ];
+        let all = Names::new(names.into_iter());
+        for pattern in [
+            "malloc", "^malloc$", "^malloc", "malloc$", "l|^fr", "(oc|x)$", "none",
+        ] {
+            let parsed = NamePattern::parse(pattern).unwrap();
+            let expected = names.map(|name| parsed.is_match(name));
+            assert_eq!(parsed.matches(&all), expected, "{pattern}");
+            let text = names.join("\n");
+            assert!(
+                parsed.may_match_in(&text) || !expected.contains(&true),
+                "{pattern}"
+            );
+        }
+        assert!(
+            !NamePattern::parse("none|^other")
+                .unwrap()
+                .may_match_in("malloc\nfree")
+        );
         assert!(matches!(
             NamePattern::parse("^malloc$|free").unwrap().how,
             How::Words(_)

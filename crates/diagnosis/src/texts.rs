@@ -101,6 +101,14 @@ impl LinePattern {
         }
     }
 
+    /// Whether some line of a text may match: `false` is certain.
+    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+        match self {
+            Self::Matches(pattern) => pattern.may_match_in(text),
+            Self::Captures(_) => true,
+        }
+    }
+
     /// As it stands in the file.
     pub(crate) fn text(&self) -> String {
         match self {

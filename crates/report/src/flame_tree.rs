@@ -417,7 +417,7 @@ impl Builder {
 }
 
 /// Samples of one rate in samples of a denser one.
-fn scaled(count: u64, hz: u32, taken_at_hz: u32) -> u64 {
+pub(crate) fn scaled(count: u64, hz: u32, taken_at_hz: u32) -> u64 {
     if hz == taken_at_hz || taken_at_hz == 0 {
         return count;
     }

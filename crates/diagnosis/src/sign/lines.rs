@@ -6,10 +6,11 @@ use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::Sign;
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::statuses::Status;
 use crate::texts::{LineCounting, LinesOf, LinesTest};
 
 /// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
-const LINES_MAX: usize = 50_000;
+pub(crate) const LINES_MAX: usize = 50_000;
 
 /// Longest part of a line that is looked at, in bytes.
 const LINE_BYTES_MAX: usize = 2_000;
@@ -156,10 +157,10 @@ fn statuses(
     evidence: &Evidence,
 ) -> (Option<Counted>, Option<f64>) {
     let worst = |tells: &dyn Fn(Millis) -> bool| {
-        let texts = evidence.incident.texts.iter();
-        texts
-            .filter(|timed| timed.text.kind == test.of.kind() && tells(timed.at))
-            .filter_map(|timed| status(test, section, &timed.text.body))
+        let statuses = evidence.statuses().iter();
+        statuses
+            .filter(|status| tells(status.at))
+            .filter_map(|status| count(test, section, status))
             .reduce(|most, one| {
                 let is_more = one.number(test.counting) > most.number(test.counting);
                 if is_more { one } else { most }
@@ -173,31 +174,13 @@ fn statuses(
 }
 
 /// Nothing when the text was cut off before the section could come.
-fn status(test: &LinesTest, section: Option<&str>, text: &str) -> Option<Counted> {
+fn count(test: &LinesTest, section: Option<&str>, status: &Status) -> Option<Counted> {
     let mut counted = Counted::default();
-    let mut is_inside = section.is_none();
-    let mut is_known = section.is_none();
-    let mut lines = text.lines().take(LINES_MAX).peekable();
-    let mut after_rule = false;
-    while let Some(line) = lines.next() {
-        let heading = after_rule && lines.peek().is_some_and(|next| is_rule(next));
-        if heading && !line.trim().is_empty() && !is_rule(line) {
-            is_inside = section.is_none_or(|wanted| wanted.eq_ignore_ascii_case(line.trim()));
-            is_known |= is_inside;
-        } else if line.contains("END OF INNODB MONITOR OUTPUT") {
-            is_known = true;
-        } else if is_inside {
-            counted.add(test, line);
-        }
-        after_rule = is_rule(line);
+    let lines = status.lines(section)?;
+    if test.line.may_match_in(status.text) {
+        lines.for_each(|line| counted.add(test, line));
     }
-    is_known.then_some(counted)
-}
-
-/// The lines of dashes around a heading.
-fn is_rule(line: &str) -> bool {
-    let line = line.trim();
-    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+    Some(counted)
 }
 
 fn cut(line: &str) -> &str {

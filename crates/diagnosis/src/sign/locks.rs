@@ -165,6 +165,7 @@ pub(crate) fn is_it(patterns: &[NamePattern], evidence: &Evidence, holder: &Hold
             || pattern.is_match(&holder.name)
             || evidence
                 .frames
-                .goes_through(std::slice::from_ref(pattern), holder.stack)
+                .path(std::slice::from_ref(pattern))
+                .is_of(holder.stack)
     })
 }

@@ -8,14 +8,15 @@ use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{PROFILE, Sign};
 use crate::deep::{ProfileCounting, ProfileTest};
 use crate::evidence::Evidence;
+use crate::frames::Innermost;
 use crate::human::Show;
 
 pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outcome {
-    let mut matched: HashMap<StackId, Option<&str>> = HashMap::new();
-    let stall = count(test, evidence, &mut matched, |from, to| {
+    let mut named = Named::new(test, evidence);
+    let stall = count(test, evidence, &mut named, |from, to| {
         evidence.tells_of_stall(from, to)
     });
-    let before = count(test, evidence, &mut matched, |from, to| {
+    let before = count(test, evidence, &mut named, |from, to| {
         evidence.tells_of_before(from, to)
     });
     let length = evidence.stall.to.saturating_sub(evidence.stall.from);
@@ -52,11 +53,11 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
 
 /// The number in each profile of the record; where the server did not run, none of it was in it.
 pub(crate) fn numbers(test: &ProfileTest, evidence: &Evidence) -> Vec<(Window, f64)> {
-    let mut matched = HashMap::new();
+    let mut named = Named::new(test, evidence);
     let profiles = evidence.incident.stacks.profiles.iter();
     profiles
         .map(|profile| {
-            let counted = count(test, evidence, &mut matched, |from, to| {
+            let counted = count(test, evidence, &mut named, |from, to| {
                 (from, to) == (profile.from, profile.to)
             });
             let window = Window {
@@ -92,14 +93,46 @@ struct Counted<'n> {
     by_name: HashMap<&'n str, u64>,
 }
 
+/// The function that a test looks for, by stack: each is looked at once, in however many profiles it
+/// stands.
+struct Named<'n> {
+    innermost: Innermost<'n>,
+    /// By number of the stack; empty where no stack has one.
+    known: Vec<Option<Option<&'n str>>>,
+}
+
+impl<'n> Named<'n> {
+    fn new(test: &ProfileTest, evidence: &Evidence<'n>) -> Self {
+        let innermost = evidence.frames.innermost(
+            &test.functions,
+            test.under.as_ref(),
+            test.side,
+            test.only_self,
+        );
+        let stacks = match innermost.is_possible() {
+            true => evidence.incident.stacks.book.stacks().len(),
+            false => 0,
+        };
+        Self {
+            innermost,
+            known: vec![None; stacks],
+        }
+    }
+
+    /// Nothing for a number that is not of the book: an empty stack.
+    fn of(&mut self, stack: StackId) -> Option<&'n str> {
+        let known = self.known.get_mut(stack.0 as usize)?;
+        *known.get_or_insert_with(|| self.innermost.of(stack))
+    }
+}
+
 fn count<'n>(
     test: &ProfileTest,
     evidence: &Evidence<'n>,
-    matched: &mut HashMap<StackId, Option<&'n str>>,
+    named: &mut Named<'n>,
     tells: impl Fn(Millis, Millis) -> bool,
 ) -> Counted<'n> {
     let mut counted = Counted::default();
-    let possible = evidence.frames.have(std::slice::from_ref(&test.functions));
     let profiles = evidence.incident.stacks.profiles.iter();
     for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
         counted.profiles += 1;
@@ -114,22 +147,10 @@ fn count<'n>(
                 continue;
             }
             counted.of = counted.of.saturating_add(row.count);
-            if !possible {
-                continue;
-            }
-            let name = matched.entry(row.stack).or_insert_with(|| {
-                evidence.frames.innermost(
-                    &test.functions,
-                    test.under.as_ref(),
-                    test.side,
-                    test.only_self,
-                    row.stack,
-                )
-            });
-            if let Some(name) = *name {
+            if let Some(name) = named.of(row.stack) {
                 matching = row.count.saturating_add(matching);
-                let named = counted.by_name.entry(name).or_default();
-                *named = row.count.saturating_add(*named);
+                let by_name = counted.by_name.entry(name).or_default();
+                *by_name = row.count.saturating_add(*by_name);
             }
         }
         counted.matching = counted.matching.saturating_add(matching);

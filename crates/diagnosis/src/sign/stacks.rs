@@ -7,6 +7,7 @@ use crate::catalogue::{STACKS, Sign};
 use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
 use crate::evidence::{Capture, Evidence};
+use crate::frames::Path;
 use crate::human::Show;
 use crate::names::NamePattern;
 use crate::template::Filling;
@@ -113,7 +114,8 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
         })
         .collect();
     snapshots.sort_by_key(|one| one.at);
-    if !evidence.frames.have(&test.frames) {
+    let path = evidence.frames.path(&test.frames).direct(test.direct);
+    if !path.is_possible() {
         return Counts(snapshots);
     }
     let mut matched: Vec<Option<bool>> = vec![None; stacks.book.stacks().len()];
@@ -123,7 +125,7 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
                 .thread
                 .as_ref()
                 .is_none_or(|thread| thread.is_match(&run.name))
-            && goes_through(test, evidence, &mut matched, run.stack);
+            && goes_through(&path, &mut matched, run.stack);
         if !matches {
             continue;
         }
@@ -148,23 +150,11 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
 }
 
 /// Each stack is tested once, however many threads stood there.
-fn goes_through(
-    test: &StacksTest,
-    evidence: &Evidence,
-    matched: &mut [Option<bool>],
-    stack: StackId,
-) -> bool {
-    let test = || {
-        if test.direct {
-            evidence.frames.calls(&test.frames, stack)
-        } else {
-            evidence.frames.goes_through(&test.frames, stack)
-        }
-    };
+fn goes_through(path: &Path, matched: &mut [Option<bool>], stack: StackId) -> bool {
     match matched.get_mut(stack.0 as usize) {
-        Some(known) => *known.get_or_insert_with(test),
+        Some(known) => *known.get_or_insert_with(|| path.is_of(stack)),
         // A number that is not of the book: an empty stack.
-        None => test(),
+        None => path.is_of(stack),
     }
 }
 

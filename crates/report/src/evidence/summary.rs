@@ -1,12 +1,14 @@
 //! An incident's stacks, profiles and locks in a few lines: what a reader is told before opening
 //! the page.
 
-use model::{Incident, Millis, Profile, Side, StackId, Window};
+use std::collections::HashMap;
+
+use model::{Incident, Millis, Profile, Side, StackBook, StackId, Window};
 use serde::Serialize;
 
 use super::chain::chain_sentence;
 use super::groups::{StackGroups, group_runs, share};
-use crate::flame_tree::{FlameTree, Kind};
+use crate::flame_tree::scaled;
 
 /// Chains told.
 const CHAINS_MAX: usize = 3;
@@ -76,7 +78,9 @@ pub fn stacks_summary(incident: &Incident) -> Option<StacksSummary> {
         from: incident.window.from,
         to: stall.from.saturating_sub(1),
     };
-    let [calm, stalled] = [before, stall].map(|window| group_runs(evidence, window));
+    // Of the calm only how many threads stood where: the names of a thousand threads are not kept.
+    let calm = Calm::of(group_runs(evidence, before));
+    let stalled = group_runs(evidence, stall);
     let threads: u64 = evidence
         .snapshots
         .iter()
@@ -105,20 +109,43 @@ pub fn stacks_summary(incident: &Incident) -> Option<StacksSummary> {
     })
 }
 
-fn grown(incident: &Incident, calm: &StackGroups, stalled: &StackGroups) -> Vec<GrownGroup> {
+/// How often each stack was seen before the onset.
+struct Calm {
+    snapshots: u32,
+    counts: HashMap<StackId, u64>,
+}
+
+impl Calm {
+    fn of(groups: StackGroups) -> Self {
+        let counts = groups.groups.iter().map(|group| (group.stack, group.count));
+        Self {
+            snapshots: groups.snapshots,
+            counts: counts.collect(),
+        }
+    }
+
+    /// Threads with this stack, on average.
+    fn mean(&self, stack: StackId) -> f64 {
+        let count = self.counts.get(&stack).copied().unwrap_or(0);
+        count as f64 / f64::from(self.snapshots)
+    }
+}
+
+fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGroup> {
     if calm.snapshots == 0 || stalled.snapshots == 0 {
         return Vec::new();
     }
-    let mean = |groups: &StackGroups, stack: StackId| {
-        let of_stack = groups.groups.iter().filter(|group| group.stack == stack);
-        of_stack.map(|group| group.count).sum::<u64>() as f64 / f64::from(groups.snapshots)
-    };
     let mut grown: Vec<GrownGroup> = stalled
         .groups
         .iter()
-        .map(|group| GrownGroup {
-            before: mean(calm, group.stack),
-            in_stall: group.count as f64 / f64::from(stalled.snapshots),
+        .map(|group| {
+            let in_stall = group.count as f64 / f64::from(stalled.snapshots);
+            (group, calm.mean(group.stack), in_stall)
+        })
+        .filter(|(_, before, in_stall)| in_stall - before >= GROWN_MIN)
+        .map(|(group, before, in_stall)| GrownGroup {
+            before,
+            in_stall,
             frames: frames(incident, group.stack),
             syscall: group
                 .threads
@@ -128,7 +155,7 @@ fn grown(incident: &Incident, calm: &StackGroups, stalled: &StackGroups) -> Vec<
                 .next()
                 .unwrap_or_default(),
         })
-        .filter(|group| group.in_stall - group.before >= GROWN_MIN && !group.frames.is_empty())
+        .filter(|group| !group.frames.is_empty())
         .collect();
     grown.sort_by(|a, b| (b.in_stall - b.before).total_cmp(&(a.in_stall - a.before)));
     grown.truncate(GROUPS_MAX);
@@ -168,24 +195,58 @@ fn risen(incident: &Incident, before: Window, stall: Window) -> ([u64; 2], Vec<R
     if samples.contains(&0) {
         return (samples, Vec::new());
     }
-    let tree = FlameTree::of((&halves[0], &evidence.book), (&halves[1], &evidence.book));
-    let all = [tree.halves[0].samples, tree.halves[1].samples];
-    let mut risen: Vec<RisenFunction> = tree
-        .sums()
+    let [before, in_stall] = halves.map(|half| own_samples(&half, &evidence.book));
+    let mut risen: Vec<RisenFunction> = evidence
+        .book
+        .frames()
         .iter()
-        .filter_map(|sums| {
-            let frame = tree.frames.get(sums.frame)?;
-            matches!(frame.kind, Kind::Kernel | Kind::User).then(|| RisenFunction {
-                name: frame.name.clone(),
-                image: frame.image.clone(),
-                before: share(sums.own[0], all[0]),
-                in_stall: share(sums.own[1], all[1]),
-            })
+        .zip(before.by_frame.iter().zip(&in_stall.by_frame))
+        .map(|(frame, (own_before, own_in_stall))| {
+            let before = share(*own_before, before.all);
+            (frame, before, share(*own_in_stall, in_stall.all))
         })
-        .filter(|function| function.in_stall - function.before >= RISEN_MIN)
+        .filter(|(_, before, in_stall)| in_stall - before >= RISEN_MIN)
+        .map(|(frame, before, in_stall)| RisenFunction {
+            name: frame.name.clone(),
+            image: frame.image.clone(),
+            before,
+            in_stall,
+        })
         .collect();
     let rise = |function: &RisenFunction| function.in_stall - function.before;
-    risen.sort_by(|a, b| rise(b).total_cmp(&rise(a)));
+    risen.sort_by(|a, b| {
+        rise(b)
+            .total_cmp(&rise(a))
+            .then_with(|| a.name.cmp(&b.name))
+    });
     risen.truncate(FUNCTIONS_MAX);
     (samples, risen)
+}
+
+/// Samples of some profiles at the rate of the densest.
+struct OwnSamples {
+    all: u64,
+    /// With this function innermost, by number of the frame.
+    by_frame: Vec<u64>,
+}
+
+fn own_samples(profiles: &[&Profile], book: &StackBook) -> OwnSamples {
+    let hz = profiles.iter().map(|profile| profile.hz).max().unwrap_or(0);
+    let mut own = OwnSamples {
+        all: 0,
+        by_frame: vec![0; book.frames().len()],
+    };
+    for profile in profiles {
+        for row in &profile.counts {
+            let samples = scaled(row.count, hz, profile.hz);
+            own.all = own.all.saturating_add(samples);
+            let mut frames = book.stack(row.stack).frames.iter();
+            // A frame that is not of the book is passed over, as everywhere.
+            let innermost = frames.find(|frame| book.frame(**frame).is_some());
+            if let Some(sum) = innermost.and_then(|frame| own.by_frame.get_mut(frame.0 as usize)) {
+                *sum = sum.saturating_add(samples);
+            }
+        }
+    }
+    own
 }

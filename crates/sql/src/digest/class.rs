@@ -52,10 +52,15 @@ impl Class {
 
     pub(crate) fn measure(&mut self, slot: usize, slots: usize) -> Option<&mut Measure> {
         if slot >= self.measures.len() {
-            self.measures
-                .resize_with(slots.max(slot + 1), Measure::default);
+            self.make_slots(slots.max(slot + 1));
         }
         self.measures.get_mut(slot)
+    }
+
+    /// Rare, and apart so that what is done for each number stays short.
+    #[cold]
+    fn make_slots(&mut self, slots: usize) {
+        self.measures.resize_with(slots, Measure::default);
     }
 
     pub(crate) fn seen_at(&mut self, time_us: i64) {

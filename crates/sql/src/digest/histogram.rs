@@ -14,6 +14,9 @@ pub const QUANTILE_ERROR: f64 = 1.0 / 128.0;
 /// Values that are kept as they are before they are counted in parts.
 const FEW: usize = 6;
 
+/// Powers of two that [`place`] tells apart, filled up to a round number.
+const OCTAVES: usize = 64;
+
 /// Bytes of the counts of one power of two.
 pub(crate) const PAGE_BYTES: usize = PARTS * size_of::<u32>();
 
@@ -21,58 +24,70 @@ pub(crate) const PAGE_BYTES: usize = PARTS * size_of::<u32>();
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Histogram {
     few: Vec<u64>,
-    /// Which powers of two have a page, a bit each.
-    octaves: u64,
-    pages: Vec<[u32; PARTS]>,
+    pages: Option<Box<Pages>>,
     /// There was no room for a page: quantiles are not known.
     given_up: bool,
+}
+
+/// Counts by power of two. Which page is whose stands in a table: counting bits would be slower on processors that are
+/// not known to have an instruction for it.
+#[derive(Debug, Clone)]
+struct Pages {
+    /// By power of two the place of its page, and one more: zero is none.
+    places: [u8; OCTAVES],
+    pages: Vec<[u32; PARTS]>,
 }
 
 impl Histogram {
     /// Counts a value; takes bytes for it from `room`.
     pub(crate) fn record(&mut self, value: u64, room: &mut usize) {
-        if self.octaves == 0 {
-            if self.few.len() < FEW && !self.given_up {
-                if self.few.is_empty() {
-                    self.few.reserve_exact(FEW);
-                    *room = room.saturating_sub(FEW * size_of::<u64>());
-                }
-                self.few.push(value);
-                return;
+        if let Some(pages) = &mut self.pages
+            && pages.count(value, 1)
+        {
+            return;
+        }
+        self.record_new(value, room);
+    }
+
+    /// Counts one of the first values, or the first one in a power of two.
+    fn record_new(&mut self, value: u64, room: &mut usize) {
+        if self.pages.is_none() && !self.given_up && self.few.len() < FEW {
+            if self.few.is_empty() {
+                self.few.reserve_exact(FEW);
+                *room = room.saturating_sub(FEW * size_of::<u64>());
             }
-            for value in std::mem::take(&mut self.few) {
-                self.count(value, 1, room);
-            }
+            self.few.push(value);
+            return;
         }
         self.count(value, 1, room);
     }
 
+    /// Counts a value in its part, and the first values in theirs.
     fn count(&mut self, value: u64, count: u32, room: &mut usize) {
-        let (octave, part) = place(value);
-        let bit = 1_u64 << octave;
-        let index = (self.octaves & (bit - 1)).count_ones() as usize;
-        if self.octaves & bit == 0 {
-            if self.given_up || *room < PAGE_BYTES {
-                self.give_up(room);
-                return;
-            }
-            *room -= PAGE_BYTES;
-            self.octaves |= bit;
-            // Rare, and room for twice as many pages would mostly stay empty.
-            self.pages.reserve_exact(1);
-            self.pages.insert(index, [0; PARTS]);
+        for value in std::mem::take(&mut self.few) {
+            self.count_in_part(value, 1, room);
         }
-        if let Some(cell) = self
-            .pages
-            .get_mut(index)
-            .and_then(|page| page.get_mut(part))
-        {
-            *cell = cell.saturating_add(count);
+        self.count_in_part(value, count, room);
+    }
+
+    fn count_in_part(&mut self, value: u64, count: u32, room: &mut usize) {
+        let pages = self.pages.as_mut();
+        let bytes = pages.as_ref().map_or(size_of::<Pages>(), |_| 0) + PAGE_BYTES;
+        if pages.is_some_and(|pages| pages.count(value, count)) {
+            return;
         }
+        if self.given_up || *room < bytes {
+            self.give_up(room);
+            return;
+        }
+        *room -= bytes;
+        let pages = self.pages.get_or_insert_default();
+        pages.add_page(value);
+        pages.count(value, count);
     }
 
     fn give_up(&mut self, room: &mut usize) {
-        *room += self.pages.len() * PAGE_BYTES;
+        *room += self.pages_bytes();
         *self = Self {
             given_up: true,
             ..Self::default()
@@ -88,18 +103,8 @@ impl Histogram {
         for value in other.few {
             self.record(value, room);
         }
-        let mut octaves = other.octaves;
-        for page in other.pages {
-            let octave = octaves.trailing_zeros();
-            octaves &= octaves.wrapping_sub(1);
-            for (part, count) in page.iter().enumerate().filter(|(_, count)| **count > 0) {
-                if self.octaves == 0 {
-                    for value in std::mem::take(&mut self.few) {
-                        self.count(value, 1, room);
-                    }
-                }
-                self.count(start_of(octave, part), *count, room);
-            }
+        for (start, _, count) in other.pages.iter().flat_map(|pages| pages.parts()) {
+            self.count(start, count, room);
         }
     }
 
@@ -116,14 +121,8 @@ impl Histogram {
         let mut counted: Vec<(f64, u64)> =
             self.few.iter().map(|value| (*value as f64, 1)).collect();
         counted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut octaves = self.octaves;
-        for page in &self.pages {
-            let octave = octaves.trailing_zeros();
-            octaves &= octaves.wrapping_sub(1);
-            let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
-            counted
-                .extend(filled.map(|(part, count)| (middle_of(octave, part), u64::from(*count))));
-        }
+        let parts = self.pages.iter().flat_map(|pages| pages.parts());
+        counted.extend(parts.map(|(_, middle, count)| (middle, u64::from(count))));
         let total = zeros + counted.iter().map(|(_, count)| count).sum::<u64>();
         Some(shares.map(|share| {
             let rank = ((share * total as f64).ceil() as u64).max(1);
@@ -141,30 +140,89 @@ impl Histogram {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.pages.len() * PAGE_BYTES + self.few.capacity() * size_of::<u64>()
+        self.pages_bytes() + self.few.capacity() * size_of::<u64>()
+    }
+
+    fn pages_bytes(&self) -> usize {
+        let pages = self.pages.as_ref();
+        pages.map_or(0, |pages| {
+            size_of::<Pages>() + pages.pages.len() * PAGE_BYTES
+        })
+    }
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self {
+            places: [0; OCTAVES],
+            pages: Vec::new(),
+        }
+    }
+}
+
+impl Pages {
+    /// Counts a value, when its power of two has a page.
+    fn count(&mut self, value: u64, count: u32) -> bool {
+        let (octave, part) = place(value);
+        let place = usize::from(self.places[octave % OCTAVES]);
+        let page = self.pages.get_mut(place.wrapping_sub(1));
+        let Some(cell) = page.and_then(|page| page.get_mut(part)) else {
+            return false;
+        };
+        *cell = cell.saturating_add(count);
+        true
+    }
+
+    /// Makes the page of a value's power of two.
+    fn add_page(&mut self, value: u64) {
+        let (octave, _) = place(value);
+        // Rare, and room for twice as many pages would mostly stay empty.
+        self.pages.reserve_exact(1);
+        self.pages.push([0; PARTS]);
+        self.places[octave % OCTAVES] = u8::try_from(self.pages.len()).unwrap_or(0);
+    }
+
+    /// The parts with values, rising: the smallest value of each, its middle, and how many there are.
+    fn parts(&self) -> impl Iterator<Item = (u64, f64, u32)> {
+        let pages = self
+            .places
+            .iter()
+            .enumerate()
+            .filter_map(|(octave, place)| {
+                let page = self.pages.get(usize::from(*place).wrapping_sub(1))?;
+                Some((octave, page))
+            });
+        pages.flat_map(|(octave, page)| {
+            let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
+            filled
+                .map(move |(part, count)| (start_of(octave, part), middle_of(octave, part), *count))
+        })
     }
 }
 
 /// The power of two (0 for all values below 128) and the part in it.
-fn place(value: u64) -> (u32, usize) {
+fn place(value: u64) -> (usize, usize) {
     let bits = u64::BITS - value.leading_zeros();
     let octave = bits.saturating_sub(PARTS_BITS + 1);
     // Below 64 the parts of octave 0 start at 0; octave n holds 64·2ⁿ to 128·2ⁿ, and octave 1 is 128 to 255.
     match octave {
         0 if value < PARTS as u64 => (0, value as usize),
-        _ => (octave + 1, (value >> octave) as usize & (PARTS - 1)),
+        _ => (
+            octave as usize + 1,
+            (value >> octave) as usize & (PARTS - 1),
+        ),
     }
 }
 
 /// The smallest value of a part.
-fn start_of(octave: u32, part: usize) -> u64 {
+fn start_of(octave: usize, part: usize) -> u64 {
     match octave {
         0 => part as u64,
         _ => (PARTS + part) as u64 * (1_u64 << (octave - 1)),
     }
 }
 
-fn middle_of(octave: u32, part: usize) -> f64 {
+fn middle_of(octave: usize, part: usize) -> f64 {
     let width = match octave {
         0 | 1 => 1.0,
         _ => (1_u64 << (octave - 1)) as f64,
@@ -232,5 +290,23 @@ mod tests {
             narrow.record(1 << (value % 40), &mut room);
         }
         assert_eq!(narrow.quantiles(0, [0.5]), None);
+    }
+
+    #[test]
+    fn what_is_given_up_gives_its_room_back() {
+        let few = FEW * size_of::<u64>();
+        let mut room = 10_000;
+        let mut wide = Histogram::default();
+        for value in 0..FEW as u32 + 1 {
+            wide.record(1 << value, &mut room);
+        }
+        let pages = wide.bytes();
+        assert!(pages > PAGE_BYTES);
+        assert_eq!(room + few + pages, 10_000);
+        for value in 0..60 {
+            wide.record(1 << value, &mut room);
+        }
+        assert_eq!(wide.quantiles(0, [0.5]), None);
+        assert_eq!(room + few, 10_000);
     }
 }

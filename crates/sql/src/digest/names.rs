@@ -39,12 +39,15 @@ impl BuildHasher for Folding {
     }
 }
 
+/// 2^64 divided by the golden ratio, which spreads bits well.
+const FOLD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 #[derive(Debug)]
 pub(crate) struct FoldingHasher(u64);
 
 impl FoldingHasher {
     fn fold(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15_u128;
+        let product = u128::from(self.0 ^ word) * u128::from(FOLD);
         self.0 = (product as u64) ^ ((product >> 64) as u64);
     }
 }
@@ -81,7 +84,7 @@ impl Hasher for FoldingHasher {
 
 /// Names that are found again without a hash: of so many kinds, so many of each, up to so many bytes.
 const KINDS: usize = 4;
-const AGAIN_MAX: usize = 16;
+const AGAIN_MAX: usize = 64;
 const AGAIN_BYTES: usize = 32;
 
 /// A name that was asked for lately, filled up with zeros.
@@ -135,11 +138,7 @@ impl Names {
 
     /// The number of a name of one kind, of which there are few: users, hosts, databases, programs.
     pub(crate) fn number_again(&mut self, kind: usize, name: &[u8], room: &mut usize) -> u32 {
-        // The last bytes differ most: web1, web2.
-        let place = match name {
-            [.., a, b] => usize::from(*a) * 5 + usize::from(*b) + name.len(),
-            _ => 0,
-        } % AGAIN_MAX;
+        let place = place_of(name);
         let again = self.again.get(kind).and_then(|kind| kind.get(place));
         if let Some(again) = again
             && again.length == name.len()
@@ -171,6 +170,19 @@ impl Names {
     pub(crate) fn name(&self, number: u32) -> &[u8] {
         self.names.get(number as usize).map_or(b"", AsRef::as_ref)
     }
+}
+
+/// Where a name is found again, by its first and last bytes: web1 and web2, web1.example and web2.example.
+fn place_of(name: &[u8]) -> usize {
+    let (first, last) = match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => {
+            let byte = |byte: Option<&u8>| byte.map_or(0, |byte| u64::from(*byte));
+            (byte(name.first()), byte(name.last()))
+        }
+    };
+    let mixed = (first ^ last.rotate_left(24) ^ name.len() as u64).wrapping_mul(FOLD);
+    (mixed >> (u64::BITS - AGAIN_MAX.ilog2())) as usize
 }
 
 /// How often each name occurred, in the order of their first time.

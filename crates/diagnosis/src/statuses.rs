@@ -1,0 +1,151 @@
+//! The statuses of InnoDB in a record, taken apart into sections and lines once: several signs look
+//! at each.
+
+use model::{Incident, Millis, TextKind};
+
+use crate::sign::lines::LINES_MAX;
+
+/// What a status ends with.
+const END: &str = "END OF INNODB MONITOR OUTPUT";
+
+/// One status.
+pub(crate) struct Status<'a> {
+    /// When it was taken.
+    pub(crate) at: Millis,
+    /// As it was taken.
+    pub(crate) text: &'a str,
+    /// What stands before the first heading, and then section by section.
+    sections: Vec<Section<'a>>,
+    /// It was not cut off.
+    is_whole: bool,
+}
+
+#[derive(Default)]
+struct Section<'a> {
+    heading: Option<&'a str>,
+    lines: Vec<&'a str>,
+}
+
+impl<'a> Status<'a> {
+    /// The statuses of an incident, in its order.
+    pub(crate) fn all(incident: &'a Incident) -> Vec<Self> {
+        let texts = incident.texts.iter();
+        texts
+            .filter(|timed| timed.text.kind == TextKind::InnodbStatus)
+            .map(|timed| Self::new(timed.at, &timed.text.body))
+            .collect()
+    }
+
+    fn new(at: Millis, text: &'a str) -> Self {
+        let mut sections = Vec::new();
+        let mut section = Section::default();
+        let mut is_whole = false;
+        let mut lines = text.lines().take(LINES_MAX).peekable();
+        let mut after_rule = false;
+        while let Some(line) = lines.next() {
+            let is_line_a_rule = is_rule(line);
+            let heading = line.trim();
+            if after_rule
+                && !is_line_a_rule
+                && !heading.is_empty()
+                && lines.peek().is_some_and(|next| is_rule(next))
+            {
+                let next = Section {
+                    heading: Some(heading),
+                    lines: Vec::new(),
+                };
+                sections.push(std::mem::replace(&mut section, next));
+            } else if line.contains(END) {
+                is_whole = true;
+            } else {
+                section.lines.push(line);
+            }
+            after_rule = is_line_a_rule;
+        }
+        sections.push(section);
+        Self {
+            at,
+            text,
+            sections,
+            is_whole,
+        }
+    }
+
+    /// The lines of a section, or all but the headings; nothing when the text was cut off before the
+    /// section could come.
+    pub(crate) fn lines(&self, section: Option<&str>) -> Option<impl Iterator<Item = &'a str>> {
+        let is_it = move |one: &&Section| match (section, one.heading) {
+            (None, _) => true,
+            (Some(wanted), Some(heading)) => wanted.eq_ignore_ascii_case(heading),
+            (Some(_), None) => false,
+        };
+        let mut known = self.sections.iter().filter(is_it).peekable();
+        let is_known = self.is_whole || known.peek().is_some();
+        is_known.then(|| known.flat_map(|section| section.lines.iter().copied()))
+    }
+}
+
+/// The lines of dashes around a heading.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+=====================================
+2026-01-02 INNODB MONITOR OUTPUT
+-----------------
+BACKGROUND THREAD
+-----------------
+srv_master_thread loops: 1
+srv_master_thread log flush and writes: 2
+----------
+SEMAPHORES
+----------
+OS WAIT ARRAY INFO: reservation count 2
+---TRANSACTION 5, not started
+----------------------------
+END OF INNODB MONITOR OUTPUT
+============================
+";
+
+    fn lines(text: &str, section: Option<&str>) -> Option<Vec<String>> {
+        let status = Status::new(0, text);
+        let lines = status.lines(section)?;
+        Some(lines.map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn a_section_has_its_lines() {
+        assert_eq!(
+            lines(TEXT, Some("semaphores")).unwrap(),
+            [
+                "----------",
+                "OS WAIT ARRAY INFO: reservation count 2",
+                "---TRANSACTION 5, not started",
+                "----------------------------",
+                "============================",
+            ]
+        );
+        let all = lines(TEXT, None).unwrap();
+        assert_eq!(all.len(), TEXT.lines().count() - 3);
+        assert!(
+            !all.iter()
+                .any(|line| line == "SEMAPHORES" || line.contains(END))
+        );
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_known() {
+        assert_eq!(lines(TEXT, Some("FILE I/O")), Some(Vec::new()));
+        let (cut, _) = TEXT.split_once("END OF").unwrap();
+        assert_eq!(lines(cut, Some("FILE I/O")), None);
+        assert!(lines(cut, Some("SEMAPHORES")).is_some());
+        assert_eq!(lines("", None), Some(Vec::new()));
+        assert_eq!(lines("", Some("SEMAPHORES")), None);
+    }
+}
