@@ -88,10 +88,20 @@ fn tar(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
         let begin = at + BLOCK;
         let kind = head.get(156).copied().unwrap_or(0);
         let Some(end) = begin.checked_add(size).map(|end| end.min(bytes.len())) else {
+            found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
             return;
         };
         if matches!(kind, 0 | b'0') && size > 0 {
             let name = format!("{path}/{}", text(0, 100));
+            if end - begin < size {
+                found.note(
+                    name.clone(),
+                    format!(
+                        "damaged after {} bytes: the archive is cut, {size} bytes were there",
+                        end - begin
+                    ),
+                );
+            }
             unpack(
                 name,
                 bytes.get(begin..end).unwrap_or_default().to_vec(),
@@ -129,6 +139,7 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
             ))
         })();
         let Some((flags, method, packed, name_length, extra)) = heads else {
+            found.note(path.to_owned(), format!("cut in a zip head at byte {at}"));
             return;
         };
         let name_at = at + 30;
@@ -144,7 +155,9 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
                     .get(..packed.min(rest.len()))
                     .unwrap_or_default()
                     .to_vec();
-                ((content, None), packed)
+                let cut = (packed > rest.len())
+                    .then(|| format!("the archive is cut, {packed} bytes were there"));
+                ((content, cut), packed)
             }
             8 => {
                 let mut decoder = DeflateDecoder::new(rest);
