@@ -38,7 +38,8 @@ impl Channel {
             .replace("replica_", "slave_")
             .replace("source", "master");
         match name.as_str() {
-            "seconds_behind_master" => self.behind = value.parse().ok(),
+            // dolphie has it twice, once without a value.
+            "seconds_behind_master" => self.behind = value.parse().ok().or(self.behind),
             "slave_io_running" => self.receives = runs(),
             "slave_sql_running" => self.applies = runs(),
             "relay_log_space" => self.relay_bytes = value.parse().ok(),
