@@ -174,11 +174,12 @@ pub(crate) struct Record {
   kubectl logs db-0 | freezeframe explain -
 
 What others captured is recognised by its content:
-  stacks       backtraces (gdb, pstack, eu-stack), pt-pmp, perf, folded stacks, pprof, opreport, plockstat
-  the server   InnoDB status, error, slow and general logs, processlists, status, variables, my.cnf,
-               tables of transactions, locks, threads and digests, replication status
-  the host     dmesg, vmstat, iostat, mpstat, sar, top, ps, free, df, sysctl, netstat, ss, lsof, pmap,
-               files of /proc
+  stacks       backtraces (gdb, pstack, eu-stack), pt-pmp, perf, folded stacks, pprof, opreport,
+               plockstat
+  the server   InnoDB status, error, slow and general logs, processlists, status, variables,
+               my.cnf, tables of transactions, locks, threads and digests, replication status
+  the host     dmesg, vmstat, iostat, mpstat, sar, top, ps, free, df, sysctl, netstat, ss, lsof,
+               pmap, files of /proc
   the network  packets of tcpdump
   collections  directories of pt-stalk, diagnostics of MySQL Shell and MariaDB Shell (.zip),
                replays of dolphie (.db)

@@ -60,6 +60,15 @@ fn unpacked(
     }
 }
 
+/// Characters of a name in an archive that are told.
+const NAME_CHARS_MAX: usize = 255;
+
+/// A name as it is told: whoever made the archive may have put anything into it.
+fn shown(name: &str) -> String {
+    let plain = |c: char| if c.is_control() { '?' } else { c };
+    name.chars().take(NAME_CHARS_MAX).map(plain).collect()
+}
+
 fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
@@ -92,7 +101,7 @@ fn tar(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
             return;
         };
         if matches!(kind, 0 | b'0') && size > 0 {
-            let name = format!("{path}/{}", text(0, 100));
+            let name = format!("{path}/{}", shown(&text(0, 100)));
             if end - begin < size {
                 found.note(
                     name.clone(),
@@ -146,7 +155,7 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
         let name = bytes
             .get(name_at..name_at + name_length)
             .unwrap_or_default();
-        let name = format!("{path}/{}", String::from_utf8_lossy(name));
+        let name = format!("{path}/{}", shown(&String::from_utf8_lossy(name)));
         let begin = name_at + name_length + extra;
         let rest = bytes.get(begin..).unwrap_or_default();
         let (content, used) = match method {

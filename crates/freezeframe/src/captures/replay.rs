@@ -73,6 +73,13 @@ fn made(replay: &Replay) -> Made {
         if let Some(values) = document.get("global_status").and_then(Value::as_object) {
             status.push_str(&at);
             table(&mut status, values);
+            for (metric, name) in METRICS {
+                let metrics = document.get("innodb_metrics");
+                let value = metrics.and_then(|metrics| metrics.get(metric));
+                if let Some(value) = value.filter(|_| !values.contains_key(name)) {
+                    let _ = writeln!(status, "{name}\t{}", cell(value));
+                }
+            }
         }
         processlist(&mut sessions, &at, document.get("processlist"));
         metadata_locks(&mut locks, &at, document.get("metadata_locks"));
@@ -189,6 +196,13 @@ fn table(out: &mut String, values: &serde_json::Map<String, Value>) {
         let _ = writeln!(out, "{}\t{}", plain(name), cell(value));
     }
 }
+
+/// Counters of `INNODB_METRICS` that dolphie keeps, and what the status of servers that have them there
+/// calls the same.
+const METRICS: [(&str, &str); 2] = [
+    ("trx_rseg_history_len", "Innodb_history_list_length"),
+    ("lock_deadlocks", "Innodb_deadlocks"),
+];
 
 /// Columns of the list, and dolphie's names of them.
 const COLUMNS: [(&str, &str); 8] = [
@@ -309,6 +323,7 @@ mod tests {
     fn documents_become_what_mysql_prints() {
         let document = serde_json::json!({
             "global_status": {"Threads_running": 9, "Uptime": 100},
+            "innodb_metrics": {"trx_rseg_history_len": 12, "ibuf_size": 1},
             "global_variables": {"max_connections": 151, "version": "8.4.0"},
             "metadata_locks": [{"id": 1, "OBJECT_TYPE": "TABLE", "OBJECT_SCHEMA": "shop", "OBJECT_NAME": "t",
                 "LOCK_TYPE": "EXCLUSIVE", "LOCK_STATUS": "PENDING", "PROCESSLIST_ID": 7}],
@@ -336,7 +351,8 @@ mod tests {
         };
         assert_eq!(
             text("status"),
-            "TS 1700000000.0 2023-11-14 22:13:20\nVariable_name\tValue\nThreads_running\t9\nUptime\t100\n"
+            "TS 1700000000.0 2023-11-14 22:13:20\nVariable_name\tValue\nThreads_running\t9\nUptime\t100\n\
+             Innodb_history_list_length\t12\n"
         );
         assert!(text("variables").contains("max_connections\t151\n"));
         assert!(
