@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 32] = [
+const ORIGINS: [Origin; 36] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -69,6 +69,18 @@ const ORIGINS: [Origin; 32] = [
         "filesystem",
         "df -k, in captures of other tools",
     ),
+    origin(
+        "replica",
+        "replica",
+        "SHOW REPLICA STATUS, in captures of other tools",
+    ),
+    origin(
+        "interrupts",
+        "interrupts",
+        "/proc/interrupts, in captures of other tools",
+    ),
+    origin("slab", "slab", "/proc/slabinfo, in captures of other tools"),
+    origin("numa", "numa", "numastat, in captures of other tools"),
     origin(
         "accept_queue",
         "accept_queue",

@@ -117,6 +117,15 @@ fn texts_are_as_the_server_and_gdb_print_them() {
     );
     let folded = file(&directory, &format!("{PREFIX}-folded"));
     assert!(folded.contains("mysqld;start_thread;handle_one_connection;MDL_wait::timed_wait;pthread_cond_timedwait;futex_wait_[k] 40\n"), "{folded}");
+    let listing = file(&directory, &format!("{PREFIX}-opreport"));
+    let mut rows = listing.lines();
+    assert_eq!(
+        rows.next(),
+        Some("samples  %        image name               symbol name")
+    );
+    let words: Vec<&str> = rows.next().unwrap().split_whitespace().collect();
+    assert_eq!(words[..2], ["40", "95.2381"], "{listing}");
+    assert_eq!(words[3], "futex_wait", "{listing}");
     let variables = file(&directory, &format!("{PREFIX}-variables"));
     assert!(
         variables.starts_with(

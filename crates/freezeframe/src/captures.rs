@@ -2,6 +2,8 @@
 //! crate `import`.
 
 mod archive;
+#[cfg(test)]
+mod cut_tests;
 mod replay;
 mod stretches;
 
@@ -101,6 +103,7 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
             let incident = stretches::join(incident, &found.stretches, &mut sources)?;
             Ok((incident, sources))
         }
+        None if sources.is_empty() => bail!("there is no file in it"),
         None => {
             let told: Vec<String> = sources.iter().take(3).map(SourceRead::line).collect();
             bail!(

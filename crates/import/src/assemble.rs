@@ -86,6 +86,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             parts,
         };
     }
+    without_twins(&mut all, &mut parts);
     let rows: Vec<Rows> = all
         .iter_mut()
         .flat_map(|(_, read)| std::mem::take(&mut read.rows))
@@ -103,6 +104,29 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             label,
         )),
         parts,
+    }
+}
+
+/// Our own export has its samples twice: as whole stacks, and by function for those who know opreport.
+fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
+    let total = |read: &Read| -> u64 {
+        let rows = read.listings.iter().flat_map(|listing| &listing.rows);
+        rows.map(|row| row.count).fold(0, u64::saturating_add)
+    };
+    let folded = all.iter().filter(|(kind, _)| *kind == Kind::Folded);
+    let whole = folded
+        .map(|(_, read)| total(read))
+        .fold(0, u64::saturating_add);
+    let before = all.len();
+    all.retain(|(kind, read)| *kind != Kind::Opreport || whole == 0 || total(read) != whole);
+    if all.len() < before {
+        for part in parts
+            .iter_mut()
+            .filter(|part| part.kind == Kind::Opreport.name())
+        {
+            part.skipped =
+                Some("as many samples as in the folded stacks: they are the same".to_owned());
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What one input tells, without the others.
 
+use std::collections::BTreeMap;
+
 use sql::log::LogKind;
 
 use crate::clean;
-use crate::kind::Kind;
+use crate::kind::{Kind, Table};
 use crate::read::{self, Read};
 use crate::split::{Piece, split};
 use crate::{INPUT_BYTES_MAX, Input, Part, shell};
@@ -80,6 +82,15 @@ impl OneInput {
     }
 
     fn skip(&mut self, input: &Input<'_>, lines: Option<(usize, usize)>, kind: &str, why: String) {
+        // Pieces of one thing with other lines between are told as one.
+        if let Some(last) = self.parts.last_mut()
+            && last.kind == kind
+            && last.skipped.as_ref() == Some(&why)
+            && let (Some((_, end)), Some((_, to))) = (&mut last.lines, lines)
+        {
+            *end = to;
+            return;
+        }
         self.parts.push(Part {
             path: input.path.to_owned(),
             kind: kind.to_owned(),
@@ -95,6 +106,8 @@ impl OneInput {
         let text = shell::as_printed(clean::with_lines(&text));
         let lines = clean::lines(&text);
         let mut covered = 0;
+        // How often each table was printed: its prints may be apart.
+        let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         let pieces = split(&lines);
         for Piece { kind, from, to } in pieces.iter().copied() {
             let piece = lines.get(from..to).unwrap_or_default();
@@ -104,7 +117,12 @@ impl OneInput {
             if matches!(kind, Kind::Backtrace | Kind::ServerText) {
                 self.version = self.version.take().or_else(|| read::version(piece));
             }
-            let read = read::read(kind, piece);
+            let mut read = read::read(kind, piece);
+            for rows in &mut read.rows {
+                let before = printed.entry(rows.table).or_default();
+                rows.nth = *before;
+                *before += 1;
+            }
             let what = read.what.clone().unwrap_or_else(|| kind.name().to_owned());
             if read.is_empty() {
                 let why = read.skipped.first().map_or_else(

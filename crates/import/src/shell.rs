@@ -103,9 +103,19 @@ fn rewritten(text: &str) -> Option<String> {
         }
         return Some(out);
     }
-    let is_variables = is(&["name", "value"]) || is(&["Variable_name", "Variable_value"]);
-    let is_settings = is_variables && columns.len() >= 2;
-    if is_settings {
+    // `sys.metrics`: the status with small letters, among counters of InnoDB and of memory.
+    if is(&["Variable_name", "Variable_value", "Type", "Enabled"]) {
+        out.push_str("Variable_name\tValue\n");
+        for line in rest.lines() {
+            if let [name, value, "Global Status", ..] =
+                line.split('\t').collect::<Vec<_>>().as_slice()
+            {
+                let _ = writeln!(out, "{}\t{value}", capitalised(name));
+            }
+        }
+        return Some(out);
+    }
+    if is(&["name", "value"]) || is(&["Variable_name", "Variable_value"]) {
         out.push_str("Variable_name\tValue\n");
         for line in rest.lines() {
             let mut cells = line.splitn(3, '\t');
@@ -113,6 +123,11 @@ fn rewritten(text: &str) -> Option<String> {
                 cells.next().unwrap_or_default(),
                 cells.next().unwrap_or_default(),
             );
+            // MariaDB's information_schema has settings in capital letters.
+            let name = match is(&["name", "value"]) {
+                true => name.to_ascii_lowercase(),
+                false => name.to_owned(),
+            };
             let _ = writeln!(out, "{name}\t{value}");
         }
         return Some(out);
@@ -121,6 +136,17 @@ fn rewritten(text: &str) -> Option<String> {
     out.push('\n');
     out.push_str(rest);
     Some(out)
+}
+
+/// `threads_running` as `SHOW STATUS` has it: `Threads_running`. Galera's names are small there, too.
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    match letters.next() {
+        Some(first) if !name.starts_with("wsrep_") => {
+            first.to_ascii_uppercase().to_string() + letters.as_str()
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// `2024-08-09T09:53:58.252547`, the shell's local time, taken as UTC: what counts is how far
@@ -169,6 +195,19 @@ mod tests {
         );
         let text = format!("{head}# name\tvalue\tsource\nport\t3306\tCOMPILED\n");
         assert!(as_printed(text.into()).ends_with("\nVariable_name\tValue\nport\t3306\n"));
+        let text = format!("{head}# name\tvalue\nINNODB_PAGE_SIZE\t16384\n");
+        assert!(
+            as_printed(text.into()).ends_with("\nVariable_name\tValue\ninnodb_page_size\t16384\n")
+        );
+        let text = format!(
+            "{head}# Variable_name\tVariable_value\tType\tEnabled\nthreads_running\t9\tGlobal Status\tYES\n\
+             wsrep_local_recv_queue\t2\tGlobal Status\tYES\nlock_timeouts\t0\tInnoDB Metrics - lock\tYES\n"
+        );
+        assert!(
+            as_printed(text.into()).ends_with(
+                "\nVariable_name\tValue\nThreads_running\t9\nwsrep_local_recv_queue\t2\n"
+            )
+        );
         let text = format!(
             "{head}# LOGGED\tTHREAD_ID\tPRIO\tERROR_CODE\tSUBSYSTEM\tDATA\n\
              2024-08-09 09:50:37.123456\t0\tWarning\tMY-010055\tServer\tA\tB\n"

@@ -69,7 +69,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         let own = kind::of_line(text, next);
         if let Some(piece) = &mut open {
             if piece.takes(trimmed, text, own) {
-                if own == Some(Kind::Rows) {
+                if matches!(own, Some(Kind::Rows | Kind::Replication | Kind::Unread)) {
                     piece.cells = cells_of_head(trimmed);
                 }
                 piece.add(index, trimmed);
@@ -95,7 +95,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 depth: 0,
                 carried: 0,
                 cells: match kind {
-                    Kind::Rows => cells_of_head(trimmed),
+                    Kind::Rows | Kind::Replication | Kind::Unread => cells_of_head(trimmed),
                     _ => 0,
                 },
             };
@@ -161,7 +161,7 @@ impl Open {
                 self.carried = if is_head { 0 } else { self.carried + 1 };
             }
             Kind::GeneralLog => self.carried += 1,
-            Kind::Processlist | Kind::Rows => {
+            Kind::Processlist | Kind::Rows | Kind::Replication | Kind::Unread => {
                 // A statement of several lines, in the form of `\G`.
                 match kind::vertical_name(text) {
                     Some((name, _)) if !self.statement || is_padded(text, name) => {
@@ -229,7 +229,10 @@ impl Open {
                     || self.is_row(text)
                     || (self.cells == 0 && own.is_none() && kind::vertical_name(text).is_some())
                     || (self.cells == 0
-                        && own != Some(Kind::Processlist)
+                        && !matches!(
+                            own,
+                            Some(Kind::Processlist | Kind::Replication | Kind::Unread)
+                        )
                         && kind::is_vertical_row(text))
                     || self.statement_goes_on(text, own)
             }
@@ -265,6 +268,37 @@ impl Open {
             Kind::Sysctl => own == Some(Kind::Sysctl),
             Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
             Kind::Pcap | Kind::Pprof => false,
+            Kind::Slabinfo => own == Some(Kind::Slabinfo) || kind::is_slab_row(text),
+            Kind::Interrupts => {
+                kind::is_interrupts_head(text) || (own.is_none() && kind::is_interrupts_row(text))
+            }
+            Kind::Numastat => own == Some(Kind::Numastat) || kind::is_numa_row(text),
+            Kind::Pmap => own == Some(Kind::Pmap) || (own.is_none() && kind::is_pmap_row(text)),
+            Kind::ProcMaps => {
+                own == Some(Kind::ProcMaps) || (own.is_none() && kind::is_maps_part(text))
+            }
+            Kind::Lsof => own == Some(Kind::Lsof) || (own.is_none() && kind::is_lsof_row(text)),
+            Kind::Replication => {
+                own == Some(Kind::Replication)
+                    || kind::is_bare_query(text)
+                    || self.is_vertical_part(text, own)
+                    || (self.cells > 0 && self.is_row(text))
+                    || (self.cells == 0 && text.starts_with('|') && own.is_none())
+                    || is_rule(text)
+            }
+            Kind::OpenTables => {
+                own == Some(Kind::OpenTables)
+                    || is_rule(text)
+                    || (own.is_none() && kind::cells(text).len() >= 4)
+            }
+            Kind::Unread => {
+                own == Some(Kind::Unread)
+                    || kind::is_bare_query(text)
+                    || self.is_vertical_part(text, own)
+                    || (self.cells > 0 && self.is_row(text))
+            }
+            // Lines between are facts that nobody asks for.
+            Kind::Facts => own == Some(Kind::Facts) || (own.is_none() && text.contains(" = ")),
             Kind::StalkTrigger => own == Some(Kind::StalkTrigger),
             Kind::NameValue => {
                 own == Some(Kind::NameValue)
@@ -301,6 +335,15 @@ impl Open {
         }
     }
 
+    /// A field of a row in the form of `\G`, or a line of the value of one.
+    fn is_vertical_part(&self, text: &str, own: Option<Kind>) -> bool {
+        self.cells == 0
+            && own.is_none()
+            && (kind::is_vertical_row(text)
+                || kind::vertical_name(text).is_some()
+                || self.statement_goes_on(text, own))
+    }
+
     /// A line of a statement that a field of a row holds.
     fn statement_goes_on(&self, text: &str, own: Option<Kind>) -> bool {
         self.statement && own.is_none() && !text.is_empty() && self.carried < WRAPPED_LINES_MAX
@@ -330,7 +373,13 @@ impl Open {
             }
             Kind::Backtrace => gap < 6,
             Kind::OptionFile => gap < 6,
-            Kind::SlowLog | Kind::Rows | Kind::Iostat | Kind::Sysstat | Kind::Netstat => gap < 6,
+            Kind::SlowLog
+            | Kind::Rows
+            | Kind::Iostat
+            | Kind::Sysstat
+            | Kind::Netstat
+            | Kind::Replication
+            | Kind::Unread => gap < 6,
             Kind::KernelLog
             | Kind::PerfReport
             | Kind::PerfScript
@@ -408,6 +457,7 @@ fn cells_of_head(text: &str) -> usize {
 fn holds_statement(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name == "info"
+        || name == "sql_text"
         || name == "processlist_info"
         || name == "digest_text"
         || name == "query_sample_text"

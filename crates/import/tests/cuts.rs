@@ -13,7 +13,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use import::{Input, import};
+use import::{Input, Kind, import};
 
 /// Cuts of one capture.
 const CUTS: usize = 24;
@@ -24,50 +24,54 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads that are kept at the most, however many a capture says there were.
 const THREADS_MAX: usize = 400_000;
 
-const MADE: [(&str, &str); 6] = [
-    (
-        "gdb",
-        "Thread 2 (Thread 0x7f00 (LWP 11)):\n\
-         #0  0x00007f3 in pthread_cond_wait@@GLIBC_2.3.2 () from /lib/libpthread.so.0\n\
-         #1  0x00007f4 in lock_wait_suspend_thread (thr=0x1,\n    trx=0x2) at /src/lock0wait.cc:297\n\
-         Thread 1 (Thread 0x7f01 (LWP 10) \"connection\"):\n#0  0x00007f in poll () from /lib/libc.so.6\n",
-    ),
-    (
-        "innodb",
-        "=====================================\n2023-02-04 11:42:43 0x7f8f INNODB MONITOR OUTPUT\n\
-         =====================================\nSEMAPHORES\n----------\n\
-         --Thread 1400 has waited at btr0sea.c line 1134 for 934.00 seconds the semaphore:\n\
-         X-lock on RW-latch at 0x7f8d created in file btr0sea.cc line 202\n\
-         ------------\nTRANSACTIONS\n------------\n---TRANSACTION 5, ACTIVE 6075 sec\n\
-         MySQL thread id 5, OS thread handle 0x7f, query id 1 localhost root update\n\
-         UPDATE t SET a = 'b'\nEND OF INNODB MONITOR OUTPUT\n",
-    ),
-    (
-        "processlist",
-        "*************************** 1. row ***************************\n     Id: 5\n   User: app\n   Host: h\n\
-              db: d\nCommand: Query\n   Time: 90\n  State: Waiting for global read lock\n   Info: UPDATE t\n",
-    ),
-    (
-        "perf script",
-        "mysqld 12/13 [001] 5.25: 1 cycles:\n\tffff81 do_futex+0x12 ([kernel.kallsyms])\n\t7f00 f<int>+0x1 (/usr/sbin/mysqld)\n\n",
-    ),
-    (
-        "opreport",
-        "CPU: AMD64, speed 2400 MHz\nsamples  %        image name               symbol name\n\
-         1955062  34.3586  /usr/sbin/mysqld         Query_cache::insert_into_free_memory_sorted_list(Query_cache_block*)\n",
-    ),
-    (
-        "shell",
-        "# Query:\n#\tSHOW GLOBAL STATUS\n#\n# Started: 2024-08-09T09:53:58.252547\n#\n# Variable_name\tValue\n\
-         Aborted_clients\t0\nThreads_running\t9\nUptime\t99\n",
-    ),
+/// What a sample is called in the list of sources, where that is more than its kind's name.
+const CALLED: [(Kind, &str); 5] = [
+    (Kind::Sysstat, "mpstat output"),
+    (Kind::ServerText, "error log with InnoDB status"),
+    (Kind::NameValue, "server status"),
+    (Kind::Rows, "INNODB_LOCK_WAITS, INNODB_TRX"),
+    (Kind::Unread, "prepared statements, strace output"),
 ];
 
-fn captures() -> Vec<(String, Vec<u8>)> {
-    let mut captures: Vec<(String, Vec<u8>)> = MADE
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+/// A capture of each kind, made up, and two of several: `tests/samples`, where the search for input
+/// that breaks a reader begins, too.
+fn samples() -> Vec<(String, Vec<u8>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
         .collect();
+    paths.sort();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    paths
+        .iter()
+        .map(|path| (name(path), std::fs::read(path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_kind_has_a_sample_that_is_read_as_it() {
+    let samples = samples();
+    let mut wrong = Vec::new();
+    for kind in Kind::ALL {
+        let name = format!("{kind:?}");
+        let sample = samples.iter().find(|(sample, _)| *sample == name);
+        let (_, bytes) = sample.unwrap_or_else(|| panic!("no sample of {name}"));
+        let parts = import(&[Input { path: "x", bytes }]).parts;
+        let called = CALLED.iter().find(|(other, _)| *other == kind);
+        let called = called.map_or(kind.name(), |(_, called)| called);
+        let is_read = parts.iter().any(|part| part.kind == called);
+        // Nothing of it is left over.
+        let has_rest = parts.iter().any(|part| part.kind == "text around it");
+        if !is_read || has_rest {
+            wrong.push(format!("{name} ({called}): {parts:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn captures() -> Vec<(String, Vec<u8>)> {
+    let mut captures = samples();
     let beside = || {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let mut above = root
@@ -153,11 +157,11 @@ fn a_capture_cut_anywhere_gives_a_result_or_a_clear_line() {
 
 #[test]
 fn short_captures_are_cut_at_every_byte() {
-    for (name, text) in MADE {
-        for at in 0..=text.len() {
-            let (head, tail) = text.as_bytes().split_at(at);
-            read(name, head);
-            read(name, tail);
+    for (name, bytes) in samples() {
+        for at in 0..=bytes.len() {
+            let (head, tail) = bytes.split_at(at);
+            read(&name, head);
+            read(&name, tail);
         }
     }
 }

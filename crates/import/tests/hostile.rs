@@ -84,9 +84,20 @@ const LINES: &[&str] = &[
     "",
 ];
 
+/// Lines of the samples of all kinds.
+fn sample_lines() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok())
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
 fn texts() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         8 => proptest::sample::select(LINES).prop_map(str::to_owned),
+        8 => proptest::sample::select(sample_lines()),
         1 => ".{0,60}",
         1 => (proptest::sample::select(LINES), 0_usize..200).prop_map(|(line, at)| {
             line.chars().take(at).collect::<String>()

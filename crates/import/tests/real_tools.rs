@@ -254,3 +254,98 @@ fn packets_and_logs_tell_the_same_statements() {
         assert!(!format!("{incident:?}").contains("geheim"), "{way:?}");
     }
 }
+
+/// Seconds that pt-stalk collects; it waits as long again for what it started.
+const COLLECTED: &str = "3";
+
+/// What it leaves in a directory; `None` where it is not installed.
+fn collected_by_pt_stalk(server: &PrivateServer, directory: &std::path::Path) -> Option<()> {
+    let login = server.tcp_login();
+    let beside = |name: &str| directory.with_extension(name);
+    let output = Command::new("pt-stalk")
+        .args(["--no-stalk", "--iterations", "1", "--sleep", "1"])
+        .args(["--run-time", COLLECTED])
+        .args(["--disk-bytes-free", "1M", "--disk-pct-free", "1"])
+        .arg("--dest")
+        .arg(directory)
+        .arg("--log")
+        .arg(beside("log"))
+        .arg("--pid")
+        .arg(beside("pid"))
+        .args(["--", "-h127.0.0.1"])
+        .arg(format!("-P{}", server.port()))
+        .arg(format!("-u{}", login.user))
+        .env("MYSQL_PWD", login.password.unwrap_or_default())
+        .env("HOME", "/nonexistent")
+        .stdin(Stdio::null())
+        .output();
+    match output {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{said}");
+            Some(())
+        }
+        Err(error) => {
+            eprintln!("skipped: pt-stalk: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn pt_stalk_writes_nothing_that_is_not_known() {
+    let Some(server) = server(ServerKind::MariaDb, &[]) else {
+        return;
+    };
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("stalk");
+    std::fs::create_dir(&directory).unwrap();
+    if collected_by_pt_stalk(&server, &directory).is_none() {
+        return;
+    }
+    let files: Vec<(String, Vec<u8>)> = std::fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let (_, suffix) = name.split_once('-').unwrap();
+            (suffix.to_owned(), std::fs::read(&path).unwrap())
+        })
+        .collect();
+    let inputs: Vec<Input<'_>> = files
+        .iter()
+        .map(|(path, bytes)| Input { path, bytes })
+        .collect();
+    let imported = import(&inputs);
+    let unknown: Vec<&str> = imported
+        .parts
+        .iter()
+        .filter(|part| part.kind == "unknown")
+        .map(|part| part.path.as_str())
+        // One word, which may be anything.
+        .filter(|path| *path != "hostname")
+        .collect();
+    assert_eq!(unknown, [""; 0], "{:?}", imported.parts);
+    let kind_of = |path: &str| {
+        let part = imported.parts.iter().find(|part| part.path == path);
+        part.map(|part| part.kind.as_str())
+    };
+    for (path, kind) in [
+        ("slave-status", "replication status"),
+        ("opentables1", "open tables"),
+        ("mysqladmin", "server status, repeated"),
+        ("procvmstat", "/proc/vmstat"),
+    ] {
+        assert_eq!(kind_of(path), Some(kind), "{:?}", imported.parts);
+    }
+    // What only root may read, or other programs bring, need not be there.
+    for (path, kind) in [
+        ("slabinfo", "/proc/slabinfo"),
+        ("interrupts", "/proc/interrupts"),
+        ("lsof", "open files of a process"),
+        ("pmap", "pmap output"),
+    ] {
+        let found = kind_of(path);
+        assert!(found.is_none_or(|found| found == kind), "{path}: {found:?}");
+    }
+}

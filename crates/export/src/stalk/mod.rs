@@ -111,7 +111,7 @@ pub fn pt_stalk(incident: &Incident, zone: &TimeZone) -> Directory {
 const ALWAYS: usize = 3;
 
 /// What each file is made of, and what is different from pt-stalk's, for people.
-const NOTES: [(&str, &str); 21] = [
+const NOTES: [(&str, &str); 23] = [
     (
         "output",
         "what was exported, and when; pt-sift finds collections by it",
@@ -131,6 +131,10 @@ const NOTES: [(&str, &str); 21] = [
     ),
     ("variables", "SHOW GLOBAL VARIABLES; secrets are (hidden)"),
     (
+        "lock-waits",
+        "who blocks how many, where the server was asked by another tool; idle_in_trx was not kept and is 0",
+    ),
+    (
         "log_error",
         "new lines of the error log since the recording began, without literals",
     ),
@@ -145,6 +149,10 @@ const NOTES: [(&str, &str); 21] = [
     (
         "folded",
         "not of pt-stalk: samples of all processors as folded stacks (FlameGraph, speedscope)",
+    ),
+    (
+        "opreport",
+        "the samples of folded by the function that ran, in opreport's form, for pt-sift",
     ),
     (
         "vmstat",
@@ -187,17 +195,19 @@ fn note(suffix: &str) -> &'static str {
 
 /// The files of one stretch of time, by name.
 fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
-    let parts: [(&'static str, String); 21] = [
+    let parts: [(&'static str, String); 23] = [
         ("output", server::output(scene)),
         ("trigger", server::trigger(scene)),
         ("hostname", server::hostname(scene)),
         ("mysqladmin", server::mysqladmin(scene)),
         ("processlist", server::processlist(scene)),
         ("variables", server::variables(scene)),
+        ("lock-waits", server::lock_waits(scene)),
         ("log_error", server::error_log(scene)),
         ("dmesg", server::kernel_log(scene)),
         ("stacktrace", stacks::stacktrace(scene)),
         ("folded", stacks::folded(scene)),
+        ("opreport", stacks::opreport(scene)),
         ("vmstat", processors::vmstat(scene)),
         ("vmstat-overall", processors::vmstat_overall(scene)),
         ("procstat", processors::procstat(scene)),
@@ -273,7 +283,7 @@ pub(crate) fn own_words() -> String {
 /// Words of the formats themselves.
 const OWN: &str = "procs memory swap io system cpu r b swpd free buff cache si so bi bo in cs us sy id wa st \
     Variable_name Value SHOW GLOBAL VARIABLES row Id User Host db Command Time State Info NULL Type Name Status InnoDB \
-    TcpExt times the listen queue of a socket overflowed SYNs to LISTEN sockets dropped Thread LWP in from TS \
+    TcpExt times the listen queue of a socket overflowed SYNs to LISTEN sockets dropped Thread LWP in from TS samples image name symbol vmlinux symbols \
     Check results matched yes onset trigger end not seen Exported Collected incident kB ctxt processes unknown mysqld \
     mariadbd before after README What could not be recorded ";
 

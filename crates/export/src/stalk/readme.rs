@@ -20,7 +20,7 @@ const NEVER: [(&str, &str); 24] = [
     ),
     (
         "lock-waits",
-        "the lock tables are never asked: in a stall that can hold up the server. Transactions that wait stand in innodbstatus",
+        "the lock tables are never asked while recording: in a stall that can hold up the server. Transactions that wait stand in innodbstatus",
     ),
     ("lsof", "not recorded"),
     ("mpstat", "not recorded as such: procstat has its numbers"),
@@ -40,7 +40,7 @@ const NEVER: [(&str, &str); 24] = [
     ("numastat", "not recorded"),
     ("opentables1", "SHOW OPEN TABLES is not asked in a stall"),
     ("opentables2", "SHOW OPEN TABLES is not asked in a stall"),
-    ("opreport", "folded has the same samples with whole stacks"),
+    ("opreport", "the incident has no samples of the processors"),
     ("pmap", "not recorded: reading it holds up the server"),
     ("prepared-statements", "not recorded"),
     ("ps", "other processes are not listed"),

@@ -135,6 +135,44 @@ pub(super) fn processlist(scene: &Scene<'_>) -> String {
     }
 }
 
+/// How [`model::Depth::Told`] calls InnoDB's tables.
+const BY_INNODB: &str = "InnoDB's tables of lock waits";
+
+/// Who blocks how many, as pt-stalk's first query of `lock-waits` tells it, where a server was asked.
+/// How long who blocks has been idle was not kept and is 0.
+pub(super) fn lock_waits(scene: &Scene<'_>) -> String {
+    let mut out = String::new();
+    let tables = scene.incident.stacks.locks.iter().filter(|table| {
+        matches!(&table.depth, model::Depth::Told { by } if by == BY_INNODB)
+            && table.from >= scene.window.from
+            && table.to <= scene.window.to
+    });
+    for table in tables {
+        scene.ts(&mut out, table.from);
+        let blocking = table
+            .locks
+            .iter()
+            .filter_map(|row| Some((row, row.holders.first()?)));
+        for (index, (row, holder)) in blocking.enumerate() {
+            let _ = write!(
+                out,
+                "*************************** {}. row ***************************\n   \
+                 who_blocks: thread {} from \n  idle_in_trx: 0\nmax_wait_time: {:.0}\n  \
+                 num_waiters: {}\n",
+                index + 1,
+                holder.tid,
+                row.max_us / 1e6,
+                row.waits,
+            );
+        }
+    }
+    if out.contains("who_blocks") {
+        out
+    } else {
+        String::new()
+    }
+}
+
 /// `SHOW GLOBAL VARIABLES`, as `mysql -e` prints it into a file.
 pub(super) fn variables(scene: &Scene<'_>) -> String {
     let mut out = String::new();

@@ -126,6 +126,47 @@ pub(super) fn folded(scene: &Scene<'_>) -> String {
     })
 }
 
+/// Samples by the function that ran, as opreport lists them: pt-sift shows the first rows.
+pub(super) fn opreport(scene: &Scene<'_>) -> String {
+    let Some(profile) = crate::profile(scene.incident, scene.window) else {
+        return String::new();
+    };
+    let book = &scene.incident.stacks.book;
+    let mut functions: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for row in &profile.counts {
+        let function = match book.frames_of(row.stack).next() {
+            Some(frame) => {
+                let image = match (frame.side, frame.image.is_empty()) {
+                    (Side::Kernel, true) => "vmlinux",
+                    (Side::User, true) => "-",
+                    (_, false) => frame.image.as_str(),
+                };
+                (one_word(image), word(frame))
+            }
+            None => ("-".to_owned(), "(no symbols)".to_owned()),
+        };
+        let sum = functions.entry(function).or_default();
+        *sum = sum.saturating_add(row.count);
+    }
+    let all: u64 = functions.values().copied().fold(0, u64::saturating_add);
+    if all == 0 {
+        return String::new();
+    }
+    let mut rows: Vec<_> = functions.into_iter().collect();
+    rows.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
+    let mut out = String::from("samples  %        image name               symbol name\n");
+    for ((image, name), count) in rows {
+        let share = count as f64 * 100.0 / all as f64;
+        let _ = writeln!(out, "{count:<8} {share:<8.4} {image:<24} {name}");
+    }
+    out
+}
+
+/// A name in a column of words.
+fn one_word(name: &str) -> String {
+    name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
+}
+
 /// A name between separators.
 fn element(name: &str) -> String {
     match name.trim() {

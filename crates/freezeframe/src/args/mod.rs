@@ -170,11 +170,20 @@ pub(crate) struct Record {
   freezeframe explain x.frame --json | jq '.findings[].cause'
   freezeframe explain x.frame --html report.html
   freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
+  freezeframe explain mysql-diagnostics-20261120-233005.zip
   kubectl logs db-0 | freezeframe explain -
 
-What others captured is recognised by its content: backtraces (gdb, pstack, eu-stack), pt-pmp, perf,
-folded stacks, opreport, InnoDB status, error logs, processlists, status, variables, my.cnf, dmesg,
-vmstat, top, /proc files, pt-stalk directories; also several of them in one text.")]
+What others captured is recognised by its content:
+  stacks       backtraces (gdb, pstack, eu-stack), pt-pmp, perf, folded stacks, pprof, opreport,
+               plockstat
+  the server   InnoDB status, error, slow and general logs, processlists, status, variables,
+               my.cnf, tables of transactions, locks, threads and digests, replication status
+  the host     dmesg, vmstat, iostat, mpstat, sar, top, ps, free, df, sysctl, netstat, ss, lsof,
+               pmap, files of /proc
+  the network  packets of tcpdump
+  collections  directories of pt-stalk, diagnostics of MySQL Shell and MariaDB Shell (.zip),
+               replays of dolphie (.db)
+also several of them in one text.")]
 pub(crate) struct Explain {
     /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
     #[arg(value_name = "PATH", required = true)]

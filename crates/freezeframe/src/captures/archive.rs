@@ -60,6 +60,15 @@ fn unpacked(
     }
 }
 
+/// Characters of a name in an archive that are told.
+const NAME_CHARS_MAX: usize = 255;
+
+/// A name as it is told: whoever made the archive may have put anything into it.
+fn shown(name: &str) -> String {
+    let plain = |c: char| if c.is_control() { '?' } else { c };
+    name.chars().take(NAME_CHARS_MAX).map(plain).collect()
+}
+
 fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
@@ -88,10 +97,20 @@ fn tar(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
         let begin = at + BLOCK;
         let kind = head.get(156).copied().unwrap_or(0);
         let Some(end) = begin.checked_add(size).map(|end| end.min(bytes.len())) else {
+            found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
             return;
         };
         if matches!(kind, 0 | b'0') && size > 0 {
-            let name = format!("{path}/{}", text(0, 100));
+            let name = format!("{path}/{}", shown(&text(0, 100)));
+            if end - begin < size {
+                found.note(
+                    name.clone(),
+                    format!(
+                        "damaged after {} bytes: the archive is cut, {size} bytes were there",
+                        end - begin
+                    ),
+                );
+            }
             unpack(
                 name,
                 bytes.get(begin..end).unwrap_or_default().to_vec(),
@@ -129,13 +148,14 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
             ))
         })();
         let Some((flags, method, packed, name_length, extra)) = heads else {
+            found.note(path.to_owned(), format!("cut in a zip head at byte {at}"));
             return;
         };
         let name_at = at + 30;
         let name = bytes
             .get(name_at..name_at + name_length)
             .unwrap_or_default();
-        let name = format!("{path}/{}", String::from_utf8_lossy(name));
+        let name = format!("{path}/{}", shown(&String::from_utf8_lossy(name)));
         let begin = name_at + name_length + extra;
         let rest = bytes.get(begin..).unwrap_or_default();
         let (content, used) = match method {
@@ -144,7 +164,9 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
                     .get(..packed.min(rest.len()))
                     .unwrap_or_default()
                     .to_vec();
-                ((content, None), packed)
+                let cut = (packed > rest.len())
+                    .then(|| format!("the archive is cut, {packed} bytes were there"));
+                ((content, cut), packed)
             }
             8 => {
                 let mut decoder = DeflateDecoder::new(rest);

@@ -4,8 +4,11 @@
 
 use std::path::PathBuf;
 
-use diagnosis::{Catalogue, diagnose};
+use diagnosis::{Catalogue, Finding, diagnose};
+use export::stalk::pt_stalk;
 use import::{Input, import};
+use jiff::tz::TimeZone;
+use model::Incident;
 use serde_json::Value;
 
 use crate::harness::run;
@@ -73,4 +76,114 @@ fn the_program_names_what_the_table_counts() {
             .collect();
         assert_eq!(said, counted, "{name}");
     }
+}
+
+fn findings(incident: &Incident) -> Vec<Finding> {
+    diagnose(incident, Catalogue::builtin()).findings
+}
+
+/// What is read of the directory that was made of a capture: the stall, as whoever gets it reads it.
+fn through_pt_stalk(incident: &Incident) -> Option<Incident> {
+    let directory = pt_stalk(incident, &TimeZone::UTC);
+    let inputs: Vec<Input<'_>> = directory
+        .files
+        .iter()
+        .filter(|file| !file.path.contains('/') && file.path != "README")
+        .map(|file| Input {
+            path: &file.path,
+            bytes: &file.bytes,
+        })
+        .collect();
+    import(&inputs).incident
+}
+
+#[test]
+fn what_is_exported_for_pt_stalk_keeps_its_first_cause() {
+    let Some(corpus) = corpus() else {
+        eprintln!("skipped: there is no corpus beside the project");
+        return;
+    };
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&corpus)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none_or(|end| end != "yaml"))
+        .collect();
+    paths.sort();
+    let (mut kept, mut lost) = (0, Vec::new());
+    for path in paths {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let imported = import(&[Input {
+            path: name,
+            bytes: &bytes,
+        }]);
+        let Some(incident) = imported.incident else {
+            continue;
+        };
+        let before = findings(&incident);
+        let Some(first) = before.first() else {
+            continue;
+        };
+        let again = through_pt_stalk(&incident);
+        let after = again.as_ref().map(findings).unwrap_or_default();
+        let is_kept = after.first().is_some_and(|one| one.cause == first.cause);
+        match is_kept {
+            true => kept += 1,
+            false => {
+                let told: Vec<&str> = after.iter().map(|one| one.cause.as_str()).collect();
+                lost.push(format!("{name}: {} became {told:?}", first.cause));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{kept} kept; lost:\n{}", lost.join("\n"));
+}
+
+#[test]
+fn who_blocks_is_exported_and_read_back() {
+    let rows: String = (10..20)
+        .map(|waiter| {
+            format!(
+                "*************************** {}. row ***************************\nwaiting_trx_id: {waiter}0\n\
+                 waiting_thread: {waiter}\nwait_time: 30\nwaiting_query: update t set a = 1\n\
+                 waiting_table_lock: `a`.`t`\nblocking_trx_id: 50\nblocking_thread: 5\nblocking_query: NULL\n",
+                waiter - 9
+            )
+        })
+        .collect();
+    let imported = import(&[Input {
+        path: "waits",
+        bytes: rows.as_bytes(),
+    }]);
+    let incident = imported.incident.unwrap();
+    let again = through_pt_stalk(&incident).unwrap();
+    let table = &again.stacks.locks[0].locks[0];
+    assert_eq!((table.waits, table.holders[0].tid), (10, 5));
+    let causes = |incident: &Incident| -> Vec<String> {
+        let all = findings(incident).into_iter();
+        all.map(|one| one.cause).collect()
+    };
+    assert_eq!(causes(&incident), ["row-lock-pileup"]);
+    assert_eq!(causes(&again), ["row-lock-pileup"]);
+}
+
+#[test]
+fn samples_that_are_there_twice_count_once() {
+    let folded = "mysqld;start_thread;do_command;row_search_mvcc 60\nmysqld;start_thread;do_command;my_free 40\n";
+    let bytes = folded.as_bytes();
+    let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+    let directory = pt_stalk(&incident, &TimeZone::UTC);
+    let is_there = |suffix: &str| {
+        directory
+            .files
+            .iter()
+            .any(|file| file.path.ends_with(suffix))
+    };
+    assert!(is_there("-folded") && is_there("-opreport"));
+    let again = through_pt_stalk(&incident).unwrap();
+    let count = |incident: &Incident| -> u64 {
+        let profiles = incident.stacks.profiles.iter();
+        let rows = profiles.flat_map(|profile| &profile.counts);
+        rows.map(|row| row.count).sum()
+    };
+    assert_eq!((count(&incident), count(&again)), (100, 100));
 }

@@ -16,6 +16,7 @@ mod export;
 mod harness;
 mod healthy;
 mod lab;
+mod pprof;
 mod queries;
 mod stacks_from;
 mod stalls;

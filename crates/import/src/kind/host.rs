@@ -30,6 +30,28 @@ fn is_syslog(text: &str) -> bool {
     dated && text.contains(" kernel: ")
 }
 
+/// `server.allocator = jemalloc (…)`, as `export --pt-stalk` writes what the recorder knew.
+pub(crate) fn is_fact(text: &str) -> bool {
+    const STARTS: [&str; 10] = [
+        "thp.",
+        "limits.",
+        "cgroup.",
+        "host.cpus",
+        "host.kernel",
+        "host.memory_bytes",
+        "host.numa_nodes",
+        "server.allocator",
+        "server.program",
+        "packets.show_warnings.",
+    ];
+    text.split_once(" = ").is_some_and(|(name, _)| {
+        STARTS.iter().any(|start| name.starts_with(start))
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
+    })
+}
+
 /// `Max open files    1024    4096    files`.
 pub(super) fn is_limit(text: &str) -> bool {
     (text.starts_with("Limit ") && text.contains("Soft Limit"))

@@ -1,11 +1,19 @@
 //! What a line belongs to, by its own words.
 
 mod host;
+mod process;
+mod replication;
 mod rows;
 mod server;
 mod stacks;
 mod sysstat;
 
+pub(crate) use host::is_fact;
+pub(crate) use process::{
+    is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
+    is_pmap_row, is_slab_row,
+};
+pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
 pub(crate) use rows::{Table, table_of, vertical_name};
 pub(crate) use server::{
     is_name_value_head, is_processlist_head, is_processlist_row, is_server_line, is_variable,
@@ -84,9 +92,75 @@ pub enum Kind {
     Pcap,
     /// A profile in the format of pprof.
     Pprof,
+    /// `/proc/slabinfo`.
+    Slabinfo,
+    /// `/proc/interrupts`.
+    Interrupts,
+    /// `numastat` of the nodes.
+    Numastat,
+    /// `pmap`.
+    Pmap,
+    /// `/proc/PID/maps` or `smaps`.
+    ProcMaps,
+    /// `lsof`, or a list of `/proc/PID/fd`.
+    Lsof,
+    /// `SHOW REPLICA STATUS`, and performance_schema's tables of replication.
+    Replication,
+    /// `SHOW OPEN TABLES`.
+    OpenTables,
+    /// What an export of ours says of server and host.
+    Facts,
+    /// Known, and nothing in it that a cause asks for.
+    Unread,
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 42] = [
+        Self::Backtrace,
+        Self::PtPmp,
+        Self::Folded,
+        Self::PerfScript,
+        Self::PerfReport,
+        Self::Opreport,
+        Self::ServerText,
+        Self::Processlist,
+        Self::NameValue,
+        Self::OptionFile,
+        Self::KernelLog,
+        Self::Limits,
+        Self::Vmstat,
+        Self::Top,
+        Self::ProcVmstat,
+        Self::ProcStat,
+        Self::ProcMeminfo,
+        Self::ProcDiskstats,
+        Self::Plockstat,
+        Self::SlowLog,
+        Self::GeneralLog,
+        Self::Rows,
+        Self::Iostat,
+        Self::Sysstat,
+        Self::Free,
+        Self::Netstat,
+        Self::Df,
+        Self::Sysctl,
+        Self::Ps,
+        Self::StalkTrigger,
+        Self::Pcap,
+        Self::Pprof,
+        Self::Slabinfo,
+        Self::Interrupts,
+        Self::Numastat,
+        Self::Pmap,
+        Self::ProcMaps,
+        Self::Lsof,
+        Self::Replication,
+        Self::OpenTables,
+        Self::Facts,
+        Self::Unread,
+    ];
+
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
@@ -122,6 +196,16 @@ impl Kind {
             Self::StalkTrigger => "pt-stalk trigger",
             Self::Pcap => "packets of tcpdump",
             Self::Pprof => "pprof profile",
+            Self::Slabinfo => "/proc/slabinfo",
+            Self::Interrupts => "/proc/interrupts",
+            Self::Numastat => "numastat of the nodes",
+            Self::Pmap => "pmap output",
+            Self::ProcMaps => "/proc/PID/maps",
+            Self::Lsof => "open files of a process",
+            Self::Replication => "replication status",
+            Self::OpenTables => "open tables",
+            Self::Facts => "facts of freezeframe",
+            Self::Unread => "known text",
         }
     }
 }
@@ -142,7 +226,7 @@ pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
 }
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const KINDS: [(Kind, Test); 30] = [
+const KINDS: [(Kind, Test); 40] = [
     (Kind::Backtrace, |_, text, _| stacks::is_backtrace(text)),
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
@@ -158,10 +242,21 @@ const KINDS: [(Kind, Test); 30] = [
     (Kind::Processlist, |_, text, next| {
         server::is_processlist(text, next)
     }),
+    (Kind::StalkTrigger, |_, text, _| {
+        text.contains(" pt-stalk ran with --") || text.contains(" Check results: ")
+    }),
+    (Kind::Replication, |_, text, next| {
+        replication::is_replication(text, next)
+    }),
+    (Kind::OpenTables, |_, text, _| is_open_tables_head(text)),
+    (Kind::Unread, |_, text, next| {
+        unread_of(text, next).is_some()
+    }),
     (Kind::NameValue, |line, text, next| {
         server::is_name_value(line, text, next)
     }),
     (Kind::Sysctl, |line, _, _| sysstat::is_sysctl(line)),
+    (Kind::Facts, |_, text, _| is_fact(text)),
     (Kind::PtPmp, |_, text, _| stacks::is_pmp(text)),
     (Kind::Folded, |_, text, _| stacks::is_folded(text)),
     (Kind::OptionFile, |_, text, _| server::is_option_file(text)),
@@ -179,9 +274,21 @@ const KINDS: [(Kind, Test); 30] = [
     }),
     (Kind::Df, |_, text, _| sysstat::is_df_header(text)),
     (Kind::Ps, |_, text, _| sysstat::is_ps_header(text)),
-    (Kind::StalkTrigger, |_, text, _| {
-        text.contains(" pt-stalk ran with --") || text.contains(" Check results: ")
+    (Kind::Slabinfo, |_, text, _| process::is_slab_head(text)),
+    (Kind::Interrupts, |_, text, next| {
+        is_interrupts_head(text)
+            && next
+                .first()
+                .is_some_and(|row| is_interrupts_row(row.trim()))
     }),
+    (Kind::Numastat, |_, text, next| {
+        process::is_numa_head(text, next)
+    }),
+    (Kind::Pmap, |_, text, next| {
+        process::is_pmap_head(text, next)
+    }),
+    (Kind::ProcMaps, |_, text, _| is_maps_line(text)),
+    (Kind::Lsof, |_, text, _| process::is_lsof_head(text)),
     (Kind::ProcStat, |line, _, _| host::is_proc_stat(line)),
     (Kind::ProcVmstat, |line, _, next| {
         host::is_proc_vmstat(line, next)
@@ -210,4 +317,18 @@ pub(crate) fn cells(text: &str) -> Vec<&str> {
         return text.split('\t').map(str::trim).collect();
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn all_kinds_are_listed() {
+        // The last one tells how many there are.
+        assert_eq!(Kind::ALL.len(), Kind::Unread as usize + 1);
+        for (place, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(place, kind as usize, "{kind:?}");
+        }
+    }
 }

@@ -258,6 +258,22 @@ pub(super) fn sysctl(lines: &[Line<'_>]) -> Read {
     read
 }
 
+/// What our own export says of server and host, as it was recorded.
+pub(super) fn facts(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    for line in lines {
+        if let Some((name, value)) = line.trimmed().split_once(" = ")
+            && crate::kind::is_fact(line.trimmed())
+            && read.facts.len() < SETTINGS_MAX
+        {
+            let value: String = value.chars().take(400).collect();
+            read.facts.push(Fact::new(name.to_owned(), value));
+        }
+    }
+    read.brought = counted(read.facts.len(), "fact", "facts");
+    read
+}
+
 /// `ps`: the server's memory, and how many processes cannot be interrupted.
 pub(super) fn ps(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();

@@ -4,6 +4,7 @@ mod backtrace;
 mod call_graph;
 mod host_lists;
 mod iostat;
+mod kernel_tables;
 mod limits;
 mod listing;
 pub(crate) mod log;
@@ -14,12 +15,15 @@ mod plockstat;
 mod pmp;
 mod pprof;
 mod proc_files;
+mod process;
 mod processlist;
+mod replication;
 mod rows;
 mod script;
 mod server_text;
 mod sysstat;
 mod tools;
+mod unread;
 
 use std::borrow::Cow;
 
@@ -180,6 +184,16 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::StalkTrigger => host_lists::stalk_trigger(lines),
         // Bytes, not lines: read where files are opened.
         Kind::Pcap | Kind::Pprof => Read::default(),
+        Kind::Slabinfo => kernel_tables::slabinfo(lines),
+        Kind::Interrupts => kernel_tables::interrupts(lines),
+        Kind::Numastat => kernel_tables::numastat(lines),
+        Kind::Pmap => process::pmap(lines),
+        Kind::ProcMaps => process::maps(lines),
+        Kind::Lsof => process::open_files(lines),
+        Kind::Replication => replication::read(lines),
+        Kind::OpenTables => unread::open_tables(lines),
+        Kind::Facts => host_lists::facts(lines),
+        Kind::Unread => unread::read(lines),
         Kind::ServerText => server_text::read(lines),
         Kind::Processlist => processlist::read(lines),
         Kind::NameValue => name_value::read(lines),

@@ -81,6 +81,10 @@ impl Table {
     }
 
     fn end(&mut self, read: &mut Read, relative: &mut Relative) {
+        if self.rows.is_empty() {
+            // The moment in front of the head stays.
+            return;
+        }
         self.read();
         let done = std::mem::take(self);
         read.facts.extend(done.facts);
@@ -185,6 +189,15 @@ mod tests {
             .map(|tick| (tick.after, tick.readings[0].value))
             .collect();
         assert_eq!(seen, [(0, 50.0), (2000, 70.0)]);
+    }
+
+    #[test]
+    fn a_moment_in_front_of_a_head_is_the_tables() {
+        let print = |at: &str| format!("TS {at} x\nVariable_name\tValue\nQueries\t5\nUptime\t9\n");
+        let text = [print("1700000000.5"), print("1700000001.5")].concat();
+        let read = read(&clean::lines(&text));
+        let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
+        assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
     }
 
     #[test]

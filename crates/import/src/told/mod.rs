@@ -227,6 +227,23 @@ mod tests {
     }
 
     #[test]
+    fn who_blocks_is_known_without_the_waiters() {
+        let text = "***** 1. row *****\n   who_blocks: thread 7 from web:4711\n  idle_in_trx: 9\nmax_wait_time: 30\n  num_waiters: 5\n";
+        let told = told(text);
+        let row = &told.locks[0].1.locks[0];
+        assert_eq!(
+            (row.waits, row.holders.len(), row.holders[0].tid),
+            (5, 1, 7)
+        );
+        assert_eq!(row.max_us, 30e6);
+        assert_eq!(
+            row.holders[0].doing,
+            "has run no statement for 9 s in its open transaction"
+        );
+        assert_eq!(value(&told, "innodb.lock_wait_transactions"), Some(5.0));
+    }
+
+    #[test]
     fn a_metadata_lock_has_its_holder() {
         let row = |n: u32, id: u32, kind: &str, status: &str| {
             format!(

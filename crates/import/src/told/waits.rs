@@ -116,6 +116,11 @@ pub(super) fn of(
     for rows in here(Table::LockWaits) {
         joined(rows, &mut waits, &mut known);
     }
+    if waits.is_empty() {
+        for rows in here(Table::Blockers) {
+            blocked(rows, &mut waits, &mut known);
+        }
+    }
     let data_locks = data_lock_names(here(Table::DataLocks));
     for rows in here(Table::DataLockWaits) {
         let columns = [
@@ -156,6 +161,40 @@ pub(super) fn of(
     }
     // The joined table and the pairs tell the same waits: what has the better name is kept.
     (without_doubles(waits), known)
+}
+
+/// Waiters that one row of blockers stands for, at the most.
+const BLOCKED_MAX: u64 = 10_000;
+
+/// `who_blocks: thread 7 from web:4711`, `num_waiters: 5`: pt-stalk's first query, where the second
+/// one, which tells the waiters and what they wait for, is missing.
+fn blocked(rows: &Rows, waits: &mut Vec<Wait>, known: &mut Known) {
+    let columns = ["who_blocks", "idle_in_trx", "max_wait_time", "num_waiters"];
+    for [who, idle, longest, waiters] in rows.each(columns) {
+        let mut words = who.split_whitespace().skip_while(|word| *word != "thread");
+        let Some(blocker) = words.nth(1).map(whole).filter(|blocker| *blocker > 0) else {
+            continue;
+        };
+        if let Some(idle) = idle.parse::<f64>().ok().filter(|idle| *idle > 0.0) {
+            let told = known.doing.entry(blocker);
+            told.or_insert_with(|| doing("", None, Some(idle)));
+        }
+        let lock = format!("row lock of connection {blocker}");
+        for number in 0..whole(waiters).min(BLOCKED_MAX) {
+            // Nothing is told of who waits; numbers from the end are no connection's.
+            let wait = Wait {
+                lock: lock.clone(),
+                waiter: (u64::MAX - blocker.saturating_mul(BLOCKED_MAX)).saturating_sub(number),
+                blocker,
+                seconds: if number == 0 {
+                    longest.parse().unwrap_or(0.0)
+                } else {
+                    0.0
+                },
+            };
+            push(waits, wait);
+        }
+    }
 }
 
 /// pt-stalk's join, and `sys.innodb_lock_waits`.

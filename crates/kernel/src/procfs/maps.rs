@@ -148,6 +148,11 @@ pub fn allocators(bytes: &[u8]) -> Vec<MappedAllocator> {
     found
 }
 
+/// The allocator that a library brings, by its file's name.
+pub fn of_library(path: &Path) -> Option<Allocator> {
+    by_library(path.file_name()?.as_bytes())
+}
+
 fn by_library(name: &[u8]) -> Option<Allocator> {
     if name.starts_with(b"libjemalloc") {
         Some(Allocator::Jemalloc)

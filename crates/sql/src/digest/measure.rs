@@ -88,7 +88,8 @@ fn short(text: &[u8]) -> Option<u64> {
     for byte in text {
         let digit = byte.wrapping_sub(b'0');
         others |= digit > 9;
-        number = number * 10 + u64::from(digit);
+        // What is no digit may carry over the end; the number is thrown away then.
+        number = u64::wrapping_add(u64::wrapping_mul(number, 10), u64::from(digit));
     }
     (!others).then_some(number)
 }
@@ -257,6 +258,8 @@ mod tests {
             ("Rows_sent", "18446744073709551615", Some(u64::MAX)),
             ("Rows_sent", "99999999999999999999999", Some(u64::MAX)),
             ("Rows_sent", "", None),
+            // Eighteen of what is furthest from a digit.
+            ("Rows_sent", "//////////////////", None),
             ("QC_Hit", "Yes", Some(1)),
             ("Full_scan", "No", Some(0)),
         ] {

@@ -1,0 +1,123 @@
+//! Rows of the server that tell of replication, of open tables, and those that are known and not read.
+
+use super::process::{is_stalk_line, is_strace_line};
+use super::{cells, is_vertical_row, vertical_name};
+
+/// Columns by which a status of replication is known, with the words of all generations.
+const HEADS: [&str; 4] = [
+    "slave_io_state",
+    "replica_io_state",
+    "slave_sql_running",
+    "replica_sql_running",
+];
+
+/// A status of a replica, one of performance_schema's tables of replication, or the statement that
+/// pt-stalk prints in front of either.
+pub(super) fn is_replication(text: &str, next: &[&str]) -> bool {
+    if is_vertical_row(text) {
+        let mut names = next.iter().filter_map(|line| vertical_name(line.trim()));
+        return names.any(|(name, _)| {
+            HEADS.iter().any(|head| name.eq_ignore_ascii_case(head)) || name == "CHANNEL_NAME"
+        });
+    }
+    is_status_query(text) || (text.contains("_IO_State") && is_replication_head(&cells(text)))
+}
+
+/// The head of a table of the status.
+pub(crate) fn is_replication_head(cells: &[&str]) -> bool {
+    cells.len() > 10
+        && cells
+            .iter()
+            .any(|cell| HEADS.iter().any(|head| cell.eq_ignore_ascii_case(head)))
+}
+
+fn is_status_query(text: &str) -> bool {
+    [
+        "SHOW SLAVE STATUS\\G",
+        "SHOW REPLICA STATUS\\G",
+        "SHOW ALL SLAVES STATUS\\G",
+    ]
+    .contains(&text)
+}
+
+/// A statement that pt-stalk prints in front of its answer.
+pub(crate) fn is_bare_query(text: &str) -> bool {
+    is_status_query(text)
+        || (text.len() < 400
+            && (text.starts_with("SELECT * FROM performance_schema.")
+                || text.starts_with("select * from performance_schema.")
+                || text.starts_with("select t.processlist_id, "))
+            && text.ends_with(['G', ';']))
+}
+
+/// `Database  Table  In_use  Name_locked`.
+pub(crate) fn is_open_tables_head(text: &str) -> bool {
+    text.contains("Name_locked")
+        && matches!(
+            cells(text).as_slice(),
+            ["Database", "Table", "In_use", "Name_locked"]
+        )
+}
+
+/// Tables in the form of `\G`, by columns that they alone have.
+const TABLES: [(&str, &[&str]); 3] = [
+    (
+        "prepared statements",
+        &["STATEMENT_ID", "OBJECT_INSTANCE_BEGIN"],
+    ),
+    (
+        "performance_schema.table_handles",
+        &["OBJECT_INSTANCE_BEGIN", "INTERNAL_LOCK"],
+    ),
+    (
+        "events of performance_schema",
+        &["THREAD_ID", "EVENT_ID", "EVENT_NAME"],
+    ),
+];
+
+/// Statuses of engines that no cause looks at, by their first field.
+const ENGINES: [&str; 8] = [
+    "TokuDB",
+    "STATISTICS",
+    "DBSTATS",
+    "CF_COMPACTION",
+    "MEMORY_STATS",
+    "BG_THREADS",
+    "PERF_CONTEXT",
+    "performance_schema",
+];
+
+/// What a line begins, where that is known and tells nothing that a cause asks for.
+pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
+    if is_vertical_row(text) {
+        let fields = || next.iter().filter_map(|line| vertical_name(line.trim()));
+        let has = |wanted: &str| fields().any(|(name, _)| name == wanted);
+        let table = TABLES
+            .iter()
+            .find(|(_, columns)| columns.iter().all(|column| has(column)));
+        if let Some((name, _)) = table {
+            return Some(name);
+        }
+        let engine = fields()
+            .next()
+            .filter(|(name, value)| *name == "Type" && ENGINES.contains(value));
+        return engine.map(|_| "status of another engine");
+    }
+    let is_head = |text: &str| {
+        let text = text.trim_start_matches(['|', ' ']);
+        text.get(..9)
+            .is_some_and(|begin| begin.eq_ignore_ascii_case("thread_id"))
+    };
+    if is_head(text)
+        && let [thread, name, value, ..] = cells(text).as_slice()
+        && thread.eq_ignore_ascii_case("thread_id")
+        && name.eq_ignore_ascii_case("variable_name")
+        && value.eq_ignore_ascii_case("variable_value")
+    {
+        return Some("variables by thread");
+    }
+    if is_stalk_line(text) {
+        return Some("pt-stalk's own log");
+    }
+    is_strace_line(text).then_some("strace output")
+}
