@@ -1,5 +1,6 @@
 //! One run of a scenario: break, watch from outside, judge.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -257,6 +258,29 @@ fn since(begin: Timestamp) -> Duration {
     Duration::try_from(Timestamp::now().duration_since(begin)).unwrap_or_default()
 }
 
+/// What the verdict itself calls an effect of this cause, or of one of its effects: it is there, and it is not
+/// told as a cause of the stall.
+fn effects_of<'a>(cause: &'a str, findings: &[&'a Value]) -> BTreeSet<&'a str> {
+    let mut effects = BTreeSet::new();
+    let mut causes = vec![cause];
+    while let Some(cause) = causes.pop() {
+        for finding in findings {
+            let is_effect = finding["relations"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|relation| relation["kind"] == "effect-of" && relation["cause"] == cause);
+            if let Some(effect) = finding["cause"].as_str()
+                && is_effect
+                && effects.insert(effect)
+            {
+                causes.push(effect);
+            }
+        }
+    }
+    effects
+}
+
 /// How long before the trigger the stacks begin, in seconds.
 fn evidence_before_trigger(incident: &Path) -> Result<Option<f64>> {
     let incident = store::read_frame(incident)?.incident;
@@ -321,16 +345,41 @@ pub(crate) fn judge(
         .flatten()
         .collect();
     let truth = &scenario.truth;
+    let effects = effects_of(&truth.cause, &findings);
     for (index, finding) in findings.iter().enumerate() {
         let cause = text(finding, "cause");
         let level = text(finding, "level");
         if cause == truth.cause {
             outcome.rank = Some(index + 1);
             outcome.level = Some(level);
-        } else if level != "possible" && !truth.also.contains(&cause) {
+        } else if level != "possible"
+            && !truth.also.contains(&cause)
+            && !effects.contains(cause.as_str())
+        {
             outcome.wrong.push(format!("{level}: {cause}"));
         }
     }
     outcome.sentence = text(&verdict, "sentence");
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_of_effects_are_effects_and_others_are_not() {
+        let finding = |cause: &str, of: &str| serde_json::json!({"cause": cause, "relations": [{"kind": "effect-of", "cause": of}]});
+        let findings = [
+            finding("page-latch", "index-latch"),
+            finding("index-latch", "fsync"),
+            finding("fsync", "nothing"),
+            finding("threads", "another"),
+        ];
+        let effects = effects_of("fsync", &findings.each_ref());
+        assert_eq!(
+            effects.into_iter().collect::<Vec<_>>(),
+            ["index-latch", "page-latch"]
+        );
+    }
 }
