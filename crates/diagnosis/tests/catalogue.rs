@@ -434,6 +434,14 @@ fn mistakes_in_a_fix_are_told_with_their_key() {
             "value: needs value",
         ),
         (
+            "action = \"open-files-limit\"\nat_least = 9\nfor = \"now\"",
+            "for: open-files-limit counts",
+        ),
+        (
+            "action = \"open-files-limit\"\nat_least = 9\nvariable = \"x\"",
+            "variable: not a key of open-files-limit",
+        ),
+        (
             "action = \"thp-never\"\nrisk = \" \"",
             "risk: must not be empty",
         ),

@@ -8,6 +8,8 @@
 mod identify;
 mod sockets;
 
+pub use sockets::path_from_here;
+
 use crate::procfs::task_stat::{self, PF_KTHREAD, TaskStat};
 use crate::procfs::task_status;
 use crate::read::{self, ReadError, io_error};
@@ -57,7 +59,7 @@ pub struct ServerProcess {
 pub struct UnixListener {
     /// As the process sees it.
     pub path: PathBuf,
-    /// Where to connect from here: through `/proc/PID/root` when the process sees other file systems, else `path`.
+    /// Where to connect from here: through `/proc/PID/root` when the process sees other files there, else `path`.
     pub host_path: PathBuf,
     /// Inode, for [`crate::accept_queue::unix_by_inode`].
     pub inode: u64,

@@ -58,7 +58,7 @@ fn mariadbd(tree: &Tree, pid: u32) {
     let of = |name: &str| format!("{pid}/{name}");
     tree.link(&of("exe"), "/usr/sbin/mariadbd (deleted)");
     tree.link(&of("cwd"), "/var/lib/mysql");
-    tree.link(&of("root"), "/");
+    tree.link(&of("root"), "/no-such-root");
     tree.link(&of("ns/net"), "net:[2]");
     tree.link(&of("ns/mnt"), "mnt:[2]");
     tree.file(&of("cmdline"), b"/usr/sbin/mariadbd\0--port=3306\0");

@@ -70,6 +70,11 @@ pub enum FixAction {
         /// Its value.
         value: String,
     },
+    /// The limit of open files that the server is started with.
+    OpenFilesLimit {
+        /// What it becomes.
+        value: FixValue,
+    },
 }
 
 impl FixAction {
@@ -82,6 +87,7 @@ impl FixAction {
             Self::OptionFile { .. } => "option-file",
             Self::PreloadAllocator => "preload-allocator",
             Self::ServerEnvironment { .. } => "server-environment",
+            Self::OpenFilesLimit { .. } => "open-files-limit",
         }
     }
 }

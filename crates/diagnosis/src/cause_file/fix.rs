@@ -77,12 +77,15 @@ impl Reader<'_> {
                     }
                 },
             }),
+            "open-files-limit" => Ok(FixAction::OpenFilesLimit {
+                value: self.value(spanned)?,
+            }),
             other => Err(self.at(
                 &raw.action,
                 "action",
                 format!(
-                    "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator and \
-                     server-environment"
+                    "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator, \
+                     server-environment and open-files-limit"
                 ),
             )),
         }
@@ -98,7 +101,8 @@ impl Reader<'_> {
                 | FixAction::OptionFile { .. }
                 | FixAction::ServerEnvironment { .. }
         );
-        let has_value = has_key || has_variable;
+        let has_value =
+            has_key || has_variable || matches!(action, FixAction::OpenFilesLimit { .. });
         let given = [
             ("key", raw.key.is_some(), has_key),
             ("variable", raw.variable.is_some(), has_variable),
@@ -107,7 +111,7 @@ impl Reader<'_> {
             ("at_most", raw.at_most.is_some(), has_value),
             ("times", raw.times.is_some(), has_value),
             ("per_cpu", raw.per_cpu.is_some(), has_value),
-            ("from", raw.from.is_some(), has_value),
+            ("from", raw.from.is_some(), has_key || has_variable),
         ];
         match given.iter().find(|(_, given, known)| *given && !*known) {
             Some((key, ..)) => {
@@ -130,6 +134,7 @@ impl Reader<'_> {
             FixAction::OptionFile { .. }
                 | FixAction::PreloadAllocator
                 | FixAction::ServerEnvironment { .. }
+                | FixAction::OpenFilesLimit { .. }
         );
         if only_later && word != FixWhen::Durable {
             let problem = format!("{} counts from the next start on: durable", action.word());

@@ -4,17 +4,34 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use remedy::fix::{Access, Entry, FixJournal, State, Undone, UndoneEntry, Unsettled, settle, undo};
+use remedy::fix::{
+    Access, Change, Entry, FixJournal, State, Undone, UndoneEntry, Unsettled, settle, undo,
+};
 use serde_json::json;
 
 use super::{LOCK_PATIENCE, json};
 use crate::args::Fix;
-use crate::output;
+use crate::config::Config;
+use crate::{output, targets};
 
 /// The way in to the server of an entry: what is said now goes before what is written down.
 pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {
     let mut way = entry.server.clone().ok_or("no server is written down")?;
     let said = &args.server;
+    let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
+    let one = args
+        .undo
+        .as_ref()
+        .is_some_and(|id| id.as_deref() != Some("all"));
+    // Its server was started again and may be reached in another way, as a container is. Its process stays the one that
+    // is written down: what was set in that is gone.
+    if one
+        && named
+        && way.process.is_some_and(|process| !process.is_alive())
+        && let Some(address) = named_address(args)
+    {
+        way.address = (&address).into();
+    }
     if let Some(user) = &said.user {
         way.login.user.clone_from(user);
     }
@@ -25,6 +42,13 @@ pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {
         .login(std::env::var("MYSQL_PWD").ok())
         .map_err(|error| error.to_string())?;
     Ok(Access::new(way, login))
+}
+
+/// Where the server is that the command line names.
+fn named_address(args: &Fix) -> Option<server::Address> {
+    let config = Config::load(args.server.config.as_deref()).ok()?;
+    let found = targets::find(&args.server, &config).ok()?;
+    found.first()?.first_address()
 }
 
 /// Puts back what was interrupted and what nobody watches any more; a line for each.
@@ -160,6 +184,11 @@ fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
     }
     if undone.is_over() {
         text += "everything is as it was before\n";
+        if let Some(restart) = restart_of(undone) {
+            text += &format!(
+                "a server that was started meanwhile has it until its next start{restart}\n"
+            );
+        }
     } else {
         text += &format!(
             "NOT EVERYTHING IS BACK; by hand or, over what others have set: freezeframe fix --undo {} --force\n",
@@ -172,6 +201,27 @@ fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
         }
     }
     text
+}
+
+/// Files that a server reads when it starts were taken away: how it is started again, where the file tells.
+fn restart_of(undone: &UndoneEntry) -> Option<String> {
+    undone.steps.iter().find_map(|(step, outcome)| {
+        let Change::OwnFile(file) = &step.change else {
+            return None;
+        };
+        let of_host = ["/etc/sysctl.d", "/etc/tmpfiles.d"];
+        let is_back = matches!(outcome, Ok(Undone::Back));
+        if !is_back || of_host.iter().any(|dir| file.path.starts_with(dir)) {
+            return None;
+        }
+        let unit = file
+            .path
+            .strip_prefix("/etc/systemd/system")
+            .ok()
+            .and_then(|below| below.components().next()?.as_os_str().to_str())
+            .and_then(|dir| dir.strip_suffix(".d"));
+        Some(unit.map_or(String::new(), |unit| format!(": systemctl restart {unit}")))
+    })
 }
 
 pub(super) fn words(outcome: &Result<Undone, String>) -> (&'static str, String) {
@@ -226,7 +276,6 @@ pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
 }
 
 fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
-    use remedy::fix::Change;
     let name = step.change.name();
     let what = match &step.change {
         Change::OwnFile(_) => "a file of ours".to_owned(),

@@ -23,7 +23,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, done: Option<&Entr
             "version": server.version,
             "unit": server.unit,
             "mysqld_safe": server.safe,
-            "container": server.container,
+            "container": server.container.as_ref().map(|container| container.group.clone()),
             "option_files": server.option_files,
             "include_directories": server.include_directories,
             "allocator": server.allocator,

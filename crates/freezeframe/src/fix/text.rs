@@ -175,7 +175,7 @@ fn server(server: &SeenServer) -> String {
         parts.push(format!("process {}", process.pid));
     }
     match (&server.container, &server.unit) {
-        (Some(container), _) => parts.push(format!("container {container}")),
+        (Some(container), _) => parts.push(format!("container {}", container.name())),
         (None, Some(unit)) => parts.push(format!("unit {unit}")),
         (None, None) => parts.push("in no unit".to_owned()),
     }

@@ -21,3 +21,4 @@ mod leases;
 mod plans;
 mod scene;
 mod servers;
+mod starts;

@@ -5,9 +5,11 @@ use crate::procfs::net::{TCP_LISTEN, UnixName, tcp_sockets, unix_sockets};
 use crate::read::{self, io_error};
 use crate::roots::ProcRoot;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
 /// File descriptors looked at, lowest first; a server opens its listening sockets before its connections.
 const DESCRIPTORS_MAX: usize = 65_536;
@@ -55,7 +57,7 @@ pub(super) fn listening(
                     UnixName::Path(path) => {
                         let path = cwd.map_or_else(|| path.to_owned(), |cwd| cwd.join(path));
                         Some(UnixListener {
-                            host_path: host_path(root.as_deref(), &path),
+                            host_path: path_from_here(root.as_deref(), &path),
                             path,
                             inode: socket.inode,
                         })
@@ -117,9 +119,95 @@ fn other_root(proc: &ProcRoot, pid: u32, absent: &mut Vec<String>) -> Option<Pat
     (!same_mounts || root != Path::new("/")).then(|| proc.of(pid, "root"))
 }
 
-fn host_path(root: Option<&Path>, path: &Path) -> PathBuf {
-    match root {
-        Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
-        None => path.to_owned(),
+/// Where a path of a process with another root (`/proc/PID/root`) is reached from here. A unit of systemd with ProtectSystem= sees the same
+/// files through mounts of its own: then the path is the same, and it outlives the process, which `/proc/PID/root` does not.
+pub fn path_from_here(root: Option<&Path>, path: &Path) -> PathBuf {
+    let Some(root) = root else {
+        return path.to_owned();
+    };
+    let through = followed(root, path);
+    let file = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    match (file(&through), file(path)) {
+        (Some(theirs), Some(ours)) if theirs == ours => path.to_owned(),
+        _ => through,
+    }
+}
+
+/// Links that are followed on a path; the kernel's own limit (path_resolution(7)).
+const LINKS_MAX: usize = 40;
+
+/// A path below another root, with the links on it followed as a process does that has it as its root: one to `/run`
+/// would else lead to our own, where another server may listen.
+fn followed(root: &Path, path: &Path) -> PathBuf {
+    let mut rest: Vec<OsString> = reversed(path);
+    let mut done = PathBuf::new();
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            done.pop();
+            continue;
+        }
+        match fs::read_link(root.join(&done).join(&part)) {
+            Ok(target) if links < LINKS_MAX => {
+                links += 1;
+                if target.is_absolute() {
+                    done.clear();
+                }
+                rest.extend(reversed(&target));
+            }
+            _ => done.push(part),
+        }
+    }
+    root.join(done)
+}
+
+/// The parts of a path, the last one first.
+fn reversed(path: &Path) -> Vec<OsString> {
+    path.components()
+        .rev()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_of_another_root_stay_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("run/mysqld")).unwrap();
+        fs::create_dir_all(root.join("var/lib")).unwrap();
+        symlink("/run", root.join("var/run")).unwrap();
+        symlink("../../../../run/mysqld", root.join("var/lib/sockets")).unwrap();
+        symlink("round", root.join("var/round")).unwrap();
+        let of = |path: &str| followed(root, Path::new(path));
+        assert_eq!(of("/var/run/mysqld/s"), root.join("run/mysqld/s"));
+        assert_eq!(of("/var/lib/sockets/s"), root.join("run/mysqld/s"));
+        assert_eq!(of("/../../etc/s"), root.join("etc/s"));
+        assert_eq!(of("/var/round/s"), root.join("var/round/s"));
+    }
+
+    #[test]
+    fn a_file_that_is_the_same_from_here_has_its_own_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        fs::write(&socket, "").unwrap();
+        // As of a unit with mounts of its own: another way to the same files.
+        let root = dir.path().join("root");
+        symlink("/", &root).unwrap();
+        assert_eq!(path_from_here(Some(&root), &socket), socket);
+        assert_eq!(path_from_here(None, &socket), socket);
+        let other = dir.path().join("other");
+        fs::create_dir(&other).unwrap();
+        let inside = followed(&other, &socket);
+        assert!(inside.starts_with(&other));
+        assert_eq!(path_from_here(Some(&other), &socket), inside);
     }
 }

@@ -96,7 +96,8 @@ impl Change {
         match self {
             Self::OwnFile(file) => {
                 let undone = file.take_away(root, id, forced).map_err(told)?;
-                if undone == Undone::Back {
+                // Also when it is gone already: who took it away may have been killed before telling.
+                if undone.is_over() {
                     reload(root, file.reload)?;
                 }
                 Ok(undone)
@@ -120,7 +121,13 @@ impl Change {
                     Some(Reload::Systemd) => "; systemctl daemon-reload",
                     None => "",
                 };
-                format!("rm {}{reload}", shown(&file.path))
+                let made: String = file
+                    .directories
+                    .iter()
+                    .rev()
+                    .map(|dir| format!("; rmdir {}", shown(dir)))
+                    .collect();
+                format!("rm {}{made}{reload}", shown(&file.path))
             }
             Self::KernelSetting(setting) => {
                 let (path, value) = match &setting.instead {

@@ -10,6 +10,7 @@
 
 mod actions;
 mod change;
+mod control_group;
 mod journal;
 mod kernel_setting;
 mod option_files;
@@ -23,6 +24,7 @@ mod variable;
 mod watch;
 
 pub use change::{Change, Undone};
+pub use control_group::{Container, Runtime};
 pub use journal::{DoneStep, Entry, FixJournal, FixJournalError, LockedJournal, State};
 pub use kernel_setting::KernelSetting;
 pub(crate) use kernel_setting::in_force;

@@ -4,6 +4,7 @@ use model::{Fix, FixWhen, Releases};
 
 use super::actions;
 use super::change::Change;
+use super::control_group::{Container, Runtime};
 use super::system::{SeenServer, System};
 
 /// What is to be done here.
@@ -166,16 +167,51 @@ impl Step {
     }
 }
 
+/// What a restart is for, which makes a difference to containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anew {
+    /// What the server reads when it starts.
+    Read,
+    /// What it is started with.
+    Made,
+}
+
 /// How a person starts the server again.
-pub(super) fn restart(server: Option<&SeenServer>) -> String {
+pub(super) fn restart(server: Option<&SeenServer>, anew: Anew) -> String {
     let Some(server) = server else {
         return "the server".to_owned();
     };
     if let Some(container) = &server.container {
-        return format!("the server's container ({container})");
+        let name = container.name();
+        return match (&container.unit, anew) {
+            (Some(unit), _) => format!("systemctl restart {unit}, in the container ({name})"),
+            (None, Anew::Read) => restart_container(container),
+            (None, Anew::Made) => {
+                format!(
+                    "a new container in place of {name} (a restart of that one keeps what it was made with)"
+                )
+            }
+        };
     }
     match &server.unit {
         Some(unit) => format!("systemctl restart {unit}"),
+        None if !server.safe_command.is_empty() => {
+            let shutdown = if server.is_mariadb {
+                "mariadb-admin"
+            } else {
+                "mysqladmin"
+            };
+            let again = actions::words(&server.safe_command);
+            format!("{shutdown} shutdown, and then again: {again}")
+        }
         None => "the server".to_owned(),
+    }
+}
+
+fn restart_container(container: &Container) -> String {
+    match (container.runtime, container.short_id()) {
+        (Runtime::Docker, Some(id)) => format!("docker restart {id}"),
+        (Runtime::Podman, Some(id)) => format!("podman restart {id}"),
+        _ => format!("the server's container ({})", container.name()),
     }
 }

@@ -9,6 +9,7 @@ use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use model::{Release, release};
 
+use super::control_group::{self, Container, Group, Runtime};
 use super::kernel_setting::{KernelSetting, in_force};
 use super::option_files::{self, OptionFiles};
 use super::root::Root;
@@ -18,6 +19,12 @@ use crate::ProcessId;
 const BYTES_MAX: usize = 256 << 10;
 const VARIABLES_MAX: usize = 20_000;
 const MAPS_BYTES_MAX: usize = 4 << 20;
+
+/// There while systemd is the first process (sd_booted(3)).
+const SYSTEMD: &str = "/run/systemd/system";
+
+/// The namespace of the processes of a host (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// Reading a process's map waits for its mmap_lock, which a stalled server may hold for long.
 const MAPS_PATIENCE: Duration = Duration::from_secs(1);
@@ -57,10 +64,20 @@ pub struct SeenServer {
     pub program: Option<PathBuf>,
     /// The systemd unit that it runs in.
     pub unit: Option<String>,
+    /// That unit was made by systemd-run(1): it is gone when it stops, and files for it are read by nobody.
+    pub is_transient: bool,
     /// The process id of the mysqld_safe that started it.
     pub safe: Option<u32>,
-    /// The container that it runs in, by the name of its control group.
-    pub container: Option<String>,
+    /// The command line of that, without the shell.
+    pub safe_command: Vec<String>,
+    /// The container that it runs in.
+    pub container: Option<Container>,
+    /// Its distribution where it has its own tree of files.
+    pub distribution: Option<Distribution>,
+    /// It has its own network, with settings of its own.
+    pub other_network: bool,
+    /// Files that it may have open at most: what its process was started with.
+    pub open_files_limit: Option<String>,
     /// Its own tree of files, when it is another one than ours.
     pub other_root: Option<PathBuf>,
     /// Option files that it reads at its start.
@@ -73,8 +90,8 @@ pub struct SeenServer {
     pub arguments: Vec<String>,
     /// The allocator that it runs with where it is not the C library's, by file name or in the server's words.
     pub allocator: Option<String>,
-    /// Libraries that are preloaded already, as its environment names them.
-    pub preloaded: Option<String>,
+    /// Of its environment, what concerns memory allocators: `LD_PRELOAD=...`, `MALLOC_CONF=...` and the like.
+    pub environment: Vec<String>,
     /// Its resident memory, KiB.
     pub resident_kib: Option<u64>,
     /// `@@version`, empty without a login.
@@ -108,6 +125,14 @@ impl SeenServer {
         }
     }
 
+    /// A variable of its environment, where it is not empty.
+    pub fn environment(&self, name: &str) -> Option<&str> {
+        self.environment
+            .iter()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+            .filter(|value| !value.is_empty())
+    }
+
     /// Whether its command line sets a variable, which goes before every file.
     pub fn is_on_command_line(&self, variable: &str) -> bool {
         let dashes = variable.replace('_', "-");
@@ -126,7 +151,7 @@ impl System {
         process: Option<&ServerProcess>,
         access: Option<&mut Access>,
     ) -> Self {
-        let read = |path: &str| read_text(&root.here(Path::new(path)));
+        let read = |path: &str| text_of(root, path);
         let mut server = process.map(|process| seen_process(root, process));
         if let Some(access) = access {
             let seen = server.get_or_insert_default();
@@ -136,12 +161,8 @@ impl System {
         }
         Self {
             root: root.clone(),
-            distribution: distribution(
-                &read("/etc/os-release")
-                    .or_else(|| read("/usr/lib/os-release"))
-                    .unwrap_or_default(),
-            ),
-            systemd: root.here(Path::new("/run/systemd/system")).is_dir(),
+            distribution: distribution(&read),
+            systemd: root.here(Path::new(SYSTEMD)).is_dir(),
             cpus: std::thread::available_parallelism()
                 .map_or(1, |cpus| u64::try_from(cpus.get()).unwrap_or(1)),
             tuned: read("/etc/tuned/active_profile")
@@ -160,29 +181,23 @@ impl System {
 
     /// A file that another one of ours would sit beside, when it is there.
     pub(super) fn exists(&self, path: &Path) -> bool {
-        self.root.here(path).exists()
+        self.root.has(path)
     }
 }
 
 fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
     let proc = root.proc();
     let pid = process.pid;
-    let (unit, container) = control_group(&read_text(&proc.of(pid, "cgroup")).unwrap_or_default());
-    let arguments: Vec<String> = kernel::read::head(&proc.of(pid, "cmdline"), BYTES_MAX)
-        .unwrap_or_default()
-        .split(|byte| *byte == 0)
-        .map(|argument| String::from_utf8_lossy(argument).into_owned())
-        .collect();
+    let arguments = command_line(&proc, pid);
     let other_root = other_root(root, &proc, pid);
-    let own_tree = other_root.clone();
-    let read = move |path: &Path, limit: usize| {
-        let here = match &own_tree {
-            Some(tree) => tree.join(path.strip_prefix("/").unwrap_or(path)),
-            None => root.here(path),
-        };
-        kernel::read::head(&here, limit)
-            .ok()
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let Group {
+        unit, container, ..
+    } = place(root, &proc, pid, other_root.is_some());
+    let own_tree = other_root.as_ref().map(Root::at);
+    let tree = own_tree.as_ref().unwrap_or(root);
+    let read = |path: &Path, limit: usize| {
+        let bytes = tree.read(path, limit).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let OptionFiles {
         files,
@@ -190,6 +205,12 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         none,
     } = option_files::find(&arguments, &read);
     let status = read_text(&proc.of(pid, "status")).unwrap_or_default();
+    let safe = safe_parent(&proc, &status);
+    let is_transient = unit.as_ref().is_some_and(|unit| {
+        let made = Path::new("/run/systemd/transient").join(unit);
+        root.has(&made)
+    });
+    let limits = kernel::procfs::limits::read(&proc.of(pid, "limits")).unwrap_or_default();
     SeenServer {
         process: Some(ProcessId {
             pid,
@@ -197,82 +218,104 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         }),
         program: process.exe.clone(),
         unit,
-        safe: safe_parent(&proc, &status),
+        is_transient,
+        safe_command: safe.map_or_else(Vec::new, |safe| without_shell(command_line(&proc, safe))),
+        safe,
         container,
+        distribution: own_tree
+            .as_ref()
+            .map(|tree| distribution(&|path| text_of(tree, path))),
         other_root,
+        other_network: process.same_net_namespace == Some(false),
+        open_files_limit: kernel::procfs::limits::soft(&limits, "Max open files")
+            .map(str::to_owned),
         option_files: files,
         include_directories: directories,
         no_defaults: none,
         arguments,
         allocator: mapped_allocator(&proc.of(pid, "maps")),
-        preloaded: kernel::read::head(&proc.of(pid, "environ"), BYTES_MAX)
+        environment: kernel::read::head(&proc.of(pid, "environ"), BYTES_MAX)
             .unwrap_or_default()
             .split(|byte| *byte == 0)
-            .find_map(|line| line.strip_prefix(b"LD_PRELOAD="))
-            .map(|value| String::from_utf8_lossy(value).into_owned())
-            .filter(|value| !value.is_empty()),
+            .map(|line| String::from_utf8_lossy(line).into_owned())
+            // The rest is none of our business, and may hold passwords.
+            .filter(|line| line.starts_with("LD_PRELOAD=") || line.contains("MALLOC"))
+            .collect(),
         resident_kib: field(&status, "VmRSS:")
             .and_then(|value| value.split_whitespace().next()?.parse().ok()),
         ..SeenServer::default()
     }
 }
 
-/// The unit and the container of a process, by /proc/PID/cgroup (cgroups(7)): the last part of the path that ends in
-/// `.service` or is made by a container runtime.
-fn control_group(text: &str) -> (Option<String>, Option<String>) {
-    let path = text
-        .lines()
-        .filter_map(|line| {
-            let mut fields = line.splitn(3, ':');
-            let (number, controllers) = (fields.next()?, fields.next()?);
-            let path = fields.next()?;
-            (number == "0" || controllers == "name=systemd").then_some(path)
-        })
-        .max_by_key(|path| path.len())
-        .unwrap_or_default();
-    let mut unit = None;
-    let mut container = None;
-    let runtimes = [
-        "docker",
-        "libpod",
-        "kubepods",
-        "cri-",
-        "crio-",
-        "lxc",
-        "machine-",
-        "containerd",
-    ];
-    for part in path.split('/') {
-        if runtimes.iter().any(|runtime| part.starts_with(runtime)) {
-            container = Some(part.to_owned());
-            unit = None;
-        } else if part.ends_with(".service") && is_unit_name(part) {
-            unit = Some(part.to_owned());
-        }
+/// Where a process belongs: its unit, or its container. What no runtime's name tells, namespaces do.
+fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
+    let mut found = control_group::read(&read_text(&proc.of(pid, "cgroup")).unwrap_or_default());
+    if found.container.is_some() {
+        return found;
     }
-    // The user manager is a unit of the system; a server below it is none of ours.
-    let unit = unit.filter(|unit| !unit.starts_with("user@") && container.is_none());
-    (unit, container)
+    let is = |file: &str| root.has(Path::new(file));
+    let namespace = |path: PathBuf| std::fs::read_link(path).ok();
+    let ours = namespace(proc.file("self/ns/pid"));
+    let theirs = namespace(proc.of(pid, "ns/pid"));
+    if has_own_root && ours.is_some() && theirs.is_some() && ours != theirs {
+        // A unit is one of the systemd in there, not of ours.
+        let mut container = Container::of(Runtime::Unknown, &found.last);
+        if found.unit.is_some() {
+            container.group.clear();
+        }
+        container.unit = found.unit.take();
+        found.container = Some(container);
+    } else if found.unit.is_none()
+        && !is(SYSTEMD)
+        && ours.is_some_and(|link| link != Path::new(FIRST_PID_NAMESPACE))
+    {
+        // We are in it as well, and it is no machine with a systemd.
+        let runtime = if is("/run/.containerenv") {
+            Some(Runtime::Podman)
+        } else if is("/run/secrets/kubernetes.io") || is("/var/run/secrets/kubernetes.io") {
+            Some(Runtime::Kubernetes)
+        } else {
+            is("/.dockerenv").then_some(Runtime::Docker)
+        };
+        found.container = runtime.map(|runtime| Container::of(runtime, ""));
+    }
+    found
 }
 
-/// A name that may become part of a path (systemd.unit(5)).
-fn is_unit_name(name: &str) -> bool {
-    name.len() < 256
-        && !name.starts_with('.')
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b":-_.\\@".contains(&b))
+fn command_line(proc: &ProcRoot, pid: u32) -> Vec<String> {
+    kernel::read::head(&proc.of(pid, "cmdline"), BYTES_MAX)
+        .unwrap_or_default()
+        .split(|byte| *byte == 0)
+        .map(|argument| String::from_utf8_lossy(argument).into_owned())
+        .collect()
+}
+
+/// A script's own command: `/bin/sh /usr/bin/mysqld_safe --user=mysql` without the first.
+fn without_shell(mut command: Vec<String>) -> Vec<String> {
+    command.retain(|argument| !argument.is_empty());
+    if let Some(at) = command
+        .iter()
+        .take(3)
+        .position(|argument| is_safe(argument))
+    {
+        command.drain(..at);
+    }
+    command
+}
+
+fn is_safe(argument: &str) -> bool {
+    let name = argument.rsplit('/').next().unwrap_or_default();
+    matches!(name, "mysqld_safe" | "mariadbd-safe")
 }
 
 fn safe_parent(proc: &ProcRoot, status: &str) -> Option<u32> {
     let parent: u32 = field(status, "PPid:")?.trim().parse().ok()?;
-    let cmdline = kernel::read::head(&proc.of(parent, "cmdline"), BYTES_MAX).ok()?;
-    let is_safe = cmdline.split(|byte| *byte == 0).take(3).any(|argument| {
-        let argument = String::from_utf8_lossy(argument);
-        let name = argument.rsplit('/').next().unwrap_or_default();
-        matches!(name, "mysqld_safe" | "mariadbd-safe")
-    });
-    is_safe.then_some(parent)
+    let command = command_line(proc, parent);
+    command
+        .iter()
+        .take(3)
+        .any(|argument| is_safe(argument))
+        .then_some(parent)
 }
 
 /// The server's tree of files when it has another mount namespace or root.
@@ -384,7 +427,10 @@ fn offset(difference: &str) -> Option<String> {
     plain.then(|| format!("{sign}{hours_minutes}"))
 }
 
-fn distribution(text: &str) -> Distribution {
+fn distribution(read: &dyn Fn(&str) -> Option<String>) -> Distribution {
+    let text = read("/etc/os-release")
+        .or_else(|| read("/usr/lib/os-release"))
+        .unwrap_or_default();
     let value = |name: &str| {
         text.lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
@@ -401,6 +447,11 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name))
 }
 
+fn text_of(root: &Root, path: &str) -> Option<String> {
+    let bytes = root.read(Path::new(path), BYTES_MAX).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 fn read_text(path: &Path) -> Option<String> {
     let bytes = kernel::read::head(path, BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -409,39 +460,6 @@ fn read_text(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn units_and_containers_are_told_by_the_control_group() {
-        let of = |text: &str| control_group(text);
-        let unit = |name: &str| (Some(name.to_owned()), None);
-        assert_eq!(
-            of("0::/system.slice/mariadb.service\n"),
-            unit("mariadb.service")
-        );
-        assert_eq!(
-            of("0::/system.slice/system-mysql.slice/mysql@a.service\n"),
-            unit("mysql@a.service")
-        );
-        assert_eq!(
-            of("12:pids:/x\n1:name=systemd:/system.slice/mysqld.service\n0::/\n"),
-            unit("mysqld.service")
-        );
-        assert_eq!(
-            of("0::/system.slice/docker-0123.scope\n"),
-            (None, Some("docker-0123.scope".to_owned()))
-        );
-        assert_eq!(
-            of("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope\n").1,
-            Some("cri-containerd-1.scope".to_owned())
-        );
-        assert_eq!(
-            of("0::/user.slice/user-0.slice/session-1.scope\n"),
-            (None, None)
-        );
-        assert_eq!(of("0::/user.slice/user@0.service\n"), (None, None));
-        assert_eq!(of("0::/a/b c.service\n"), (None, None));
-        assert_eq!(of(""), (None, None));
-    }
 
     #[test]
     fn a_difference_is_a_time_zone() {

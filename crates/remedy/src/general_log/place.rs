@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kernel::roots::ProcRoot;
+use kernel::servers::path_from_here;
 use server::{ServerError, Session};
 
 use crate::ProcessId;
@@ -38,10 +39,8 @@ pub(super) fn places(
         .filter(|there| there.is_absolute())
         .map(|there| Place {
             there: there.to_owned(),
-            here: match &root {
-                Some(root) => root.join(there.strip_prefix("/").unwrap_or(there)),
-                None => there.to_owned(),
-            },
+            // The file may have to be removed after the server's end.
+            here: path_from_here(root.as_deref(), there),
         })
         .collect())
 }

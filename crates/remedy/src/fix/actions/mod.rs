@@ -1,6 +1,9 @@
 //! The kinds of changes. Each is a function from a fix and what was seen of the system to steps, and changes nothing.
 
+mod contained;
 mod environment;
+mod launch;
+mod open_files;
 mod preload;
 mod sysctl;
 mod thp;
@@ -25,7 +28,7 @@ pub(super) struct Action {
 }
 
 /// All kinds.
-const ACTIONS: [Action; 6] = [
+const ACTIONS: [Action; 7] = [
     Action {
         name: "thp-never",
         steps: thp::steps,
@@ -50,7 +53,13 @@ const ACTIONS: [Action; 6] = [
         name: "server-environment",
         steps: environment::steps,
     },
+    Action {
+        name: "open-files-limit",
+        steps: open_files::steps,
+    },
 ];
+
+pub(super) use launch::words;
 
 /// The kind of a fix.
 pub(super) fn of(action: &FixAction) -> Option<&'static Action> {

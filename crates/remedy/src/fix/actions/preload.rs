@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use model::FixAction;
 
-use super::environment::in_the_unit;
-use super::file_step;
-use crate::fix::plan::{Step, StepState, When, restart};
-use crate::fix::system::{SeenServer, System};
+use super::contained::{self, Made};
+use super::launch::{self, Launch};
+use crate::fix::plan::{Anew, Step, StepState, When, restart};
+use crate::fix::root::Root;
+use crate::fix::system::System;
 
 /// Where distributions put libraries; mysqld_safe takes malloc-lib from these only (scripts/mysqld_safe.sh).
 const DIRECTORIES: [&str; 6] = [
@@ -40,39 +41,42 @@ fn step(system: &System) -> Step {
         return Step::new(When::Durable, says, "its memory map".to_owned(), state);
     }
     let Some(library) = library(system) else {
-        let state = StepState::ByHand {
-            why: "neither jemalloc nor tcmalloc is installed".to_owned(),
-            commands: vec![package(&system.distribution.family).to_owned()],
-        };
-        let mut step = Step::new(When::Durable, says, "the library".to_owned(), state);
-        step.notes
-            .push("then freezeframe fix again: it finds the library's path".to_owned());
-        return step;
+        return without_library(system, says);
     };
     let shown = library.display().to_string();
     let says = format!("Start the server with {shown} as its memory allocator");
-    if let Some(other) = server.and_then(|server| server.preloaded.as_ref()) {
-        // A drop-in would take it out.
-        let state = StepState::ByHand {
-            why: format!("the server is started with LD_PRELOAD={other} already"),
-            commands: vec![format!("LD_PRELOAD={shown}:{other}, where that is set")],
-        };
-        let mut step = Step::new(
-            When::Durable,
-            says,
-            "how the server is started".to_owned(),
-            state,
-        );
-        step.restart = Some(restart(server));
-        return step;
-    }
-    let mut step = match server {
-        Some(server) if server.safe.is_some() && server.container.is_none() => {
-            by_safe(system, server, &shown, says)
+    let other = server.and_then(|server| server.environment("LD_PRELOAD"));
+    let mut step = match (server, other) {
+        (Some(_), Some(other)) if other.split([':', ' ']).any(|one| one == shown) => {
+            let state = StepState::Already(format!(
+                "the server was started with LD_PRELOAD={other}; its memory map does not show it, and 'cannot be \
+                 preloaded' in its log would say why"
+            ));
+            Step::new(When::Durable, says, PLACE.to_owned(), state)
         }
-        _ => in_the_unit(system, "LD_PRELOAD", &shown, says),
+        (Some(server), Some(other)) => {
+            // A drop-in would take it out.
+            let state = StepState::ByHand {
+                why: format!("the server is started with LD_PRELOAD={other} already"),
+                commands: vec![format!("LD_PRELOAD={shown}:{other}, where that is set")],
+            };
+            let mut step = Step::new(When::Durable, says, PLACE.to_owned(), state);
+            step.restart = Some(restart(Some(server), Anew::Made));
+            step
+        }
+        _ => launch::step(
+            system,
+            Launch {
+                says,
+                name: "LD_PRELOAD",
+                unit: format!("Environment=LD_PRELOAD={shown}"),
+                safe: Some(("malloc-lib", format!("malloc-lib = {shown}"))),
+                container: Made::Environment("LD_PRELOAD", &shown),
+                shell: format!("LD_PRELOAD={shown}"),
+                in_force: false,
+            },
+        ),
     };
-    step.restart = Some(restart(server));
     if let Some(kib) = server.and_then(|server| server.resident_kib) {
         step.notes.push(format!(
             "the server has {} MiB resident now; compare after a day: another allocator keeps memory differently",
@@ -82,24 +86,33 @@ fn step(system: &System) -> Step {
     step
 }
 
-/// mysqld_safe preloads what `malloc-lib` names.
-fn by_safe(system: &System, server: &SeenServer, library: &str, says: String) -> Step {
-    let lines = format!("[mysqld_safe]\nmalloc-lib = {library}\n");
-    match server.include_directories.last() {
-        Some(directory) if server.other_root.is_none() => {
-            let path = directory.join("zz-freezeframe-malloc-lib.cnf");
-            file_step(system, says, path, &lines, None)
-        }
-        _ => Step::new(
-            When::Durable,
-            says,
-            "the option file of mysqld_safe".to_owned(),
-            StepState::ByHand {
-                why: "no option file of the server includes a directory, and users' files are not edited".to_owned(),
-                commands: lines.lines().map(str::to_owned).collect(),
-            },
-        ),
-    }
+const PLACE: &str = "how the server is started";
+
+/// Neither library is where the server would find it.
+fn without_library(system: &System, says: String) -> Step {
+    let server = system.server.as_ref();
+    let distribution = server
+        .and_then(|server| server.distribution.as_ref())
+        .unwrap_or(&system.distribution);
+    let package = package(&distribution.family);
+    let container = server.and_then(|server| server.container.as_ref());
+    let state = match container {
+        Some(container) => StepState::ByHand {
+            why: format!(
+                "neither jemalloc nor tcmalloc is installed in the server's container ({})",
+                container.name()
+            ),
+            commands: contained::with_package(container, package),
+        },
+        None => StepState::ByHand {
+            why: "neither jemalloc nor tcmalloc is installed".to_owned(),
+            commands: vec![package.to_owned()],
+        },
+    };
+    let mut step = Step::new(When::Durable, says, "the library".to_owned(), state);
+    step.notes
+        .push("then freezeframe fix again: it finds the library's path".to_owned());
+    step
 }
 
 /// The library's path as the server sees it.
@@ -107,16 +120,14 @@ fn library(system: &System) -> Option<PathBuf> {
     let other = system
         .server
         .as_ref()
-        .and_then(|server| server.other_root.as_ref());
-    let here = |path: &Path| match other {
-        Some(tree) => tree.join(path.strip_prefix("/").unwrap_or(path)),
-        None => system.root.here(path),
-    };
+        .and_then(|server| server.other_root.as_ref())
+        .map(Root::at);
+    let tree = other.as_ref().unwrap_or(&system.root);
     LIBRARIES.iter().find_map(|library| {
         DIRECTORIES
             .iter()
             .map(|directory| Path::new(directory).join(library))
-            .find(|path| here(path).exists())
+            .find(|path| tree.has(path))
     })
 }
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use model::{FixAction, FixValue};
 
+use super::contained::{self, Made};
 use super::file_step;
 use crate::fix::change::Change;
 use crate::fix::kernel_setting::KernelSetting;
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::plan::{Anew, Step, StepState, When, restart};
 use crate::fix::system::System;
 
 /// Of these pairs the one that was set last counts, and the other one reads 0
@@ -21,6 +22,9 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
     let FixAction::Sysctl { key, value } = action else {
         return Vec::new();
     };
+    if let Some(step) = of_other_network(system, key, value, when) {
+        return vec![step];
+    }
     let path = file_of(key);
     let read = system.kernel(&path);
     let wanted = read
@@ -35,6 +39,37 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
         (When::Now, Ok(wanted)) => now(system, key, read.ok(), &wanted),
         (When::Durable, Ok(wanted)) => durable(system, key, &wanted),
     }]
+}
+
+/// Settings below `net` are of a network, and a server in a container has its own: ours says nothing of it.
+fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) -> Option<Step> {
+    let server = system
+        .server
+        .as_ref()
+        .filter(|server| server.other_network && key.starts_with("net."))?;
+    let wanted = match value {
+        FixValue::Exactly(text) => text.clone(),
+        FixValue::AtLeast(number) | FixValue::AtMost(number) => number.to_string(),
+        FixValue::Times { .. } | FixValue::PerCpu(_) => "N".to_owned(),
+    };
+    let says = format!("Set {key} to {wanted} in the server's network");
+    let state = match (&server.container, when) {
+        // It is made with the container, so there is nothing to be done to the one that runs.
+        (Some(_), When::Now) => StepState::NotHere(
+            "the server runs in a container with a network of its own, and the setting is made with it"
+                .to_owned(),
+        ),
+        (Some(container), When::Durable) => {
+            contained::by_hand(container, Made::Sysctl(key, &wanted), None)
+        }
+        (None, _) => StepState::ByHand {
+            why: "the server has a network of its own, and this is a setting of a network".to_owned(),
+            commands: vec![format!("sysctl -w {key}={wanted}, in that network")],
+        },
+    };
+    let mut step = Step::new(when, says, key.to_owned(), state);
+    step.restart = Some(restart(Some(server), Anew::Made));
+    Some(step)
 }
 
 pub(super) fn file_of(key: &str) -> PathBuf {

@@ -3,10 +3,12 @@
 
 use model::{FixAction, FixValue};
 
+use super::contained::{self, Made};
 use super::file_step;
+use super::launch::not_yet;
 use super::sysctl::wanted;
 use crate::fix::change::Change;
-use crate::fix::plan::{Step, StepState, When, restart};
+use crate::fix::plan::{Anew, Step, StepState, When, restart};
 use crate::fix::system::{SeenServer, System};
 use crate::fix::variable::{GlobalVariable, PersistedVariable, same, set_statement};
 
@@ -154,7 +156,13 @@ fn for_next_start(
             step.state = StepState::Already(format!("already {now}"));
         }
         step.before = Some(format!("{variable} = {now} (in the running server)"));
-        step.restart = Some(restart(Some(server)));
+        let anew = if server.persisted.is_none() && server.container.is_some() {
+            Anew::Made
+        } else {
+            Anew::Read
+        };
+        step.restart = Some(restart(Some(server), anew));
+        not_yet(&mut step, same(now, wanted));
     }
     if server.is_on_command_line(variable) && step.change().is_some() {
         step.notes.push(format!(
@@ -207,9 +215,21 @@ fn in_a_file(
             "the server was started with --no-defaults and reads no option file".to_owned(),
         );
     }
-    if server.other_root.is_some() || server.container.is_some() {
+    if let Some(container) = &server.container {
+        let directory = server.include_directories.last();
+        let directory = directory.map(|directory| directory.display().to_string());
+        let made = Made::Option(option_of(variable), wanted);
+        let state = contained::by_hand(container, made, directory.as_deref());
+        return Step::new(
+            When::Durable,
+            says.clone(),
+            "how the server is started".to_owned(),
+            state,
+        );
+    }
+    if server.other_root.is_some() {
         return by_hand(
-            "the server's files are those of a container or of another root".to_owned(),
+            "the server's files are in another root, which is not changed from here".to_owned(),
         );
     }
     let Some(directory) = server.include_directories.last() else {
@@ -228,11 +248,15 @@ fn in_a_file(
         format!("\"{}\"", wanted.replace('\\', "\\\\").replace('"', "\\\""))
     };
     // A server that does not know a variable any more does not start, unless it is loose.
-    let option = match variable {
+    let lines = format!("[mysqld]\nloose_{} = {value}\n", option_of(variable));
+    file_step(system, says, path, &lines, None)
+}
+
+/// The option that sets a variable.
+fn option_of(variable: &str) -> &str {
+    match variable {
         // The one variable here whose option has another name (MySQL 8.4 manual, 7.1.15).
         "time_zone" => "default_time_zone",
         other => other,
-    };
-    let lines = format!("[mysqld]\nloose_{option} = {value}\n");
-    file_step(system, says, path, &lines, None)
+    }
 }

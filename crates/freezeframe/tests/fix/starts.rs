@@ -1,0 +1,235 @@
+//! What is said and made for each way in which a server can be started. scripts/try-fix-systemd does the same on real ones.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, text};
+
+const CONTAINER: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn only_step(scene: &Scene, cause: &str) -> Value {
+    let plan = scene.json(&[cause]);
+    let steps = plan["steps"].as_array().unwrap();
+    let open: Vec<&Value> = steps
+        .iter()
+        .filter(|step| step["state"] != "already" && step["when"] == "durable")
+        .collect();
+    assert_eq!(open.len(), 1, "{cause}: {steps:?}");
+    open[0].clone()
+}
+
+fn commands(step: &Value) -> String {
+    let lines = step["commands"].as_array().unwrap();
+    let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+    lines.join("\n")
+}
+
+fn with_limit(scene: &Scene, files: u64) {
+    let line =
+        format!("Max open files            {files}                {files}               files\n");
+    scene.write("proc/4711/limits", &line);
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised_and_lowered() {
+    let scene = Scene::new();
+    with_limit(&scene, 32_768);
+    let before = scene.tree();
+    let more = only_step(&scene, "ulimit-nofile-memory");
+    assert_eq!(
+        more["place"],
+        "/etc/systemd/system/mariadb.service.d/zz-freezeframe-LimitNOFILE.conf"
+    );
+    assert_eq!(more["after"], "[Service]\nLimitNOFILE=65535");
+    assert_eq!(
+        more["undo"],
+        "rm /etc/systemd/system/mariadb.service.d/zz-freezeframe-LimitNOFILE.conf; \
+         rmdir /etc/systemd/system/mariadb.service.d; rmdir /etc/systemd/system; rmdir /etc/systemd; \
+         systemctl daemon-reload"
+    );
+    scene.json(&["ulimit-nofile-memory", "--apply", "--yes"]);
+    let waits = scene.json(&["ulimit-nofile-memory"]);
+    let why = waits["steps"][0]["why"].as_str().unwrap();
+    assert!(
+        why.contains("does not have it yet") && why.ends_with("systemctl restart mariadb.service"),
+        "{why}"
+    );
+    let undone = text(&scene.run(&["--undo"]));
+    assert!(
+        undone.contains("until its next start: systemctl restart mariadb.service"),
+        "{undone}"
+    );
+    assert_eq!(scene.tree(), before);
+
+    with_limit(&scene, 1_073_741_816);
+    let less = only_step(&scene, "ulimit-nofile-memory");
+    assert_eq!(less["after"], "[Service]\nLimitNOFILE=1048576");
+    with_limit(&scene, 100_000);
+    let plan = scene.json(&["ulimit-nofile-memory"]);
+    let steps = plan["steps"].as_array().unwrap();
+    assert!(steps.iter().all(|step| step["state"] == "already"));
+}
+
+#[test]
+fn mysqld_safe_is_told_by_its_section_and_started_again_as_it_was() {
+    let scene = Scene::new();
+    with_limit(&scene, 1024);
+    scene.write("proc/4711/cgroup", "0::/\n");
+    scene.write("proc/4711/status", "PPid:\t4000\n");
+    scene.write(
+        "proc/4000/cmdline",
+        "/bin/sh\0/usr/bin/mysqld_safe\0--user=mysql\0--datadir=/srv/my data\0",
+    );
+    let again = "/usr/bin/mysqld_safe --user=mysql '--datadir=/srv/my data'";
+    let limit = only_step(&scene, "ulimit-nofile-memory");
+    assert_eq!(
+        limit["place"],
+        "/etc/mysql/conf.d/zz-freezeframe-open-files-limit.cnf"
+    );
+    assert_eq!(limit["after"], "[mysqld_safe]\nopen-files-limit = 65535");
+    assert_eq!(
+        limit["restart"],
+        format!("mysqladmin shutdown, and then again: {again}")
+    );
+    // What it has no option for, its own environment is.
+    let purge = only_step(&scene, "jemalloc-purge");
+    let command = commands(&purge);
+    assert!(
+        command.starts_with("MALLOC_CONF=background_thread:true") && command.ends_with(again),
+        "{command}"
+    );
+    // A server that reads no file has an option instead.
+    scene.write("proc/4711/cmdline", "/usr/sbin/mariadbd\0--no-defaults\0");
+    let limit = only_step(&scene, "ulimit-nofile-memory");
+    assert_eq!(limit["state"], "by-hand");
+    assert_eq!(
+        commands(&limit),
+        format!("{again} --open-files-limit=65535")
+    );
+}
+
+#[test]
+fn a_container_is_made_anew_and_the_host_s_files_are_left_alone() {
+    let scene = Scene::new();
+    with_limit(&scene, 1024);
+    let settings = [
+        (
+            "docker",
+            "docker run --env",
+            "docker run --ulimit nofile=65535:65535",
+        ),
+        (
+            "libpod",
+            "podman run --env",
+            "podman run --ulimit nofile=65535:65535",
+        ),
+        (
+            "kubepods",
+            "pod, of the container: env:",
+            "no setting of a pod",
+        ),
+    ];
+    for (runtime, environment, limit) in settings {
+        let group = match runtime {
+            "docker" => format!("0::/docker/{CONTAINER}\n"),
+            "libpod" => format!("0::/machine.slice/libpod-{CONTAINER}.scope/container\n"),
+            _ => format!("0::/kubepods/burstable/pod1/{CONTAINER}\n"),
+        };
+        scene.write("proc/4711/cgroup", &group);
+        let before = scene.tree();
+        let preload = only_step(&scene, "malloc-arena");
+        assert_eq!(preload["state"], "by-hand");
+        assert!(commands(&preload).starts_with(environment), "{preload}");
+        let restart = preload["restart"].as_str().unwrap();
+        assert!(
+            restart.starts_with("a new container in place of"),
+            "{restart}"
+        );
+        assert!(restart.contains("0123456789ab "), "{restart}");
+        let files = only_step(&scene, "ulimit-nofile-memory");
+        assert!(commands(&files).starts_with(limit), "{files}");
+        let done = scene.json(&["malloc-arena", "--apply", "--yes"]);
+        assert_eq!(done["applied"], Value::Null);
+        assert_eq!(scene.tree(), before);
+    }
+    fs::remove_file(scene.path("usr/lib/x86_64-linux-gnu/libjemalloc.so.2")).unwrap();
+    let none = only_step(&scene, "malloc-arena");
+    assert_eq!(
+        none["commands"],
+        json!(["in the image's Dockerfile: RUN apt-get update && apt-get install -y libjemalloc2"])
+    );
+}
+
+#[test]
+fn a_container_that_we_are_in_is_known_by_its_marks() {
+    let scene = Scene::new();
+    scene.write("proc/4711/cgroup", "0::/\n");
+    scene.write(".dockerenv", "");
+    fs::remove_dir_all(scene.path("run/systemd")).unwrap();
+    // A file that an image left on a host makes no container of it.
+    fs::create_dir_all(scene.path("proc/self/ns")).unwrap();
+    symlink("pid:[4026531836]", scene.path("proc/self/ns/pid")).unwrap();
+    let host = only_step(&scene, "malloc-arena");
+    assert_eq!(host["why"], "the server is not in a unit of systemd");
+
+    fs::remove_file(scene.path("proc/self/ns/pid")).unwrap();
+    symlink("pid:[4026532181]", scene.path("proc/self/ns/pid")).unwrap();
+    let inside = only_step(&scene, "malloc-arena");
+    assert!(commands(&inside).starts_with("docker run --env LD_PRELOAD="));
+}
+
+#[test]
+fn a_unit_of_systemd_run_has_no_drop_ins() {
+    let scene = Scene::new();
+    scene.write("proc/4711/cgroup", "0::/system.slice/run-u7.service\n");
+    scene.write("run/systemd/transient/run-u7.service", "");
+    let step = only_step(&scene, "malloc-arena");
+    assert_eq!(step["state"], "by-hand");
+    assert!(
+        commands(&step).starts_with("systemd-run --property=Environment=LD_PRELOAD="),
+        "{step}"
+    );
+}
+
+#[test]
+fn links_of_the_tree_begin_at_its_root() {
+    let scene = Scene::new();
+    // As Debian has it: by two links, the second one absolute.
+    fs::rename(
+        scene.path("etc/mysql/my.cnf"),
+        scene.path("etc/mysql/mariadb.cnf"),
+    )
+    .unwrap();
+    fs::create_dir_all(scene.path("etc/alternatives")).unwrap();
+    symlink("/etc/alternatives/my.cnf", scene.path("etc/mysql/my.cnf")).unwrap();
+    symlink(
+        "/etc/mysql/mariadb.cnf",
+        scene.path("etc/alternatives/my.cnf"),
+    )
+    .unwrap();
+    let plan = scene.json(&["malloc-arena"]);
+    assert_eq!(
+        plan["server"]["include_directories"],
+        json!(["/etc/mysql/conf.d/"])
+    );
+}
+
+#[test]
+fn an_allocator_that_was_asked_for_and_is_not_there_is_told() {
+    let scene = Scene::new();
+    scene.write(
+        "proc/4711/environ",
+        "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2\0",
+    );
+    let plan = scene.json(&["malloc-arena"]);
+    let step = &plan["steps"][1];
+    assert_eq!(step["state"], "already");
+    assert!(
+        step["why"]
+            .as_str()
+            .unwrap()
+            .contains("cannot be preloaded")
+    );
+}

@@ -1,0 +1,124 @@
+//! What is done for a server in a container: by whoever makes the container, since its files and its environment are
+//! made anew with it.
+
+use crate::fix::plan::StepState;
+use crate::fix::{Container, Runtime};
+
+/// What a container is made with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Made<'a> {
+    /// A variable of the environment.
+    Environment(&'a str, &'a str),
+    /// Files that may be open.
+    OpenFiles(&'a str),
+    /// A variable of the server.
+    Option(&'a str, &'a str),
+    /// A setting of the kernel that each network has its own of.
+    Sysctl(&'a str, &'a str),
+}
+
+/// The step for a person. `directory` is one whose option files the server reads, as it sees it.
+pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&str>) -> StepState {
+    let name = container.name();
+    if let Some(unit) = &container.unit {
+        return StepState::ByHand {
+            why: format!(
+                "the server runs in a container ({name}) in which a systemd starts it ({unit})"
+            ),
+            commands: vec!["freezeframe fix in the container: it finds the unit there".to_owned()],
+        };
+    }
+    let mut commands = commands(container.runtime, made);
+    if let (Made::Option(variable, value), Some(directory)) = (made, directory) {
+        commands.push(format!(
+            "or a file of your own with [mysqld] {variable} = {value}, mounted into {directory}"
+        ));
+    }
+    StepState::ByHand {
+        why: format!(
+            "the server runs in a container ({name}), and gets this from whoever makes the container"
+        ),
+        commands,
+    }
+}
+
+fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
+    let run = |option: String, compose: String| {
+        let program = match runtime {
+            Runtime::Podman => "podman",
+            _ => "docker",
+        };
+        let kept = "with all other options as they are";
+        match made {
+            Made::Option(..) => vec![
+                format!("{program} run ... IMAGE {option}, {kept}"),
+                format!("compose file: command: {compose}"),
+            ],
+            _ => vec![
+                format!("{program} run {option} ... IMAGE, {kept}"),
+                format!("compose file: {compose}"),
+            ],
+        }
+    };
+    match (runtime, made) {
+        (Runtime::Docker | Runtime::Podman, Made::Environment(name, value)) => run(
+            format!("--env {name}={value}"),
+            format!("environment: {{ {name}: \"{value}\" }}"),
+        ),
+        (Runtime::Docker | Runtime::Podman, Made::OpenFiles(limit)) => run(
+            format!("--ulimit nofile={limit}:{limit}"),
+            format!("ulimits: {{ nofile: {limit} }}"),
+        ),
+        (Runtime::Docker | Runtime::Podman, Made::Option(variable, value)) => run(
+            option(variable, value),
+            format!("[\"{}\"]", option(variable, value)),
+        ),
+        (Runtime::Docker | Runtime::Podman, Made::Sysctl(key, value)) => run(
+            format!("--sysctl {key}={value}"),
+            format!("sysctls: {{ {key}: \"{value}\" }}"),
+        ),
+        (Runtime::Kubernetes, Made::Environment(name, value)) => vec![format!(
+            "pod, of the container: env: [{{ name: {name}, value: \"{value}\" }}]"
+        )],
+        (Runtime::Kubernetes, Made::OpenFiles(limit)) => vec![format!(
+            "no setting of a pod: LimitNOFILE={limit} in the unit of containerd or CRI-O, on each node"
+        )],
+        (Runtime::Kubernetes, Made::Option(variable, value)) => vec![format!(
+            "pod, of the container: args: [\"{}\"]",
+            option(variable, value)
+        )],
+        (Runtime::Kubernetes, Made::Sysctl(key, value)) => vec![
+            format!("pod: securityContext: {{ sysctls: [{{ name: {key}, value: \"{value}\" }}] }}"),
+            "one that the kubelet does not know as safe also needs --allowed-unsafe-sysctls there"
+                .to_owned(),
+        ],
+        (_, Made::Environment(name, value)) => vec![format!(
+            "{name}={value}, in the environment of what starts the server there"
+        )],
+        (_, Made::OpenFiles(limit)) => {
+            vec![format!("ulimit -n {limit} in what starts the server there")]
+        }
+        (_, Made::Option(variable, value)) => vec![format!(
+            "{}, on the command line of the server there",
+            option(variable, value)
+        )],
+        (_, Made::Sysctl(key, value)) => vec![format!("sysctl -w {key}={value}, in the container")],
+    }
+}
+
+fn option(variable: &str, value: &str) -> String {
+    format!("--loose-{}={value}", variable.replace('_', "-"))
+}
+
+/// How a package gets into it. An image is built without anybody to answer, and without lists of packages.
+pub(super) fn with_package(container: &Container, command: &str) -> Vec<String> {
+    let alone = command
+        .replace(" install ", " install -y ")
+        .replace("apt-get ", "apt-get update && apt-get ");
+    match container.runtime {
+        Runtime::Docker | Runtime::Podman | Runtime::Kubernetes => {
+            vec![format!("in the image's Dockerfile: RUN {alone}")]
+        }
+        _ => vec![format!("in the container: {command}")],
+    }
+}
