@@ -344,13 +344,6 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn value(read: &Read, name: &str) -> Option<f64> {
-        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
-        all.filter(|one| one.name == name)
-            .map(|one| one.value)
-            .next_back()
-    }
-
     #[test]
     fn listen_queues() {
         let read = netstat(&clean::lines(
@@ -359,8 +352,11 @@ mod tests {
         ));
         let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_100), Some(1_700_000_001_100)]);
-        assert_eq!(value(&read, "net.listen_overflows"), Some(9.0));
-        assert_eq!(value(&read, "net.listen_drops"), Some(7.0));
+        assert_eq!(
+            read.values("net.listen_overflows").last().copied(),
+            Some(9.0)
+        );
+        assert_eq!(read.values("net.listen_drops").last().copied(), Some(7.0));
     }
 
     #[test]
@@ -371,14 +367,26 @@ mod tests {
             tcp        0      0 10.0.0.1:3306           10.0.0.2:4711           ESTABLISHED 812/mysqld\n\
             tcp        0      0 10.0.0.1:3306           10.0.0.2:4712           TIME_WAIT   -\n";
         let read = netstat(&clean::lines(text));
-        assert_eq!(value(&read, "accept_queue.tcp.length"), Some(151.0));
-        assert_eq!(value(&read, "accept_queue.tcp.limit"), None);
-        assert_eq!(value(&read, "net.tcp.TIME_WAIT"), Some(1.0));
+        assert_eq!(
+            read.values("accept_queue.tcp.length").last().copied(),
+            Some(151.0)
+        );
+        assert_eq!(read.values("accept_queue.tcp.limit").last().copied(), None);
+        assert_eq!(read.values("net.tcp.TIME_WAIT").last().copied(), Some(1.0));
         let text = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\nLISTEN 12 80 *:3306 *:*\nESTAB 0 0 10.0.0.1:3306 10.0.0.2:4711\n";
         let read = netstat(&clean::lines(text));
-        assert_eq!(value(&read, "accept_queue.tcp.length"), Some(12.0));
-        assert_eq!(value(&read, "accept_queue.tcp.limit"), Some(80.0));
-        assert_eq!(value(&read, "net.tcp.ESTABLISHED"), Some(1.0));
+        assert_eq!(
+            read.values("accept_queue.tcp.length").last().copied(),
+            Some(12.0)
+        );
+        assert_eq!(
+            read.values("accept_queue.tcp.limit").last().copied(),
+            Some(80.0)
+        );
+        assert_eq!(
+            read.values("net.tcp.ESTABLISHED").last().copied(),
+            Some(1.0)
+        );
     }
 
     #[test]
@@ -396,10 +404,15 @@ mod tests {
             "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 100 99 1 99% /var/lib/mysql\ntmpfs 5 5 0 100% /run\n",
         ));
         assert_eq!(
-            value(&read, "filesystem./var/lib/mysql.used_share"),
+            read.values("filesystem./var/lib/mysql.used_share")
+                .last()
+                .copied(),
             Some(0.99)
         );
-        assert_eq!(value(&read, "filesystem./run.used_share"), None);
+        assert_eq!(
+            read.values("filesystem./run.used_share").last().copied(),
+            None
+        );
         assert_eq!(read.brought, "fullest: /var/lib/mysql, 99 %");
         let read = sysctl(&clean::lines(
             "vm.swappiness=60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
@@ -415,7 +428,7 @@ mod tests {
             "UID          PID    PPID  C    SZ   RSS PSR STIME TTY          TIME CMD\nmysql        812       1  5 500000 1048576   1 10:00 ?        00:10:00 /usr/sbin/mysqld --daemonize\nroot 9 1 0 1 1 0 10:00 ? 00:00:00 [kworker/0:1]\n",
         ));
         assert_eq!(
-            value(&read, "process.resident_bytes"),
+            read.values("process.resident_bytes").last().copied(),
             Some(1_073_741_824.0)
         );
     }

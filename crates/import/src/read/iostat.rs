@@ -216,15 +216,6 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn values(read: &Read, name: &str) -> Vec<(u64, f64)> {
-        read.ticks
-            .iter()
-            .flat_map(|tick| tick.readings.iter().map(move |one| (tick.after, one)))
-            .filter(|(_, one)| one.name == name)
-            .map(|(after, one)| (after, one.value))
-            .collect()
-    }
-
     #[test]
     fn reports_become_counters_that_begin_at_nothing() {
         let report = |writes: &str| {
@@ -240,15 +231,15 @@ mod tests {
             report("200,00")
         );
         let read = read(&clean::lines(&text));
-        let writes = values(&read, "disk.vda.writes");
+        let writes = read.points("disk.vda.writes");
         assert_eq!(writes, [(0, 0.0), (1000, 100.0), (2000, 300.0)]);
-        let busy = values(&read, "disk.vda.busy_ms");
+        let busy = read.points("disk.vda.busy_ms");
         assert_eq!(busy.last(), Some(&(2000, 1000.0)));
         assert_eq!(
-            values(&read, "disk.vda.write_ms").last(),
+            read.points("disk.vda.write_ms").last(),
             Some(&(2000, 1500.0))
         );
-        assert_eq!(values(&read, "disk.vda.in_flight")[1].1, 0.5);
+        assert_eq!(read.points("disk.vda.in_flight")[1].1, 0.5);
     }
 
     #[test]
@@ -265,11 +256,11 @@ mod tests {
         ]
         .concat();
         let read = read(&clean::lines(&text));
-        let reads = values(&read, "disk.sda.reads");
+        let reads = read.points("disk.sda.reads");
         assert_eq!(reads, [(0, 0.0), (1000, 10.0), (11_000, 110.0)]);
-        assert_eq!(values(&read, "disk.sda.write_bytes")[1].1, 16_384.0);
+        assert_eq!(read.points("disk.sda.write_bytes")[1].1, 16_384.0);
         assert_eq!(
-            values(&read, "cpu.system_share"),
+            read.points("cpu.system_share"),
             [(1000, 0.8), (11_000, 0.8)]
         );
     }

@@ -241,13 +241,6 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn values(read: &Read, name: &str) -> Vec<f64> {
-        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
-        all.filter(|one| one.name == name)
-            .map(|one| one.value)
-            .collect()
-    }
-
     #[test]
     fn caches_of_the_kernel() {
         let print = |objects: u32| {
@@ -263,12 +256,12 @@ mod tests {
             print(200)
         );
         let read = slabinfo(&clean::lines(&text));
-        assert_eq!(values(&read, "slab.dentry.bytes"), [19_200.0, 38_400.0]);
-        assert_eq!(values(&read, "slab.bytes"), [19_840.0, 39_040.0]);
+        assert_eq!(read.values("slab.dentry.bytes"), [19_200.0, 38_400.0]);
+        assert_eq!(read.values("slab.bytes"), [19_840.0, 39_040.0]);
         assert_eq!(read.ticks[1].at, Some(1_700_000_001_500));
         // Without moments the head parts prints.
         let read = slabinfo(&clean::lines(&[print(1), print(2)].concat()));
-        assert_eq!(values(&read, "slab.dentry.bytes"), [192.0, 384.0]);
+        assert_eq!(read.values("slab.dentry.bytes"), [192.0, 384.0]);
     }
 
     #[test]
@@ -285,8 +278,8 @@ mod tests {
             print(510)
         );
         let read = interrupts(&clean::lines(&text));
-        assert_eq!(values(&read, "interrupts.tlb_shootdowns"), [20.0, 1020.0]);
-        assert_eq!(values(&read, "interrupts.devices"), [14.0, 14.0]);
+        assert_eq!(read.values("interrupts.tlb_shootdowns"), [20.0, 1020.0]);
+        assert_eq!(read.values("interrupts.devices"), [14.0, 14.0]);
         assert_eq!(read.brought, "2 moments; 500 TLB shootdowns a second");
     }
 
@@ -294,7 +287,7 @@ mod tests {
     fn memory_by_node() {
         let text = "TS 1700000000.0 x\nnode0\nnuma_hit 5\nnuma_miss 2\nnode1\nnuma_hit 7\nTS 1700000001.0 x\nnode0\nnuma_hit 6\n";
         let read = numastat(&clean::lines(text));
-        assert_eq!(values(&read, "numa.node0.numa_hit"), [5.0, 6.0]);
-        assert_eq!(values(&read, "numa.node1.numa_hit"), [7.0]);
+        assert_eq!(read.values("numa.node0.numa_hit"), [5.0, 6.0]);
+        assert_eq!(read.values("numa.node1.numa_hit"), [7.0]);
     }
 }

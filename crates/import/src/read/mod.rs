@@ -131,6 +131,28 @@ pub(crate) struct Read {
     pub(crate) skipped: Vec<(usize, Cow<'static, str>)>,
 }
 
+#[cfg(test)]
+impl Read {
+    /// The values of a signal.
+    fn values(&self, name: &str) -> Vec<f64> {
+        self.points(name)
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect()
+    }
+
+    /// The same with their times.
+    fn points(&self, name: &str) -> Vec<(u64, f64)> {
+        let all = self.ticks.iter().flat_map(|tick| {
+            let readings = tick.readings.iter();
+            readings.map(|reading| (tick.after, reading))
+        });
+        all.filter(|(_, reading)| reading.name == name)
+            .map(|(at, reading)| (at, reading.value))
+            .collect()
+    }
+}
+
 impl Read {
     /// Nothing came of it.
     pub(crate) fn is_empty(&self) -> bool {

@@ -181,13 +181,6 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn values(read: &Read, name: &str) -> Vec<f64> {
-        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
-        all.filter(|one| one.name == name)
-            .map(|one| one.value)
-            .collect()
-    }
-
     fn print(behind: &str, sql: &str) -> String {
         format!(
             "*************************** 1. row ***************************\n\
@@ -205,8 +198,8 @@ mod tests {
             .replace("Master", "Source");
         for text in [old, new] {
             let read = read(&clean::lines(&text));
-            assert_eq!(values(&read, "replica.seconds_behind"), [5.0, 9.0]);
-            assert_eq!(values(&read, "replica.applies"), [1.0, 0.0]);
+            assert_eq!(read.values("replica.seconds_behind"), [5.0, 9.0]);
+            assert_eq!(read.values("replica.applies"), [1.0, 0.0]);
             assert_eq!(
                 read.brought,
                 "1 channel, 9 s behind; applier: Waiting for prior transaction to commit"
@@ -217,8 +210,8 @@ mod tests {
     #[test]
     fn a_source_that_is_not_reached_has_no_lag() {
         let read = read(&clean::lines(&print("NULL", "Yes")));
-        assert_eq!(values(&read, "replica.seconds_behind"), [0.0; 0]);
-        assert_eq!(values(&read, "replica.receives"), [1.0]);
+        assert_eq!(read.values("replica.seconds_behind"), [0.0; 0]);
+        assert_eq!(read.values("replica.receives"), [1.0]);
     }
 
     #[test]
@@ -226,7 +219,7 @@ mod tests {
         let (first, second) = (print("5", "Yes"), print("70", "Yes"));
         let text = first + &second.replace("* 1. row", "* 2. row");
         let read = read(&clean::lines(&text));
-        assert_eq!(values(&read, "replica.seconds_behind"), [70.0]);
+        assert_eq!(read.values("replica.seconds_behind"), [70.0]);
         assert!(read.brought.starts_with("2 channels, 70 s behind"));
     }
 
@@ -235,7 +228,7 @@ mod tests {
         let head = "Replica_IO_State\tSource_Host\ta\tb\tc\td\te\tf\tReplica_IO_Running\tReplica_SQL_Running\tSeconds_Behind_Source";
         let text = format!("{head}\nx\th\t1\t2\t3\t4\t5\t6\tYes\tYes\t31\n");
         let read = read(&clean::lines(&text));
-        assert_eq!(values(&read, "replica.seconds_behind"), [31.0]);
+        assert_eq!(read.values("replica.seconds_behind"), [31.0]);
         let none = super::read(&clean::lines("SHOW SLAVE STATUS\\G\n"));
         assert!(none.is_empty() && none.skipped.len() == 1);
     }

@@ -396,15 +396,6 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn values(read: &Read, name: &str) -> Vec<(u64, f64)> {
-        read.ticks
-            .iter()
-            .flat_map(|tick| tick.readings.iter().map(move |one| (tick.after, one)))
-            .filter(|(_, one)| one.name == name)
-            .map(|(after, one)| (after, one.value))
-            .collect()
-    }
-
     #[test]
     fn mpstat_of_all_processors() {
         let read = read(&clean::lines(
@@ -416,10 +407,7 @@ mod tests {
              12:00:02 PM  all    6.00    0.00   70.00    1.00    0.00    0.00    0.00    0.00    0.00   23.00\n\
              Average:     all    6.00    0.00   70.00    1.00    0.00    0.00    0.00    0.00    0.00   23.00\n",
         ));
-        assert_eq!(
-            values(&read, "cpu.system_share"),
-            [(1000, 0.82), (2000, 0.7)]
-        );
+        assert_eq!(read.points("cpu.system_share"), [(1000, 0.82), (2000, 0.7)]);
         assert_eq!(read.facts, [Fact::new("host.cpus", "2")]);
         assert_eq!(read.what.as_deref(), Some("mpstat output"));
     }
@@ -433,11 +421,11 @@ mod tests {
              23:55:01      vda       5.0     2.0       4.0      3.0       1.5       2.0       50.0\n",
         ));
         assert_eq!(
-            values(&read, "cpu.context_switches"),
+            read.points("cpu.context_switches"),
             [(300_000, 300_000.0), (600_000, 1_200_000.0)]
         );
-        assert_eq!(values(&read, "disk.vda.in_flight"), [(300_000, 1.5)]);
-        assert_eq!(values(&read, "disk.vda.busy_ms"), [(300_000, 150_000.0)]);
+        assert_eq!(read.points("disk.vda.in_flight"), [(300_000, 1.5)]);
+        assert_eq!(read.points("disk.vda.busy_ms"), [(300_000, 150_000.0)]);
     }
 
     #[test]
@@ -455,12 +443,12 @@ mod tests {
         ] {
             let read = free(&clean::lines(&text(row)));
             assert_eq!(
-                values(&read, "meminfo.MemTotal")[0].1,
+                read.points("meminfo.MemTotal")[0].1,
                 17_179_869_184.0,
                 "{row}"
             );
             assert_eq!(
-                values(&read, "meminfo.MemAvailable")[0].1,
+                read.points("meminfo.MemAvailable")[0].1,
                 8_589_934_592.0,
                 "{row}"
             );

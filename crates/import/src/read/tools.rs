@@ -208,22 +208,15 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn values(read: &Read, name: &str) -> Vec<f64> {
-        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
-        all.filter(|one| one.name == name)
-            .map(|one| one.value)
-            .collect()
-    }
-
     #[test]
     fn rows_of_vmstat() {
         let read = vmstat(&clean::lines(
             "procs ---memory---\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
              1 0 0 1 1 1 0 0 0 0 5 9 1 1 98 0 0\n 9 2 0 1 1 1 8 0 0 0 5 70 10 80 5 5 0\n 9 2 0 1 1 1 8 0 0 0 5 30 10 80 5 5 0\n",
         ));
-        assert_eq!(values(&read, "cpu.system_share"), [0.8, 0.8]);
-        assert_eq!(values(&read, "vmstat.pswpin"), [2.0, 4.0]);
-        assert_eq!(values(&read, "cpu.context_switches"), [70.0, 100.0]);
+        assert_eq!(read.values("cpu.system_share"), [0.8, 0.8]);
+        assert_eq!(read.values("vmstat.pswpin"), [2.0, 4.0]);
+        assert_eq!(read.values("cpu.context_switches"), [70.0, 100.0]);
     }
 
     #[test]
@@ -231,7 +224,7 @@ mod tests {
         let read = top(&clean::lines(
             "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   77 root 39 19 0 0 0 R 100.0 0.0 92:06.94 khugepaged\n",
         ));
-        assert_eq!(values(&read, "cpu.system_share"), [0.8]);
-        assert_eq!(values(&read, "top.khugepaged.cpus"), [1.0]);
+        assert_eq!(read.values("cpu.system_share"), [0.8]);
+        assert_eq!(read.values("top.khugepaged.cpus"), [1.0]);
     }
 }
