@@ -334,3 +334,14 @@ fn a_flush_in_a_stopped_server_tells_nothing_of_the_disk() {
     let stopped = slow().threads(&[(400, "mysqld", model::RunState::Stopped, STOPPED)]);
     assert!(!causes(stopped).contains(&"slow-fsync".to_owned()));
 }
+
+/// The processors are busy with other programs: a crowd of statements that hardly use them did not do that.
+#[test]
+fn processors_that_others_keep_busy_are_no_crowd_of_statements() {
+    assert_eq!(
+        named(&host::too_many().verdict()),
+        [("too-many-running", Level::Certain)]
+    );
+    let others = host::too_many().rate("process.user_ticks", 60.0, 40.0);
+    assert_eq!(named(&others.verdict()), []);
+}

@@ -82,6 +82,7 @@ pub fn too_many() -> Story {
         .level("status.Threads_running", 4.0, 200.0)
         .level("cpu.busy_share", 0.5, 1.0)
         .level("threads.running", 1.0, 60.0)
+        .rate("process.user_ticks", 60.0, 350.0)
         .rate("psi.cpu.some_us", 60_000.0, 950_000.0)
 }
 
