@@ -44,8 +44,12 @@ pub(crate) fn rank(
     ordered
 }
 
+/// Of two that are as sure, the one goes first that a sign tells by itself: the others were added up from signs
+/// that other causes have, too.
 fn stronger_first(left: &Finding, right: &Finding) -> Ordering {
+    let conclusive = |finding: &Finding| finding.witnesses.iter().any(|one| one.conclusive);
     (right.level.cmp(&left.level))
+        .then(conclusive(right).cmp(&conclusive(left)))
         .then(right.confidence.total_cmp(&left.confidence))
         .then_with(|| left.cause.cmp(&right.cause))
 }
