@@ -26,7 +26,8 @@ the recorder watches from outside. One row has the runs of one scenario on one s
 /// What the numbers were made on, as a line.
 pub(super) fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let kernel = read("/proc/sys/kernel/osrelease");
+    let release = read("/proc/sys/kernel/osrelease");
+    let kernel = release.split('-').next().unwrap_or_default();
     let memory = read("/proc/meminfo")
         .lines()
         .find_map(|line| {
