@@ -12,6 +12,7 @@ mod assemble;
 mod beside;
 mod clean;
 mod kind;
+mod line;
 mod moments;
 mod one_input;
 mod origins;
