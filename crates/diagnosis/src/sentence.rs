@@ -38,7 +38,9 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
         }
         told.extend(causes);
     }
-    if let Some(witness) = main.witnesses.first() {
+    // A setting was there before the stall: what was measured says more.
+    let measured = main.witnesses.iter().find(|one| one.value.is_some());
+    if let Some(witness) = measured.or(main.witnesses.first()) {
         text.push_str(&format!(": {}", witness.says));
     }
     text.push('.');

@@ -345,3 +345,14 @@ fn processors_that_others_keep_busy_are_no_crowd_of_statements() {
     let others = host::too_many().rate("process.user_ticks", 60.0, 40.0);
     assert_eq!(named(&others.verdict()), []);
 }
+
+/// The first witness of a thread pool's stall is that there is one, which was so before, too.
+#[test]
+fn the_sentence_tells_what_was_measured_and_not_a_setting() {
+    let (_, _, story) = all()
+        .into_iter()
+        .find(|(cause, _, _)| *cause == "thread-pool-stall")
+        .unwrap();
+    let sentence = story.verdict().sentence;
+    assert!(sentence.contains("SELECT 1 took up to"), "{sentence}");
+}
