@@ -92,6 +92,9 @@ pub struct Restart {
     /// The name of an [`crate::Allocator`] that it gets.
     #[serde(default)]
     pub allocator: Option<String>,
+    /// Statements that make it warm again.
+    #[serde(default)]
+    pub warm: Vec<String>,
 }
 
 /// Settings that are said to help.

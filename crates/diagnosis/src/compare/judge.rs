@@ -71,12 +71,15 @@ pub(super) fn judge(case: Case) -> Judged {
         Some(_) => better,
         None => less.clone(),
     };
-    // Where a sign that counts is gone, circumstances may stay: a server is busy with other things, too.
-    let sign_is_gone = gone.iter().any(|row| !row.circumstance);
-    let remains = same
-        .iter()
-        .chain(&less)
-        .any(|row| !(row.circumstance && sign_is_gone));
+    // Without what it needs the cause is not there, whatever else stays: a server is busy with other things, too. A
+    // circumstance that is gone (`counts = false`) does not tell that.
+    let needed_is_gone = gone.iter().any(|row| {
+        let mut alike = deciding.iter().filter(|other| other.group == row.group);
+        !row.circumstance
+            && alike
+                .all(|other| matches!(other.fate, Fate::Gone | Fate::NotThere | Fate::NotMeasured))
+    });
+    let remains = !needed_is_gone && !(same.is_empty() && less.is_empty());
     let there_after: Vec<&SignalChange> = same
         .iter()
         .copied()
@@ -197,8 +200,15 @@ fn worked(case: &Case, doubts: &mut Doubts) {
             "A longer time after the change.",
         );
     }
+    // Who does many times the work answers a little later.
+    let load_grew = case.load.and_then(|load| load.ratio).is_some_and(grew);
     for row in of_role(&case.signals, Role::ServerWide) {
-        if row.fate == Fate::More && matches!(row.id.as_str(), "query-latency" | "unanswered") {
+        let slower = match row.id.as_str() {
+            "query-latency" => !load_grew,
+            "unanswered" => true,
+            _ => false,
+        };
+        if slower && row.fate == Fate::More {
             doubts.add(
                 format!(
                     "the cause's sign is gone, but the server became slower: {}",
@@ -209,6 +219,11 @@ fn worked(case: &Case, doubts: &mut Doubts) {
         }
     }
     recurrence(case, doubts);
+}
+
+/// The load after, by the one before, is clearly more.
+fn grew(ratio: f64) -> bool {
+    ratio > 1.0 / LOAD_FELL
 }
 
 /// A cause that comes and goes is gone when it stays away for longer than chance allows.
@@ -254,7 +269,7 @@ fn recurrence(case: &Case, doubts: &mut Doubts) {
 /// What speaks against "worse".
 fn worse(case: &Case, doubts: &mut Doubts) {
     if let Some(ratio) = case.load.and_then(|load| load.ratio)
-        && ratio > 1.0 / LOAD_FELL
+        && grew(ratio)
     {
         doubts.add(
             format!(

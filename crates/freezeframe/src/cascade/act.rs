@@ -28,6 +28,9 @@ const WRITTEN_MAX: Duration = Duration::from_secs(60);
 
 const SAY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a restarted server may take to become warm.
+const WARM_TIMEOUT: Duration = Duration::from_secs(180);
+
 /// What an act came to.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
@@ -183,6 +186,7 @@ impl Stage<'_> {
                 None => BTreeMap::new(),
             };
             world.become_like(&restart.arguments, &environment)?;
+            lab::say(&world.stage.server.login(), &restart.warm, WARM_TIMEOUT)?;
             let mut changes = restart.arguments.clone();
             changes.extend(
                 environment

@@ -146,6 +146,7 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
     } else {
         (CALM, &[Duration::ZERO, STEADY][..])
     };
+    let mut judged_so_far = 0;
     for load_kind in KINDS.iter().filter(wanted) {
         recorder.wait(calm, |_| false)?;
         let running = load_kind.start(&server)?;
@@ -171,13 +172,15 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
                     WRITTEN_MAX.as_secs()
                 );
             }
-            for path in recorder.incidents().iter().skip(earlier) {
+            // Also those that were written since the last look: a stall that nobody provoked counts.
+            for path in recorder.incidents().iter().skip(judged_so_far) {
                 let capture = judged(kind, load_kind, path)?;
                 if !args.json {
                     output::print(&line(&capture))?;
                 }
                 captures.push(capture);
             }
+            judged_so_far = recorder.incidents().len();
         }
         running.end()?;
     }
