@@ -79,7 +79,7 @@ pub(super) fn judge(case: Case) -> Judged {
             && alike
                 .all(|other| matches!(other.fate, Fate::Gone | Fate::NotThere | Fate::NotMeasured))
     });
-    let remains = !needed_is_gone && !(same.is_empty() && less.is_empty());
+    let all_is_gone = same.is_empty() && less.is_empty();
     let there_after: Vec<&SignalChange> = same
         .iter()
         .copied()
@@ -90,7 +90,7 @@ pub(super) fn judge(case: Case) -> Judged {
         worse(&case, &mut doubts);
         elsewhere(&case, Fate::More, &mut doubts);
         Some(Answer::Worse)
-    } else if !gone.is_empty() && (case.cause.is_none() || !remains) {
+    } else if !gone.is_empty() && (case.cause.is_none() || needed_is_gone || all_is_gone) {
         worked(&case, &mut doubts);
         Some(Answer::Worked)
     } else if !there_after.is_empty()
