@@ -101,6 +101,7 @@ fn counts_what_is_asked(kind: ServerKind, arguments: &[&str]) {
     client
         .execute("CREATE TABLE shop.Orders (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(50))")
         .unwrap();
+    end(&mut client);
     let mut reader = DigestReader::new();
     let mut own = session(&server);
     DigestReader::prepare(&mut own).unwrap();
