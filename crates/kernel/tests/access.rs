@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod copied;
 mod processor_victim;
 
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ fn ask(capabilities: &str, target: u32) -> Option<Answer> {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(directory.path(), open).unwrap();
     let program = directory.path().join("access");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    copied::to_run(&std::env::current_exe().unwrap(), &program);
 
     let set: String = capabilities
         .split(',')

@@ -98,21 +98,18 @@ fn monotonic() -> Duration {
 }
 
 fn assert_spins(samples: &[Kept], victim: &Victim) {
-    // A victim that has just started may still be in the kernel or the loader.
-    let inside = samples
+    // A thread that has just started may still be in the kernel, with a stack that is not there yet.
+    let inside: Vec<_> = samples
         .iter()
         .filter(|sample| sample.ip.is_some_and(|ip| victim.function.contains(&ip)))
-        .count();
+        .collect();
     assert!(
-        inside * 10 >= samples.len() * 9,
-        "{inside} of {}",
+        inside.len() * 10 >= samples.len() * 9,
+        "{} of {}",
+        inside.len(),
         samples.len()
     );
-    let whole = samples
-        .iter()
-        .filter(|sample| sample.stack_bytes > 0)
-        .count();
-    assert_eq!(whole, samples.len());
+    assert!(inside.iter().all(|sample| sample.stack_bytes > 0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 /* Uses processors in known functions. Arguments: mode, number of threads.
    Mode "closed" makes itself undumpable, as a server does that root starts and that changes its user.
-   Prints the range of the function that its threads are in, and waits for the end of its input; then "late" makes one
-   more thread and goes on until it is killed. */
+   Prints the range of the function that its threads are in, once all of them are about to call it (the first sample of a
+   thread that only begins can be of the page fault that gives it its stack, which cannot be copied then), and waits for
+   the end of its input; then "late" makes one more thread and goes on until it is killed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 static volatile unsigned long counter;
+static pthread_barrier_t started;
 
 __attribute__((noinline)) static void spin_here(void) {
     for (;;) counter++;
@@ -28,12 +30,14 @@ __attribute__((noinline)) static void call_end(void) { counter = 1; }
 
 static void *spin(void *unused) {
     (void)unused;
+    pthread_barrier_wait(&started);
     spin_here();
     return NULL;
 }
 
 static void *call(void *unused) {
     (void)unused;
+    pthread_barrier_wait(&started);
     call_here();
     return NULL;
 }
@@ -51,10 +55,12 @@ int main(int argc, char **argv) {
     int calls = strcmp(mode, "call") == 0;
     prctl(PR_SET_PDEATHSIG, 9);
     if (strcmp(mode, "closed") == 0) prctl(PR_SET_DUMPABLE, 0);
+    pthread_barrier_init(&started, NULL, (unsigned)threads + 1);
     for (int i = 0; i < threads; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, calls ? call : spin, NULL);
     }
+    pthread_barrier_wait(&started);
     if (calls)
         printf("%p %p\n", (void *)call_here, (void *)call_end);
     else
