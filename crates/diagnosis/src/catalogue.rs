@@ -132,6 +132,8 @@ pub(crate) struct MeasureTest {
     pub(crate) text: String,
     pub(crate) expression: Expression,
     pub(crate) only_if: Vec<Condition>,
+    /// Windows in which all of these hold say nothing.
+    pub(crate) left_out_if: Vec<Condition>,
     pub(crate) each: bool,
     pub(crate) limits: Limits,
     pub(crate) over: Over,
@@ -169,6 +171,8 @@ pub(crate) enum Counting {
 pub(crate) struct FactTest {
     pub(crate) name: String,
     pub(crate) wanted: Wanted,
+    /// How its number is written; else as the server writes it.
+    pub(crate) show: Option<Show>,
 }
 
 #[derive(Debug, Clone)]

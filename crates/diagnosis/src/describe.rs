@@ -142,8 +142,15 @@ fn looks_for(test: &Test) -> String {
 fn measure(test: &MeasureTest) -> String {
     let each = if test.each { ", for one of them" } else { "" };
     let what = format!("{}{each}", test.text);
+    let left_out = match test.left_out_if.as_slice() {
+        [] => String::new(),
+        some => {
+            let texts: Vec<&str> = some.iter().map(|one| one.text.as_str()).collect();
+            format!("; left out while {}", texts.join(" and "))
+        }
+    };
     format!(
-        "{what} {}{}{}",
+        "{what} {}{}{}{left_out}",
         limits(&test.limits, test.show),
         over(test.over),
         conditions(test.only_if.iter().map(|one| one.text.as_str())),
@@ -175,12 +182,16 @@ fn processlist(test: &ProcesslistTest) -> String {
 }
 
 fn fact(test: &FactTest) -> String {
+    let shown = |limit: f64| match test.show {
+        Some(show) => human::show(limit, show),
+        None => limit.to_string(),
+    };
     let wanted = match &test.wanted {
         Wanted::Equals(text) => format!("is {text}"),
         Wanted::Not(text) => format!("is not {text}"),
         Wanted::Matches(regex) => format!("is like /{regex}/"),
-        Wanted::Above(limit) => format!("is at least {limit}"),
-        Wanted::Below(limit) => format!("is at most {limit}"),
+        Wanted::Above(limit) => format!("is at least {}", shown(*limit)),
+        Wanted::Below(limit) => format!("is at most {}", shown(*limit)),
     };
     format!("the setting {} {wanted}", test.name)
 }

@@ -241,6 +241,9 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
         .map(|(_, witness)| witness.source.as_str())
         .collect();
     let conclusive = counting().any(|(_, witness)| witness.conclusive);
+    // No reading of stacks or numbers, but the server's own words for what its sessions wait for.
+    let said_by_server =
+        counting().any(|(_, witness)| witness.conclusive && witness.source == "processlist");
     let enough_to_be_certain = if conclusive {
         SOURCES_LIKELY
     } else {
@@ -249,7 +252,7 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
     let level = match (sources.len(), weakened) {
         (count, false) if count >= enough_to_be_certain => Level::Certain,
         (count, true) if count >= enough_to_be_certain => Level::Likely,
-        (count, false) if count >= SOURCES_LIKELY => Level::Likely,
+        (count, false) if count >= SOURCES_LIKELY || said_by_server => Level::Likely,
         _ => Level::Possible,
     };
     let base: u32 = match level {

@@ -67,7 +67,7 @@ const ORIGINS: [Origin; 36] = [
     origin(
         "filesystem",
         "filesystem",
-        "df -k, in captures of other tools",
+        "statvfs of the data directory; df -k, in captures of other tools",
     ),
     origin(
         "replica",

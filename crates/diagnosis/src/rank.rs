@@ -32,16 +32,44 @@ pub(crate) fn rank(
             });
         }
     }
+    in_order(rest, &links)
+}
+
+/// Roots before their consequences, else the strongest first.
+fn in_order(mut rest: Vec<Finding>, links: &[Link]) -> Vec<Finding> {
     rest.sort_by(stronger_first);
     let mut ordered: Vec<Finding> = Vec::new();
     while !rest.is_empty() {
-        let free = rest
-            .iter()
-            .position(|finding| !links.iter().any(|link| link.holds_back(finding, &rest)))
-            .unwrap_or(0);
-        ordered.push(rest.remove(free));
+        // Those that wait for each other in a circle hold each other back for nothing; for a root outside of it they do wait.
+        let next = rest.iter().position(|finding| {
+            let before = held_back_by(finding, &rest, links);
+            before
+                .iter()
+                .all(|other| is_among(finding, &held_back_by(other, &rest, links)))
+        });
+        ordered.push(rest.remove(next.unwrap_or(0)));
     }
     ordered
+}
+
+fn is_among(finding: &Finding, list: &[&Finding]) -> bool {
+    list.iter().any(|one| one.cause == finding.cause)
+}
+
+/// The findings that must go before this one, and those that must go before them.
+fn held_back_by<'f>(finding: &'f Finding, rest: &'f [Finding], links: &[Link]) -> Vec<&'f Finding> {
+    let mut found: Vec<&Finding> = Vec::new();
+    let mut open = vec![finding];
+    while let Some(one) = open.pop() {
+        let held = links.iter().filter(|link| link.holds_back(one, rest));
+        for before in held.filter_map(|link| rest.iter().find(|other| other.cause == link.to)) {
+            if !is_among(before, &found) {
+                found.push(before);
+                open.push(before);
+            }
+        }
+    }
+    found
 }
 
 /// Of two that are as sure, the one goes first that a sign tells by itself: the others were added up from signs
@@ -143,4 +171,74 @@ fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -
         }
     }
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Remedy;
+
+    fn finding(cause: &str, level: Level) -> Finding {
+        Finding {
+            cause: cause.to_owned(),
+            title: String::new(),
+            what: String::new(),
+            level,
+            confidence: 0.5,
+            witnesses: Vec::new(),
+            against: Vec::new(),
+            refuted_by: Vec::new(),
+            unknown: Vec::new(),
+            relations: Vec::new(),
+            remedy: Remedy {
+                now: Vec::new(),
+                durable: Vec::new(),
+                undo: Vec::new(),
+                risk: String::new(),
+                verify: Vec::new(),
+                fix: Vec::new(),
+            },
+            sources: Vec::new(),
+        }
+    }
+
+    fn order(findings: &[(&str, Level)], effects: &[(&str, &str)]) -> Vec<String> {
+        let findings = findings.iter().map(|(cause, level)| finding(cause, *level));
+        let links: Vec<Link> = effects
+            .iter()
+            .map(|(from, to)| Link {
+                from: (*from).to_owned(),
+                kind: Kind::EffectOf,
+                to: (*to).to_owned(),
+            })
+            .collect();
+        let ordered = in_order(findings.collect(), &links);
+        ordered.into_iter().map(|one| one.cause).collect()
+    }
+
+    #[test]
+    fn a_circle_lets_nothing_weaker_go_first_and_waits_for_a_root_outside_of_it() {
+        use Level::{Certain, Likely, Possible};
+        let circle = [("a", "b"), ("b", "c"), ("c", "a")];
+        let all = [
+            ("a", Certain),
+            ("b", Certain),
+            ("c", Likely),
+            ("weak", Possible),
+        ];
+        assert_eq!(order(&all, &circle), ["a", "c", "b", "weak"]);
+        let rooted = [circle.as_slice(), &[("b", "root")]].concat();
+        let all = [
+            ("a", Certain),
+            ("b", Certain),
+            ("c", Likely),
+            ("root", Likely),
+        ];
+        assert_eq!(order(&all, &rooted)[0], "root");
+        // A root that is only possible does not go before a surer consequence.
+        assert_eq!(
+            order(&[("a", Certain), ("weak", Possible)], &[("a", "weak")]),
+            ["a", "weak"]
+        );
+    }
 }

@@ -139,8 +139,12 @@ fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
     if !holds {
         return Outcome::Not(format!("{} is {value}", test.name));
     }
+    let text = match (number, test.show) {
+        (Some(number), Some(show)) => human::show(number, show),
+        _ => value.to_owned(),
+    };
     let filling = Filling {
-        text: Some(value.to_owned()),
+        text: Some(text),
         value: number,
         limit,
         ..Filling::default()
@@ -148,7 +152,7 @@ fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
     Outcome::Holds(Witness {
         id: sign.id.clone(),
         source: sign.source(),
-        says: sign.says.render(&filling, Show::Count),
+        says: sign.says.render(&filling, test.show.unwrap_or(Show::Count)),
         value: number,
         baseline: None,
         limit,

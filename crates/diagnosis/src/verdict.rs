@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Level {
     /// One witness, or several that are not independent.
     Possible,
-    /// Two independent witnesses.
+    /// Two independent witnesses, or a state of the processlist that is conclusive by itself.
     Likely,
     /// Three independent witnesses, or two of which one is conclusive by itself.
     Certain,

@@ -356,3 +356,41 @@ fn the_sentence_tells_what_was_measured_and_not_a_setting() {
     let sentence = story.verdict().sentence;
     assert!(sentence.contains("SELECT 1 took up to"), "{sentence}");
 }
+
+/// Seen on MySQL 5.5.9: the onset lay in the second before 64 clients came, in which nobody asked for anything.
+#[test]
+fn an_idle_second_of_the_stall_does_not_say_that_the_server_no_longer_copes() {
+    let story = all()
+        .into_iter()
+        .find_map(|(cause, _, story)| (cause == "too-many-running").then_some(story))
+        .unwrap()
+        .rate("status.Questions", 1.0, 45_000.0);
+    let mut incident = story.build();
+    let onset = incident.stall.onset;
+    let mut change = |name: &str, change: &dyn Fn(usize, f64) -> f64| {
+        let series = incident.timeline.series.iter_mut();
+        let series = series
+            .into_iter()
+            .find(|series| series.name == name)
+            .unwrap();
+        let ticks = &incident.timeline.sources[series.source].ticks;
+        let first = ticks.partition_point(|tick| *tick <= onset);
+        for (index, value) in series.values.iter_mut().enumerate().skip(first) {
+            *value = change(index - first, *value);
+        }
+    };
+    change("status.Questions", &|index, value| {
+        value
+            - if index < 2 {
+                45_000.0 * (index + 1) as f64
+            } else {
+                90_000.0
+            }
+    });
+    change("status.Threads_running", &|index, value| {
+        if index < 2 { 1.0 } else { value }
+    });
+    let verdict = diagnosis::diagnose(&incident, diagnosis::Catalogue::builtin());
+    assert_eq!(named(&verdict), []);
+    assert!(why(&verdict, "too-many-running").contains("a busy server that copes"));
+}

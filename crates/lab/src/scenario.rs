@@ -75,6 +75,9 @@ pub struct Scenario {
     /// What is said to help and does not: tried before the remedy.
     #[serde(default)]
     pub in_vain: Vec<InVain>,
+    /// So much memory the server takes, MiB; [`FREE_MIB_MIN`] must stay available besides.
+    #[serde(default)]
+    pub memory_mib: u64,
     /// The server has the function of [`crate::Churn`].
     #[serde(default)]
     pub churn: bool,
@@ -230,6 +233,22 @@ pub enum Step {
         /// How often.
         per_second: u32,
     },
+    /// Somebody writes a file of so many MiB to the server's own disk, through the page cache, and over it again and
+    /// again.
+    Copy {
+        /// MiB.
+        mib: u64,
+    },
+    /// So many agents at a time read `/proc/PID/smaps` of the server, again and again.
+    ReadMaps {
+        /// How many.
+        readers: usize,
+    },
+    /// The server's memory goes to a swap file of so many MiB, again and again.
+    Swap {
+        /// MiB.
+        mib: u64,
+    },
     /// The server's own disk is filled.
     FillDisk {
         /// What stays free, MiB.
@@ -253,6 +272,9 @@ impl Step {
             | Self::MemoryLimit { .. }
             | Self::WriteLimit { .. }
             | Self::ReadLimit { .. }
+            | Self::Copy { .. }
+            | Self::ReadMaps { .. }
+            | Self::Swap { .. }
             | Self::FillDisk { .. } => true,
         }
     }
@@ -371,7 +393,10 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
     let own = |step: &Step| {
         matches!(
             step,
-            Step::WriteLimit { .. } | Step::ReadLimit { .. } | Step::FillDisk { .. }
+            Step::WriteLimit { .. }
+                | Step::ReadLimit { .. }
+                | Step::Copy { .. }
+                | Step::FillDisk { .. }
         )
     };
     if scenario.host_steps().any(own) && scenario.own_disk_mib.is_none() {

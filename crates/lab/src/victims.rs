@@ -29,7 +29,7 @@ struct Source {
 }
 
 /// What each does and takes as arguments stands at the head of its source.
-const SOURCES: [Source; 7] = [
+const SOURCES: [Source; 8] = [
     Source {
         name: "convoy",
         text: include_str!("victims/convoy.c"),
@@ -59,6 +59,11 @@ const SOURCES: [Source; 7] = [
     Source {
         name: "hammer",
         text: include_str!("victims/hammer.c"),
+        options: &[],
+    },
+    Source {
+        name: "pager",
+        text: include_str!("victims/pager.c"),
         options: &[],
     },
     Source {

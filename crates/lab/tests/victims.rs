@@ -205,7 +205,7 @@ fn what_cannot_be_built_or_run_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let error = build_victim("nobody", dir.path()).unwrap_err();
     assert!(matches!(error, Error::NoSuchVictim(_)), "{error}");
-    assert_eq!(victim_names().count(), 7);
+    assert_eq!(victim_names().count(), 8);
     let program = build_victim("convoy", dir.path()).unwrap();
     let Err(error) = Victim::start(&program, &["-1"], &[]) else {
         unreachable!("a convoy of -1 threads");

@@ -1,8 +1,8 @@
 use model::Millis;
 
 use crate::sources::{
-    Outcome, database, disk, host, logs, memory, network, own, packets, probes, process, profile,
-    stacks,
+    Outcome, database, disk, filesystem, host, logs, memory, network, own, packets, probes,
+    process, profile, stacks,
 };
 
 /// The thread a source runs on. Sources that can block together share one, so that none of them
@@ -156,6 +156,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("stacks", "stacks of all threads of the server, none is stopped, by BPF or else by /proc; ten a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),
     source("profile", "what the processors run, kernel and user: 49 samples a second, 99 at a trigger", 1000, Cost::Medium, PERF, Take::Profile(profile::profile)),
     source("error-log", "new lines of the server's error log, without literals", 1000, Cost::Small, PTRACE, Take::Logs(logs::error_log)),
+    source("filesystem", "statvfs of the server's data directory: how full its file system is", 5000, Cost::Small, PTRACE, Take::Logs(filesystem::filesystem)),
     source("kernel-log", "/dev/kmsg: new lines from warnings on, and on memory, disks, hung tasks", 1000, Cost::Small, SYSLOG, Take::Logs(logs::kernel_log)),
     source("packets", "statements on the server's TCP ports, at a trigger only: 10 s, then 5 s each minute", 1000, Cost::Medium, WIRE, Take::Packets(packets::packets)),
 ];

@@ -85,6 +85,7 @@ pub(super) struct RawSign {
     pub(super) each: Option<Spanned<bool>>,
     pub(super) window: Option<Spanned<RawWindow>>,
     pub(super) only_if: Option<Vec<Spanned<String>>>,
+    pub(super) left_out_if: Option<Vec<Spanned<String>>>,
     pub(super) above: Option<Spanned<f64>>,
     pub(super) below: Option<Spanned<f64>>,
     pub(super) times_baseline: Option<Spanned<f64>>,

@@ -154,7 +154,7 @@ impl Reader<'_> {
             Log,
             Innodb,
         ];
-        let keys: [(&str, Option<usize>, &[RawKind]); 45] = [
+        let keys: [(&str, Option<usize>, &[RawKind]); 46] = [
             ("asked_at", begin(&raw.asked_at), &[Semaphores]),
             ("created_at", begin(&raw.created_at), &[Semaphores]),
             ("last_locked_at", begin(&raw.last_locked_at), &[Semaphores]),
@@ -180,7 +180,7 @@ impl Reader<'_> {
             ("way", begin(&raw.way), &[Statements]),
             ("min_statements", begin(&raw.min_statements), &[Statements]),
             ("measure", begin(&raw.measure), &[Measure]),
-            ("unit", begin(&raw.unit), &[Measure, Log, Innodb]),
+            ("unit", begin(&raw.unit), &[Measure, Fact, Log, Innodb]),
             ("each", begin(&raw.each), &[Measure]),
             (
                 "window",
@@ -193,6 +193,13 @@ impl Reader<'_> {
                     .as_ref()
                     .and_then(|list| Some(list.first()?.span().start)),
                 numbers,
+            ),
+            (
+                "left_out_if",
+                raw.left_out_if
+                    .as_ref()
+                    .and_then(|list| Some(list.first()?.span().start)),
+                &[Measure],
             ),
             ("above", begin(&raw.above), limited),
             ("below", begin(&raw.below), limited),
@@ -271,6 +278,7 @@ impl Reader<'_> {
             text: text.get_ref().clone(),
             expression,
             only_if: self.only_if(raw)?,
+            left_out_if: self.conditions(&raw.left_out_if, "left_out_if")?,
             each,
             over: over(raw, &limits, side),
             limits,
@@ -349,6 +357,7 @@ impl Reader<'_> {
         Ok(FactTest {
             name: name.get_ref().clone(),
             wanted: wanted?,
+            show: raw.unit.as_ref().map(|unit| *unit.get_ref()),
         })
     }
 
@@ -367,11 +376,15 @@ impl Reader<'_> {
     }
 
     pub(super) fn only_if(&self, raw: &RawSign) -> Read<Vec<Condition>> {
-        let list = raw.only_if.as_deref().unwrap_or_default();
+        self.conditions(&raw.only_if, "only_if")
+    }
+
+    fn conditions(&self, list: &Option<Vec<Spanned<String>>>, key: &str) -> Read<Vec<Condition>> {
+        let list = list.as_deref().unwrap_or_default();
         list.iter()
             .map(|text| {
                 Condition::parse(text.get_ref())
-                    .map_err(|error| self.at(text, "only_if", error.to_string()))
+                    .map_err(|error| self.at(text, key, error.to_string()))
             })
             .collect()
     }

@@ -71,16 +71,19 @@ pub(super) fn test(sign: &Sign, test: &MeasureTest, evidence: &Evidence) -> Outc
 }
 
 fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
-    let (expression, only_if): (Expression, Vec<Condition>) = match &each {
-        None => (test.expression.clone(), test.only_if.clone()),
-        Some(name) => (
-            test.expression.bound(name),
-            test.only_if.iter().map(|one| one.bound(name)).collect(),
-        ),
+    let bound = |conditions: &[Condition]| -> Vec<Condition> {
+        match &each {
+            None => conditions.to_vec(),
+            Some(name) => conditions.iter().map(|one| one.bound(name)).collect(),
+        }
+    };
+    let expression = match &each {
+        None => test.expression.clone(),
+        Some(name) => test.expression.bound(name),
     };
     let windows = windows(test.over, evidence);
     let values = evaluate::values(&expression, evidence.incident, &windows);
-    let truths = evaluate::truths(&only_if, evidence.incident, &windows);
+    let truths = evaluate::truths(&bound(&test.only_if), evidence.incident, &windows);
     let mut lacking = PerNames::default();
     let mut seen: Vec<Seen> = values
         .into_iter()
@@ -91,6 +94,14 @@ fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
             })
         })
         .collect();
+    if !test.left_out_if.is_empty() {
+        let out = evaluate::truths(&bound(&test.left_out_if), evidence.incident, &windows);
+        for (one, out) in seen.iter_mut().zip(out) {
+            if matches!(out, Truth::True) {
+                *one = Seen::Nothing;
+            }
+        }
+    }
     // Where signals were not followed but read once, the slices around that reading are all there is.
     if seen.iter().any(|one| !matches!(one, Seen::Absent(_))) {
         let mut sparse = PerNames::default();

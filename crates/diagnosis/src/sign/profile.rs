@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::{Millis, Profile, StackId, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
-use crate::catalogue::{PROFILE, Sign};
+use crate::catalogue::{Limits, PROFILE, Sign};
 use crate::deep::{ProfileCounting, ProfileTest};
 use crate::evidence::Evidence;
 use crate::frames::Innermost;
@@ -48,7 +48,23 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
         each: top(&stall),
         source: PROFILE,
     };
-    over_stall(sign, &test.limits, &test.only_if, evidence, number)
+    let limits = match test.counting {
+        ProfileCounting::Share => reachable(&test.limits, baseline),
+        ProfileCounting::Cpus => test.limits,
+    };
+    over_stall(sign, &limits, &test.only_if, evidence, number)
+}
+
+/// A share that was 60 % cannot double: to have grown by half of what was left is as much. What a server does that
+/// has hardly anything to do may be much of its time.
+fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
+    let mut limits = *limits;
+    if let (Some(times), Some(baseline)) = (&mut limits.times_baseline, baseline)
+        && baseline > 0.0
+    {
+        *times = times.min((1.0 + baseline) / 2.0 / baseline);
+    }
+    limits
 }
 
 /// The number in each profile of the record; where the server did not run, none of it was in it.

@@ -40,6 +40,7 @@ pub(crate) struct ScenarioRun {
   freezeframe lab score --markdown lab-score.md  the table as a file as well
   freezeframe lab score --harm                   and what the recorder costs the server in each
   freezeframe lab score --all --keep runs.jsonl  goes on where it was interrupted
+  freezeframe lab score --again --keep runs.jsonl  the same runs, judged by this build
 
 Exit codes: 0 every true cause stood first, 3 one did not.")]
 pub(crate) struct ScenarioScore {
@@ -59,6 +60,9 @@ pub(crate) struct ScenarioScore {
     /// them: a score may be interrupted, and several at once may share a file when each has its own scenarios
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
+    /// Run nothing: judge the runs in FILE anew by what this build says of their incidents
+    #[arg(long, requires = "keep", conflicts_with_all = ["names", "all", "servers", "times", "prove", "harm", "dir"])]
+    pub(crate) again: bool,
     /// Apply the remedy where the scenario has one, and compare
     #[arg(long)]
     pub(crate) prove: bool,

@@ -14,7 +14,8 @@ use serde_json::Value;
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
-use crate::scenario::run::{AFTER, CONFIG, Outcome, judge};
+use crate::scenario::judge::{Outcome, judge};
+use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
 
 /// Ordinary load before the break: what is usual must be known.

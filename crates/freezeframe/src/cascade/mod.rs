@@ -13,7 +13,7 @@ use store::write_private;
 
 use crate::args::CascadeRun;
 use crate::output;
-use crate::scenario::run::Outcome;
+use crate::scenario::judge::Outcome;
 use act::Told;
 use world::World;
 

@@ -1,7 +1,8 @@
 //! What a scenario changes on the host: each change is a lease, back in place whatever becomes of us.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -13,6 +14,8 @@ use kernel::roots::ProcRoot;
 use lab::{FREE_MIB_MIN, PrivateServer, Scenario, Step, Victim};
 use remedy::host::{DIRECTORY, HostChange, HostLease};
 use rustix::io::Errno;
+
+use super::work::Work;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
 
@@ -33,6 +36,8 @@ pub(crate) struct Host {
     lease: RefCell<HostLease>,
     /// The server's control group, by controller.
     groups: RefCell<Vec<(&'static str, PathBuf)>>,
+    /// The server's process.
+    server: Cell<Option<u32>>,
     /// Where its own disk is mounted.
     disk: Option<PathBuf>,
 }
@@ -43,8 +48,12 @@ pub(crate) enum OnHost {
     Changes(Vec<u64>),
     /// A limit that is lifted: file and value.
     Limit(PathBuf, String),
-    Fragmenter(Victim),
+    /// A program that ends, and then a change that is put back.
+    Swap(Victim, u64),
+    /// A program that ends, and with it what it does.
+    Program(Victim),
     Ballast(PathBuf),
+    Work(Work),
 }
 
 /// `freezeframe host-watchdog`.
@@ -55,6 +64,13 @@ pub(crate) fn watchdog() -> Result<ExitCode> {
 
 /// Why this machine cannot do what a scenario does to its host, if so.
 pub(super) fn can_run(scenario: &Scenario) -> Result<()> {
+    if scenario.memory_mib > 0 {
+        let (free, needs) = (available_mib()?, scenario.memory_mib + FREE_MIB_MIN);
+        ensure!(
+            free >= needs,
+            "{free} MiB of memory are available; it needs {needs} MiB"
+        );
+    }
     if scenario.own_disk_mib.is_none() && scenario.host_steps().next().is_none() {
         return Ok(());
     }
@@ -82,6 +98,15 @@ pub(super) fn can_run(scenario: &Scenario) -> Result<()> {
                 ensure!(
                     free > keep_free_mib + 1024,
                     "{free} MiB of memory are available; it needs 1 GiB more than the {keep_free_mib} MiB that stay free"
+                );
+            }
+            Step::Swap { .. } => {
+                for program in ["mkswap", "swapon", "swapoff"] {
+                    ensure!(is_installed(program), "{program} is not installed");
+                }
+                ensure!(
+                    Path::new("/proc/swaps").exists(),
+                    "this kernel does not swap"
                 );
             }
             _ => {}
@@ -154,6 +179,7 @@ impl Host {
         Ok(Self {
             lease: RefCell::new(lease),
             groups: RefCell::new(Vec::new()),
+            server: Cell::new(None),
             disk,
         })
     }
@@ -190,6 +216,7 @@ impl Host {
     /// Puts the server into its control groups: one that was started anew is in those of the lab.
     pub(super) fn enter_groups(&self, server: &PrivateServer) -> Result<()> {
         let pid = server.pid().context("the server has ended")?;
+        self.server.set(Some(pid));
         for (_, path) in self.groups.borrow().iter() {
             write(&path.join("cgroup.procs"), &pid.to_string())?;
         }
@@ -229,7 +256,7 @@ impl Host {
                 let program = lab::build_victim("fragmenter", scratch)?;
                 let arguments = [keep_free_mib.to_string(), holes_mib.to_string()];
                 let arguments = arguments.each_ref().map(String::as_str);
-                OnHost::Fragmenter(Victim::start(&program, &arguments, &[])?)
+                OnHost::Program(Victim::start(&program, &arguments, &[])?)
             }
             Step::CpuQuota { cpus } => {
                 let quota = f64::from(PERIOD_US) * cpus.clamp(0.01, 1024.0);
@@ -256,9 +283,18 @@ impl Host {
             Step::ReadLimit { per_second } => {
                 self.disk_limit("blkio.throttle.read_iops_device", *per_second)?
             }
+            Step::Copy { mib } => OnHost::Work(Work::copy(&self.own_disk()?.join("copy"), *mib)?),
+            Step::ReadMaps { readers } => OnHost::Work(Work::read_maps(self.server()?, *readers)?),
+            Step::Swap { mib } => {
+                let program = lab::build_victim("pager", scratch)?;
+                let path = scratch.join("swap");
+                make_swap(&path, *mib)?;
+                let number = self.lease.borrow_mut().make(HostChange::Swap { path })?;
+                let pid = self.server()?.to_string();
+                OnHost::Swap(Victim::start(&program, &[&pid], &[])?, number)
+            }
             Step::FillDisk { leave_mib } => {
-                let disk = self.disk.as_ref().context("the server has no own disk")?;
-                let ballast = disk.join("ballast");
+                let ballast = self.own_disk()?.join("ballast");
                 fill(&ballast, *leave_mib)?;
                 OnHost::Ballast(ballast)
             }
@@ -273,11 +309,18 @@ impl Host {
 
     /// Limits what the server may do with its own disk.
     fn disk_limit(&self, file: &str, per_second: u32) -> Result<OnHost> {
-        let disk = self.disk.as_ref().context("the server has no own disk")?;
-        let device = device(disk)?;
+        let device = device(self.own_disk()?)?;
         let file = self.file("blkio", file)?;
         write(&file, &format!("{device} {per_second}"))?;
         Ok(OnHost::Limit(file, format!("{device} 0")))
+    }
+
+    fn server(&self) -> Result<u32> {
+        self.server.get().context("the server has not begun")
+    }
+
+    fn own_disk(&self) -> Result<&Path> {
+        self.disk.as_deref().context("the server has no own disk")
     }
 
     /// Takes a step back.
@@ -290,14 +333,18 @@ impl Host {
                 Ok(())
             }
             OnHost::Limit(file, value) => write(&file, &value),
-            OnHost::Fragmenter(fragmenter) => {
-                // Killed: what it says at its end nobody needs, and thousands of blocks go at once.
-                drop(fragmenter);
+            OnHost::Swap(pager, number) => {
+                pager.end()?;
+                Ok(self.lease.borrow_mut().put_back(number)?)
+            }
+            OnHost::Program(program) => {
+                program.end()?;
                 Ok(())
             }
             OnHost::Ballast(path) => {
                 std::fs::remove_file(&path).with_context(|| path.display().to_string())
             }
+            OnHost::Work(work) => work.end(),
         }
     }
 
@@ -326,18 +373,36 @@ fn make_disk(image: &Path, mib: u64) -> Result<()> {
         .and_then(|file| file.set_len(mib << 20))
         .with_context(|| image.display().to_string())?;
     // Without the blocks that are reserved for root, which the server may run as.
-    let output = Command::new("mkfs.ext4")
-        .args(["-q", "-F", "-m", "0"])
-        .arg(image)
+    make("mkfs.ext4", &["-q", "-F", "-m", "0"], image)
+}
+
+/// Has a program make something of a file.
+fn make(program: &str, options: &[&str], file: &Path) -> Result<()> {
+    let output = Command::new(program)
+        .args(options)
+        .arg(file)
         .stdin(Stdio::null())
         .output()
-        .context("mkfs.ext4")?;
+        .context(program.to_owned())?;
     ensure!(
         output.status.success(),
-        "mkfs.ext4: {}",
+        "{program}: {}",
         String::from_utf8_lossy(&output.stderr).trim()
     );
     Ok(())
+}
+
+/// A file that can be swapped to: all its blocks are there.
+fn make_swap(path: &Path, mib: u64) -> Result<()> {
+    let file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| path.display().to_string())?;
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, mib << 20)
+        .with_context(|| path.display().to_string())?;
+    make("mkswap", &["-q"], path)
 }
 
 /// The block device of a directory, as `MAJOR:MINOR`.

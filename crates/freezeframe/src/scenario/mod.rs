@@ -3,6 +3,7 @@
 mod felt;
 mod harm;
 pub(crate) mod host;
+pub(crate) mod judge;
 mod kept;
 mod peers;
 pub(crate) mod prove;
@@ -12,6 +13,7 @@ mod score;
 pub(crate) mod stage;
 pub(crate) mod steps;
 mod table;
+mod work;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,8 +24,9 @@ use lab::{Scenario, ServerKind};
 use crate::args::{Json, ScenarioRun};
 use crate::output;
 pub(crate) use host::watchdog;
+use judge::Outcome;
 pub(crate) use peers::run as peers;
-use run::{Options, Outcome};
+use run::Options;
 pub(crate) use score::score;
 
 /// The true cause does not stand first.

@@ -1,22 +1,19 @@
-//! One run of a scenario: break, watch from outside, judge.
+//! One run of a scenario: break, watch from outside.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab::{Help, Scenario, ServerKind, Step};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::harm::Harm;
+use super::judge::{Outcome, StageProof, judge};
 use super::prove;
 use super::stage::Stage;
 use super::steps::{Scene, load, take, undo_all};
 use crate::background::Background;
 use crate::cascade;
-use crate::lab_recorder::{Recorder, explain};
+use crate::lab_recorder::Recorder;
 
 /// Ordinary load before the break: what is usual must be known.
 const HEALTHY: Duration = Duration::from_secs(22);
@@ -52,60 +49,6 @@ pub(super) struct Options {
     pub(super) prove: bool,
     /// As short as it can be.
     pub(super) brief: bool,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Outcome {
-    pub(crate) scenario: String,
-    pub(crate) server: String,
-    /// The incident, when the stall was noticed.
-    pub(crate) incident: Option<PathBuf>,
-    /// From the begin of the break to the trigger, in seconds.
-    pub(crate) noticed_seconds: Option<f64>,
-    /// From the first sign to the trigger, in seconds.
-    pub(crate) sign_to_trigger_seconds: Option<f64>,
-    /// From the first snapshot of all threads, or the first profile, to the trigger, in seconds.
-    pub(crate) evidence_seconds: Option<f64>,
-    /// The rank of the true cause, from 1.
-    pub(crate) rank: Option<usize>,
-    /// How sure it is.
-    pub(crate) level: Option<String>,
-    /// Causes that are at least likely and neither true nor said to be there as well.
-    pub(crate) wrong: Vec<String>,
-    /// Statements a second that the clients of the break were answered.
-    pub(crate) break_per_second: f64,
-    /// The verdict in a sentence.
-    pub(crate) sentence: String,
-    /// What `fix` changed.
-    pub(crate) remedy: Vec<String>,
-    /// What the recorder cost the server, where that was measured.
-    pub(crate) harm: Option<Harm>,
-    /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
-    pub(crate) proof: Option<String>,
-    /// The same of each step on the way to the remedy.
-    pub(crate) stages: Vec<StageProof>,
-}
-
-/// What came of a step on the way to the remedy.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct StageProof {
-    /// What was done.
-    pub(crate) what: String,
-    /// The cause that should be gone by it.
-    pub(crate) cause: String,
-    /// As [`Outcome::proof`].
-    pub(crate) proof: String,
-}
-
-impl Outcome {
-    /// The true cause stands first, and nothing wrong is told confidently.
-    pub(crate) fn passed(&self) -> bool {
-        self.rank == Some(1)
-            && self.wrong.is_empty()
-            && self.proof.as_deref().is_none_or(|proof| proof == "worked")
-            && self.stages.iter().all(|stage| stage.proof == "worked")
-    }
 }
 
 /// Runs a scenario on a server of its own.
@@ -256,130 +199,4 @@ fn break_it(
 
 fn since(begin: Timestamp) -> Duration {
     Duration::try_from(Timestamp::now().duration_since(begin)).unwrap_or_default()
-}
-
-/// What the verdict itself calls an effect of this cause, or of one of its effects: it is there, and it is not
-/// told as a cause of the stall.
-fn effects_of<'a>(cause: &'a str, findings: &[&'a Value]) -> BTreeSet<&'a str> {
-    let mut effects = BTreeSet::new();
-    let mut causes = vec![cause];
-    while let Some(cause) = causes.pop() {
-        for finding in findings {
-            let is_effect = finding["relations"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|relation| relation["kind"] == "effect-of" && relation["cause"] == cause);
-            if let Some(effect) = finding["cause"].as_str()
-                && is_effect
-                && effects.insert(effect)
-            {
-                causes.push(effect);
-            }
-        }
-    }
-    effects
-}
-
-/// How long before the trigger the stacks begin, in seconds.
-fn evidence_before_trigger(incident: &Path) -> Result<Option<f64>> {
-    let incident = store::read_frame(incident)?.incident;
-    let snapshots = incident.stacks.snapshots.iter().map(|note| note.at);
-    let profiles = incident.stacks.profiles.iter().map(|profile| profile.from);
-    let first = snapshots.chain(profiles).min();
-    Ok(first.map(|first| (incident.stall.trigger as f64 - first as f64) / 1000.0))
-}
-
-pub(crate) fn judge(
-    scenario: &Scenario,
-    kind: ServerKind,
-    begin: Timestamp,
-    incidents: &[PathBuf],
-) -> Result<Outcome> {
-    let mut outcome = Outcome {
-        scenario: scenario.name.clone(),
-        server: kind.name().to_owned(),
-        incident: None,
-        noticed_seconds: None,
-        sign_to_trigger_seconds: None,
-        evidence_seconds: None,
-        rank: None,
-        level: None,
-        wrong: Vec::new(),
-        break_per_second: 0.0,
-        sentence: String::new(),
-        remedy: Vec::new(),
-        harm: None,
-        proof: None,
-        stages: Vec::new(),
-    };
-    // The machine may stall the server by itself; such an incident may end after the begin of the break.
-    let time = |verdict: &Value, name: &str| {
-        verdict["incident"][name]
-            .as_str()?
-            .parse::<Timestamp>()
-            .ok()
-    };
-    let mut found = None;
-    for path in incidents {
-        let verdict = explain(path)?;
-        if time(&verdict, "trigger").is_some_and(|trigger| trigger >= begin) {
-            found = Some((path.clone(), verdict));
-            break;
-        }
-    }
-    let Some((path, verdict)) = found else {
-        return Ok(outcome);
-    };
-    outcome.evidence_seconds = evidence_before_trigger(&path)?;
-    outcome.incident = Some(path);
-    let between = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
-    if let (Some(onset), Some(trigger)) = (time(&verdict, "onset"), time(&verdict, "trigger")) {
-        outcome.noticed_seconds = Some(between(begin, trigger));
-        outcome.sign_to_trigger_seconds = Some(between(onset, trigger));
-    }
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    let findings: Vec<&Value> = ["findings", "folded"]
-        .into_iter()
-        .filter_map(|list| verdict[list].as_array())
-        .flatten()
-        .collect();
-    let truth = &scenario.truth;
-    let effects = effects_of(&truth.cause, &findings);
-    for (index, finding) in findings.iter().enumerate() {
-        let cause = text(finding, "cause");
-        let level = text(finding, "level");
-        if cause == truth.cause {
-            outcome.rank = Some(index + 1);
-            outcome.level = Some(level);
-        } else if level != "possible"
-            && !truth.also.contains(&cause)
-            && !effects.contains(cause.as_str())
-        {
-            outcome.wrong.push(format!("{level}: {cause}"));
-        }
-    }
-    outcome.sentence = text(&verdict, "sentence");
-    Ok(outcome)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn effects_of_effects_are_effects_and_others_are_not() {
-        let finding = |cause: &str, of: &str| serde_json::json!({"cause": cause, "relations": [{"kind": "effect-of", "cause": of}]});
-        let findings = [
-            finding("page-latch", "index-latch"),
-            finding("index-latch", "fsync"),
-            finding("fsync", "nothing"),
-            finding("threads", "another"),
-        ];
-        let effects = effects_of("fsync", &findings.each_ref());
-        assert_eq!(
-            effects.into_iter().collect::<Vec<_>>(),
-            ["index-latch", "page-latch"]
-        );
-    }
 }

@@ -5,13 +5,51 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use lab::{Scenario, ServerKind};
 
-use super::run::{self, Options, Outcome};
+use super::judge::{self, Outcome};
+use super::run::{self, Options};
 use super::{chosen, code, harm, here, kept, row, table};
 use crate::args::ScenarioScore;
 use crate::output;
 
 /// `lab score`.
 pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
+    let (mut outcomes, skipped) = if args.again {
+        (Vec::new(), Vec::new())
+    } else {
+        run_all(args)?
+    };
+    // Another one may have written to the file meanwhile.
+    if let Some(path) = &args.keep {
+        outcomes = kept::read(path)?;
+    }
+    if args.again {
+        judge_again(&mut outcomes)?;
+    }
+    let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&serde_json::json!({
+            "runs": outcomes,
+            "passed": passed,
+            "not_run": skipped,
+        }))?)?;
+    } else {
+        output::print(&format!(
+            "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
+            outcomes.len()
+        ))?;
+        for text in &skipped {
+            output::print(&format!("not run: {text}"))?;
+        }
+    }
+    if let Some(path) = &args.markdown {
+        let page = table::markdown(&outcomes, &skipped);
+        std::fs::write(path, page).with_context(|| path.display().to_string())?;
+    }
+    Ok(code(passed == outcomes.len() && !outcomes.is_empty()))
+}
+
+/// Every run that is wanted and not kept; and what was not run, and why.
+fn run_all(args: &ScenarioScore) -> Result<(Vec<Outcome>, Vec<String>)> {
     let scenarios = chosen(&args.names)?;
     let mut outcomes = match &args.keep {
         Some(path) => kept::read(path)?,
@@ -51,31 +89,26 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
             }
         }
     }
-    // Another one may have written to the file meanwhile.
-    if let Some(path) = &args.keep {
-        outcomes = kept::read(path)?;
-    }
-    let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
-    if args.json {
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({
-            "runs": outcomes,
-            "passed": passed,
-            "not_run": skipped,
-        }))?)?;
-    } else {
-        output::print(&format!(
-            "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
-            outcomes.len()
-        ))?;
-        for text in &skipped {
-            output::print(&format!("not run: {text}"))?;
+    Ok((outcomes, skipped))
+}
+
+/// What this build says of the kept runs of the scenarios and servers that there are.
+fn judge_again(outcomes: &mut Vec<Outcome>) -> Result<()> {
+    let scenarios = lab::scenarios()?;
+    let of = |outcome: &Outcome| {
+        scenarios.iter().find(|scenario| {
+            let mut kinds = scenario.kinds().into_iter();
+            kinds.any(|kind| is_of(outcome, scenario, kind))
+        })
+    };
+    outcomes.retain(|outcome| of(outcome).is_some());
+    for outcome in outcomes {
+        if let Some(scenario) = of(outcome) {
+            judge::again(outcome, scenario)
+                .with_context(|| format!("{} on {}", outcome.scenario, outcome.server))?;
         }
     }
-    if let Some(path) = &args.markdown {
-        let page = table::markdown(&outcomes, &skipped);
-        std::fs::write(path, page).with_context(|| path.display().to_string())?;
-    }
-    Ok(code(passed == outcomes.len() && !outcomes.is_empty()))
+    Ok(())
 }
 
 fn wanted(mut kinds: Vec<ServerKind>, args: &ScenarioScore) -> Vec<ServerKind> {

@@ -88,6 +88,9 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         | Step::MemoryLimit { .. }
         | Step::WriteLimit { .. }
         | Step::ReadLimit { .. }
+        | Step::Copy { .. }
+        | Step::ReadMaps { .. }
+        | Step::Swap { .. }
         | Step::FillDisk { .. } => {
             let host = scene
                 .host

@@ -69,8 +69,25 @@ fn owner() {
         let mounted = lease.make(HostChange::Mount { path, image });
         println!("\nmounted {}", mounted.is_ok());
     }
+    let path = dir.join("swap");
+    std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+    let made = Command::new("mkswap")
+        .arg("-q")
+        .arg(&path)
+        .stderr(Stdio::null())
+        .status();
+    if made.is_ok_and(|status| status.success()) {
+        let swap = lease.make(HostChange::Swap { path: path.clone() });
+        assert_eq!(swap.is_ok(), swaps().contains(path.to_str().unwrap()));
+        println!("\nswap {}", swap.is_ok());
+    }
     println!("\nready");
     std::thread::sleep(10 * PATIENCE);
+}
+
+fn swaps() -> String {
+    // A kernel that does not swap has none.
+    std::fs::read_to_string("/proc/swaps").unwrap_or_default()
 }
 
 struct Owner(Child);
@@ -127,6 +144,11 @@ fn assert_all_back(dir: &Path, lines: &[String], before: &str) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let place = dir.join("mounted").display().to_string();
     assert!(!mounts.contains(&place), "{mounts}");
+    let swaps = swaps();
+    assert!(
+        !swaps.contains(dir.join("swap").to_str().unwrap()),
+        "{swaps}"
+    );
 }
 
 /// Whether the journal has no lease any more, which is the last thing of a give-back.

@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use lab::{Error, Options, PrivateServer, ServerKind};
+use lab::{Options, PrivateServer, ServerKind};
 use mysql::prelude::Queryable;
+
+use crate::tool::started;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -272,16 +274,10 @@ struct Server {
 impl Server {
     /// `None` when the server was not fetched, which is said.
     fn start() -> Option<Self> {
-        let server = match PrivateServer::start(&Options {
+        let server = started(&Options {
             kind: ServerKind::MySql9,
             ..Options::default()
-        }) {
-            Err(error @ Error::NotFetched { .. }) => {
-                eprintln!("skipped: {error}");
-                return None;
-            }
-            other => other.unwrap(),
-        };
+        })?;
         let mut connection = server.login().connect(false, TIMEOUT).unwrap();
         // Names without a database have to be in one.
         connection.query_drop("CREATE DATABASE db1").unwrap();

@@ -1,15 +1,14 @@
 //! Backtraces by a real gdb of real servers: pt-pmp's own aggregation and ours are the same.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{Error, IdleConnections, Load, Options, PrivateServer, ServerKind, mix};
+use lab::{IdleConnections, Load, Options, ServerKind, mix};
 use serde_json::Value;
 
-use crate::tool::{json, text};
+use crate::tool::{json, output_of, started, text};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -20,25 +19,6 @@ const IDLE: usize = 60;
 /// Backtraces of each server.
 const TIMES: usize = 3;
 
-/// Standard output of a tool; absent where it is not installed, which is said.
-fn output_of(tool: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(tool)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("HOME", "/nonexistent")
-        // Symbols are not fetched from the network.
-        .env("DEBUGINFOD_URLS", "")
-        .stdin(Stdio::null())
-        .output();
-    match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(error) => {
-            eprintln!("skipped: {tool}: {error}");
-            None
-        }
-    }
-}
-
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
@@ -48,22 +28,18 @@ fn sorted(text: &str) -> Vec<&str> {
 /// Both aggregations of a backtrace, and ours as JSON; `None` where pt-pmp is not installed.
 fn compared(path: &Path) -> Option<Value> {
     let path = path.to_str().unwrap();
-    let theirs = output_of("pt-pmp", &[path])?;
+    let theirs = output_of("pt-pmp", &[path], None)?;
     let ours = text(&["stacks", "--from", path, "--pt-pmp"]);
     assert_eq!(sorted(&ours), sorted(&theirs), "{path}");
     Some(json(&["stacks", "--from", path, "--json"]))
 }
 
 fn of_server(kind: ServerKind) {
-    let server = match PrivateServer::start(&Options {
+    let Some(server) = started(&Options {
         kind,
         ..Options::default()
-    }) {
-        Err(error @ Error::NotFetched { .. }) => {
-            eprintln!("skipped: {error}");
-            return;
-        }
-        other => other.unwrap(),
+    }) else {
+        return;
     };
     let mix = mix("transactions").unwrap();
     mix.prepare(&server.login()).unwrap();
@@ -95,7 +71,7 @@ fn of_server(kind: ServerKind) {
             "-ex",
             "thread apply all bt",
         ];
-        let Some(backtrace) = output_of("gdb", &all) else {
+        let Some(backtrace) = output_of("gdb", &all, None) else {
             break;
         };
         if !backtrace.contains("\nThread ") {

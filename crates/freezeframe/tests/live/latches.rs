@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::{Error, Login, Options, PrivateServer, ServerKind};
+use lab::{Login, Options, ServerKind};
 use mysql::prelude::Queryable;
 use serde_json::Value;
 
-use crate::tool::json;
+use crate::tool::{json, started};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -116,15 +116,11 @@ fn owners(lock: &Value) -> Vec<(u64, Vec<String>)> {
 }
 
 fn the_writer_is_named(kind: ServerKind) {
-    let server = match PrivateServer::start(&Options {
+    let Some(server) = started(&Options {
         kind,
         ..Options::default()
-    }) {
-        Err(error @ Error::NotFetched { .. }) => {
-            eprintln!("skipped: {error}");
-            return;
-        }
-        other => other.unwrap(),
+    }) else {
+        return;
     };
     let login = server.login();
     let mut connection = login.connect(false, TIMEOUT).unwrap();

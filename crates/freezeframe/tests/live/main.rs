@@ -17,6 +17,7 @@ mod harness;
 
 mod asked;
 mod digest_text;
+mod elsewhere;
 mod gdb;
 mod interrupted;
 mod latches;

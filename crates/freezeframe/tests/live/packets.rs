@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::{Address, Error, Login, Options, PrivateServer, ServerKind};
+use lab::{Address, Login, Options, PrivateServer, ServerKind};
 use model::{PER_CONNECTION, QueryDigest};
 use mysql::prelude::Queryable;
 use recorder::packets::{Captured, Collector, PacketCapture, PacketOptions};
 use server::wire::{STATEMENT_BYTES_MAX, Statement, StatementKind};
 
 use crate::packets_zstd::ZstdClient;
+use crate::tool::started;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -112,7 +113,7 @@ impl Running {
 }
 
 fn start(kind: ServerKind) -> Option<PrivateServer> {
-    let server = PrivateServer::start(&Options {
+    let server = started(&Options {
         kind,
         arguments: [
             "--log-output=TABLE",
@@ -125,19 +126,10 @@ fn start(kind: ServerKind) -> Option<PrivateServer> {
         .map(str::to_owned)
         .to_vec(),
         ..Options::default()
-    });
-    match server {
-        Err(error @ Error::NotFetched { .. }) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-        other => {
-            let server = other.unwrap();
-            let mut control = server.login().connect(false, TIMEOUT).unwrap();
-            control.query_drop("TRUNCATE mysql.general_log").unwrap();
-            Some(server)
-        }
-    }
+    })?;
+    let mut control = server.login().connect(false, TIMEOUT).unwrap();
+    control.query_drop("TRUNCATE mysql.general_log").unwrap();
+    Some(server)
 }
 
 /// What the general log has of connections that began over TCP since it was emptied, and of those that are named.

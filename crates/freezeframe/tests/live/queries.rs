@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::{Error, Options, PrivateServer, ServerKind};
+use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 
 use crate::harness::run;
-use crate::tool::json;
+use crate::tool::{json, started};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -18,17 +18,11 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 fn start(kind: ServerKind, more: &[&str]) -> Option<PrivateServer> {
     let mut arguments = vec!["--long-query-time=0".to_owned()];
     arguments.extend(more.iter().map(|argument| (*argument).to_owned()));
-    match PrivateServer::start(&Options {
+    started(&Options {
         kind,
         arguments,
         ..Options::default()
-    }) {
-        Err(error @ Error::NotFetched { .. }) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-        other => Some(other.unwrap()),
-    }
+    })
 }
 
 /// How often each statement is asked, and what of it is in the log.

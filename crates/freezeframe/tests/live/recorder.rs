@@ -193,6 +193,14 @@ fn an_incident_has_what_threads_did_before_and_in_the_stall() {
             "none of the server's"
         );
     }
+    let cwd = format!("/proc/{}/cwd", server.pid().unwrap());
+    if std::fs::read_link(cwd).is_ok() {
+        let name = format!("filesystem.{}.used_share", server.datadir().display());
+        let series = incident.timeline.get(&name).expect("how full its disk is");
+        let shares = || series.values.iter().filter(|value| !value.is_nan());
+        assert!(shares().count() > 0);
+        assert!(shares().all(|share| (0.0..=1.0).contains(share)));
+    }
     if bpf_permitted() {
         let methods = stacks.snapshots.iter().map(|note| note.method);
         assert!(methods.clone().all(|method| method == model::Method::Bpf));

@@ -8,7 +8,9 @@ use std::time::Duration;
 use lab::{Error, IdleConnections, Load, LoadResult, Options, PrivateServer, ServerKind, mix};
 use serde_json::Value;
 
-use crate::tool::{as_nobody, bpf_permitted, error_line, json, may_sample, methods, strings};
+use crate::tool::{
+    as_nobody, bpf_permitted, error_line, json, may_sample, methods, started, strings,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -46,7 +48,7 @@ impl Busy {
     ) -> Option<Self> {
         let mut all = vec!["--max-connections=500".to_owned()];
         all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-        let server = PrivateServer::start(&Options {
+        let server = started(&Options {
             kind,
             arguments: all,
             environment: environment
@@ -54,14 +56,7 @@ impl Busy {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             ..Options::default()
-        });
-        let server = match server {
-            Err(error @ Error::NotFetched { .. }) => {
-                eprintln!("skipped: {error}");
-                return None;
-            }
-            other => other.unwrap(),
-        };
+        })?;
         let mix = mix(name).unwrap();
         mix.prepare(&server.login()).unwrap();
         let load = Load {

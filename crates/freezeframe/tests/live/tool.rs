@@ -1,16 +1,53 @@
 //! What the tests here share: victims, the program's documents, and what this machine permits.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{Victim, build_victim};
+use lab::{Error, Options, PrivateServer, Victim, build_victim};
 use serde_json::Value;
 
 use crate::harness::run;
 
 /// As in the harness: what must be fast is measured elsewhere.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A private server; `None` when it was not fetched, which is said.
+pub(crate) fn started(options: &Options) -> Option<PrivateServer> {
+    match PrivateServer::start(options) {
+        Err(error @ Error::NotFetched { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+/// Standard output of a tool of others, with the password that it may need; `None` where it is not installed, which
+/// is said.
+pub(crate) fn output_of(tool: &str, arguments: &[&str], password: Option<&str>) -> Option<String> {
+    let output = Command::new(tool)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .env("HOME", "/nonexistent")
+        .env("MYSQL_PWD", password.unwrap_or_default())
+        // Symbols are not fetched from the network.
+        .env("DEBUGINFOD_URLS", "")
+        .stdin(Stdio::null())
+        .output();
+    match output {
+        Ok(output) => {
+            if !output.status.success() {
+                eprintln!("{tool}: {}", String::from_utf8_lossy(&output.stderr));
+            }
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Err(error) => {
+            eprintln!("skipped: {tool}: {error}");
+            None
+        }
+    }
+}
 
 /// A running victim and what it says of itself.
 pub(crate) struct Known {
@@ -170,8 +207,13 @@ pub(crate) fn as_nobody(arguments: &[&str]) -> Option<Output> {
     let dir = tempfile::tempdir().unwrap();
     set_mode(dir.path(), 0o755);
     let program = dir.path().join("freezeframe");
-    std::fs::copy(env!("CARGO_BIN_EXE_freezeframe"), &program).unwrap();
-    set_mode(&program, 0o755);
+    // By a process of its own: a child that another test starts meanwhile would inherit a descriptor of ours that writes, and
+    // until that child is another program, execve(2) of the copy fails with ETXTBSY.
+    let copied = Command::new("install")
+        .args(["-m", "755", env!("CARGO_BIN_EXE_freezeframe")])
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)

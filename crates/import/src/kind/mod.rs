@@ -19,7 +19,7 @@ pub(crate) use server::{
     is_name_value_head, is_processlist_head, is_processlist_row, is_server_line, is_variable,
     is_wait, name_and_value, starts_with_date,
 };
-pub(crate) use stacks::{frame_number, is_plockstat_header, is_thread_head};
+pub(crate) use stacks::{frame_number, is_plockstat_columns, is_plockstat_header, is_thread_head};
 pub(crate) use sysstat::{
     CONNECTION_STATES, clock, is_df_row, is_host_line, is_iostat_row, is_net_line, is_ps_row,
     is_sysstat_row, number,
@@ -236,7 +236,7 @@ const KINDS: [(Kind, Test); 40] = [
         stacks::is_opreport_header(text)
     }),
     (Kind::Plockstat, |_, text, _| {
-        stacks::is_plockstat_header(text)
+        stacks::is_plockstat_header(text) || stacks::is_plockstat_columns(text)
     }),
     (Kind::Rows, |_, text, next| rows::is_rows(text, next)),
     (Kind::Processlist, |_, text, next| {

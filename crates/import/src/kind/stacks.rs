@@ -170,6 +170,15 @@ pub(crate) fn is_plockstat_header(text: &str) -> bool {
     .contains(&text)
 }
 
+/// The line above the rows of plockstat.
+pub(crate) fn is_plockstat_columns(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    matches!(
+        words.as_slice(),
+        ["Count", "nsec", "Lock"] | ["Count", "nsec", "Lock", "Caller"]
+    )
+}
+
 /// `mysqld 123 [000] 12.345: 1 cycles:` with an indented frame behind it.
 pub(super) fn is_perf_script(line: &str, text: &str, next: &[&str]) -> bool {
     let is_frame = |line: &&str| {

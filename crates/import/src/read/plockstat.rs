@@ -9,7 +9,7 @@ use model::{Depth, LockCaller, LockRow, LockTable, NamedBy, StackBook, StackEnd,
 
 use super::{Read, counted, frame};
 use crate::clean::Line;
-use crate::kind::is_plockstat_header;
+use crate::kind::{is_plockstat_columns, is_plockstat_header};
 
 /// Rows that are read.
 const ROWS_MAX: usize = 20_000;
@@ -53,14 +53,18 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
                 false => Counts::Waits,
             });
             in_stack = false;
+        } else if is_plockstat_columns(text) {
+            // Who pastes one lock often leaves out whether it was waited for or held.
+            counts.get_or_insert(Counts::Waits);
+            in_stack = false;
         } else if text.starts_with("Count") || text.starts_with("---") {
             in_stack = false;
-        } else if text.contains("Time Distribution") {
+        } else if text.contains("Distribution --- count") {
             in_stack = true;
         } else if in_stack {
             let name = text.rsplit(' ').next().unwrap_or_default();
             if let Some(row) = rows.last_mut()
-                && name.contains('`')
+                && is_function(name)
             {
                 // The row names one of these functions; the stack has all.
                 if row.path.len() == 1
@@ -129,6 +133,12 @@ fn row(text: &str) -> Option<Row> {
             vec![function(&caller)]
         },
     })
+}
+
+/// A frame beside the histogram; older versions print the module with the first ones only.
+fn is_function(name: &str) -> bool {
+    name.contains('`')
+        || name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
 /// ``libc.so.1`malloc+0x38`` is `malloc`.
@@ -267,6 +277,27 @@ mod tests {
         let read = read(&clean::lines(&format!("Mutex hold\n{text}")));
         assert_eq!(read.brought, "3600000 holds");
         assert!(table(&read.plockstat, &mut StackBook::default()).is_none());
+    }
+
+    /// As in https://dom.as/2009/02/15/eyecandy-mutexes/: one lock, pasted without its section.
+    #[test]
+    fn a_lock_alone_is_read_with_the_stack_beside_its_histogram() {
+        let text = "Count     nsec Lock\n   40   500000 mysqld`some_mutex\n\n      nsec ---- Distribution --- count    Stack\n      2048 |@@@                |    10    libc.so.1`mutex_lock_impl\n      4096 |@@@@@              |    20    libc.so.1`mutex_lock\n     16384 |@@                 |     8    inner_function\n   1048576 |                   |     2    outer_function\n   2097152 |                   |     0\n----------------------------------------------------------------\n";
+        let read = super::read(&crate::clean::lines(text));
+        assert_eq!(read.brought, "40 waits");
+        let mut book = StackBook::default();
+        let table = table(&read.plockstat, &mut book).unwrap();
+        assert_eq!(table.locks[0].name, "some_mutex");
+        let path = &read.plockstat[0].path;
+        assert_eq!(
+            path,
+            &[
+                "mutex_lock_impl",
+                "mutex_lock",
+                "inner_function",
+                "outer_function"
+            ]
+        );
     }
 
     #[test]

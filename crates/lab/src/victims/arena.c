@@ -10,7 +10,6 @@
 #define BYTES_MAX 4096
 
 static struct crew workers = {.role = "arena-worker"};
-static _Atomic bool over;
 static _Atomic unsigned long long allocations;
 static _Atomic int still_working;
 

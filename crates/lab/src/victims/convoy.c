@@ -9,7 +9,6 @@ static pthread_mutex_t convoy_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct crew waiters = {.role = "convoy-waiter"};
 static struct crew holders = {.role = "convoy-holder"};
 static long hold_us;
-static _Atomic bool over;
 /* Changed under the mutex. */
 static unsigned long long taken, held_us;
 

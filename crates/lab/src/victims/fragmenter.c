@@ -10,12 +10,6 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#ifndef SYS_process_madvise
-#define SYS_process_madvise 440
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 
 #define PAGE 4096UL
 #define BLOCK (2UL << 20)
@@ -28,14 +22,7 @@
 static char *region;
 static size_t slots;
 static int self;
-static _Atomic bool over;
 static unsigned long long taken, given_back, no_split;
-
-static void *listen_for_the_end(void *unused) {
-    wait_for_the_end();
-    atomic_store(&over, true);
-    return unused;
-}
 
 static size_t read_file(const char *path, char *text, size_t size) {
     int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -12,7 +12,6 @@ static struct crew signal_crew = {.role = "signalled"};
 static struct crew plain_crew = {.role = "plain"};
 static _Atomic int spinning;
 static _Atomic unsigned long long born;
-static _Atomic bool over;
 
 static FRAME void sleep_for_good(void) {
     for (;;)

@@ -6,7 +6,6 @@
 
 static struct crew hogs = {.role = "mmap-hog"};
 static struct crew sleepers = {.role = "sleeper"};
-static _Atomic bool over;
 static _Atomic unsigned long long mappings;
 static size_t bytes;
 

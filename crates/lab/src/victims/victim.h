@@ -18,6 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
 #define THREADS_MAX 4096
 
 /* A frame of its own: neither inlined nor cloned under another name. */
@@ -27,6 +34,9 @@
 #define AFTER_CALL __asm__ volatile("" ::: "memory")
 
 static const char *victim_name;
+
+/* Threads that go on look at it. */
+static _Atomic bool over;
 
 static inline void fail(const char *what) {
     fprintf(stderr, "%s: %s\n", victim_name, what);
@@ -142,4 +152,11 @@ static inline void wait_for_the_end(void) {
     char byte;
     while (read(STDIN_FILENO, &byte, 1) > 0)
         ;
+}
+
+/* For a thread beside those that work. */
+static inline void *listen_for_the_end(void *unused) {
+    wait_for_the_end();
+    atomic_store(&over, true);
+    return unused;
 }

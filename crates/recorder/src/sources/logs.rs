@@ -11,6 +11,7 @@ use kernel::kmsg::{KernelLog, KernelMessage};
 use kernel::roots::ProcRoot;
 use model::{Absent, Reading, Reason, Taken, Text, TextKind, Unit};
 
+use super::process::known;
 use super::{Outcome, absent};
 use crate::target::Shared;
 
@@ -55,8 +56,8 @@ const KERNEL_WORDS: [&str; 17] = [
 
 /// What the sources of logs remember.
 pub(crate) struct LogState {
-    proc: ProcRoot,
-    shared: Arc<Shared>,
+    pub(super) proc: ProcRoot,
+    pub(super) shared: Arc<Shared>,
     error_log: Option<Followed>,
     error_lines: u64,
     error_bytes: u64,
@@ -137,15 +138,13 @@ impl Followed {
 
 pub(crate) fn error_log(state: &mut LogState) -> Outcome {
     const WHAT: &str = "error-log";
-    let server = state
-        .shared
-        .process()
-        .ok_or_else(|| Absent::new(WHAT, Reason::Gone, "the server's process is not known"))?;
-    // The server writes its log to its standard error, whatever the log's name is and wherever it
-    // lies: in a container, or under a name that is gone.
-    let path = state.proc.of(server.pid, "fd/2");
-    let lines =
-        follow(&mut state.error_log, &path).map_err(|error| not_read(WHAT, &path, &error))?;
+    let now = known(&state.shared, WHAT).and_then(|server| {
+        // The server writes its log to its standard error, whatever the log's name is and wherever it
+        // lies: in a container, or under a name that is gone.
+        let path = state.proc.of(server.pid, "fd/2");
+        follow(&mut state.error_log, &path).map_err(|error| not_read(WHAT, &path, &error))
+    });
+    let lines = now.or_else(|absent| last_words(&mut state.error_log).ok_or(absent))?;
     state.error_lines = state
         .error_lines
         .saturating_add(lines.iter().filter(|byte| **byte == b'\n').count() as u64);
@@ -172,6 +171,12 @@ pub(crate) fn error_log(state: &mut LogState) -> Outcome {
         });
     }
     Ok(taken)
+}
+
+/// What a server that is gone wrote at its end: a crash tells why.
+fn last_words(followed: &mut Option<Followed>) -> Option<Vec<u8>> {
+    let rest = followed.as_mut()?.turn().ok()?;
+    (!rest.is_empty()).then_some(rest)
 }
 
 /// The new lines of the file at `path`, and of the one that was there before.
@@ -308,6 +313,12 @@ mod tests {
         // Emptied in place.
         fs::write(&path, "x\n").unwrap();
         assert_eq!(turn(), "x\n");
+        // Its writer is gone, and the name with it.
+        append(&path, "mysqld got signal 11\n");
+        fs::remove_file(&path).unwrap();
+        assert!(follow(&mut log, &path).is_err());
+        assert_eq!(last_words(&mut log).unwrap(), b"mysqld got signal 11\n");
+        assert!(last_words(&mut log).is_none());
     }
 
     #[test]

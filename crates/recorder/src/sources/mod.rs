@@ -4,6 +4,7 @@ pub(crate) mod backoff;
 mod cgroup;
 pub(crate) mod database;
 pub(crate) mod disk;
+pub(crate) mod filesystem;
 pub(crate) mod host;
 pub(crate) mod logs;
 pub(crate) mod memory;

@@ -72,7 +72,7 @@ impl MemoryState {
     }
 }
 
-fn known(shared: &Shared, what: &str) -> Result<ServerProcess, Absent> {
+pub(super) fn known(shared: &Shared, what: &str) -> Result<ServerProcess, Absent> {
     shared
         .process()
         .ok_or_else(|| Absent::new(what, Reason::Gone, "the server's process is not known"))

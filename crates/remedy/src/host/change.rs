@@ -19,6 +19,9 @@ const SETTING_BYTES_MAX: usize = 4096;
 /// More than any control group of ours has: processes, one a line.
 const PROCS_BYTES_MAX: usize = 1 << 20;
 
+/// More than /proc/swaps has: 32 areas at the most.
+const SWAPS_BYTES_MAX: usize = 64 << 10;
+
 /// How long a control group or a mount may be busy after its processes have gone.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 const BUSY_POLL: Duration = Duration::from_millis(20);
@@ -50,6 +53,11 @@ pub enum HostChange {
         /// The file.
         image: PathBuf,
     },
+    /// A file that the kernel swaps to (swapon(8)); made for that already (mkswap(8)).
+    Swap {
+        /// The file.
+        path: PathBuf,
+    },
     /// A process that ends with the experiment.
     Process {
         /// Which.
@@ -77,9 +85,10 @@ impl HostChange {
     /// What is changed, for people; two with the same name exclude each other.
     pub fn name(&self) -> String {
         match self {
-            Self::Setting { path, .. } | Self::ControlGroup { path } | Self::Mount { path, .. } => {
-                path.display().to_string()
-            }
+            Self::Setting { path, .. }
+            | Self::ControlGroup { path }
+            | Self::Mount { path, .. }
+            | Self::Swap { path } => path.display().to_string(),
             Self::Process { process } => format!("process {}", process.pid),
             Self::Fixes { dir } => format!("fixes of {}", dir.display()),
         }
@@ -96,6 +105,7 @@ impl HostChange {
                 let places = [image.as_os_str(), path.as_os_str()];
                 run("mount", &[&options[..], &places].concat())
             }
+            Self::Swap { path } => run("swapon", &[path.as_os_str()]),
             Self::Process { .. } | Self::Fixes { .. } => Ok(()),
         }
     }
@@ -123,6 +133,7 @@ impl HostChange {
             }
             Self::ControlGroup { path } => remove_group(path).map(|()| None),
             Self::Mount { path, .. } => unmount(path).map(|()| None),
+            Self::Swap { path } => end_swap(path).map(|()| None),
             Self::Process { process } => {
                 let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
                 if let Some(pid) = pid.filter(|_| process.is_alive()) {
@@ -205,6 +216,21 @@ fn unmount(path: &Path) -> Result<(), String> {
         let _ = run("umount", &[OsStr::new("--lazy"), path.as_os_str()]);
         std::thread::sleep(BUSY_POLL);
     }
+}
+
+/// Swapped memory comes back before the file is given up.
+fn end_swap(path: &Path) -> Result<(), String> {
+    // proc(5): the file's name, with octal escapes for blanks, which no file of ours has.
+    let swaps = kernel::read::whole(Path::new("/proc/swaps"), SWAPS_BYTES_MAX)
+        .map_err(|error| error.to_string())?;
+    let in_use = String::from_utf8_lossy(&swaps)
+        .lines()
+        .filter_map(|line| line.split_ascii_whitespace().next())
+        .any(|swap| Path::new(swap) == path);
+    if in_use {
+        run("swapoff", &[path.as_os_str()])?;
+    }
+    Ok(())
 }
 
 fn run(program: &str, arguments: &[&OsStr]) -> Result<(), String> {

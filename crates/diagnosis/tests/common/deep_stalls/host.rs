@@ -327,6 +327,19 @@ pub fn memory_map() -> Story {
         .threads(&[WAITS])
 }
 
+/// As the kernel shows threads that sleep: without the functions of the lock.
+pub fn memory_map_walked() -> Story {
+    const WAITS: Threads = (
+        2,
+        "mysqld",
+        Uninterruptible,
+        &["k:vm_mmap_pgoff", "mmap", "sysmalloc", "malloc", "filesort"],
+    );
+    Story::healthy()
+        .level("threads.uninterruptible", 0.2, 4.0)
+        .threads(&[WAITS])
+}
+
 pub fn monitoring() -> Story {
     const CPU: Samples = (
         20,
@@ -388,6 +401,24 @@ pub fn audit() -> Story {
     Story::healthy()
         .rate("process.system_ticks", 20.0, 90.0)
         .samples(&[CPU])
+}
+
+pub fn audit_queue() -> Story {
+    const HELD_BACK: Threads = (
+        2,
+        "mysqld",
+        Uninterruptible,
+        &[
+            "k:audit_log_start",
+            "k:audit_log_exit",
+            "pwrite64",
+            "os_file_pwrite",
+        ],
+    );
+    Story::healthy().threads(&[HELD_BACK]).kernel_log(&[
+        "audit: audit_lost=50 audit_rate_limit=0 audit_backlog_limit=64",
+        "audit: kauditd retry queue overflow",
+    ])
 }
 
 pub fn caches() -> Story {
