@@ -40,7 +40,8 @@ pub(crate) struct Unjudged {
 
 /// Sources that many systems do not have. That they are absent is no reason to name every cause
 /// that could be looked for in them: only those that something else points at.
-const DEEP_SOURCES: [&str; 8] = [
+const DEEP_SOURCES: [&str; 9] = [
+    "replica",
     "cgroup",
     "stacks",
     "profile",

@@ -72,7 +72,7 @@ const ORIGINS: [Origin; 36] = [
     origin(
         "replica",
         "replica",
-        "SHOW REPLICA STATUS, in captures of other tools",
+        "SHOW REPLICA STATUS, needs a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)",
     ),
     origin(
         "interrupts",

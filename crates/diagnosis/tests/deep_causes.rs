@@ -394,3 +394,27 @@ fn an_idle_second_of_the_stall_does_not_say_that_the_server_no_longer_copes() {
     assert_eq!(named(&verdict), []);
     assert!(why(&verdict, "too-many-running").contains("a busy server that copes"));
 }
+
+/// Seen on a replica of MariaDB that follows a busy source with four workers: two or three of them always wait for their
+/// turn, and the source's writes are applied as they come.
+#[test]
+fn workers_of_a_replica_that_take_turns_are_no_stall() {
+    let replica = |applied| {
+        let story = all()
+            .into_iter()
+            .find_map(|(cause, _, story)| (cause == "replication-apply").then_some(story))
+            .unwrap();
+        story
+            .rate("replica.received_position", 90_000.0, 90_000.0)
+            .rate("replica.applied_position", 90_000.0, applied)
+            .verdict()
+    };
+    assert_eq!(
+        named(&replica(0.0)),
+        [("replication-apply", Level::Certain)]
+    );
+    let applies = replica(88_000.0);
+    assert_eq!(named(&applies), []);
+    let why = why(&applies, "replication-apply");
+    assert!(why.contains("take turns"), "{why}");
+}

@@ -271,7 +271,7 @@ fn without_a_login_nothing_is_claimed_and_the_reader_is_told() {
     assert_eq!(
         head,
         "No known cause fits what was recorded. Seen: SELECT 1 took 3.2 s, the limit is 1 s. Not \
-         judged, because evidence is absent (innodb, processlist, sessions, statements, status, variables): \
+         judged, because evidence is absent (innodb, processlist, replica, sessions, statements, status, variables): \
          show-warnings-flood"
     );
     assert!(others.ends_with(" other causes."), "{others}");

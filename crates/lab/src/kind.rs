@@ -51,6 +51,11 @@ impl ServerKind {
         }
     }
 
+    /// Whether the lab can make it a replica ([`crate::follow`]).
+    pub fn can_follow(self) -> bool {
+        matches!(self, Self::MariaDb | Self::MariaDb11)
+    }
+
     /// Arguments of the server that only this kind has, or that have another name elsewhere.
     pub(crate) fn arguments(self) -> &'static [&'static str] {
         match self {

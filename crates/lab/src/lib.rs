@@ -19,6 +19,7 @@ mod made_incident;
 mod mix;
 mod private_server;
 mod process;
+mod replica;
 mod scenario;
 mod session;
 mod slow_sync;
@@ -39,6 +40,7 @@ pub use made_captures::{made_gdb, made_stalk};
 pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};
+pub use replica::{CausalReads, REPLICA_ARGUMENTS, SOURCE_ARGUMENTS, follow};
 pub use scenario::{
     FREE_MIB_MIN, Help, InVain, Restart, Scenario, Stage, Step, Traffic, Truth, scenario,
     scenario_file, scenarios,

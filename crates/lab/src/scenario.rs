@@ -48,6 +48,12 @@ pub struct Scenario {
     /// [`crate::Mix::prepare`] are there.
     #[serde(default)]
     pub prepare: Vec<String>,
+    /// The server is a replica, and this is what its source is asked all the time; both have been prepared alike.
+    #[serde(default)]
+    pub source: Option<Traffic>,
+    /// Another server follows this one; both have been prepared alike.
+    #[serde(default)]
+    pub replica: bool,
     /// The server's data is on a file system of its own, of so many MiB.
     #[serde(default)]
     pub own_disk_mib: Option<u64>,
@@ -167,6 +173,18 @@ pub struct Traffic {
 pub enum Step {
     /// More clients.
     Load(Traffic),
+    /// Statements that the server's source is told once, one after another, see [`Scenario::source`].
+    Source {
+        /// What it is told.
+        statements: Vec<String>,
+    },
+    /// Clients that must read what they know to be on the source: each waits until the server has it.
+    CausalReads {
+        /// How many.
+        clients: usize,
+        /// What they read then.
+        statement: String,
+    },
     /// One session or several that say something and stay, their transactions open, until the break is over.
     Session {
         /// What it says; `lab: wait 5` is a pause of 5 seconds.
@@ -185,6 +203,8 @@ pub enum Step {
     },
     /// The server stands still (SIGSTOP).
     Pause,
+    /// The server that follows it stands still, see [`Scenario::replica`].
+    PauseReplica,
     /// Each fsync and fdatasync of the server takes this much longer.
     SlowSync {
         /// Milliseconds.
@@ -261,9 +281,12 @@ impl Step {
     pub fn is_of_host(&self) -> bool {
         match self {
             Self::Load(_)
+            | Self::Source { .. }
+            | Self::CausalReads { .. }
             | Self::Session { .. }
             | Self::Idle { .. }
             | Self::Pause
+            | Self::PauseReplica
             | Self::SlowSync { .. }
             | Self::SlowNames { .. } => false,
             Self::HugePages { .. }
@@ -402,6 +425,22 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
     if scenario.host_steps().any(own) && scenario.own_disk_mib.is_none() {
         return Err(wrong("it needs `own_disk_mib` above".to_owned()));
     }
+    let two = scenario.source.is_some() || scenario.replica;
+    if two && !scenario.kinds().into_iter().all(ServerKind::can_follow) {
+        return Err(wrong("a source and a replica must be MariaDB".to_owned()));
+    }
+    let of_source = |step: &Step| matches!(step, Step::Source { .. } | Step::CausalReads { .. });
+    if scenario.steps.iter().any(of_source) && scenario.source.is_none() {
+        return Err(wrong(
+            "source and causal_reads need `source = {...}` above".to_owned(),
+        ));
+    }
+    let of_replica = |step: &Step| matches!(step, Step::PauseReplica);
+    if scenario.steps.iter().any(of_replica) && !scenario.replica {
+        return Err(wrong(
+            "pause_replica needs `replica = true` above".to_owned(),
+        ));
+    }
     if !scenario.setup.iter().all(Step::is_of_host) {
         return Err(wrong("setup has steps of the host only".to_owned()));
     }
@@ -463,6 +502,17 @@ mod tests {
         assert_eq!(error, "y.toml: there is no server 'oracle'");
         let with = |step: &str| text.replace("{do = 'pause'}", step);
         let wrong = |step: &str| read("y.toml", &with(step)).unwrap_err().to_string();
+        assert_eq!(
+            wrong("{do = 'causal_reads', clients = 1, statement = ''}"),
+            "y.toml: source and causal_reads need `source = {...}` above"
+        );
+        let source = text
+            .replace("['server']", "['mysql-9']")
+            .replace("seconds", "source = {clients = 1}\nseconds");
+        assert_eq!(
+            read("y.toml", &source).unwrap_err().to_string(),
+            "y.toml: a source and a replica must be MariaDB"
+        );
         assert_eq!(
             wrong("{do = 'fill_disk', leave_mib = 1}"),
             "y.toml: it needs `own_disk_mib` above"

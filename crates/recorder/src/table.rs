@@ -2,7 +2,7 @@ use model::Millis;
 
 use crate::sources::{
     Outcome, database, disk, filesystem, host, logs, memory, network, own, packets, probes,
-    process, profile, stacks,
+    process, profile, replica, stacks,
 };
 
 /// The thread a source runs on. Sources that can block together share one, so that none of them
@@ -17,6 +17,8 @@ pub enum Worker {
     Memory,
     /// The kept connection for status.
     Database,
+    /// The kept connection to a replica, whose status may wait for a statement that stops it.
+    Replica,
     /// The kept connection of the query probe.
     QueryProbe,
     /// The connect probe.
@@ -49,6 +51,7 @@ pub(crate) enum Take {
     Process(fn(&mut process::ProcessState) -> Outcome),
     Memory(fn(&mut process::MemoryState) -> Outcome),
     Database(fn(&mut database::DatabaseState) -> Outcome),
+    Replica(fn(&mut replica::ReplicaState) -> Outcome),
     QueryProbe(fn(&mut probes::QueryProbe) -> Outcome),
     ConnectProbe(fn(&mut probes::ConnectProbe) -> Outcome),
     Stacks(fn(&mut stacks::StackState) -> Outcome),
@@ -82,6 +85,7 @@ impl SourceSpec {
             Take::Process(_) => Worker::Process,
             Take::Memory(_) => Worker::Memory,
             Take::Database(_) => Worker::Database,
+            Take::Replica(_) => Worker::Replica,
             Take::QueryProbe(_) => Worker::QueryProbe,
             Take::ConnectProbe(_) => Worker::ConnectProbe,
             Take::Stacks(_) => Worker::Stacks,
@@ -125,6 +129,7 @@ const SYSLOG: &str = "CAP_SYSLOG, or kernel.dmesg_restrict = 0";
 const SOCKETS: &str = "as allocator, and CAP_DAC_READ_SEARCH";
 const LOGIN: &str = "a login";
 const PROCESS: &str = "a login with PROCESS";
+const REPLICATION: &str = "a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)";
 
 /// Every source, in the order of their threads.
 #[rustfmt::skip]
@@ -151,6 +156,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("variables", "SHOW GLOBAL VARIABLES: at the start and what changes", 30_000, Cost::Statement, LOGIN, Take::Database(database::variables)),
     source("compression", "performance_schema: sessions with the compressed protocol, at a trigger only", 1000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::compression)),
     source("digests", "performance_schema: statements by class since the last reading", 10_000, Cost::Statement, "a login with SELECT on performance_schema", Take::Database(database::digests)),
+    source("replica", "SHOW REPLICA STATUS: how far behind; once a minute where the server is no replica", 2000, Cost::Statement, REPLICATION, Take::Replica(replica::replica)),
     source("query-probe", "SELECT 1 on a kept connection", 200, Cost::Statement, LOGIN, Take::QueryProbe(probes::query)),
     source("connect-probe", "connect, greeting, authentication, quit", 1000, Cost::Connection, LOGIN, Take::ConnectProbe(probes::connect)),
     source("stacks", "stacks of all threads of the server, none is stopped, by BPF or else by /proc; ten a second at a trigger", 1000, Cost::Medium, BPF, Take::Stacks(stacks::snapshot)),

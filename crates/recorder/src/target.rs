@@ -258,10 +258,12 @@ pub(crate) struct Shared {
     target: Target,
     process: Mutex<Option<ServerProcess>>,
     /// The recorder's own kept connections, left out of the processlist.
-    own_connections: [AtomicU64; 2],
+    own_connections: [AtomicU64; 3],
     looks: AtomicU64,
     /// A stall was just noticed: heavier evidence is wanted at once.
     pub(crate) burst: AtomicBool,
+    /// The processlist shows that the server follows another one.
+    pub(crate) follows: AtomicBool,
 }
 
 /// A slot of the recorder's own connections.
@@ -269,6 +271,7 @@ pub(crate) struct Shared {
 pub(crate) enum OwnConnection {
     Status,
     QueryProbe,
+    Replica,
 }
 
 impl Shared {
@@ -279,6 +282,7 @@ impl Shared {
             own_connections: Default::default(),
             looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
+            follows: AtomicBool::new(false),
         }
     }
 

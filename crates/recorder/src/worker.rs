@@ -21,6 +21,7 @@ use crate::sources::packets::PacketState;
 use crate::sources::probes::{ConnectProbe, QueryProbe};
 use crate::sources::process::{MemoryState, ProcessState};
 use crate::sources::profile::ProfileState;
+use crate::sources::replica::ReplicaState;
 use crate::sources::stacks::StackState;
 use crate::stacks::StackWatch;
 use crate::table::{SOURCES, SourceSpec, Take, Worker};
@@ -29,11 +30,12 @@ use crate::target::Shared;
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
-const WORKERS: [Worker; 10] = [
+const WORKERS: [Worker; 11] = [
     Worker::Host,
     Worker::Process,
     Worker::Memory,
     Worker::Database,
+    Worker::Replica,
     Worker::QueryProbe,
     Worker::ConnectProbe,
     Worker::Stacks,
@@ -60,6 +62,7 @@ enum State {
     Process(ProcessState),
     Memory(MemoryState),
     Database(DatabaseState),
+    Replica(ReplicaState),
     QueryProbe(QueryProbe),
     ConnectProbe(ConnectProbe),
     Stacks(StackState),
@@ -97,6 +100,7 @@ pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Resu
             Worker::Database => {
                 State::Database(DatabaseState::new(shared, deadlines, clock, queries))
             }
+            Worker::Replica => State::Replica(ReplicaState::new(shared, deadlines)),
             Worker::QueryProbe => State::QueryProbe(QueryProbe::new(shared, deadlines)),
             Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
             Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
@@ -176,6 +180,7 @@ fn take(take: &Take, state: &mut State) -> Outcome {
         (Take::Process(take), State::Process(state)) => take(state),
         (Take::Memory(take), State::Memory(state)) => take(state),
         (Take::Database(take), State::Database(state)) => take(state),
+        (Take::Replica(take), State::Replica(state)) => take(state),
         (Take::QueryProbe(take), State::QueryProbe(state)) => take(state),
         (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
         (Take::Stacks(take), State::Stacks(state)) => take(state),

@@ -172,6 +172,12 @@ impl Row {
         index.map_or("", |index| self.at(index))
     }
 
+    /// The columns with their values.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let names = self.columns.iter().map(String::as_str);
+        names.zip(self.values.iter().map(String::as_str))
+    }
+
     /// The value of a column by its position.
     pub fn at(&self, index: usize) -> &str {
         self.values.get(index).map_or("", String::as_str)

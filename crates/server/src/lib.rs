@@ -1,5 +1,5 @@
 //! What the server tells: the connection with its deadlines, probes, status, processlist,
-//! variables, the InnoDB status, the threads of connections, what it counts of statements; and
+//! variables, the InnoDB status, the replica's status, the threads of connections, what it counts of statements; and
 //! what goes over the wire between it and its clients.
 
 mod address;
@@ -16,6 +16,7 @@ mod os_threads;
 mod probe;
 mod processlist;
 mod queries;
+mod replica;
 pub mod wire;
 
 pub use address::Address;
@@ -31,3 +32,4 @@ pub use queries::{
     compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,
     status_reading, variable_fact, variables, version,
 };
+pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};

@@ -49,7 +49,10 @@ const NEVER: [(&str, &str); 24] = [
         "performance_schema's locks are never asked in a stall",
     ),
     ("slabinfo", "not recorded"),
-    ("slave-status", "not recorded"),
+    (
+        "slave-status",
+        "recorded are only how far it is behind and whether it runs",
+    ),
     (
         "top",
         "not recorded as such: folded tells who used the processors",

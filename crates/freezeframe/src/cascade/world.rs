@@ -35,7 +35,7 @@ pub(super) struct Broken {
 impl World {
     /// Starts a server for the first of these acts, with what any of them needs.
     pub(super) fn new(kind: ServerKind, acts: &[Scenario]) -> Result<Self> {
-        let stage = Stage::set(acts, kind)?;
+        let mut stage = Stage::set(acts, kind)?;
         stage.prepare(acts)?;
         Ok(Self { stage, kind })
     }

@@ -20,7 +20,7 @@ use crate::args::Healthy;
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain};
 use crate::output;
-use work::{CONNECTIONS_ARGUMENT, KINDS, Kind, PREPARE};
+use work::{KINDS, Kind, PREPARE};
 
 /// Nothing runs: the time before the first capture of a load.
 const CALM: Duration = Duration::from_secs(20);
@@ -112,7 +112,7 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let mut server = PrivateServer::start(&lab::Options {
         kind,
-        arguments: vec![CONNECTIONS_ARGUMENT.to_owned()],
+        arguments: work::arguments(kind),
         ..lab::Options::default()
     })?;
     for mix in lab::MIXES {
@@ -139,7 +139,8 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
     )?;
     recorder.quiet();
     let wanted = |load: &&Kind| {
-        args.loads.is_empty() || args.loads.iter().any(|name| load.name.contains(name))
+        load.is_for(kind)
+            && (args.loads.is_empty() || args.loads.iter().any(|name| load.name.contains(name)))
     };
     let (calm, pauses) = if args.brief {
         (CALM_BRIEF, &[Duration::ZERO][..])

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::{Load, PrivateServer};
+use lab::{Load, Login, PrivateServer, ServerKind};
 
 use crate::background::Background;
 
@@ -33,6 +33,8 @@ enum More {
     Dump,
     /// The server is stopped in order and started again.
     Restart,
+    /// The server follows another one, which is written to as fast as it goes.
+    Follow,
 }
 
 const fn clients(
@@ -56,7 +58,7 @@ const fn beside_ordinary(name: &'static str, more: More) -> Kind {
     }
 }
 
-pub(super) const KINDS: [Kind; 13] = [
+pub(super) const KINDS: [Kind; 14] = [
     Kind {
         name: "idle",
         clients: None,
@@ -106,6 +108,11 @@ pub(super) const KINDS: [Kind; 13] = [
         more: More::Restart,
     },
     beside_ordinary("clean restart", More::Restart),
+    Kind {
+        name: "replica of a busy source",
+        clients: Some(("point-selects", 4, Some(400.0))),
+        more: More::Follow,
+    },
     // As after a failover: all of them at once.
     clients("500 clients reconnect", "ordinary", 500, Some(1000.0)),
 ];
@@ -139,12 +146,36 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// How many connections a server must have room for.
-pub(super) const CONNECTIONS_ARGUMENT: &str = "--max-connections=700";
+const CONNECTIONS_ARGUMENT: &str = "--max-connections=700";
+
+/// A replica applies in parallel, and in the order of its source.
+const PARALLEL_ARGUMENT: &str = "--slave-parallel-threads=4";
+
+/// Clients that write to the source of a replica.
+const WRITERS: usize = 8;
+
+/// The tables of the server have changed without its source: rows that are there, or are not, are no error.
+const SAY_BEFORE: &str = "SET GLOBAL slave_exec_mode = 'IDEMPOTENT'";
+
+/// What makes a replica a server of its own again.
+const SAY_AFTER: [&str; 2] = ["STOP SLAVE", "RESET SLAVE ALL"];
+
+/// What the server is started with.
+pub(super) fn arguments(kind: ServerKind) -> Vec<String> {
+    let mut arguments = vec![CONNECTIONS_ARGUMENT];
+    if kind.can_follow() {
+        arguments.extend(lab::REPLICA_ARGUMENTS);
+        arguments.push(PARALLEL_ARGUMENT);
+    }
+    arguments.into_iter().map(str::to_owned).collect()
+}
 
 /// A load that runs.
 pub(super) struct Running {
     loads: Vec<Background>,
     dump: Option<Dump>,
+    source: Option<PrivateServer>,
+    server: Login,
 }
 
 impl Kind {
@@ -153,8 +184,14 @@ impl Kind {
         self.more == More::Restart
     }
 
+    /// Whether this make of server can do it.
+    pub(super) fn is_for(&self, kind: ServerKind) -> bool {
+        self.more != More::Follow || kind.can_follow()
+    }
+
     pub(super) fn start(&self, server: &PrivateServer) -> Result<Running> {
         let mut loads = Vec::new();
+        let mut source = None;
         if let Some((mix, clients, rate)) = self.clients {
             let mix = lab::mix(mix).with_context(|| format!("the mix '{mix}' is gone"))?;
             loads.push(load(server, mix.statements(), clients, rate)?);
@@ -177,9 +214,20 @@ impl Kind {
                 let text = READ_ALL.join(lab::STATEMENT_SEPARATOR);
                 loads.push(load(server, vec![(1, text)], 1, None)?);
             }
+            More::Follow => {
+                let followed = start_source(server)?;
+                let mix = lab::mix("transactions").context("the mix 'transactions' is gone")?;
+                loads.push(load(&followed, mix.statements(), WRITERS, None)?);
+                source = Some(followed);
+            }
             More::Nothing | More::Restart => {}
         }
-        Ok(Running { loads, dump })
+        Ok(Running {
+            loads,
+            dump,
+            source,
+            server: server.login(),
+        })
     }
 }
 
@@ -191,8 +239,26 @@ impl Running {
         for load in self.loads {
             load.end()?;
         }
+        if self.source.is_some() {
+            lab::say(&self.server, &SAY_AFTER.map(str::to_owned), PATIENCE)?;
+        }
         self.dump.map_or(Ok(()), Dump::end)
     }
+}
+
+/// Another server of the same kind, which this one follows.
+fn start_source(server: &PrivateServer) -> Result<PrivateServer> {
+    let source = PrivateServer::start(&lab::Options {
+        kind: server.installed().kind,
+        arguments: lab::SOURCE_ARGUMENTS.map(str::to_owned).to_vec(),
+        ..lab::Options::default()
+    })?;
+    for mix in lab::MIXES {
+        mix.prepare(&source.login())?;
+    }
+    lab::say(&server.login(), &[SAY_BEFORE.to_owned()], PATIENCE)?;
+    lab::follow(server, &source)?;
+    Ok(source)
 }
 
 fn load(

@@ -73,7 +73,7 @@ pub(super) fn measure(
     kind: ServerKind,
     watcher: &mut dyn Watcher,
 ) -> Result<Measured> {
-    let stage = Stage::set(std::slice::from_ref(scenario), kind)?;
+    let mut stage = Stage::set(std::slice::from_ref(scenario), kind)?;
     let set_up = stage.set_up(scenario)?;
     stage.prepare(std::slice::from_ref(scenario))?;
     let (server, scene) = (&stage.server, stage.scene());

@@ -302,6 +302,9 @@ impl Host {
             | Step::Session { .. }
             | Step::Idle { .. }
             | Step::Pause
+            | Step::PauseReplica
+            | Step::Source { .. }
+            | Step::CausalReads { .. }
             | Step::SlowSync { .. }
             | Step::SlowNames { .. } => bail!("this step is not of the host"),
         })

@@ -5,6 +5,7 @@ mod harm;
 pub(crate) mod host;
 pub(crate) mod judge;
 mod kept;
+pub(crate) mod partner;
 mod peers;
 pub(crate) mod prove;
 mod pt_stalk;

@@ -62,7 +62,7 @@ pub(super) fn run(
         return cascade::prove(scenario, kind, dir, options.quiet);
     }
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let stage = Stage::set(std::slice::from_ref(scenario), kind)?;
+    let mut stage = Stage::set(std::slice::from_ref(scenario), kind)?;
     let set_up = stage.set_up(scenario)?;
     stage.prepare(std::slice::from_ref(scenario))?;
     let (server, scene) = (&stage.server, stage.scene());

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::{Churn, PrivateServer, Scenario, ServerKind, SlowSync};
+use lab::{Churn, Login, PrivateServer, Scenario, ServerKind, SlowSync};
 use tempfile::TempDir;
 
 use super::host::{Host, OnHost};
+use super::partner::Partner;
 use super::prove::Fixes;
 use super::steps::Scene;
 
@@ -30,6 +31,7 @@ pub(crate) struct Stage {
     pub(crate) slow: Option<SlowSync>,
     churn: Option<Churn>,
     host: Option<Host>,
+    partner: Option<Partner>,
     pub(crate) scratch: TempDir,
 }
 
@@ -57,7 +59,9 @@ impl Stage {
             .transpose()?;
         let mut environment = first.environment.clone();
         environment.extend(slow.iter().flat_map(SlowSync::environment));
+        let partner = Partner::of(acts, kind)?;
         let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
+        arguments.extend(partner.iter().flat_map(Partner::arguments));
         arguments.extend(first.arguments.clone());
         let server = PrivateServer::start(&lab::Options {
             kind,
@@ -76,25 +80,30 @@ impl Stage {
             slow,
             churn,
             host,
+            partner,
             scratch,
         })
     }
 
-    /// Makes the tables of all of them.
-    pub(crate) fn prepare(&self, acts: &[Scenario]) -> Result<()> {
-        for mix in lab::MIXES {
-            mix.prepare(&self.server.login())?;
-        }
+    /// Makes the tables of all of them, and lets the server follow its source, or its replica follow it.
+    pub(crate) fn prepare(&mut self, acts: &[Scenario]) -> Result<()> {
         if let Some(churn) = &self.churn {
             churn.install(&self.server.login())?;
         }
         let password = self.server.tcp_login().password.unwrap_or_default();
-        let prepare: Vec<String> = acts
+        let statements: Vec<String> = acts
             .iter()
             .flat_map(|act| &act.prepare)
             .map(|statement| statement.replace(PASSWORD, &password))
             .collect();
-        Ok(lab::say(&self.server.login(), &prepare, PREPARE_TIMEOUT)?)
+        prepare(&self.server.login(), &statements)?;
+        match &mut self.partner {
+            Some(partner) => {
+                prepare(&partner.server.login(), &statements)?;
+                partner.join(&self.server, LONGEST)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Sets the host up wrongly, as the scenario says.
@@ -151,6 +160,7 @@ impl Stage {
     pub(crate) fn scene(&self) -> Scene<'_> {
         Scene {
             server: &self.server,
+            partner: self.partner.as_ref(),
             slow: self.slow.as_ref(),
             host: self.host.as_ref(),
             scratch: self.scratch.path(),
@@ -160,9 +170,18 @@ impl Stage {
     /// Ends the server and puts the host back, and says when that could not be done.
     pub(crate) fn end(self) -> Result<()> {
         drop(self.server);
+        drop(self.partner);
         match self.host {
             Some(host) => host.end(),
             None => Ok(()),
         }
     }
+}
+
+/// Makes the tables of all loads, and says what a scenario needs besides.
+fn prepare(login: &Login, statements: &[String]) -> Result<()> {
+    for mix in lab::MIXES {
+        mix.prepare(login)?;
+    }
+    Ok(lab::say(login, statements, PREPARE_TIMEOUT)?)
 }

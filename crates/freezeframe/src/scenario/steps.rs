@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lab::{
-    Address, HeldSession, IdleConnections, Load, LoadResult, PrivateServer, Slow, SlowSync, Step,
-    Traffic,
+    Address, CausalReads, HeldSession, IdleConnections, Load, LoadResult, PrivateServer, Slow,
+    SlowSync, Step, Traffic,
 };
 
 use super::host::{Host, OnHost};
+use super::partner::Partner;
 use crate::background::Background;
 
 /// How long a client waits for an answer before it connects again: longer than any break, because
@@ -22,6 +23,9 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// A step that was taken.
 pub(crate) enum Taken<'a> {
     Load(Background),
+    /// It is over already.
+    Said,
+    Reads(CausalReads),
     Sessions(Vec<HeldSession>),
     Idle(IdleConnections),
     Paused(&'a PrivateServer),
@@ -33,6 +37,8 @@ pub(crate) enum Taken<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) server: &'a PrivateServer,
+    /// The server that it follows, or that follows it.
+    pub(crate) partner: Option<&'a Partner>,
     pub(crate) slow: Option<&'a SlowSync>,
     pub(crate) host: Option<&'a Host>,
     /// For what a step needs.
@@ -44,6 +50,15 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
     let server = scene.server;
     Ok(match step {
         Step::Load(traffic) => Taken::Load(Background::start(load(server, traffic, duration)?)?),
+        Step::Source { statements } => {
+            let source = source(scene)?;
+            lab::say(&source.login(), statements, PATIENCE)?;
+            Taken::Said
+        }
+        Step::CausalReads { clients, statement } => {
+            let reads = CausalReads::begin(server, source(scene)?, *clients, statement)?;
+            Taken::Reads(reads)
+        }
         Step::Session {
             statements,
             sessions,
@@ -63,6 +78,12 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         Step::Pause => {
             server.pause()?;
             Taken::Paused(server)
+        }
+        Step::PauseReplica => {
+            let replica = scene.partner.and_then(Partner::replica);
+            let replica = replica.context("the scenario has no replica")?;
+            replica.pause()?;
+            Taken::Paused(replica)
         }
         Step::SlowSync {
             milliseconds,
@@ -100,6 +121,11 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
     })
 }
 
+fn source<'a>(scene: Scene<'a>) -> Result<&'a PrivateServer> {
+    let source = scene.partner.and_then(Partner::source);
+    source.context("the scenario has no source")
+}
+
 fn slower<'a>(slow: Option<&'a SlowSync>, what: &Slow) -> Result<Taken<'a>> {
     let slow = slow.context("the scenario has no slow_sync")?;
     slow.set(what)?;
@@ -129,6 +155,8 @@ pub(crate) fn undo_all(taken: Vec<Taken>) -> Result<Vec<LoadResult>> {
 fn undo(taken: Taken) -> Result<()> {
     match taken {
         Taken::Load(load) => drop(load.end()?),
+        Taken::Said => {}
+        Taken::Reads(reads) => drop(reads),
         Taken::Sessions(held) => drop(held),
         Taken::Idle(connections) => drop(connections),
         Taken::Paused(server) => server.resume()?,

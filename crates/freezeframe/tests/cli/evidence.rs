@@ -87,7 +87,6 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "redo-log-buffer",
         "tried on MySQL 5.5.9: the checkpoint holds the writers back first",
     ),
-    ("replication-apply", "needs two servers; the lab starts one"),
     ("ssd-trim-raid", "needs such a disk"),
     (
         "status-monitoring",

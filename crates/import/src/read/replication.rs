@@ -1,7 +1,7 @@
 //! The status of a replica (`SHOW REPLICA STATUS`, in the words of all generations): how far it is
 //! behind, and whether its threads run.
 
-use model::{Reading, Unit};
+use server::{ReplicaChannel, replica_readings};
 
 use super::{Read, Tick, counted};
 use crate::clean::Line;
@@ -11,55 +11,12 @@ use crate::times;
 /// Channels of one status that are read.
 const CHANNELS_MAX: usize = 1_000;
 
-/// Characters of a state that are told.
-const STATE_CHARS: usize = 80;
-
-/// What one channel tells.
-#[derive(Default)]
-struct Channel {
-    behind: Option<f64>,
-    receives: Option<bool>,
-    applies: Option<bool>,
-    relay_bytes: Option<f64>,
-    state: String,
-}
-
-impl Channel {
-    fn field(&mut self, name: &str, value: &str) {
-        let runs = || match value {
-            "Yes" => Some(true),
-            // "Connecting", "Preparing": not yet.
-            "NULL" | "" => None,
-            _ => Some(false),
-        };
-        // The words before and after MySQL 8.0.22 and MariaDB 10.5.
-        let name = name
-            .to_ascii_lowercase()
-            .replace("replica_", "slave_")
-            .replace("source", "master");
-        match name.as_str() {
-            // dolphie has it twice, once without a value.
-            "seconds_behind_master" => self.behind = value.parse().ok().or(self.behind),
-            "slave_io_running" => self.receives = runs(),
-            "slave_sql_running" => self.applies = runs(),
-            "relay_log_space" => self.relay_bytes = value.parse().ok(),
-            "slave_sql_running_state" => self.state = value.chars().take(STATE_CHARS).collect(),
-            _ => {}
-        }
-    }
-
-    /// It is one of a status, not of another table.
-    fn is_some(&self) -> bool {
-        self.applies.is_some() || self.receives.is_some() || self.behind.is_some()
-    }
-}
-
 /// Prints of the status, each with its channels.
 #[derive(Default)]
 struct Prints {
     at: Option<i64>,
-    channels: Vec<Channel>,
-    now: Channel,
+    channels: Vec<ReplicaChannel>,
+    now: ReplicaChannel,
     read: Read,
     nth: u64,
     most: usize,
@@ -80,34 +37,7 @@ impl Prints {
         if channels.is_empty() {
             return;
         }
-        let max = |all: &mut dyn Iterator<Item = f64>| all.reduce(f64::max);
-        // One thread that stands still is what matters.
-        let all = |pick: fn(&Channel) -> Option<bool>| {
-            let mut known = channels.iter().filter_map(pick).peekable();
-            known.peek()?;
-            Some(if known.all(|runs| runs) { 1.0 } else { 0.0 })
-        };
-        let values = [
-            (
-                "replica.seconds_behind",
-                Unit::Seconds,
-                max(&mut channels.iter().filter_map(|one| one.behind)),
-            ),
-            ("replica.receives", Unit::Code, all(|one| one.receives)),
-            ("replica.applies", Unit::Code, all(|one| one.applies)),
-            (
-                "replica.relay_log_bytes",
-                Unit::Bytes,
-                max(&mut channels.iter().filter_map(|one| one.relay_bytes)),
-            ),
-        ];
-        let readings: Vec<Reading> = values
-            .into_iter()
-            .filter_map(|(name, unit, value)| {
-                let value = value.filter(|value| value.is_finite())?;
-                Some(Reading::gauge(name, unit, value))
-            })
-            .collect();
+        let readings = replica_readings(&channels);
         if !readings.is_empty() {
             self.read.ticks.push(Tick {
                 source: "replica",
@@ -118,8 +48,9 @@ impl Prints {
             self.nth += 1;
         }
         self.most = self.most.max(channels.len());
-        if let Some(channel) = channels.into_iter().find(|one| !one.state.is_empty()) {
-            self.state = channel.state;
+        let mut states = channels.iter().map(ReplicaChannel::state);
+        if let Some(state) = states.find(|state| !state.is_empty()) {
+            self.state = state.to_owned();
         }
     }
 }

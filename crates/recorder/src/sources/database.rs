@@ -49,6 +49,16 @@ struct Digests {
 /// the time at the most.
 const REST_TIMES: Millis = 200;
 
+/// The thread that receives what the source of a replica writes: its command in MariaDB; its states in MySQL, before
+/// 8.0.26 and since.
+const RECEIVING: [&str; 5] = [
+    "processlist.command.Slave_IO",
+    "processlist.state.Waiting_for_master_to_send_event",
+    "processlist.state.Queueing_master_event_to_the_relay_log",
+    "processlist.state.Waiting_for_source_to_send_event",
+    "processlist.state.Queueing_source_event_to_the_relay_log",
+];
+
 impl DatabaseState {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -146,38 +156,42 @@ impl DatabaseState {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
-        let error = match self.connect_to(self.shared.addresses()) {
+        let connect = |addresses| connect_to(&self.shared, addresses, self.deadlines);
+        let error = match connect(self.shared.addresses()) {
             Ok(session) => return Ok(session),
             Err(error) => error,
         };
         if error.outcome == model::ProbeOutcome::TooManyConnections {
             // A full server may still have room at its admin_port or extra_port.
-            return self
-                .connect_to(self.shared.extra_addresses())
-                .map_err(|_| error);
+            return connect(self.shared.extra_addresses()).map_err(|_| error);
         }
         Err(error)
     }
+}
 
-    fn connect_to(&self, addresses: Vec<Address>) -> Result<Session, ServerError> {
-        let mut last = ServerError {
-            outcome: model::ProbeOutcome::Refused,
-            code: None,
-            text: "no socket or port of the server is known".to_owned(),
-        };
-        for address in addresses {
-            match Session::connect_quiet(&address, self.shared.login(), self.deadlines) {
-                Ok(session) => return Ok(session),
-                Err(error) => {
-                    last = ServerError {
-                        text: format!("{address}: {}", error.text),
-                        ..error
-                    };
-                }
+/// A kept connection to the first of these that lets us in.
+pub(crate) fn connect_to(
+    shared: &Shared,
+    addresses: Vec<Address>,
+    deadlines: Deadlines,
+) -> Result<Session, ServerError> {
+    let mut last = ServerError {
+        outcome: model::ProbeOutcome::Refused,
+        code: None,
+        text: "no socket or port of the server is known".to_owned(),
+    };
+    for address in addresses {
+        match Session::connect_quiet(&address, shared.login(), deadlines) {
+            Ok(session) => return Ok(session),
+            Err(error) => {
+                last = ServerError {
+                    text: format!("{address}: {}", error.text),
+                    ..error
+                };
             }
         }
-        Err(last)
     }
+    Err(last)
 }
 
 pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
@@ -186,7 +200,15 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
 
 pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
     let own = state.shared.own_connections();
-    state.ask("processlist", |session| server::processlist(session, &own))
+    let outcome = state.ask("processlist", |session| server::processlist(session, &own));
+    let follows = outcome.as_ref().is_ok_and(|taken| {
+        let mut names = taken.readings.iter().map(|reading| &*reading.name);
+        names.any(|name| RECEIVING.contains(&name))
+    });
+    if follows {
+        state.shared.follows.store(true, Ordering::Relaxed);
+    }
+    outcome
 }
 
 pub(crate) fn innodb(state: &mut DatabaseState) -> Outcome {

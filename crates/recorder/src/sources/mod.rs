@@ -14,6 +14,7 @@ pub(crate) mod packets;
 pub(crate) mod probes;
 pub(crate) mod process;
 pub(crate) mod profile;
+pub(crate) mod replica;
 pub(crate) mod stacks;
 
 use kernel::read::ReadError;

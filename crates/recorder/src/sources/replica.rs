@@ -1,0 +1,109 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use model::{Reason, Taken};
+use server::{Deadlines, ReplicaReader, ServerError, Session};
+
+use super::Outcome;
+use super::backoff::Backoff;
+use super::database::connect_to;
+use crate::target::{OwnConnection, Shared};
+
+const WHAT: &str = "replica status";
+
+/// A server that is no replica, or does not tell, is asked again after so long; sooner when the processlist shows that it
+/// has become one.
+const REST: Duration = Duration::from_secs(60);
+
+/// The connection that asks a replica how far it is. One of its own, on a thread of its own: the status waits for STOP
+/// REPLICA, which waits for the transaction that is being applied, and nothing else may wait behind that. There is
+/// none while the server is no replica.
+pub(crate) struct ReplicaState {
+    shared: Arc<Shared>,
+    deadlines: Deadlines,
+    session: Option<Session>,
+    backoff: Backoff,
+    reader: ReplicaReader,
+    rest_until: Option<Instant>,
+    /// The server answered that it is no replica.
+    is_none: bool,
+}
+
+impl ReplicaState {
+    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+        Self {
+            shared,
+            deadlines,
+            session: None,
+            backoff: Backoff::new(),
+            reader: ReplicaReader::default(),
+            rest_until: None,
+            is_none: false,
+        }
+    }
+
+    fn ask(&mut self) -> Result<Taken, ServerError> {
+        if self.session.is_none() {
+            let session = connect_to(&self.shared, self.shared.addresses(), self.deadlines)?;
+            self.keep(Some(session));
+        }
+        match &mut self.session {
+            Some(session) => self.reader.read(session),
+            None => Ok(Taken::default()),
+        }
+    }
+
+    fn keep(&mut self, session: Option<Session>) {
+        let id = session.as_ref().map_or(0, Session::id);
+        self.shared.set_own_connection(OwnConnection::Replica, id);
+        self.session = session;
+    }
+
+    fn rest(&mut self) {
+        self.keep(None);
+        self.rest_until = Some(Instant::now() + REST);
+    }
+}
+
+pub(crate) fn replica(state: &mut ReplicaState) -> Outcome {
+    let follows = state.shared.follows.swap(false, Ordering::Relaxed);
+    let rests = state.rest_until.is_some_and(|until| Instant::now() < until);
+    if rests && !(follows && state.is_none) {
+        return Ok(Taken::default());
+    }
+    state.rest_until = None;
+    if let Some(error) = state.backoff.waiting() {
+        return Err(error.absent(WHAT));
+    }
+    match state.ask() {
+        Ok(taken) => {
+            state.backoff.succeeded();
+            state.is_none = taken.readings.len() < 2;
+            if state.is_none {
+                state.rest();
+            }
+            Ok(taken)
+        }
+        Err(error) => {
+            state.is_none = false;
+            let absent = error.absent(WHAT);
+            if error.is_connection_lost() {
+                state.keep(None);
+                state.backoff.failed(&error);
+            } else {
+                state.rest();
+            }
+            Err(match absent.reason {
+                Reason::Permission => model::Absent {
+                    detail: format!(
+                        "{} (REPLICATION CLIENT, on MariaDB SLAVE MONITOR)",
+                        absent.detail
+                    ),
+                    ..absent
+                },
+                _ => absent,
+            })
+        }
+    }
+}
