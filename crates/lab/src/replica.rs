@@ -21,7 +21,7 @@ pub const REPLICA_ARGUMENTS: [&str; 1] = ["--server-id=2"];
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a reader waits for the replica before it gives up, seconds: longer than any break.
-const WAIT_SECONDS: u32 = 120;
+const WAIT_SECONDS: u32 = 700;
 
 /// What the source has written so far.
 const POSITION: &str = "SELECT @@gtid_binlog_pos";
