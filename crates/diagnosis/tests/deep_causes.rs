@@ -418,3 +418,18 @@ fn workers_of_a_replica_that_take_turns_are_no_stall() {
     let why = why(&applies, "replication-apply");
     assert!(why.contains("take turns"), "{why}");
 }
+
+/// Seen beside a queue for a lock: somebody copied a file on the same host, and the server did not wait for the disk.
+#[test]
+fn pages_that_wait_to_be_written_are_no_stall_of_a_server_that_does_not_wait_for_them() {
+    assert_eq!(
+        named(&host::writeback().verdict()),
+        [("pagecache-writeback", Level::Certain)]
+    );
+    let unharmed = Story::healthy()
+        .level("meminfo.Dirty", 2e7, 3e9)
+        .rate("psi.io.some_us", 20_000.0, 800_000.0)
+        .rate("disk.sda.write_bytes", 4e6, 2e8)
+        .rate("disk.sda.busy_ms", 150.0, 990.0);
+    assert_eq!(named(&unharmed.verdict()), []);
+}
