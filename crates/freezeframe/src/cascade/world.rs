@@ -35,6 +35,13 @@ pub(super) struct Broken {
 impl World {
     /// Starts a server for the first of these acts, with what any of them needs.
     pub(super) fn new(kind: ServerKind, acts: &[Scenario]) -> Result<Self> {
+        // A library that is missing is told before minutes have gone into the breaks.
+        for name in acts
+            .iter()
+            .filter_map(|act| act.restart.as_ref()?.allocator.as_ref())
+        {
+            named(name)?.environment()?;
+        }
         let mut stage = Stage::set(acts, kind)?;
         stage.prepare(acts)?;
         Ok(Self { stage, kind })
@@ -68,10 +75,8 @@ impl World {
 
     /// The variables that give the server this allocator, beside what is preloaded already.
     pub(super) fn allocator(&self, name: &str) -> Result<BTreeMap<String, String>> {
-        let allocator =
-            Allocator::named(name).with_context(|| format!("there is no allocator '{name}'"))?;
         let mut environment: BTreeMap<String, String> =
-            allocator.environment()?.into_iter().collect();
+            named(name)?.environment()?.into_iter().collect();
         if let Some(library) = environment.get_mut("LD_PRELOAD")
             && let Some(slow) = &self.stage.slow
         {
@@ -116,6 +121,10 @@ impl World {
             resident_bytes,
         })
     }
+}
+
+fn named(allocator: &str) -> Result<Allocator> {
+    Allocator::named(allocator).with_context(|| format!("there is no allocator '{allocator}'"))
 }
 
 /// The incidents that were written since there were so many, when none is under way any more.
