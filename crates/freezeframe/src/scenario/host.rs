@@ -139,7 +139,7 @@ fn available_mib() -> Result<u64> {
 fn controller(step: &Step) -> Option<&'static str> {
     match step {
         Step::CpuQuota { .. } => Some("cpu"),
-        Step::MemoryLimit { .. } => Some("memory"),
+        Step::MemoryLimit { .. } | Step::Swap { .. } => Some("memory"),
         Step::WriteLimit { .. } | Step::ReadLimit { .. } => Some("blkio"),
         _ => None,
     }
@@ -291,7 +291,11 @@ impl Host {
                 make_swap(&path, *mib)?;
                 let number = self.lease.borrow_mut().make(HostChange::Swap { path })?;
                 let pid = self.server()?.to_string();
-                OnHost::Swap(Victim::start(&program, &[&pid], &[])?, number)
+                let empty = self.file("memory", "memory.force_empty")?;
+                let empty = empty
+                    .to_str()
+                    .context("the control group's name is no text")?;
+                OnHost::Swap(Victim::start(&program, &[&pid, empty], &[])?, number)
             }
             Step::FillDisk { leave_mib } => {
                 let ballast = self.own_disk()?.join("ballast");

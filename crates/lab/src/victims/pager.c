@@ -1,5 +1,7 @@
-/* pager PID: sends the memory of a process to swap, again and again, as a kernel does that takes it for idle. What the
-   process touches comes back (madvise(2), MADV_PAGEOUT; process_madvise(2)). */
+/* pager PID [FILE]: sends the memory of a process to swap, again and again, as a kernel does that takes it for idle.
+   What the process touches comes back (madvise(2), MADV_PAGEOUT; process_madvise(2)). With memory to spare, a page that
+   was written to swap stays in the swap cache too, and comes back without a read: FILE is memory.force_empty of the
+   process's control group, which drops it there (Documentation/admin-guide/cgroup-v1/memory.rst, 5.1). */
 #include "victim.h"
 #include <inttypes.h>
 #include <sys/uio.h>
@@ -40,6 +42,19 @@ static void round_of(int process, const char *path) {
     rounds++;
 }
 
+/* The kernel leaves a write only when nothing goes any more or the process ends: a thread of its own. */
+static void *empty_the_cache(void *path) {
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        fail("the control group cannot be emptied");
+    while (!atomic_load(&over)) {
+        /* EBUSY: it stopped with something left. */
+        (void)!write(file, "0", 1);
+        sleep_us(PAUSE_US);
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     victim_begins("pager");
     long pid = argument(argc, argv, 1, 0, 1, 1L << 30);
@@ -49,6 +64,9 @@ int main(int argc, char **argv) {
     if (process < 0)
         fail("there is no such process");
     start_thread(listen_for_the_end, NULL);
+    /* The first round takes seconds where the process takes back what it loses. */
+    if (argc > 2)
+        start_thread(empty_the_cache, argv[2]);
     round_of(process, path);
     if (bytes == 0)
         fail("the kernel does not page a process out for us");
