@@ -231,6 +231,23 @@ impl Sign {
     }
 }
 
+impl Sign {
+    /// What its number is held against; a fact has none.
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        match &self.test {
+            Test::Measure(test) => Some(&test.limits),
+            Test::Processlist(test) => Some(&test.limits),
+            Test::Profile(test) => Some(&test.limits),
+            Test::Stacks(test) => Some(&test.limits),
+            Test::Lock(test) => Some(&test.limits),
+            Test::Statements(test) => Some(&test.limits),
+            Test::Semaphores(test) => Some(&test.limits),
+            Test::Lines(test) => Some(&test.limits),
+            Test::Fact(_) => None,
+        }
+    }
+}
+
 impl Limits {
     /// Whether large values are the sign, or small ones.
     pub(crate) fn wants_high(&self) -> bool {

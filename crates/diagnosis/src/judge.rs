@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::Incident;
 
-use crate::catalogue::{Cause, Need, Sign};
+use crate::catalogue::{Cause, Need, Sign, Test};
 use crate::evidence::Evidence;
 use crate::provenance;
 use crate::sign::{self, Outcome};
@@ -242,9 +242,10 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
         .map(|(_, witness)| witness.source.as_str())
         .collect();
     let conclusive = counting().any(|(_, witness)| witness.conclusive);
-    // No reading of stacks or numbers, but the server's own words for what its sessions wait for.
-    let said_by_server =
-        counting().any(|(_, witness)| witness.conclusive && witness.source == "processlist");
+    // No reading of stacks or numbers, but the server's or the kernel's own words for what is wrong.
+    let said_in_words = counting().any(|(sign, witness)| {
+        witness.conclusive && matches!(sign.test, Test::Processlist(_) | Test::Lines(_))
+    });
     let enough_to_be_certain = if conclusive {
         SOURCES_LIKELY
     } else {
@@ -253,7 +254,7 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
     let level = match (sources.len(), weakened) {
         (count, false) if count >= enough_to_be_certain => Level::Certain,
         (count, true) if count >= enough_to_be_certain => Level::Likely,
-        (count, false) if count >= SOURCES_LIKELY || said_by_server => Level::Likely,
+        (count, false) if count >= SOURCES_LIKELY || said_in_words => Level::Likely,
         _ => Level::Possible,
     };
     let base: u32 = match level {
@@ -262,7 +263,16 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
         Level::Possible => 30,
     };
     let more = 2 * sources.len().min(4) as u32 + u32::from(conclusive);
-    (level, f64::from(base + more) / 100.0)
+    // Less than the limit, and held only because part of the threads or waits was shown: behind what reaches its own.
+    let less = u32::from(counting().all(|(sign, witness)| is_below_own_limit(sign, witness)));
+    (level, f64::from(base + more - less) / 100.0)
+}
+
+fn is_below_own_limit(sign: &Sign, witness: &Witness) -> bool {
+    let above = sign.limits().and_then(|limits| limits.above);
+    above
+        .zip(witness.value)
+        .is_some_and(|(above, value)| value < above)
 }
 
 fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String> {

@@ -103,6 +103,7 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("bufpool-resize", Certain, more::resizing()),
         ("optimizer-plan", Certain, more::worse_plan()),
         ("is-metadata-cost", Certain, more::metadata_queries()),
+        ("table-lock-pileup", Certain, more::table_lock()),
         ("replication-apply", Certain, more::commit_order()),
         ("adaptive-flush-io-capacity", Likely, more::slow_flushing()),
         (

@@ -172,6 +172,25 @@ pub fn worse_plan() -> Story {
         .samples(&[CPU])
 }
 
+pub fn table_lock() -> Story {
+    const WAITS: Threads = (
+        36,
+        "mysqld",
+        Sleeping,
+        &[
+            "pthread_cond_timedwait",
+            "wait_for_lock",
+            "thr_lock",
+            "thr_multi_lock",
+            "mysql_lock_tables",
+        ],
+    );
+    waiting("Waiting for table level lock")
+        .rate("status.Table_locks_waited", 0.0, 18.0)
+        .threads(&[WAITS])
+        .locks(&[super::lock("table lock (THR_LOCK)", 36)], &[])
+}
+
 pub fn metadata_queries() -> Story {
     const ANSWERS: Threads = (
         2,
