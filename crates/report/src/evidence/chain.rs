@@ -14,17 +14,17 @@ pub fn chain_sentence(chain: &WaitChain) -> String {
         return String::new();
     };
     let mut out = match first.waiters {
-        1 => format!("1 thread waits for {}", first.lock),
+        1 => format!("1 thread waits for {}", lock_words(first)),
         waiters => format!(
             "{} threads wait for {}",
             units::grouped(i64::from(waiters)),
-            first.lock
+            lock_words(first)
         ),
     };
     let mut before = first;
     for link in rest {
         out.push_str(&held_by(before));
-        out.push_str(&format!(", which waits for {}", link.lock));
+        out.push_str(&format!(", which waits for {}", lock_words(link)));
         // The holder before is one of those that wait for this lock.
         match link.waiters {
             0 | 1 => {}
@@ -53,6 +53,14 @@ pub fn holder_by_words(by: HolderBy) -> &'static str {
         HolderBy::OwnerField => "by the lock's owner field",
         HolderBy::Stack => "by its stack",
         HolderBy::Server => "as the server tells",
+    }
+}
+
+/// A lock of which a capture of others has no address, in a sentence.
+fn lock_words(link: &ChainLink) -> &str {
+    match link.lock.as_str() {
+        "address not known" => "a lock whose address is not known",
+        name => name,
     }
 }
 

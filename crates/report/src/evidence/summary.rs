@@ -18,6 +18,8 @@ const GROUPS_MAX: usize = 5;
 const FUNCTIONS_MAX: usize = 8;
 /// A group that grew by fewer threads than this says nothing.
 const GROWN_MIN: f64 = 0.5;
+/// Nor does a group of fewer threads than this, where there is nothing of before.
+const CROWD_MIN: f64 = 3.0;
 /// A function whose share rose by less than this, from 0 to 1, says nothing.
 const RISEN_MIN: f64 = 0.01;
 /// Functions of a stack that tell it from others.
@@ -33,7 +35,8 @@ pub struct StacksSummary {
     pub complete: Option<f64>,
     /// Who waits for whom, the largest crowd first.
     pub chains: Vec<String>,
-    /// Equal stacks that more threads had in the stall, those that grew most first.
+    /// Equal stacks that more threads had in the stall, those that grew most first; where there is nothing of before, the
+    /// largest ones.
     pub grown: Vec<GrownGroup>,
     /// Samples of the profile before the onset and in the stall.
     pub samples: [u64; 2],
@@ -44,8 +47,9 @@ pub struct StacksSummary {
 /// Threads with an equal stack, on average of the snapshots.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrownGroup {
-    /// Threads before the onset.
-    pub before: f64,
+    /// Threads before the onset; absent where nothing was taken then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
     /// Threads in the stall.
     pub in_stall: f64,
     /// The user's side of the stack, innermost first; the kernel's where there is no other.
@@ -124,15 +128,15 @@ impl Calm {
         }
     }
 
-    /// Threads with this stack, on average.
-    fn mean(&self, stack: StackId) -> f64 {
+    /// Threads with this stack, on average; nothing without a snapshot.
+    fn mean(&self, stack: StackId) -> Option<f64> {
         let count = self.counts.get(&stack).copied().unwrap_or(0);
-        count as f64 / f64::from(self.snapshots)
+        (self.snapshots > 0).then(|| count as f64 / f64::from(self.snapshots))
     }
 }
 
 fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGroup> {
-    if calm.snapshots == 0 || stalled.snapshots == 0 {
+    if stalled.snapshots == 0 {
         return Vec::new();
     }
     let mut grown: Vec<GrownGroup> = stalled
@@ -142,7 +146,10 @@ fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGr
             let in_stall = group.count as f64 / f64::from(stalled.snapshots);
             (group, calm.mean(group.stack), in_stall)
         })
-        .filter(|(_, before, in_stall)| in_stall - before >= GROWN_MIN)
+        .filter(|(_, before, in_stall)| match before {
+            Some(before) => in_stall - before >= GROWN_MIN,
+            None => *in_stall >= CROWD_MIN,
+        })
         .map(|(group, before, in_stall)| GrownGroup {
             before,
             in_stall,
@@ -157,7 +164,8 @@ fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGr
         })
         .filter(|group| !group.frames.is_empty())
         .collect();
-    grown.sort_by(|a, b| (b.in_stall - b.before).total_cmp(&(a.in_stall - a.before)));
+    let more = |group: &GrownGroup| group.in_stall - group.before.unwrap_or(0.0);
+    grown.sort_by(|a, b| more(b).total_cmp(&more(a)));
     grown.truncate(GROUPS_MAX);
     grown
 }

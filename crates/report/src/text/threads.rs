@@ -54,10 +54,13 @@ fn group_words(group: &GrownGroup) -> String {
         "" => String::new(),
         name => format!(" in {name}"),
     };
-    format!(
-        "{} threads on average, {} before{syscall}: {}{more}",
-        digits(group.in_stall),
-        digits(group.before),
-        shown.join(" < ")
-    )
+    let threads = match group.before {
+        Some(before) => format!(
+            "{} threads on average, {} before",
+            digits(group.in_stall),
+            digits(before)
+        ),
+        None => format!("{} threads", digits(group.in_stall)),
+    };
+    format!("{threads}{syscall}: {}{more}", shown.join(" < "))
 }
