@@ -47,6 +47,9 @@ pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, Vec<CatalogueErr
     let file = if text.len() > FILE_BYTES_MAX {
         reader.note(reader.error(0, None, format!("larger than {FILE_BYTES_MAX} bytes")));
         None
+    } else if text.trim().is_empty() {
+        reader.note(reader.error(0, None, "the file is empty"));
+        None
     } else {
         repair::read(&reader).and_then(|raw| reader.cause(raw))
     };
