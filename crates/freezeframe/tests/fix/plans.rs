@@ -39,6 +39,12 @@ fn the_steps_are_those_of_this_system_and_nothing_is_changed() {
         .collect();
     assert_eq!(states(&huge), expected);
     assert_eq!(huge["steps"][0]["before"], "madvise");
+    let swap = scene.json(&["numa-swap"]);
+    let file = scene.path("proc/sys/vm/swappiness");
+    assert_eq!(
+        swap["steps"][0]["undo"],
+        format!("echo 60 > {}", file.display())
+    );
 
     let allocator = scene.json(&["malloc-arena"]);
     let preload = &allocator["steps"].as_array().unwrap()[1];
@@ -168,6 +174,17 @@ fn what_somebody_else_has_changed_since_is_theirs() {
     assert!(
         said.contains("somebody else has set always since"),
         "{said}"
+    );
+    // By hand it is put back in this tree: the same words without it would change this machine.
+    let by_hand = format!(
+        "echo 'always [madvise] never' > {}",
+        scene.path(ENABLED).display()
+    );
+    assert!(said.contains(&by_hand), "{said}");
+    let listed = text(&scene.run(&["--list"]));
+    assert!(
+        listed.contains(&format!("; by hand back: {by_hand}")),
+        "{listed}"
     );
     assert_eq!(scene.read(ENABLED), "[always] madvise never\n");
     assert_eq!(scene.read(AT_BOOT), "# mine now\n");
