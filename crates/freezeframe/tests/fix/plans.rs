@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::scene::{AT_BOOT, DEFRAG, ENABLED, Scene, error, text};
 
+const JEMALLOC: &str = "7f00-7f01 r-xp 0 08:01 1 /usr/lib/libjemalloc.so.2\n";
+
 fn states(document: &Value) -> Vec<(String, String)> {
     let steps = document["steps"].as_array().unwrap();
     steps
@@ -119,6 +121,7 @@ fn other_ways_of_starting_a_server_have_other_steps() {
 #[test]
 fn everything_is_put_back_byte_for_byte() {
     let scene = Scene::new();
+    let maps = scene.read("proc/4711/maps");
     let before = scene.tree();
     for cause in [
         "thp-compaction",
@@ -127,6 +130,9 @@ fn everything_is_put_back_byte_for_byte() {
         "malloc-arena",
         "jemalloc-purge",
     ] {
+        if cause == "jemalloc-purge" {
+            scene.write("proc/4711/maps", JEMALLOC);
+        }
         let done = scene.json(&[cause, "--apply", "--yes"]);
         assert_eq!(done["applied"]["state"], "applied", "{cause}");
     }
@@ -152,6 +158,7 @@ fn everything_is_put_back_byte_for_byte() {
     assert_eq!(several.status.code(), Some(1), "five are in force: which?");
     let undone = scene.json(&["--undo", "all"]);
     assert_eq!(undone["undone"].as_array().unwrap().len(), 5);
+    scene.write("proc/4711/maps", &maps);
     assert_eq!(scene.tree(), before);
     // What was done stays as history.
     let list = scene.json(&["--list"]);
