@@ -406,3 +406,65 @@ fn empty_and_odd_records_do_no_harm() {
         }
     }
 }
+
+/// The same made-up seconds with a probe that is answered fast or slowly as it happens.
+fn restless(seed: u64, length: u64) -> Incident {
+    let mut incident = recorded(Seconds {
+        length,
+        seed,
+        ..CALM
+    });
+    let mut noise = Noise(seed, 0.0);
+    for second in 0..=length {
+        let slow = noise.next() > 0.2;
+        let connect = if slow { 9_000.0 } else { 300.0 };
+        let readings = [Reading::gauge(
+            "probe.connect_us",
+            Unit::Microseconds,
+            connect,
+        )];
+        incident
+            .timeline
+            .push_readings("probe-connect", second * 1_000, &readings);
+    }
+    incident
+}
+
+/// Compared with itself nothing differs, and yet a halving or doubling is not excluded: that is no proof of no effect.
+#[test]
+fn a_small_difference_with_a_wide_interval_is_not_proven() {
+    let once = restless(3, 60);
+    let same = compare(&window(&once), &window(&once), None);
+    let connect = same.signals.iter().find(|it| it.id == "connect-latency");
+    let connect = connect.unwrap();
+    assert_eq!(connect.difference, Some(0.0));
+    let (low, high) = connect.difference_interval.unwrap();
+    assert!(low < -2.0 && high > 2.0, "{connect:#?}");
+    assert_eq!(connect.fate, Fate::Unclear);
+    assert_eq!(same.verdict, Answer::NotProven, "{same:#?}");
+    assert!(
+        same.sentence.contains("may have changed or not"),
+        "{}",
+        same.sentence
+    );
+}
+
+#[test]
+fn a_few_seconds_prove_no_effect_either() {
+    let flooded = recorded(FLOODED);
+    let cause = Catalogue::builtin().get("show-warnings-flood");
+    let short = Subject {
+        window: Window {
+            from: 0,
+            to: 20_000,
+        },
+        ..window(&flooded)
+    };
+    let same = compare(&window(&flooded), &short, cause);
+    assert_eq!(same.verdict, Answer::NotProven, "{same:#?}");
+    assert!(
+        same.sentence.contains("too short: 20 s"),
+        "{}",
+        same.sentence
+    );
+}

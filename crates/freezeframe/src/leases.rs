@@ -189,7 +189,7 @@ fn fix_object(journal: &FixJournal, entry: &Entry) -> Value {
         .steps
         .iter()
         .rev()
-        .map(|step| step.change.undo_by_hand())
+        .map(|step| entry.undo_by_hand(step))
         .collect();
     json!({"id": entry.id, "kind": "fix", "cause": entry.cause, "server": entry.server, "state": state,
         "says": fix::entry_line(journal, entry), "taken_us": entry.taken_us,

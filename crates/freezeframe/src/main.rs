@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Usage};
 
 fn main() -> ExitCode {
     // A panic is a bug; a user gets one line to report, not a trace.
@@ -86,7 +86,8 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("freezeframe: {}", one_line(&error));
-            ExitCode::from(1)
+            let is_usage = error.chain().any(|cause| cause.is::<Usage>());
+            ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }
 }

@@ -12,7 +12,7 @@ use recorder::{GeneralLogPermit, Notice, Recorder, host_name};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::args::Record;
+use crate::args::{Record, usage};
 use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
@@ -20,6 +20,13 @@ use crate::listen::{self, Board};
 use crate::{causes, leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
+    // Before anything is started or written.
+    let triggers: Result<Vec<UserTrigger>, _> = args
+        .triggers
+        .iter()
+        .map(|text| UserTrigger::parse(text))
+        .collect();
+    let triggers = triggers.map_err(usage)?;
     let config = Config::load(args.server.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
     let dir = args
@@ -35,9 +42,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let hooks = Hooks::start(&config.hooks, &dir)?;
     board.hooks(hooks.states());
     let mut recording = config.recorder(dir)?;
-    for trigger in &args.triggers {
-        recording.detect.user.push(UserTrigger::parse(trigger)?);
-    }
+    recording.detect.user.extend(triggers);
     let ms = |time: std::time::Duration| time.as_millis() as u64;
     recording.before_ms = args.before.map_or(recording.before_ms, ms);
     recording.after_ms = args.after.map_or(recording.after_ms, ms);

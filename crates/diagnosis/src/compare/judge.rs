@@ -191,15 +191,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
         ),
     }
     elsewhere(case, Fate::Less, doubts);
-    if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
-        doubts.add(
-            format!(
-                "the time after the change is too short: {}",
-                words::duration(length(case.after))
-            ),
-            "A longer time after the change.",
-        );
-    }
+    too_short(case, doubts);
     // Who does many times the work answers a little later.
     let load_grew = case.load.and_then(|load| load.ratio).is_some_and(grew);
     for row in of_role(&case.signals, Role::ServerWide) {
@@ -219,6 +211,19 @@ fn worked(case: &Case, doubts: &mut Doubts) {
         }
     }
     recurrence(case, doubts);
+}
+
+/// What speaks against saying that something went or stayed: so short a time that its seconds are one piece of luck.
+fn too_short(case: &Case, doubts: &mut Doubts) {
+    if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
+        doubts.add(
+            format!(
+                "the time after the change is too short: {}",
+                words::duration(length(case.after))
+            ),
+            "A longer time after the change.",
+        );
+    }
 }
 
 /// The load after, by the one before, is clearly more.
@@ -309,6 +314,7 @@ fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
 /// What speaks against "no effect".
 fn no_effect(case: &Case, doubts: &mut Doubts) {
     worse(case, doubts);
+    too_short(case, doubts);
 }
 
 /// No answer suggests itself: why.
@@ -339,7 +345,10 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
             "Longer stretches on both sides, such as windows of the history (--before, --after).",
         );
     } else {
-        for row in deciding {
+        // What may have changed or not is why there is no answer; what did not change comes after it.
+        let same = deciding.iter().filter(|row| row.fate == Fate::Same);
+        let others = deciding.iter().filter(|row| row.fate != Fate::Same);
+        for row in others.chain(same) {
             match row.fate {
                 Fate::Less if case.cause.is_some() => doubts.add(
                     format!("there is less of it, and it is still there: {}", words::brief(row)),

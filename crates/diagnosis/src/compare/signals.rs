@@ -514,7 +514,10 @@ fn fate(row: &SignalChange) -> Fate {
         _ if sure && factor >= 1.0 / MATTERS => return Fate::More,
         _ => {}
     }
-    let small = difference.abs() < row.floor;
+    // The point alone says nothing: what is small on average may be anything when its interval is wide.
+    let small = row
+        .difference_interval
+        .is_some_and(|(low, high)| low > -row.floor && high < row.floor);
     let excluded = row
         .ratio_interval
         .is_some_and(|(low, high)| low >= EXCLUDED && high <= 1.0 / EXCLUDED);

@@ -36,9 +36,15 @@ pub(crate) struct Compare {
     /// The change is the last fix that was applied, or this one
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) since_fix: Option<String>,
+    /// Where fixes are written down [default: fixes in --dir]
+    #[arg(long, value_name = "DIR", requires = "since_fix")]
+    pub(crate) fix_dir: Option<PathBuf>,
     /// The cause in question, none for what clients feel; else the first finding before the change
     #[arg(long, value_name = "ID")]
     pub(crate) cause: Option<String>,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// The server whose history is meant, where there are several
     #[arg(long, value_name = "LABEL")]
     pub(crate) server: Option<String>,

@@ -29,6 +29,9 @@ pub(crate) struct Fix {
     /// Of an incident this cause instead of its first finding
     #[arg(long, value_name = "ID", conflicts_with_all = ["undo", "list"])]
     pub(crate) cause: Option<String>,
+    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// Make the changes that can be made here, after showing and asking
     #[arg(long, conflicts_with_all = ["undo", "list"])]
     pub(crate) apply: bool,

@@ -10,6 +10,7 @@ mod live;
 mod peers;
 mod queries;
 mod queries_live;
+mod usage;
 
 pub(crate) use allocators::Allocators;
 pub(crate) use cascade::CascadeRun;
@@ -23,6 +24,7 @@ pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use peers::ScenarioPeers;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
+pub(crate) use usage::{Usage, usage};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 
 mod page;
 mod read;
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,19 +21,54 @@ use crate::output;
 const DEFAULT_DIR: &str = "/etc/freezeframe/causes.d";
 
 /// Set once at the start, read by everything that diagnoses.
-static CATALOGUE: OnceLock<Extended> = OnceLock::new();
+static CATALOGUE: OnceLock<Known> = OnceLock::new();
+
+/// The causes, with where the user's own come from.
+struct Known {
+    extended: Extended,
+    /// The directory and the files that were read in it; empty without any.
+    read_from: Vec<PathBuf>,
+}
 
 /// The causes that incidents are judged by.
 pub(crate) fn catalogue() -> &'static Catalogue {
-    let extended = CATALOGUE.get_or_init(|| told(load(&directory(None, None))));
-    &extended.catalogue
+    &known().extended.catalogue
+}
+
+fn known() -> &'static Known {
+    CATALOGUE.get_or_init(|| read_known(&directory(None, None)))
+}
+
+fn read_known(directory: &Directory) -> Known {
+    let loaded = load(directory);
+    let read_from = loaded.read_from.clone();
+    Known {
+        extended: told(loaded),
+        read_from,
+    }
+}
+
+/// Fails when root would act on a cause that somebody else may have written.
+pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
+    let known = known();
+    if !known.extended.own.contains(id) || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let caller = rustix::process::getuid().as_raw();
+    if let Err(problem) = trust::check(&known.read_from, caller) {
+        bail!(
+            "cause '{id}' is your own, and root makes no changes by what others can write: {problem}; \
+             nothing was changed (chown root, chmod go-w)"
+        );
+    }
+    Ok(())
 }
 
 /// Reads the user's causes, from `named` or where the configuration says. What is wrong with a file
 /// is told on standard error, and the file is left out: a mistake in a cause must not stop a
 /// recorder.
 pub(crate) fn use_directory(named: Option<&Path>, config: &Config) {
-    let _ = CATALOGUE.set(told(load(&directory(named, Some(config)))));
+    let _ = CATALOGUE.set(read_known(&directory(named, Some(config))));
     // Reading takes several times what the catalogue keeps.
     kernel::heap::give_back();
 }
@@ -55,6 +91,8 @@ fn directory(named: Option<&Path>, config: Option<&Config>) -> Directory {
 /// The causes, and what could not be read at all.
 struct Loaded {
     extended: Extended,
+    /// The directory and its files.
+    read_from: Vec<PathBuf>,
     unreadable: Vec<String>,
 }
 
@@ -63,8 +101,15 @@ fn load(directory: &Directory) -> Loaded {
     if directory.is_named || directory.path.exists() {
         files.add_directory(&directory.path);
     }
+    let read_from = match files.texts.is_empty() {
+        true => Vec::new(),
+        false => std::iter::once(directory.path.clone())
+            .chain(files.texts.iter().map(|(path, _)| PathBuf::from(path)))
+            .collect(),
+    };
     Loaded {
         extended: Catalogue::extended(&files.texts),
+        read_from,
         unreadable: files.unreadable,
     }
 }

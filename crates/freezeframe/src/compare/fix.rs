@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+
+use crate::args::Compare;
 
 /// The journal's directory, beside the incidents.
 const DIRECTORY: &str = "fixes";
@@ -39,14 +41,19 @@ struct Entry {
     ended_us: Option<i64>,
 }
 
+/// Where fixes are written down: what was said, else beside the incidents.
+pub(super) fn journal(args: &Compare, dir: &Path) -> PathBuf {
+    let said = args.fix_dir.clone();
+    said.unwrap_or_else(|| dir.join(DIRECTORY))
+}
+
 /// The last fix of the journal that was applied and not put back, or the one with this id (or the
 /// begin of it), whatever became of it.
-pub(super) fn last(dir: &Path, id: &str) -> Result<Applied> {
-    let journal = dir.join(DIRECTORY);
-    let found = match std::fs::read_dir(&journal) {
+pub(super) fn last(journal: &Path, id: &str) -> Result<Applied> {
+    let found = match std::fs::read_dir(journal) {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "--since-fix: no fix was applied here ({} is not there); give the time of a change of your own with --at",
+            "--since-fix: no fix was applied here ({} is not there); give the --fix-dir that it was made with, or the time of a change of your own with --at",
             journal.display()
         ),
         Err(error) => return Err(error).context(journal.display().to_string()),
@@ -98,9 +105,9 @@ mod tests {
     fn the_last_fix_in_force_is_meant() {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join(DIRECTORY);
-        assert!(last(dir.path(), "").is_err());
+        assert!(last(&journal, "").is_err());
         std::fs::create_dir(&journal).unwrap();
-        assert!(last(dir.path(), "").is_err());
+        assert!(last(&journal, "").is_err());
         for (id, state, taken, ended) in [
             ("aa11", "applied", 1_000_000, "null"),
             ("bb22", "applied", 5_000_000, "null"),
@@ -113,12 +120,12 @@ mod tests {
             std::fs::write(journal.join(format!("{id}{SUFFIX}")), text).unwrap();
         }
         std::fs::write(journal.join("lock"), "").unwrap();
-        assert_eq!(last(dir.path(), "").unwrap().at_ms, 5_000);
-        let undone = last(dir.path(), "cc").unwrap();
+        assert_eq!(last(&journal, "").unwrap().at_ms, 5_000);
+        let undone = last(&journal, "cc").unwrap();
         assert_eq!((undone.at_ms, undone.until_ms), (9_000, Some(12_000)));
-        assert!(last(dir.path(), "dd").is_err());
+        assert!(last(&journal, "dd").is_err());
         std::fs::write(journal.join("x.fix.json"), "{").unwrap();
-        let error = format!("{:#}", last(dir.path(), "").unwrap_err());
+        let error = format!("{:#}", last(&journal, "").unwrap_err());
         assert!(error.contains("x.fix.json"), "{error}");
     }
 }

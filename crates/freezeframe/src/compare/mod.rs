@@ -4,27 +4,31 @@ mod fix;
 mod incidents;
 mod windows;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
 use report::HtmlOptions;
 use store::{HistoryStretch, write_private};
 
-use crate::args::Compare;
+use crate::args::{Compare, usage};
 use crate::config::{Config, default_dir};
 use crate::{causes, output};
 
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
     let comparison = match &args.files[..] {
         [before, after] => incidents::compare(args, before, after)?,
-        [one] => bail!(
-            "{}: one incident is nothing to compare with; give two, or --before and --after",
-            one.display()
-        ),
-        _ => windows::compare(args)?,
+        [one] => {
+            return Err(usage(anyhow!(
+                "{}: one incident is nothing to compare with; give two, or --before and --after",
+                one.display()
+            )));
+        }
+        _ => windows::compare(args, &directory(args, config))?,
     };
     match &args.html {
         Some(path) => {
@@ -96,7 +100,6 @@ fn answered_ms(stretch: &HistoryStretch) -> u64 {
 }
 
 /// Where incidents and the history are.
-fn directory(args: &Compare) -> Result<std::path::PathBuf> {
-    let config = Config::load(args.config.as_deref())?;
-    Ok(args.dir.clone().or(config.dir).unwrap_or_else(default_dir))
+fn directory(args: &Compare, config: Config) -> PathBuf {
+    args.dir.clone().or(config.dir).unwrap_or_else(default_dir)
 }

@@ -8,8 +8,8 @@ use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
 use store::{HistoryStretch, read_frame};
 
-use super::{answered_ms, directory, fix, incidents, wanted};
-use crate::args::{Compare, duration};
+use super::{answered_ms, fix, incidents, wanted};
+use crate::args::{Compare, duration, usage};
 use crate::queries::options::moment;
 use crate::{causes, output};
 
@@ -29,14 +29,14 @@ struct Times {
     after: (i64, i64),
 }
 
-pub(super) fn compare(args: &Compare) -> Result<Comparison> {
-    let dir = directory(args)?;
+pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
     let applied = match &args.since_fix {
-        Some(id) => Some(fix::last(&dir, id)?),
+        Some(id) => Some(fix::last(&fix::journal(args, dir), id)?),
         None => None,
     };
-    let times = times(args, applied.as_ref(), &Zoned::now())?;
-    let path = history(&dir, args.server.as_deref())?;
+    // What the command line alone does not make sense of is told before anything is read.
+    let times = times(args, applied.as_ref(), &Zoned::now()).map_err(usage)?;
+    let path = history(dir, args.server.as_deref())?;
     let read = |(from, to): (i64, i64), side: &str| -> Result<HistoryStretch> {
         let Some(stretch) = store::read_history(&path, from, to)? else {
             bail!(
@@ -59,7 +59,7 @@ pub(super) fn compare(args: &Compare) -> Result<Comparison> {
     let of_fix = applied.and_then(|fix| causes::catalogue().get(&fix.cause));
     let cause = match wanted(args)?.or(of_fix.map(Some)) {
         Some(cause) => cause,
-        None => cause_of(&dir, times, &before, &after),
+        None => cause_of(dir, times, &before, &after),
     };
     let subject = |stretch: &HistoryStretch| -> (model::Window, u64) {
         (stretch.window, answered_ms(stretch))

@@ -196,7 +196,7 @@ fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
         );
         for (step, outcome) in &undone.steps {
             if !outcome.as_ref().is_ok_and(Undone::is_over) {
-                text += &format!("  {}\n", output::plain(&step.change.undo_by_hand()));
+                text += &format!("  {}\n", output::plain(&entry.undo_by_hand(step)));
             }
         }
     }
@@ -288,7 +288,7 @@ fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
         ),
     };
     let by_hand = if entry.is_open() {
-        format!("; by hand back: {}", step.change.undo_by_hand())
+        format!("; by hand back: {}", entry.undo_by_hand(step))
     } else {
         String::new()
     };

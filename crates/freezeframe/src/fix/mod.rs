@@ -22,7 +22,7 @@ use server::Login;
 use self::what::What;
 use crate::args::Fix;
 use crate::config::{Config, default_dir};
-use crate::{leases, output, targets};
+use crate::{causes, leases, output, targets};
 
 pub(crate) use self::back::{entry_line, revert_unsettled};
 
@@ -57,11 +57,13 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     if let Some(id) = &args.undo {
         return back::undo_some(args, &journal_dir, id.as_deref());
     }
+    causes::use_directory(args.causes.as_deref(), &config);
     let Some(what) = what::find(args, &config)? else {
         return Ok(ExitCode::from(NOT_NAMED));
     };
     if args.apply {
         what.refuse_guess(args)?;
+        causes::refuse_untrusted(&what.cause.id)?;
         // What an earlier process left half done is put back before anything is looked at.
         if let Some(journal) = FixJournal::existing(&journal_dir)? {
             let locked = journal.lock(Some(LOCK_PATIENCE))?;

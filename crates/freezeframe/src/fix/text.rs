@@ -177,6 +177,9 @@ fn server(server: &SeenServer) -> String {
     match (&server.container, &server.unit) {
         (Some(container), _) => parts.push(format!("container {}", container.name())),
         (None, Some(unit)) => parts.push(format!("unit {unit}")),
+        (None, None) if server.process.is_none() => {
+            parts.push("its process was not found".to_owned());
+        }
         (None, None) => parts.push("in no unit".to_owned()),
     }
     if let Some(safe) = server.safe {

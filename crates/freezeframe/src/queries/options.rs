@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 use sql::SqlMode;
 use sql::digest::{Filter, GroupBy, Options, Order};
 
-use crate::args::{CompatArg, GroupByArg, Queries, duration};
+use crate::args::{CompatArg, GroupByArg, Queries, duration, usage};
 
 /// Classes of a text or a page.
 const CLASSES_FOR_PEOPLE: usize = 20;
@@ -17,7 +17,9 @@ pub(super) fn options(args: &Queries) -> Result<Options> {
     let now = Zoned::now();
     let moment = |text: &Option<String>| {
         let text = text.as_deref();
-        text.map(|text| moment(text, &now)).transpose()
+        text.map(|text| moment(text, &now))
+            .transpose()
+            .map_err(usage)
     };
     let filters: Result<Vec<Filter>, String> =
         args.filters.iter().map(|text| Filter::read(text)).collect();
@@ -35,7 +37,7 @@ pub(super) fn options(args: &Queries) -> Result<Options> {
         ahead_seconds: i64::from(now.offset().seconds()),
         since_us: moment(&args.since)?,
         until_us: moment(&args.until)?,
-        filters: filters.map_err(|error| anyhow!("--filter {error}"))?,
+        filters: filters.map_err(|error| usage(anyhow!("--filter {error}")))?,
         ..Options::default()
     })
 }
@@ -44,7 +46,9 @@ pub(super) fn options(args: &Queries) -> Result<Options> {
 pub(super) fn order(args: &Queries) -> Result<Order> {
     match &args.order_by {
         None => Ok(Order::Usual),
-        Some(text) => Order::read(text).map_err(|error| anyhow!("--order-by {text}: {error}")),
+        Some(text) => {
+            Order::read(text).map_err(|error| usage(anyhow!("--order-by {text}: {error}")))
+        }
     }
 }
 

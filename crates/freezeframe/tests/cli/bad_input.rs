@@ -4,9 +4,14 @@ use crate::harness::run;
 
 /// Runs and expects an error of one line that holds all of these.
 fn one_line(arguments: &[&str], parts: &[&str]) {
+    one_line_with(1, arguments, parts);
+}
+
+/// The same with this exit code: 2 where the arguments alone are wrong.
+fn one_line_with(code: i32, arguments: &[&str], parts: &[&str]) {
     let output = run(arguments);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
     assert_eq!(
         stderr.trim_end().lines().count(),
         1,
@@ -54,7 +59,8 @@ fn configuration_and_triggers() {
         &["record", "--config", "/nonexistent.toml"],
         &["/nonexistent.toml", "No such file"],
     );
-    one_line(
+    one_line_with(
+        2,
         &[
             "record",
             "--socket",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::harness::run;
 
-const OWN: &str = r#"id = "own"
+pub(crate) const OWN: &str = r#"id = "own"
 title = "A cause of my own"
 what = "It is this. It does that."
 refuted_by = ["This."]

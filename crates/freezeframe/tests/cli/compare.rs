@@ -7,6 +7,7 @@ use model::{Clock, ProbeOutcome, Reading, Sample, Server, Taken, Unit};
 use serde_json::Value;
 use store::{History, HistoryLimits, SessionStart};
 
+use crate::causes::OWN;
 use crate::harness::run;
 
 /// 2026-11-20 12:00 UTC.
@@ -144,20 +145,25 @@ fn mistakes_are_told_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let path = dir.to_str().unwrap();
-    let told = |arguments: &[&str], part: &str| {
+    let told_with = |code: i32, arguments: &[&str], part: &str| {
         let output = run(&[&["compare", "--dir", path], arguments].concat());
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
         assert!(stderr.contains(part), "{arguments:?}: {stderr}");
     };
+    let told = |arguments: &[&str], part: &str| told_with(1, arguments, part);
+    // What no history could make right.
+    let wrong = |arguments: &[&str], part: &str| told_with(2, arguments, part);
     told(&["--before", "1h", "--after", "1m"], "no history here");
     told(&["--since-fix"], "no fix was applied here");
     recorded(dir);
-    told(&[], "what is to be compared");
-    told(&["--before", "1h", "--after", "soon"], "'soon' is neither");
-    told(&["--at", "noon"], "'noon' is no moment");
-    told(
+    wrong(&[], "what is to be compared");
+    wrong(&["--before", "1h", "--after", "soon"], "'soon' is neither");
+    wrong(&["--before", "x", "--after", "1m"], "'x' is neither");
+    wrong(&["--at", "noon"], "'noon' is no moment");
+    wrong(&["--at", "25:99"], "'25:99' is no moment");
+    wrong(
         &["/nonexistent.frame"],
         "one incident is nothing to compare with",
     );
@@ -182,4 +188,38 @@ fn mistakes_are_told_in_one_line() {
         &[&good[..], &after, &["--server", "3307"]].concat(),
         "not a database",
     );
+}
+
+/// A fix of another directory, for a cause that the user's own file tells.
+#[test]
+fn a_fix_of_elsewhere_and_a_cause_of_one_s_own_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = tempfile::tempdir().unwrap();
+    let (dir, own) = (dir.path(), own.path());
+    recorded(dir);
+    let cause = OWN
+        .replace("\"own\"", "\"my-flood\"")
+        .replace("Com_flush", "Com_show_warnings");
+    std::fs::write(own.join("my-flood.toml"), cause).unwrap();
+    let fixes = own.join("fixes");
+    std::fs::create_dir(&fixes).unwrap();
+    let at_us = (ZERO_MS + 1_000 * FLOOD_SECONDS as i64) * 1_000;
+    let until_us = (ZERO_MS + 1_000 * SECONDS as i64) * 1_000;
+    let entry = format!(
+        r#"{{"version": 1, "id": "aa11", "cause": "my-flood", "state": "undone", "steps": [],
+            "taken_us": {at_us}, "ended_us": {until_us}}}"#
+    );
+    std::fs::write(fixes.join("aa11.fix.json"), entry).unwrap();
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (dir, own, fixes) = (path(dir), path(own), path(&fixes));
+    let since = ["compare", "--json", "--dir", &dir, "--since-fix", "aa11"];
+    let nothing = run(&since);
+    let stderr = String::from_utf8(nothing.stderr).unwrap();
+    assert!(stderr.contains("--fix-dir"), "{stderr}");
+    let output = run(&[&since[..], &["--fix-dir", &fixes, "--causes", &own]].concat());
+    let compared: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(compared["cause"]["id"], "my-flood");
+    assert_eq!(compared["after"]["from"], "2026-11-20T12:10:00.000Z");
+    assert_eq!(compared["verdict"], "worked");
 }

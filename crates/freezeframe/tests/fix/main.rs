@@ -18,6 +18,7 @@ mod host;
 mod huge_pages;
 mod kills;
 mod leases;
+mod own_causes;
 mod plans;
 mod scene;
 mod servers;

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::scene::{AT_BOOT, DEFRAG, ENABLED, Scene, error, text};
 
+const JEMALLOC: &str = "7f00-7f01 r-xp 0 08:01 1 /usr/lib/libjemalloc.so.2\n";
+
 fn states(document: &Value) -> Vec<(String, String)> {
     let steps = document["steps"].as_array().unwrap();
     steps
@@ -39,6 +41,12 @@ fn the_steps_are_those_of_this_system_and_nothing_is_changed() {
         .collect();
     assert_eq!(states(&huge), expected);
     assert_eq!(huge["steps"][0]["before"], "madvise");
+    let swap = scene.json(&["numa-swap"]);
+    let file = scene.path("proc/sys/vm/swappiness");
+    assert_eq!(
+        swap["steps"][0]["undo"],
+        format!("echo 60 > {}", file.display())
+    );
 
     let allocator = scene.json(&["malloc-arena"]);
     let preload = &allocator["steps"].as_array().unwrap()[1];
@@ -113,6 +121,7 @@ fn other_ways_of_starting_a_server_have_other_steps() {
 #[test]
 fn everything_is_put_back_byte_for_byte() {
     let scene = Scene::new();
+    let maps = scene.read("proc/4711/maps");
     let before = scene.tree();
     for cause in [
         "thp-compaction",
@@ -121,6 +130,9 @@ fn everything_is_put_back_byte_for_byte() {
         "malloc-arena",
         "jemalloc-purge",
     ] {
+        if cause == "jemalloc-purge" {
+            scene.write("proc/4711/maps", JEMALLOC);
+        }
         let done = scene.json(&[cause, "--apply", "--yes"]);
         assert_eq!(done["applied"]["state"], "applied", "{cause}");
     }
@@ -146,6 +158,7 @@ fn everything_is_put_back_byte_for_byte() {
     assert_eq!(several.status.code(), Some(1), "five are in force: which?");
     let undone = scene.json(&["--undo", "all"]);
     assert_eq!(undone["undone"].as_array().unwrap().len(), 5);
+    scene.write("proc/4711/maps", &maps);
     assert_eq!(scene.tree(), before);
     // What was done stays as history.
     let list = scene.json(&["--list"]);
@@ -168,6 +181,17 @@ fn what_somebody_else_has_changed_since_is_theirs() {
     assert!(
         said.contains("somebody else has set always since"),
         "{said}"
+    );
+    // By hand it is put back in this tree: the same words without it would change this machine.
+    let by_hand = format!(
+        "echo 'always [madvise] never' > {}",
+        scene.path(ENABLED).display()
+    );
+    assert!(said.contains(&by_hand), "{said}");
+    let listed = text(&scene.run(&["--list"]));
+    assert!(
+        listed.contains(&format!("; by hand back: {by_hand}")),
+        "{listed}"
     );
     assert_eq!(scene.read(ENABLED), "[always] madvise never\n");
     assert_eq!(scene.read(AT_BOOT), "# mine now\n");

@@ -43,11 +43,14 @@ fn the_limit_of_open_files_is_raised_and_lowered() {
         "/etc/systemd/system/mariadb.service.d/zz-freezeframe-LimitNOFILE.conf"
     );
     assert_eq!(more["after"], "[Service]\nLimitNOFILE=65535");
+    // Of the tree that is changed, and not of this machine.
+    let etc = scene.path("etc").display().to_string();
     assert_eq!(
         more["undo"],
-        "rm /etc/systemd/system/mariadb.service.d/zz-freezeframe-LimitNOFILE.conf; \
-         rmdir /etc/systemd/system/mariadb.service.d; rmdir /etc/systemd/system; rmdir /etc/systemd; \
-         systemctl daemon-reload"
+        format!(
+            "rm {etc}/systemd/system/mariadb.service.d/zz-freezeframe-LimitNOFILE.conf; \
+             rmdir {etc}/systemd/system/mariadb.service.d; rmdir {etc}/systemd/system; rmdir {etc}/systemd"
+        )
     );
     scene.json(&["ulimit-nofile-memory", "--apply", "--yes"]);
     let waits = scene.json(&["ulimit-nofile-memory"]);
@@ -94,6 +97,10 @@ fn mysqld_safe_is_told_by_its_section_and_started_again_as_it_was() {
         format!("mysqladmin shutdown, and then again: {again}")
     );
     // What it has no option for, its own environment is.
+    scene.write(
+        "proc/4711/maps",
+        "7f00-7f01 r-xp 0 08:01 1 /usr/lib/libjemalloc.so.2\n",
+    );
     let purge = only_step(&scene, "jemalloc-purge");
     let command = commands(&purge);
     assert!(
@@ -173,6 +180,16 @@ fn a_container_that_we_are_in_is_known_by_its_marks() {
     symlink("pid:[4026531836]", scene.path("proc/self/ns/pid")).unwrap();
     let host = only_step(&scene, "malloc-arena");
     assert_eq!(host["why"], "the server is not in a unit of systemd");
+    // With its own command, as a shell takes it, and without what is nobody's business.
+    scene.write(
+        "proc/4711/cmdline",
+        "/usr/sbin/mariadbd\0--datadir=/srv/my data\0--wsrep_sst_auth=root:s3cret\0",
+    );
+    assert_eq!(
+        commands(&only_step(&scene, "malloc-arena")),
+        "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 \
+         /usr/sbin/mariadbd '--datadir=/srv/my data' --wsrep_sst_auth=..."
+    );
 
     fs::remove_file(scene.path("proc/self/ns/pid")).unwrap();
     symlink("pid:[4026532181]", scene.path("proc/self/ns/pid")).unwrap();
@@ -231,5 +248,81 @@ fn an_allocator_that_was_asked_for_and_is_not_there_is_told() {
             .as_str()
             .unwrap()
             .contains("cannot be preloaded")
+    );
+}
+
+#[test]
+fn a_variable_of_an_allocator_is_for_servers_that_run_with_it() {
+    let scene = Scene::new();
+    let maps = |library: &str| format!("7f00-7f01 r-xp 0 08:01 1 /usr/lib/{library}\n");
+    for (library, cause, expected) in [
+        (
+            "libc.so.6",
+            "tcmalloc-central",
+            Some("the server's allocator is glibc"),
+        ),
+        (
+            "libc.so.6",
+            "jemalloc-purge",
+            Some("the server's allocator is glibc"),
+        ),
+        (
+            "libjemalloc.so.2",
+            "tcmalloc-central",
+            Some("the server's allocator is libjemalloc.so.2"),
+        ),
+        ("libjemalloc.so.2", "jemalloc-purge", None),
+        ("libtcmalloc_minimal.so.4", "tcmalloc-central", None),
+    ] {
+        scene.write("proc/4711/maps", &maps(library));
+        let step = only_step(&scene, cause);
+        let (state, why) = match expected {
+            Some(why) => ("not-here", json!(why)),
+            None => ("to-do", Value::Null),
+        };
+        assert_eq!((&step["state"], &step["why"]), (&json!(state), &why));
+    }
+    // A map that could not be read says nothing.
+    scene.write("proc/4711/maps", "");
+    assert_eq!(only_step(&scene, "tcmalloc-central")["state"], "to-do");
+}
+
+#[test]
+fn memory_is_not_interleaved_over_one_node() {
+    let scene = Scene::new();
+    let interleave = |scene: &Scene| {
+        let plan = scene.json(&["numa-swap"]);
+        let steps = plan["steps"].as_array().unwrap();
+        let place = "@@GLOBAL.innodb_numa_interleave";
+        let mut of_it = steps.iter().filter(|step| step["place"] == place);
+        of_it.next().unwrap().clone()
+    };
+    scene.write("sys/devices/system/node/online", "0-1\n");
+    assert_eq!(interleave(&scene)["state"], "by-hand");
+    // One of the two has processors only.
+    scene.write("sys/devices/system/node/has_memory", "0\n");
+    let step = interleave(&scene);
+    assert_eq!(step["state"], "not-here");
+    assert_eq!(step["why"], "this host has one NUMA node");
+}
+
+#[test]
+fn what_follows_from_a_process_that_was_not_found_is_not_known() {
+    let scene = Scene::new();
+    let socket = scene.path("nobody.sock");
+    let socket = socket.to_str().unwrap();
+    let plan = scene.json(&["jemalloc-purge", "--socket", socket]);
+    let step = &plan["steps"][0];
+    assert_eq!(step["state"], "by-hand");
+    let why = step["why"].as_str().unwrap();
+    assert!(
+        why.contains("not known: the server's process was not found"),
+        "{why}"
+    );
+    let shown = text(&scene.run(&["jemalloc-purge", "--socket", socket]));
+    assert!(shown.contains("its process was not found"), "{shown}");
+    assert!(
+        !shown.contains("in no unit") && !shown.contains("not in a unit"),
+        "{shown}"
     );
 }

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::actions::words;
 use super::kernel_setting::KernelSetting;
 use super::own_file::{OwnFile, Reload};
 use super::root::Root;
@@ -112,14 +113,15 @@ impl Change {
         }
     }
 
-    /// How a person puts it back.
-    pub fn undo_by_hand(&self) -> String {
-        let shown = |path: &PathBuf| path.display().to_string();
+    /// How a person puts it back. In another root than the system's own the paths are those of that: followed to the
+    /// letter it must not change the host.
+    pub fn undo_by_hand(&self, root: &Root) -> String {
+        let shown = |path: &PathBuf| words(&[root.here(path).display().to_string()]);
         match self {
             Self::OwnFile(file) => {
                 let reload = match file.reload {
-                    Some(Reload::Systemd) => "; systemctl daemon-reload",
-                    None => "",
+                    Some(Reload::Systemd) if root.is_real() => "; systemctl daemon-reload",
+                    _ => "",
                 };
                 let made: String = file
                     .directories
@@ -131,10 +133,12 @@ impl Change {
             }
             Self::KernelSetting(setting) => {
                 let (path, value) = match &setting.instead {
-                    Some((path, value)) => (path, value),
-                    None => (&setting.path, &setting.before),
+                    Some((path, value)) if root.is_real() => (path, value.as_str()),
+                    _ if root.is_real() => (&setting.path, setting.before.as_str()),
+                    // No kernel makes of a choice the list of all.
+                    _ => (&setting.path, setting.shown.trim_end()),
                 };
-                format!("echo {value} > {}", shown(path))
+                format!("echo {} > {}", words(&[value.to_owned()]), shown(path))
             }
             Self::GlobalVariable(variable) => format!(
                 "{};",

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::change::Change;
+use super::root::Root;
 use crate::ServerWay;
 
 /// The form of the files; another one is not understood.
@@ -63,6 +64,13 @@ pub struct Entry {
     pub ended_us: Option<i64>,
     /// What went wrong, or what was left as somebody else has set it.
     pub notes: Vec<String>,
+}
+
+impl Entry {
+    /// How a person puts one of its steps back, in the tree of files that it was made in.
+    pub fn undo_by_hand(&self, step: &DoneStep) -> String {
+        step.change.undo_by_hand(&Root::at(&self.root))
+    }
 }
 
 /// A change that was made, or was about to be made.

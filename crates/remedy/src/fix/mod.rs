@@ -13,6 +13,8 @@ mod change;
 mod control_group;
 mod journal;
 mod kernel_setting;
+mod memory_map;
+mod memory_nodes;
 mod option_files;
 mod own_file;
 mod plan;

@@ -98,6 +98,9 @@ pub fn plan(fixes: &[Fix], system: &System) -> Plan {
                 step.action = action.name;
                 step.risk = step.risk.take().or_else(|| fix.risk.clone());
                 step.consent.clone_from(&fix.consent);
+                if let Some(change) = step.change() {
+                    step.undo = change.undo_by_hand(&system.root);
+                }
                 let why = other_release(fix, system).or_else(|| {
                     let by_us = step.change().is_some();
                     by_us.then(|| actions::other_value(fix, system)).flatten()
@@ -143,10 +146,7 @@ impl Step {
             place,
             before: None,
             after: None,
-            undo: match &state {
-                StepState::ToDo(change) => change.undo_by_hand(),
-                _ => String::new(),
-            },
+            undo: String::new(),
             state,
             risk: None,
             consent: None,

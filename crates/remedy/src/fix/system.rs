@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
@@ -11,6 +9,8 @@ use model::{Release, release};
 
 use super::control_group::{self, Container, Group, Runtime};
 use super::kernel_setting::{KernelSetting, in_force};
+use super::memory_map::{self, Mapped};
+use super::memory_nodes;
 use super::option_files::{self, OptionFiles};
 use super::root::Root;
 use super::variable::Access;
@@ -18,7 +18,6 @@ use crate::ProcessId;
 
 const BYTES_MAX: usize = 256 << 10;
 const VARIABLES_MAX: usize = 20_000;
-const MAPS_BYTES_MAX: usize = 4 << 20;
 
 /// There while systemd is the first process (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
@@ -26,11 +25,12 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// The namespace of the processes of a host (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Reading a process's map waits for its mmap_lock, which a stalled server may hold for long.
-const MAPS_PATIENCE: Duration = Duration::from_secs(1);
+/// What is said where something follows from the server's process, and only a way in to the server was found: its
+/// process belongs to another user or network, or does not run.
+pub(super) const NO_PROCESS: &str = "not known: the server's process was not found";
 
 /// The host, and the server if there is one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct System {
     /// The tree of files.
     pub root: Root,
@@ -40,6 +40,8 @@ pub struct System {
     pub systemd: bool,
     /// Processors.
     pub cpus: u64,
+    /// NUMA nodes with memory, where the kernel tells.
+    pub memory_nodes: Option<u64>,
     /// The active profile of tuned(8), which sets some of the same things.
     pub tuned: Option<String>,
     /// The server.
@@ -90,6 +92,8 @@ pub struct SeenServer {
     pub arguments: Vec<String>,
     /// The allocator that it runs with where it is not the C library's, by file name or in the server's words.
     pub allocator: Option<String>,
+    /// The C library that it runs with, where its memory map could be read; its allocator is used without another one.
+    pub c_library: Option<String>,
     /// Of its environment, what concerns memory allocators: `LD_PRELOAD=...`, `MALLOC_CONF=...` and the like.
     pub environment: Vec<String>,
     /// Its resident memory, KiB.
@@ -165,6 +169,7 @@ impl System {
             systemd: root.here(Path::new(SYSTEMD)).is_dir(),
             cpus: std::thread::available_parallelism()
                 .map_or(1, |cpus| u64::try_from(cpus.get()).unwrap_or(1)),
+            memory_nodes: memory_nodes::count(root),
             tuned: read("/etc/tuned/active_profile")
                 .map(|text| text.trim().to_owned())
                 .filter(|profile| !profile.is_empty()),
@@ -210,6 +215,10 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         let made = Path::new("/run/systemd/transient").join(unit);
         root.has(&made)
     });
+    let Mapped {
+        allocator,
+        c_library,
+    } = memory_map::read(&proc.of(pid, "maps"));
     let limits = kernel::procfs::limits::read(&proc.of(pid, "limits")).unwrap_or_default();
     SeenServer {
         process: Some(ProcessId {
@@ -233,7 +242,8 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         include_directories: directories,
         no_defaults: none,
         arguments,
-        allocator: mapped_allocator(&proc.of(pid, "maps")),
+        allocator,
+        c_library,
         environment: kernel::read::head(&proc.of(pid, "environ"), BYTES_MAX)
             .unwrap_or_default()
             .split(|byte| *byte == 0)
@@ -283,8 +293,13 @@ fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
 }
 
 fn command_line(proc: &ProcRoot, pid: u32) -> Vec<String> {
-    kernel::read::head(&proc.of(pid, "cmdline"), BYTES_MAX)
-        .unwrap_or_default()
+    let bytes = kernel::read::head(&proc.of(pid, "cmdline"), BYTES_MAX).unwrap_or_default();
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    // Every argument ends with a zero, the last one as well.
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+    bytes
         .split(|byte| *byte == 0)
         .map(|argument| String::from_utf8_lossy(argument).into_owned())
         .collect()
@@ -335,29 +350,6 @@ fn other_root(root: &Root, proc: &ProcRoot, pid: u32) -> Option<PathBuf> {
         etc(their_root.join("etc")) == etc(PathBuf::from("/etc"))
     };
     (changed || (theirs != ours && !same_etc())).then_some(their_root)
-}
-
-/// The file name of an allocator that is mapped.
-fn mapped_allocator(maps: &Path) -> Option<String> {
-    let maps = maps.to_owned();
-    let (sender, answer) = channel();
-    std::thread::Builder::new()
-        .name("ff-maps".to_owned())
-        .spawn(move || {
-            let _ = sender.send(kernel::read::head(&maps, MAPS_BYTES_MAX).unwrap_or_default());
-        })
-        .ok()?;
-    let text = answer.recv_timeout(MAPS_PATIENCE).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let name = text
-        .lines()
-        .filter_map(|line| line.rsplit('/').next())
-        .find(|name| {
-            ["libjemalloc", "libtcmalloc", "libmimalloc"]
-                .iter()
-                .any(|allocator| name.starts_with(allocator))
-        })?;
-    Some(name.to_owned())
 }
 
 fn ask(access: &mut Access, seen: &mut SeenServer) -> Result<(), String> {

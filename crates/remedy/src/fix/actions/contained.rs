@@ -31,7 +31,7 @@ pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&
     let mut commands = commands(container.runtime, made);
     if let (Made::Option(variable, value), Some(directory)) = (made, directory) {
         commands.push(format!(
-            "or a file of your own with [mysqld] {variable} = {value}, mounted into {directory}"
+            "or a file of your own with [mysqld] loose_{variable} = {value}, mounted into {directory}"
         ));
     }
     StepState::ByHand {
@@ -106,7 +106,8 @@ fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
     }
 }
 
-fn option(variable: &str, value: &str) -> String {
+/// On a command line. A server that does not know an option any more does not start, unless it is loose.
+pub(super) fn option(variable: &str, value: &str) -> String {
     format!("--loose-{}={value}", variable.replace('_', "-"))
 }
 

@@ -6,7 +6,7 @@ use super::contained::{self, Made};
 use super::file_step;
 use crate::fix::own_file::Reload;
 use crate::fix::plan::{Anew, Step, StepState, When, restart};
-use crate::fix::system::{SeenServer, System};
+use crate::fix::system::{NO_PROCESS, SeenServer, System};
 
 /// Something that the server is started with.
 pub(super) struct Launch<'a> {
@@ -33,6 +33,11 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
         None => by_hand(
             &launch,
             "no server was found here".to_owned(),
+            vec![format!("{} and then the server's command", launch.shell)],
+        ),
+        Some(SeenServer { process: None, .. }) => by_hand(
+            &launch,
+            format!("how the server is started is {NO_PROCESS}; as root it may be"),
             vec![format!("{} and then the server's command", launch.shell)],
         ),
         Some(SeenServer {
@@ -141,14 +146,52 @@ fn command(server: &SeenServer) -> String {
     if !server.safe_command.is_empty() {
         return words(&server.safe_command);
     }
-    match &server.program {
-        Some(program) => format!("{} ..., as it was started", program.display()),
+    match server.arguments.split_first() {
+        // The directory that a relative name is of need not be ours.
+        Some((name, rest)) => match &server.program {
+            Some(program) if !name.starts_with('/') => {
+                let name = program.display().to_string();
+                words(&[&[name], rest].concat())
+            }
+            _ => words(&server.arguments),
+        },
         None => "and then the server's command".to_owned(),
     }
 }
 
-/// Words of a command as a shell takes them.
+/// Parts of the names of options whose values are nobody's business: our text may end up in a ticket.
+const SECRET: [&str; 5] = ["password", "passphrase", "secret", "sst-auth", "filekey"];
+
+/// A command with the values of such options left out. They follow behind `=`, or as a word of their own.
+fn without_secrets(command: &[String]) -> Vec<String> {
+    const INSTEAD: &str = "...";
+    let mut shown = Vec::with_capacity(command.len());
+    let mut is_value = false;
+    for word in command {
+        if is_value && !word.starts_with('-') {
+            shown.push(INSTEAD.to_owned());
+            is_value = false;
+            continue;
+        }
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), None),
+        };
+        let plain = name.to_ascii_lowercase().replace('_', "-");
+        let is_secret =
+            plain.starts_with("--") && SECRET.iter().any(|secret| plain.contains(secret));
+        is_value = is_secret && value.is_none();
+        shown.push(match (is_secret, value) {
+            (true, Some(_)) => format!("{name}={INSTEAD}"),
+            _ => word.clone(),
+        });
+    }
+    shown
+}
+
+/// Words of a command as a shell takes them, without secrets.
 pub(in crate::fix) fn words(command: &[String]) -> String {
+    let command = without_secrets(command);
     let plain = |word: &str| {
         !word.is_empty()
             && word
@@ -166,4 +209,41 @@ pub(in crate::fix) fn words(command: &[String]) -> String {
         })
         .collect();
     quoted.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(command: &[&str]) -> String {
+        let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+        words(&command)
+    }
+
+    #[test]
+    fn a_command_is_shown_as_a_shell_takes_it() {
+        assert_eq!(
+            shown(&["/usr/sbin/mysqld", "--datadir=/srv/my data", "--port=3306"]),
+            "/usr/sbin/mysqld '--datadir=/srv/my data' --port=3306"
+        );
+        assert_eq!(shown(&["x", "it's"]), "x 'it'\\''s'");
+    }
+
+    #[test]
+    fn a_command_is_shown_without_secrets() {
+        assert_eq!(
+            shown(&["mysqld", "--wsrep_sst_auth=root:s3cret", "--user=mysql"]),
+            "mysqld --wsrep_sst_auth=... --user=mysql"
+        );
+        assert_eq!(
+            shown(&[
+                "mysqld",
+                "--Master-Password",
+                "s3cret",
+                "--ssl_passphrase",
+                "--x"
+            ]),
+            "mysqld --Master-Password ... --ssl_passphrase --x"
+        );
+    }
 }

@@ -104,7 +104,10 @@ fn file_step(
         Ok(Some(true)) => StepState::Already(format!("{place} is there already, with these lines")),
         Ok(Some(false)) => StepState::ByHand {
             why: format!("{place} is there with another content, and it is not edited"),
-            commands: vec![format!("cat {place}")],
+            commands: vec![format!(
+                "cat {}",
+                words(&[system.root.here(&file.path).display().to_string()])
+            )],
         },
         Err(error) => StepState::ByHand {
             why: format!("{place}: {error}"),

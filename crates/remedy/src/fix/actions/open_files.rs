@@ -6,7 +6,7 @@ use super::contained::Made;
 use super::launch::{self, Launch};
 use super::sysctl::wanted;
 use crate::fix::plan::{Step, StepState, When};
-use crate::fix::system::System;
+use crate::fix::system::{NO_PROCESS, System};
 
 pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
     let FixAction::OpenFilesLimit { value } = action else {
@@ -19,7 +19,11 @@ pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
     let place = "the limit of open files".to_owned();
     let says = "How many files the server may have open".to_owned();
     let Some(now) = now else {
-        let why = "no server was found here whose limit could be read".to_owned();
+        let why = match &system.server {
+            Some(server) if server.process.is_none() => NO_PROCESS,
+            _ => "no server was found here whose limit could be read",
+        };
+        let why = why.to_owned();
         return vec![Step::new(
             When::Durable,
             says,

@@ -5,11 +5,11 @@ use model::{FixAction, FixValue};
 
 use super::contained::{self, Made};
 use super::file_step;
-use super::launch::not_yet;
+use super::launch::{not_yet, words};
 use super::sysctl::wanted;
 use crate::fix::change::Change;
 use crate::fix::plan::{Anew, Step, StepState, When, restart};
-use crate::fix::system::{SeenServer, System};
+use crate::fix::system::{NO_PROCESS, SeenServer, System};
 use crate::fix::variable::{GlobalVariable, PersistedVariable, same, set_statement};
 
 pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step> {
@@ -26,7 +26,7 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
                 format!("SHOW GLOBAL VARIABLES LIKE '{variable}'; -- note it"),
                 format!("SET GLOBAL {variable} = {text};"),
             ],
-            When::Durable => vec![format!("[mysqld] {variable} = {text}")],
+            When::Durable => by_a_person(system.server.as_ref(), variable, &text, is_exact(value)),
         };
         let says = format!("Set {variable} to {text}");
         vec![Step::new(
@@ -36,6 +36,12 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
             StepState::ByHand { why, commands },
         )]
     };
+    // It takes a restart, and there is nothing to spread the memory over.
+    if variable == "innodb_numa_interleave" && system.memory_nodes == Some(1) {
+        let says = format!("Set {variable} to {}", text_of(value));
+        let why = "this host has one NUMA node".to_owned();
+        return vec![Step::new(when, says, place, StepState::NotHere(why))];
+    }
     let Some(server) = &system.server else {
         return no_login("no server was found here".to_owned());
     };
@@ -71,10 +77,15 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
     }]
 }
 
+/// Whether its text is what is set, and no description of that.
+fn is_exact(value: &FixValue) -> bool {
+    matches!(value, FixValue::Exactly(text) if !text.contains("{utc_offset}"))
+}
+
 /// A value in words, where what it follows is not known.
 fn text_of(value: &FixValue) -> String {
     match value {
-        FixValue::Exactly(text) => text.clone(),
+        FixValue::Exactly(text) => text.replace("{utc_offset}", "±HH:MM"),
         FixValue::AtLeast(least) => format!("{least} or more"),
         FixValue::AtMost(most) => format!("{most} or less"),
         FixValue::Times { factor, limit } => format!("{factor} times its value, {limit} at most"),
@@ -164,9 +175,10 @@ fn for_next_start(
         step.restart = Some(restart(Some(server), anew));
         not_yet(&mut step, same(now, wanted));
     }
-    if server.is_on_command_line(variable) && step.change().is_some() {
+    let option = option_of(variable);
+    if server.is_on_command_line(option) && step.change().is_some() {
         step.notes.push(format!(
-            "the server's command line has --{variable}, which goes before it: take it out there"
+            "the server's command line has --{option}, which goes before it: take it out there"
         ));
     }
     step
@@ -200,20 +212,19 @@ fn in_a_file(
     says: String,
 ) -> Step {
     let by_hand = |why: String| {
-        let file = server.option_files.last().map_or_else(
-            || "the server's option file".to_owned(),
-            |file| file.display().to_string(),
-        );
+        let place = match server.option_files.last() {
+            _ if server.no_defaults => "the server's command line".to_owned(),
+            Some(file) => file.display().to_string(),
+            None => "the server's option file".to_owned(),
+        };
         let state = StepState::ByHand {
             why,
-            commands: vec!["[mysqld]".to_owned(), format!("{variable} = {wanted}")],
+            commands: by_a_person(Some(server), variable, wanted, true),
         };
-        Step::new(When::Durable, says.clone(), file, state)
+        Step::new(When::Durable, says.clone(), place, state)
     };
-    if server.no_defaults {
-        return by_hand(
-            "the server was started with --no-defaults and reads no option file".to_owned(),
-        );
+    if server.process.is_none() {
+        return by_hand(format!("which option files it reads is {NO_PROCESS}"));
     }
     if let Some(container) = &server.container {
         let directory = server.include_directories.last();
@@ -225,6 +236,12 @@ fn in_a_file(
             says.clone(),
             "how the server is started".to_owned(),
             state,
+        );
+    }
+    if server.no_defaults {
+        return by_hand(
+            "the server was started with --no-defaults and reads no option file; on its command line"
+                .to_owned(),
         );
     }
     if server.other_root.is_some() {
@@ -239,24 +256,118 @@ fn in_a_file(
         );
     };
     let path = directory.join(format!("zz-freezeframe-{variable}.cnf"));
-    let value = if wanted
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"_-.,:+/".contains(&b))
-    {
-        wanted.to_owned()
-    } else {
-        format!("\"{}\"", wanted.replace('\\', "\\\\").replace('"', "\\\""))
-    };
-    // A server that does not know a variable any more does not start, unless it is loose.
-    let lines = format!("[mysqld]\nloose_{} = {value}\n", option_of(variable));
+    let lines = format!("[mysqld]\n{}\n", line_of(variable, &quoted(wanted)));
     file_step(system, says, path, &lines, None)
 }
 
-/// The option that sets a variable.
+/// What a person sets where a file of ours would not be read: the lines of a file that is, or an option. Only a value
+/// that is meant as it stands is quoted.
+fn by_a_person(
+    server: Option<&SeenServer>,
+    variable: &str,
+    value: &str,
+    is_exact: bool,
+) -> Vec<String> {
+    if server.is_some_and(|server| server.no_defaults) {
+        let option = contained::option(option_of(variable), value);
+        return vec![if is_exact { words(&[option]) } else { option }];
+    }
+    let value = if is_exact {
+        quoted(value)
+    } else {
+        value.to_owned()
+    };
+    vec!["[mysqld]".to_owned(), line_of(variable, &value)]
+}
+
+/// The line of an option file. A server that does not know a variable any more does not start, unless it is loose.
+fn line_of(variable: &str, value: &str) -> String {
+    format!("loose_{} = {value}", option_of(variable))
+}
+
+/// A value as option files have it.
+fn quoted(value: &str) -> String {
+    let is_plain = value
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-.,:+/".contains(&b));
+    if is_plain {
+        value.to_owned()
+    } else {
+        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
+/// The option that sets a variable: `time_zone = +00:00` in a file keeps a server from starting.
 fn option_of(variable: &str) -> &str {
     match variable {
         // The one variable here whose option has another name (MySQL 8.4 manual, 7.1.15).
         "time_zone" => "default_time_zone",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// What a person is told to do for the next start.
+    fn by_hand(server: SeenServer) -> (String, Vec<String>) {
+        let system = System {
+            server: Some(server),
+            ..System::default()
+        };
+        let action = FixAction::SetGlobal {
+            variable: "time_zone".to_owned(),
+            value: FixValue::Exactly("{utc_offset}".to_owned()),
+        };
+        let step = steps(&action, &system, When::Durable).remove(0);
+        match step.state {
+            StepState::ByHand { commands, .. } => (step.place, commands),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn server() -> SeenServer {
+        SeenServer {
+            process: Some(crate::ProcessId {
+                pid: 4711,
+                start_time_ticks: 1,
+            }),
+            variables: [("time_zone".to_owned(), "SYSTEM".to_owned())].into(),
+            utc_offset: Some("+00:00".to_owned()),
+            ..SeenServer::default()
+        }
+    }
+
+    #[test]
+    fn a_person_is_told_the_option_and_not_the_variable() {
+        let lines = ["[mysqld]", "loose_default_time_zone = +00:00"];
+        let no_directory = SeenServer {
+            option_files: vec![PathBuf::from("/etc/my.cnf")],
+            ..server()
+        };
+        let (place, commands) = by_hand(no_directory);
+        assert_eq!(
+            (place.as_str(), &commands[..]),
+            ("/etc/my.cnf", &lines.map(str::to_owned)[..])
+        );
+        let no_login = SeenServer {
+            variables: Default::default(),
+            ..server()
+        };
+        assert_eq!(by_hand(no_login).1[1], "loose_default_time_zone = ±HH:MM");
+    }
+
+    #[test]
+    fn a_server_that_reads_no_option_file_is_told_on_its_command_line() {
+        let no_defaults = SeenServer {
+            no_defaults: true,
+            ..server()
+        };
+        let (place, commands) = by_hand(no_defaults);
+        assert_eq!(place, "the server's command line");
+        assert_eq!(commands, ["--loose-default-time-zone=+00:00"]);
     }
 }
