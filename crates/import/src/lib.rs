@@ -11,6 +11,7 @@ mod absent;
 mod assemble;
 mod beside;
 mod clean;
+mod heads;
 mod kind;
 mod line;
 mod moments;

@@ -2,6 +2,7 @@
 //! processlist.
 
 use crate::clean::Line;
+use crate::heads;
 use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
@@ -52,6 +53,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut open: Option<Open> = None;
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
+    let heads = heads::of_rows(&texts);
     for (index, text) in texts.iter().enumerate() {
         if pieces.len() >= PIECES_MAX {
             break;
@@ -71,7 +73,15 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         let next = texts
             .get(index + 1..(index + 1 + AHEAD).min(texts.len()))
             .unwrap_or_default();
-        let own = kind::of_line(text, next);
+        let head = heads.get(index).copied().flatten();
+        let is_named = |head: usize| texts.get(head).is_some_and(|head| is_variables(head));
+        let own = kind::of_line(text, next)
+            .filter(|own| *own != Kind::NameValue || head.is_none_or(is_named));
+        let ends = |piece: &Open| piece.is_table() && own != Some(piece.kind);
+        if head == Some(index) && open.as_ref().is_some_and(ends) {
+            // The head of another table.
+            close(&mut open, &mut pieces);
+        }
         if let Some(piece) = &mut open {
             if piece.takes(trimmed, text, own) {
                 if matches!(own, Some(Kind::Rows | Kind::Replication | Kind::Unread)) {
@@ -110,6 +120,11 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     }
     close(&mut open, &mut pieces);
     pieces
+}
+
+/// The head is that of the server's variables or status.
+fn is_variables(head: &str) -> bool {
+    kind::is_name_value_head(head.trim())
 }
 
 fn close(open: &mut Option<Open>, pieces: &mut Vec<Piece>) {
@@ -340,6 +355,19 @@ impl Open {
         }
     }
 
+    /// It is of rows with the same columns.
+    fn is_table(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::NameValue
+                | Kind::Processlist
+                | Kind::Rows
+                | Kind::Replication
+                | Kind::OpenTables
+                | Kind::Unread
+        )
+    }
+
     /// A field of a row in the form of `\G`, or a line of the value of one.
     fn is_vertical_part(&self, text: &str, own: Option<Kind>) -> bool {
         self.cells == 0
@@ -437,6 +465,44 @@ mod tests {
     fn a_value_of_several_lines_does_not_end_a_table() {
         let text = "| Aborted_clients | 0 |\n| Caching_sha2_password_rsa_public_key | -----BEGIN PUBLIC KEY-----\nMIIB\nAQAB\nMIIB\nAQAB\n-----END PUBLIC KEY-----\n |\n| Com_select | 5 |\n";
         assert_eq!(kinds(text), [(Kind::NameValue, 1, 9)]);
+    }
+
+    #[test]
+    fn names_and_values_of_other_tables_are_no_settings() {
+        let rule = "+------+------+";
+        for (head, row) in [
+            (
+                "| PLUGIN_NAME | PLUGIN_STATUS |",
+                "| rpl_semi_sync | ACTIVE |",
+            ),
+            ("| node_id | state |", "| node_one | 5 |"),
+            (
+                "| variable_name | variable_source |",
+                "| sync_binlog | GLOBAL |",
+            ),
+        ] {
+            let text = format!("{rule}\n{head}\n{rule}\n{row}\n{row}\n{rule}\n");
+            assert_eq!(kinds(&text), [], "{text}");
+        }
+        assert_eq!(kinds("PLUGIN_NAME\tSTATUS\na_b\t1\nc_d\t2\ne_f\t3\n"), []);
+        // Without a head two cells are enough, more are too many.
+        assert_eq!(kinds("| sync_binlog | 1 | x |\n"), []);
+        assert_eq!(kinds("| sync_binlog | 1 |\n"), [(Kind::NameValue, 1, 1)]);
+        for head in [
+            "| Variable_name | Value |",
+            "| VARIABLE_NAME | VARIABLE_VALUE |",
+        ] {
+            let text = format!("{rule}\n{head}\n{rule}\n| sync_binlog | 1 |\n{rule}\n");
+            assert_eq!(kinds(&text), [(Kind::NameValue, 2, 5)], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_head_of_another_table_ends_a_table() {
+        let text = "+---+---+\n| Variable_name | Value |\n+---+---+\n| Uptime | 9 |\n+---+---+\n\n\
+            +---+---+\n| plugin_name | status |\n+---+---+\n| a_b | x |\n+---+---+\n\n\
+            +---+---+\n| NAME | COUNT |\n+---+---+\n| purge_invoked | 5 |\n+---+---+\n";
+        assert_eq!(kinds(text), [(Kind::NameValue, 2, 7), (Kind::Rows, 14, 17)]);
     }
 
     #[test]

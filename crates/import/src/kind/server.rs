@@ -77,7 +77,8 @@ pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
         return true;
     }
     if line.starts_with('|') || line.trim_start().starts_with('|') {
-        return name_and_value(text).is_some_and(|(name, _)| is_variable(name));
+        // Only a row of two cells tells by itself that it is one.
+        return matches!(cells(text).as_slice(), [name, _] if is_variable(name));
     }
     // Without boxes only a run of such lines is one.
     let rows = std::iter::once(&text)
@@ -89,23 +90,30 @@ pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
     rows.count() >= 3
 }
 
+/// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
+/// beside the name.
 pub(crate) fn is_name_value_head(text: &str) -> bool {
-    let cells = cells(text);
-    cells
-        .first()
-        .is_some_and(|cell| cell.eq_ignore_ascii_case("variable_name"))
+    match cells(text).as_slice() {
+        [name] => name.eq_ignore_ascii_case("variable_name"),
+        [name, value] => {
+            name.eq_ignore_ascii_case("variable_name")
+                && value.to_ascii_lowercase().ends_with("value")
+        }
+        _ => false,
+    }
 }
 
-/// The two cells of a row.
+/// The two cells of a row. A row of a box with more of them is none of a name and a value.
 pub(crate) fn name_and_value(text: &str) -> Option<(&str, &str)> {
     let cells = cells(text);
     match cells.as_slice() {
         [name] if text.contains('\t') => Some((name, "")),
         [name, value] => Some((name, value)),
-        // A value may hold the separator.
+        // A value may hold the separator; between cells it has blanks around it.
         [name, ..] if text.starts_with('|') => {
             let rest = text.strip_prefix('|')?.split_once('|')?.1;
-            Some((name, rest.strip_suffix('|').unwrap_or(rest).trim()))
+            let value = rest.strip_suffix('|').unwrap_or(rest).trim();
+            (!value.contains(" | ")).then_some((*name, value))
         }
         _ => None,
     }

@@ -82,6 +82,14 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
             };
             read.take("innodb", moment.at, moment.after, taken);
         }
+        let metrics: Vec<&Rows> = here(Table::Metrics).collect();
+        if let Some(reading) = transactions::history(&metrics) {
+            let taken = Taken {
+                readings: vec![reading],
+                ..Taken::default()
+            };
+            read.take("innodb", moment.at, moment.after, taken);
+        }
         let mut metadata = metadata::of(moment, all, &mut known, &threads);
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
@@ -241,6 +249,18 @@ mod tests {
             "has run no statement for 9 s in its open transaction"
         );
         assert_eq!(value(&told, "innodb.lock_wait_transactions"), Some(5.0));
+    }
+
+    #[test]
+    fn counters_of_innodb_tell_the_history() {
+        let boxes = "+------+-------+\n| NAME | COUNT |\n+------+-------+\n| purge_invoked | 57622 |\n| trx_rseg_history_len | 868936356 |\n+------+-------+\n";
+        let rows = "***** 1. row *****\n NAME: trx_rseg_history_len\n SUBSYSTEM: transaction\n COUNT: 868936356\n STATUS: enabled\n";
+        let name = "innodb.history_list_length";
+        for text in [boxes, rows] {
+            assert_eq!(value(&told(text), name), Some(868_936_356.0), "{text}");
+        }
+        let off = rows.replace("enabled", "disabled");
+        assert_eq!(value(&told(&off), name), None);
     }
 
     #[test]
