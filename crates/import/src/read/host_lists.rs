@@ -204,14 +204,14 @@ pub(super) fn df(lines: &[Line<'_>]) -> Read {
                 continue;
             }
             let words: Vec<&str> = text.split_whitespace().collect();
-            let [device, _, _, _, share, mount, ..] = words.as_slice() else {
+            let [device, size, used, free, share, mount, ..] = words.as_slice() else {
                 continue;
             };
-            // What stands for memory or for an image is full by nature.
-            if ["tmpfs", "devtmpfs", "udev", "overlay", "shm"].contains(device)
-                || mount.starts_with("/snap/")
-                || device.contains("/loop")
-            {
+            // An image fills its device to the last block, and nobody can write to it.
+            let is_image = (device.contains("/loop") || device.contains("/sr"))
+                && size == used
+                && *free == "0";
+            if is_image || is_no_place(mount) {
                 continue;
             }
             let Ok(percent) = share.trim_end_matches('%').parse::<f64>() else {
@@ -232,6 +232,27 @@ pub(super) fn df(lines: &[Line<'_>]) -> Read {
         format!("fullest: {mount}, {percent:.0} %")
     });
     read
+}
+
+/// Where nobody's data are: the system's own, and the layers of containers, which stand again for
+/// the filesystem that they are on. What a place is on does not matter: `/tmp` may be memory or an
+/// image, and a server stalls when it is full.
+fn is_no_place(mount: &str) -> bool {
+    const ROOTS: [&str; 8] = [
+        "/dev",
+        "/proc",
+        "/run",
+        "/snap",
+        "/sys",
+        "/var/lib/containers/storage/overlay",
+        "/var/lib/docker/overlay2",
+        "/var/snap",
+    ];
+    ROOTS.iter().any(|root| {
+        mount
+            .strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 /// Settings as facts.
@@ -396,6 +417,19 @@ mod tests {
         ));
         let words = "status(Threads_running)=30, matched=yes, cycles_true=5";
         assert_eq!(read.trigger, Some(format!("pt-stalk: {words}")));
+    }
+
+    #[test]
+    fn what_a_place_is_on_does_not_hide_that_it_is_full() {
+        let read = df(&clean::lines(
+            "Filesystem Size Used Avail Use% Mounted on\nudev 15G 15G 0 100% /dev\n/dev/sda3 194G 21G 164G 11% /\n\
+             tmpfs 5.0M 5.0M 0 100% /run/lock\n/dev/loop0 1.5G 1.4G 0 100% /tmp\n/dev/loop1 56M 56M 0 100% /mnt/image\n\
+             /dev/loop2 64M 63M 0 100% /snap/core/1\ntmpfs 8G 6G 2G 75% /var/lib/mysql\n",
+        ));
+        assert_eq!(read.brought, "fullest: /tmp, 100 %");
+        let shares = |mount: &str| read.values(&format!("filesystem.{mount}.used_share"));
+        assert_eq!(shares("/var/lib/mysql"), [0.75]);
+        assert_eq!(read.ticks[0].readings.len(), 3);
     }
 
     #[test]
