@@ -349,9 +349,10 @@ impl Open {
                     || text.starts_with("---")
                     || is_perf_call(line, text)
             }
-            Kind::PtPmp | Kind::Folded | Kind::KernelLog | Kind::ProcDiskstats => {
-                own == Some(self.kind)
+            Kind::KernelLog => {
+                own == Some(Kind::KernelLog) || (own.is_none() && kind::is_kernel_detail(text))
             }
+            Kind::PtPmp | Kind::Folded | Kind::ProcDiskstats => own == Some(self.kind),
         }
     }
 
@@ -503,6 +504,14 @@ mod tests {
             +---+---+\n| plugin_name | status |\n+---+---+\n| a_b | x |\n+---+---+\n\n\
             +---+---+\n| NAME | COUNT |\n+---+---+\n| purge_invoked | 5 |\n+---+---+\n";
         assert_eq!(kinds(text), [(Kind::NameValue, 2, 7), (Kind::Rows, 14, 17)]);
+    }
+
+    #[test]
+    fn a_hung_task_has_its_stack() {
+        let text = "The guest hung with this:\nINFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.\n\
+            jbd2/dm-9-8   D ffff81043e0a1420     0   762    585\n ffff81041daa7d60 0000000000000046\nCall Trace:\n\
+             [<ffffffff8008cf5f>] find_busiest_group+0x20d/0x621\n dump_stack+0x66/0x90\n\nIs it the disk?\n";
+        assert_eq!(kinds(text), [(Kind::KernelLog, 2, 7)]);
     }
 
     #[test]

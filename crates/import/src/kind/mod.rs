@@ -1,6 +1,7 @@
 //! What a line belongs to, by its own words.
 
 mod host;
+mod kernel_log;
 mod process;
 mod replication;
 mod rows;
@@ -9,6 +10,7 @@ mod stacks;
 mod sysstat;
 
 pub(crate) use host::is_fact;
+pub(crate) use kernel_log::is_kernel_detail;
 pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
@@ -260,7 +262,9 @@ const KINDS: [(Kind, Test); 40] = [
     (Kind::PtPmp, |_, text, _| stacks::is_pmp(text)),
     (Kind::Folded, |_, text, _| stacks::is_folded(text)),
     (Kind::OptionFile, |_, text, _| server::is_option_file(text)),
-    (Kind::KernelLog, |_, text, _| host::is_kernel_log(text)),
+    (Kind::KernelLog, |_, text, _| {
+        kernel_log::is_kernel_log(text)
+    }),
     (Kind::Limits, |_, text, _| host::is_limit(text)),
     (Kind::Top, |_, text, _| host::is_top_header(text)),
     (Kind::Vmstat, |_, text, _| host::is_vmstat_header(text)),
