@@ -24,6 +24,7 @@ mod shell;
 mod split;
 mod times;
 mod told;
+mod unfold;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;

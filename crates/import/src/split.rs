@@ -38,12 +38,14 @@ struct Open {
     to: usize,
     /// The InnoDB monitor has begun and not ended.
     monitor: bool,
-    /// A statement of a session goes on.
+    /// A statement of a session goes on, or a row of pt-pmp.
     statement: bool,
     /// Brackets that a frame opened and did not close.
     depth: i32,
     /// Lines that belong to it by nothing but their place.
     carried: usize,
+    /// The number of the frame on the line before.
+    frame: Option<usize>,
     /// Cells of the head of a table with tabs; 0 where it has boxes or a row a paragraph.
     cells: usize,
 }
@@ -109,6 +111,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 statement: false,
                 depth: 0,
                 carried: 0,
+                frame: None,
                 cells: match kind {
                     Kind::Rows | Kind::Replication | Kind::Unread => cells_of_head(trimmed),
                     _ => 0,
@@ -163,7 +166,8 @@ impl Open {
                 }
             }
             Kind::Backtrace => {
-                if kind::frame_number(text).is_some() {
+                if let Some((number, _)) = kind::frame_number(text) {
+                    self.frame = Some(number);
                     self.depth = 0;
                     self.carried = 0;
                 } else if kind::is_thread_head(text) {
@@ -181,6 +185,7 @@ impl Open {
                 self.carried = if is_head { 0 } else { self.carried + 1 };
             }
             Kind::GeneralLog => self.carried += 1,
+            Kind::PtPmp => self.statement = text.ends_with(','),
             Kind::Processlist | Kind::Rows | Kind::Replication | Kind::Unread => {
                 // A statement of several lines, in the form of `\G`.
                 match kind::vertical_name(text) {
@@ -231,6 +236,7 @@ impl Open {
             }
             Kind::Backtrace => {
                 own == Some(Kind::Backtrace)
+                    || self.is_next_frame(text)
                     || (self.carried < WRAPPED_LINES_MAX
                         && !text.is_empty()
                         && own.is_none()
@@ -352,8 +358,21 @@ impl Open {
             Kind::KernelLog => {
                 own == Some(Kind::KernelLog) || (own.is_none() && kind::is_kernel_detail(text))
             }
-            Kind::PtPmp | Kind::Folded | Kind::ProcDiskstats => own == Some(self.kind),
+            Kind::PtPmp => {
+                own == Some(Kind::PtPmp)
+                    || (self.statement && own.is_none() && kind::is_pmp_rest(text))
+            }
+            Kind::Folded | Kind::ProcDiskstats => own == Some(self.kind),
         }
+    }
+
+    /// The frame behind the one on the line before, of which nothing but the name is told.
+    fn is_next_frame(&self, text: &str) -> bool {
+        kind::frame_number(text).is_some_and(|(number, rest)| {
+            self.frame.is_some_and(|frame| frame + 1 == number)
+                && !rest.contains(' ')
+                && kind::is_function(rest)
+        })
     }
 
     /// It is of rows with the same columns.
@@ -405,7 +424,10 @@ impl Open {
                 self.statement &= !text.is_empty();
                 gap < 12
             }
-            Kind::Backtrace => gap < 6,
+            Kind::Backtrace => {
+                self.frame = None;
+                gap < 6
+            }
             Kind::OptionFile => gap < 6,
             Kind::SlowLog
             | Kind::Rows
@@ -428,111 +450,4 @@ impl Open {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clean;
-
-    fn kinds(text: &str) -> Vec<(Kind, usize, usize)> {
-        let lines = clean::lines(text);
-        split(&lines)
-            .iter()
-            .map(|piece| (piece.kind, piece.from + 1, piece.to))
-            .collect()
-    }
-
-    #[test]
-    fn a_ticket_is_taken_apart() {
-        let text = "Hello,\n\
-            since noon the site hangs. The list:\n\
-            \n\
-            | 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
-            | 8 | app | web1:4712 | shop | Sleep | 90 |  | NULL |\n\
-            \n\
-            and gdb says\n\
-            ```\n\
-            Thread 2 (Thread 0x7f00 (LWP 11)):\n\
-            #0  0x00007f in pthread_cond_wait () from /lib/libpthread.so.0\n\
-            #1  0x00007f in lock_wait (thr=0x1,\n\
-            trx=0x2) at lock0wait.cc:3\n\
-            ```\n\
-            Any idea? #1 priority.\n";
-        assert_eq!(
-            kinds(text),
-            [(Kind::Processlist, 4, 5), (Kind::Backtrace, 9, 12)]
-        );
-    }
-
-    #[test]
-    fn a_value_of_several_lines_does_not_end_a_table() {
-        let text = "| Aborted_clients | 0 |\n| Caching_sha2_password_rsa_public_key | -----BEGIN PUBLIC KEY-----\nMIIB\nAQAB\nMIIB\nAQAB\n-----END PUBLIC KEY-----\n |\n| Com_select | 5 |\n";
-        assert_eq!(kinds(text), [(Kind::NameValue, 1, 9)]);
-    }
-
-    #[test]
-    fn names_and_values_of_other_tables_are_no_settings() {
-        let rule = "+------+------+";
-        for (head, row) in [
-            (
-                "| PLUGIN_NAME | PLUGIN_STATUS |",
-                "| rpl_semi_sync | ACTIVE |",
-            ),
-            ("| node_id | state |", "| node_one | 5 |"),
-            (
-                "| variable_name | variable_source |",
-                "| sync_binlog | GLOBAL |",
-            ),
-        ] {
-            let text = format!("{rule}\n{head}\n{rule}\n{row}\n{row}\n{rule}\n");
-            assert_eq!(kinds(&text), [], "{text}");
-        }
-        assert_eq!(kinds("PLUGIN_NAME\tSTATUS\na_b\t1\nc_d\t2\ne_f\t3\n"), []);
-        // Without a head two cells are enough, more are too many.
-        assert_eq!(kinds("| sync_binlog | 1 | x |\n"), []);
-        assert_eq!(kinds("| sync_binlog | 1 |\n"), [(Kind::NameValue, 1, 1)]);
-        for head in [
-            "| Variable_name | Value |",
-            "| VARIABLE_NAME | VARIABLE_VALUE |",
-        ] {
-            let text = format!("{rule}\n{head}\n{rule}\n| sync_binlog | 1 |\n{rule}\n");
-            assert_eq!(kinds(&text), [(Kind::NameValue, 2, 5)], "{text}");
-        }
-    }
-
-    #[test]
-    fn the_head_of_another_table_ends_a_table() {
-        let text = "+---+---+\n| Variable_name | Value |\n+---+---+\n| Uptime | 9 |\n+---+---+\n\n\
-            +---+---+\n| plugin_name | status |\n+---+---+\n| a_b | x |\n+---+---+\n\n\
-            +---+---+\n| NAME | COUNT |\n+---+---+\n| purge_invoked | 5 |\n+---+---+\n";
-        assert_eq!(kinds(text), [(Kind::NameValue, 2, 7), (Kind::Rows, 14, 17)]);
-    }
-
-    #[test]
-    fn a_hung_task_has_its_stack() {
-        let text = "The guest hung with this:\nINFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.\n\
-            jbd2/dm-9-8   D ffff81043e0a1420     0   762    585\n ffff81041daa7d60 0000000000000046\nCall Trace:\n\
-             [<ffffffff8008cf5f>] find_busiest_group+0x20d/0x621\n dump_stack+0x66/0x90\n\nIs it the disk?\n";
-        assert_eq!(kinds(text), [(Kind::KernelLog, 2, 7)]);
-    }
-
-    #[test]
-    fn tables_with_tabs_have_rows_of_their_own_length() {
-        let text = "trx_id\ttrx_state\ttrx_started\ttrx_a\ttrx_b\n5\tRUNNING\t2026-01-01 00:00:00\t1\t2\n\
-            requesting_trx_id\tblocking_trx_id\n6\t5\n7\t5\n8\t5\n9\t5\n10\t5\n11\t5\n12\t5\n";
-        assert_eq!(kinds(text), [(Kind::Rows, 1, 10)]);
-    }
-
-    #[test]
-    fn prose_is_nothing() {
-        assert_eq!(
-            kinds("We saw 100.0% system CPU, and Thread pools.\n# 1 Title\n3 apples, pears\n"),
-            []
-        );
-    }
-
-    #[test]
-    fn a_statement_belongs_to_its_session() {
-        let text = "---TRANSACTION 5, ACTIVE 9 sec\nMySQL thread id 3, OS thread handle 0x7f, query id 9 localhost app update\n\
-            UPDATE t\n  SET a = 1\n\nbye\n";
-        assert_eq!(kinds(text), [(Kind::ServerText, 1, 4)]);
-    }
-}
+mod tests;

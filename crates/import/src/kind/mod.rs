@@ -21,7 +21,10 @@ pub(crate) use server::{
     is_name_value_head, is_processlist_head, is_processlist_row, is_server_line, is_variable,
     is_wait, name_and_value, starts_with_date,
 };
-pub(crate) use stacks::{frame_number, is_plockstat_columns, is_plockstat_header, is_thread_head};
+pub(crate) use stacks::{
+    frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,
+    is_thread_head, pmp_frames,
+};
 pub(crate) use sysstat::{
     CONNECTION_STATES, clock, is_df_row, is_host_line, is_iostat_row, is_net_line, is_ps_row,
     is_sysstat_row, number,
@@ -229,7 +232,9 @@ pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
 const KINDS: [(Kind, Test); 40] = [
-    (Kind::Backtrace, |_, text, _| stacks::is_backtrace(text)),
+    (Kind::Backtrace, |_, text, next| {
+        stacks::is_backtrace(text, next)
+    }),
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
     (Kind::ServerText, |_, text, _| server::is_server_line(text)),
