@@ -92,6 +92,10 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 piece.add(index, trimmed);
                 continue;
             }
+            let behind = texts.get(index + 1..).unwrap_or_default();
+            if piece.is_table() && trimmed.is_empty() && !row_follows(behind) {
+                piece.statement = false;
+            }
             if own.is_none() && piece.may_go_on(index, trimmed) {
                 continue;
             }
@@ -123,6 +127,14 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     }
     close(&mut open, &mut pieces);
     pieces
+}
+
+/// More rows of the same list come: a blank line in front of them is one of a statement.
+fn row_follows(lines: &[&str]) -> bool {
+    let mut lines = lines.iter().take(WRAPPED_LINES_MAX).map(|line| line.trim());
+    lines
+        .find(|line| kind::is_vertical_row(line))
+        .is_some_and(|row| !row.contains("* 1. row *"))
 }
 
 /// The head is that of the server's variables or status.

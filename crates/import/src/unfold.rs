@@ -13,13 +13,12 @@ struct Mark {
 
 /// The line, or its parts: heads of threads and frames, and what stands in front of them.
 pub(crate) fn parts(line: &str) -> impl Iterator<Item = &str> {
-    let mut ends = breaks(line);
-    ends.push(line.len());
     let mut from = 0;
-    ends.into_iter().map(move |to| {
+    let ends = breaks(line).into_iter().chain([line.len()]);
+    ends.map(move |to| {
         let part = line.get(from..to).unwrap_or_default();
         from = to;
-        part.trim_end()
+        part
     })
 }
 
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     fn all(line: &str) -> Vec<&str> {
-        parts(line).collect()
+        parts(line).map(str::trim_end).collect()
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub(crate) use process::{
 pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
 pub(crate) use rows::{Table, table_of, vertical_name};
 pub(crate) use server::{
-    is_name_value_head, is_processlist_head, is_processlist_row, is_server_line, is_variable,
-    is_wait, name_and_value, starts_with_date,
+    is_name_value_head, is_processlist_head, is_processlist_row, is_section, is_server_line,
+    is_variable, is_wait, name_and_value, starts_with_date,
 };
 pub(crate) use stacks::{
     frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,
@@ -237,7 +237,9 @@ const KINDS: [(Kind, Test); 40] = [
     }),
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
-    (Kind::ServerText, |_, text, _| server::is_server_line(text)),
+    (Kind::ServerText, |_, text, next| {
+        server::is_server_line(text) || server::is_section(text, next)
+    }),
     (Kind::PerfReport, |_, text, _| stacks::is_perf_report(text)),
     (Kind::Opreport, |_, text, _| {
         stacks::is_opreport_header(text)

@@ -245,11 +245,51 @@ pub(crate) fn is_server_line(text: &str) -> bool {
     ];
     STARTS.iter().any(|start| text.starts_with(start))
         || is_wait(text)
+        || (text.starts_with("--Thread ") && text.contains(" has waited at "))
+        || is_count(text)
         || (starts_with_date(text) && LEVELS.iter().any(|level| text.contains(level)))
         || is_bare_transaction(text)
         || (text.contains(" lock struct(s), heap size ") && text.ends_with("row lock(s)"))
         || (text.starts_with("Version: '") && text.contains("socket:"))
         || (text.starts_with("mysqld: ") || text.starts_with("mariadbd: "))
+}
+
+/// A number in front of words that only the monitor has: `1 pending log flushes, 0 pending chkp writes`.
+fn is_count(text: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        " pending log flushes, ",
+        " pending log writes, ",
+        " queries inside InnoDB, ",
+        " read views open inside InnoDB",
+        " OS file reads, ",
+    ];
+    text.starts_with(|c: char| c.is_ascii_digit()) && WORDS.iter().any(|words| text.contains(words))
+}
+
+/// The name of a section of the monitor, with the dashes below it, or the dashes above.
+pub(crate) fn is_section(text: &str, next: &[&str]) -> bool {
+    const SECTIONS: [&str; 13] = [
+        "BACKGROUND THREAD",
+        "SEMAPHORES",
+        "RW-LATCH INFO",
+        "MUTEX INFO",
+        "LATEST FOREIGN KEY ERROR",
+        "LATEST DETECTED DEADLOCK",
+        "TRANSACTIONS",
+        "FILE I/O",
+        "INSERT BUFFER AND ADAPTIVE HASH INDEX",
+        "LOG",
+        "BUFFER POOL AND MEMORY",
+        "INDIVIDUAL BUFFER POOL INFO",
+        "ROW OPERATIONS",
+    ];
+    let is_dashes = |text: &str| text.len() >= 3 && text.bytes().all(|byte| byte == b'-');
+    let line = |ahead: usize| next.get(ahead).map_or("", |line| line.trim());
+    match is_dashes(text) {
+        true => SECTIONS.contains(&line(0)) && is_dashes(line(1)),
+        // A heading of Markdown looks the same.
+        false => text != "LOG" && SECTIONS.contains(&text) && is_dashes(line(0)),
+    }
 }
 
 /// `--Thread 140 has waited at a.cc line 3 for 241.00 seconds the semaphore:`.

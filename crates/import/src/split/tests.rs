@@ -120,3 +120,39 @@ fn a_statement_belongs_to_its_session() {
         UPDATE t\n  SET a = 1\n\nbye\n";
     assert_eq!(kinds(text), [(Kind::ServerText, 1, 4)]);
 }
+
+#[test]
+fn prose_behind_a_list_is_none_of_it() {
+    let text = "*************************** 1. row ***************************\n     Id: 2352\n   User: app\nCommand: Query\n\
+           Time: 2573\n  State: checking permissions\n   Info: DROP TABLE t\n\n\
+        I wondered about that.\nThen I looked at the status.\n\n--------------\nROW OPERATIONS\n--------------\n\
+        0 queries inside InnoDB, 0 queries in queue\nMain thread process no. 6117, id 47, state: doing insert buffer merge\n\
+        Number of rows inserted 1, updated 2, deleted 3, read 4\n\nAny idea?\n";
+    assert_eq!(
+        kinds(text),
+        [(Kind::Processlist, 1, 7), (Kind::ServerText, 12, 17)]
+    );
+}
+
+#[test]
+fn a_statement_with_a_blank_line_does_not_end_its_list() {
+    let row = |n: u32, info: &str| {
+        format!("***** {n}. row *****\nId: {n}\nCommand: Query\nState: x\nInfo: {info}\n")
+    };
+    let text = [
+        row(1, "select 1\n\nfrom t\nwhere a\n\n\nand b"),
+        row(2, "NULL"),
+    ]
+    .concat();
+    assert_eq!(kinds(&text), [(Kind::Processlist, 1, 16)]);
+}
+
+#[test]
+fn sections_of_the_monitor_begin_a_status() {
+    let text = "see below\n1 pending log flushes, 0 pending chkp writes\n415 log i/o's done, 0.00 log i/o's/second\n\
+        ----------------------\nBUFFER POOL AND MEMORY\n----------------------\nPages made young 0, not young 0\n";
+    assert_eq!(kinds(text), [(Kind::ServerText, 2, 7)]);
+    let text = "--Thread 140 has waited at row0purge.cc line 862 for\n";
+    assert_eq!(kinds(text), [(Kind::ServerText, 1, 1)]);
+    assert_eq!(kinds("LOG\n---\nnothing\n"), []);
+}
