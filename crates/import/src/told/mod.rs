@@ -286,6 +286,21 @@ mod tests {
     }
 
     #[test]
+    fn waits_without_their_holder_are_waits() {
+        let head = "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n";
+        let row = |thread: u32| format!("TABLE\tshop\torders\tTRANSACTION\tPENDING\t{thread}\n");
+        let told = told(&[head, &row(4), &row(5), &row(6), &row(7)].concat());
+        let (_, table) = &told.locks[0];
+        let lock = &table.locks[0];
+        assert_eq!(
+            (lock.waits, lock.waiters_max, lock.holders.len()),
+            (4, 4, 0)
+        );
+        let link = &table.chains[0].links[0];
+        assert_eq!((link.waiters, link.holder.is_none()), (4, true));
+    }
+
+    #[test]
     fn two_prints_of_digests_tell_what_was_asked_between() {
         let print = |count: u32, seen: &str| {
             format!(
