@@ -301,10 +301,11 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
     let mut columns: Vec<&str> = Vec::new();
     let mut processes = 0_usize;
     let mut resident: Option<f64> = None;
+    let mut has_server = false;
     for line in lines {
         let text = line.trimmed();
         let words: Vec<&str> = text.split_whitespace().collect();
-        if words.get(1) == Some(&"PID") {
+        if words.iter().take(2).any(|word| *word == "PID") {
             columns = words;
             continue;
         }
@@ -317,9 +318,9 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
         };
         processes += 1;
         let program = command.rsplit('/').next().unwrap_or(command);
-        if ["mysqld", "mariadbd"].contains(&program)
-            && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok())
-        {
+        let is_server = ["mysqld", "mariadbd"].contains(&program);
+        has_server |= is_server;
+        if is_server && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok()) {
             // The largest is the server; its children and its guard are small.
             let bytes = kib * 1024.0;
             resident = Some(resident.map_or(bytes, |most: f64| most.max(bytes)));
@@ -335,8 +336,11 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
         push(&mut read, "process", None, 0, vec![reading]);
     }
     if read.is_empty() && processes > 0 {
-        read.skipped
-            .push((0, "no process in it is a MySQL or MariaDB server".into()));
+        let why = match has_server {
+            true => "how much memory the server has is not in it (RSS)",
+            false => "no process in it is a MySQL or MariaDB server",
+        };
+        read.skipped.push((0, why.into()));
     }
     read
 }
@@ -430,6 +434,18 @@ mod tests {
         let shares = |mount: &str| read.values(&format!("filesystem.{mount}.used_share"));
         assert_eq!(shares("/var/lib/mysql"), [0.75]);
         assert_eq!(read.ticks[0].readings.len(), 3);
+    }
+
+    #[test]
+    fn processes_with_the_columns_that_were_asked_for() {
+        let read = ps(&clean::lines(
+            "  PID    RSS COMMAND\n    1  23712 init\n16680 1048576 mysqld\n",
+        ));
+        assert_eq!(read.values("process.resident_bytes"), [1_073_741_824.0]);
+        let read = ps(&clean::lines(
+            "  PID    VSZ COMMAND\n16680 136345132 mysqld\n",
+        ));
+        assert!(read.skipped[0].1.contains("RSS"), "{:?}", read.skipped);
     }
 
     #[test]

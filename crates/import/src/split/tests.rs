@@ -156,3 +156,9 @@ fn sections_of_the_monitor_begin_a_status() {
     assert_eq!(kinds(text), [(Kind::ServerText, 1, 1)]);
     assert_eq!(kinds("LOG\n---\nnothing\n"), []);
 }
+
+#[test]
+fn processes_are_known_by_the_columns_asked_for() {
+    let text = "  PID    VSZ COMMAND\n    1  23712 init\n16680 136345132 mysqld\n5 6 7\nbye\n";
+    assert_eq!(kinds(text), [(Kind::Ps, 1, 3)]);
+}
