@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::unfold;
+use crate::{client_lists, unfold};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -72,11 +72,15 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         before = Some(this);
         line = next;
     }
+    client_lists::rewrite(&mut lines);
     lines
 }
 
-/// Without `> ` and `>> ` in front.
+/// Without `> ` and `>> ` in front, and without the sign of a change in front of a row.
 fn unquoted(line: &str) -> &str {
+    if line.starts_with("+|") || line.starts_with("-|") {
+        return line.get(1..).unwrap_or(line);
+    }
     let mut rest = line;
     while let Some(inner) = rest.strip_prefix('>') {
         rest = inner;
@@ -140,6 +144,7 @@ mod tests {
         assert_eq!(texts("a\r\nb  \r\n"), ["a", "b", ""]);
         assert_eq!(texts("> > x"), ["> x"]);
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
+        assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);

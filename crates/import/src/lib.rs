@@ -11,6 +11,7 @@ mod absent;
 mod assemble;
 mod beside;
 mod clean;
+mod client_lists;
 mod heads;
 mod kind;
 mod line;

@@ -36,12 +36,19 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         }
         let command = row.get("command");
         list.sessions += 1;
-        count(&mut list.by_command, command);
+        // A list with chosen columns need not have it.
+        if !command.is_empty() {
+            count(&mut list.by_command, command);
+        }
         if NOT_ACTIVE.contains(&command) && !is_waiting_applier(row) {
             continue;
         }
         let statement = row.get("info");
+        if command.is_empty() && statement.is_empty() && row.get("state").is_empty() {
+            continue;
+        }
         let class = match (sql::statement_class(statement), command) {
+            ("", "") => OTHER,
             // Without a statement the command is what is known ("Connect", "Quit", "Prepare").
             ("", command) => command,
             (class, _) => class,
@@ -143,6 +150,14 @@ mod tests {
             })
             .collect();
         summarise(&rows, &[])
+    }
+
+    #[test]
+    fn without_commands_a_state_is_what_is_known() {
+        let list = list(&[("", "", ""), ("", "", "Waiting on empty queue")]);
+        assert_eq!((list.sessions, list.active()), (2, 1));
+        assert!(list.by_command.is_empty());
+        assert_eq!(list.by_class[OTHER], 1);
     }
 
     #[test]

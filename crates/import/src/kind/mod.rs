@@ -18,8 +18,8 @@ pub(crate) use process::{
 pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
 pub(crate) use rows::{Table, table_of, vertical_name};
 pub(crate) use server::{
-    is_name_value_head, is_processlist_head, is_processlist_row, is_section, is_server_line,
-    is_variable, is_wait, name_and_value, starts_with_date,
+    is_command, is_name_value_head, is_processlist_head, is_processlist_row, is_section,
+    is_server_line, is_variable, is_wait, name_and_value, starts_with_date,
 };
 pub(crate) use stacks::{
     frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,

@@ -51,9 +51,15 @@ pub(super) fn is_processlist(text: &str, next: &[&str]) -> bool {
     is_processlist_head(&cells) || is_processlist_row(&cells)
 }
 
+/// The columns of the list, or those that somebody chose of it.
 pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
     let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
-    has("Id") && has("User") && has("Command") && has("State")
+    has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
+}
+
+/// What a session does, as the column `Command` has it.
+pub(crate) fn is_command(text: &str) -> bool {
+    COMMANDS.contains(&text)
 }
 
 /// Eight columns in the order of the servers.
@@ -66,9 +72,7 @@ pub(crate) fn is_processlist_row(cells: &[&str]) -> bool {
     cells.len() >= 8
         && number(0)
         && number(5)
-        && cells
-            .get(4)
-            .is_some_and(|command| COMMANDS.contains(command))
+        && cells.get(4).is_some_and(|command| is_command(command))
 }
 
 /// A head `Variable_name | Value`, or some rows of a name and a value.

@@ -184,6 +184,17 @@ mod tests {
     }
 
     #[test]
+    fn lists_with_chosen_columns() {
+        let text = "+----+-------+------+\n| Id | State | Info |\n+----+-------+------+\n\
+            | 18 | Waiting for global read lock | flush table with read lock |\n\
+            | 6 | executing | select Id,State,Info from information_schema.processlist |\n+----+-------+------+\n";
+        let list = &lists(text)[0];
+        assert_eq!((list.sessions, list.active()), (2, 2));
+        assert_eq!(list.by_state["Waiting for global read lock"], 1);
+        assert_eq!(list.by_command.len(), 0);
+    }
+
+    #[test]
     fn moments_of_pt_stalk_part_lists() {
         let row =
             "***** 1. row *****\nId: 5\nUser: a\nCommand: Query\nTime: 1\nState: \nInfo: NULL\n";
