@@ -222,7 +222,7 @@ fn state_and_statement(words: &[&str]) -> (String, String) {
     // `update` is a state as well: then the statement is behind it.
     let is_state = words.first() == Some(&"update") && words.get(1).is_some_and(begins);
     let from = known.max(usize::from(is_state));
-    let behind = words.iter().skip(from).position(|word| begins(word));
+    let behind = words.iter().skip(from).position(begins);
     let end = behind.map_or(words.len(), |at| at + from);
     let join = |words: Option<&[&str]>| words.map_or_else(String::new, |words| words.join(" "));
     (join(words.get(..end)), join(words.get(end..)))

@@ -126,7 +126,7 @@ fn is_message(text: &str) -> bool {
                 })
         })
         || text
-            .split_once(" invoked oom-killer: ")
+            .split_once(" invoked oom-killer: gfp_mask=")
             .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
 }
 
@@ -177,6 +177,7 @@ mod tests {
             "INFO: task $NAME:$PID blocked for more than 120 seconds.",
             "Killed process by hand",
             "Out of memory again",
+            "we saw that mysqld invoked oom-killer: twice",
             "I think the server was Killed process 5 (mysqld)",
         ] {
             assert!(!is_kernel_log(text), "{text}");
