@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use crate::{client_lists, unfold};
+
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Longest name of a container in front of its line.
 const CONTAINER_BYTES_MAX: usize = 80;
 
-/// A line with its number, from 1.
+/// A line with its number, from 1; a line of several frames is several with the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Line<'a> {
     pub(crate) number: usize,
@@ -38,18 +40,22 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
 /// The lines of a text: quotation marks of mails, names of containers, HTML entities and carriage
 /// returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut raw = text.split('\n').map(|line| {
+    let parts = (1..)
+        .zip(text.split('\n'))
+        .flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
+    let mut raw = parts.map(|(number, line)| {
         let line = line
             .get(..line.floor_char_boundary(LINE_BYTES_MAX))
             .unwrap_or(line);
-        unquoted(line.trim_end_matches(['\r', ' ', '\t']))
+        (number, unquoted(line.trim_end_matches(['\r', ' ', '\t'])))
     });
     let mut lines = Vec::with_capacity(text.len() / 64);
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
     let mut line = raw.next();
-    while let Some(this) = line {
-        let behind = raw.next();
+    while let Some((number, this)) = line {
+        let next = raw.next();
+        let behind = next.map(|(_, line)| line);
         let own = container(this);
         let name = own.map(|(name, _)| name);
         let is_same = |other: Option<&str>| {
@@ -60,17 +66,21 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             _ => this,
         };
         lines.push(Line {
-            number: lines.len() + 1,
+            number,
             text: decoded(shown),
         });
         before = Some(this);
-        line = behind;
+        line = next;
     }
+    client_lists::rewrite(&mut lines);
     lines
 }
 
-/// Without `> ` and `>> ` in front.
+/// Without `> ` and `>> ` in front, and without the sign of a change in front of a row.
 fn unquoted(line: &str) -> &str {
+    if line.starts_with("+|") || line.starts_with("-|") {
+        return line.get(1..).unwrap_or(line);
+    }
     let mut rest = line;
     while let Some(inner) = rest.strip_prefix('>') {
         rest = inner;
@@ -134,10 +144,18 @@ mod tests {
         assert_eq!(texts("a\r\nb  \r\n"), ["a", "b", ""]);
         assert_eq!(texts("> > x"), ["> x"]);
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
+        assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);
         assert_eq!(texts("| a | 1 |\n| b | 2 |"), ["| a | 1 |", "| b | 2 |"]);
+    }
+
+    #[test]
+    fn frames_in_one_line_have_its_number() {
+        let lines = lines("x\n#0 0x1 in a () #1 0x2 in b () #2 0x3 in c ()\ny");
+        let numbers: Vec<usize> = lines.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, [1, 2, 2, 2, 3]);
     }
 
     #[test]

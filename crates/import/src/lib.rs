@@ -11,6 +11,8 @@ mod absent;
 mod assemble;
 mod beside;
 mod clean;
+mod client_lists;
+mod heads;
 mod kind;
 mod line;
 mod moments;
@@ -23,6 +25,7 @@ mod shell;
 mod split;
 mod times;
 mod told;
+mod unfold;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;

@@ -23,7 +23,7 @@ pub(super) fn is_wrapped(line: &str, text: &str) -> bool {
 
 /// Lines of the monitor that are its own only inside of it.
 pub(super) fn is_monitor_detail(text: &str) -> bool {
-    const STARTS: [&str; 18] = [
+    const STARTS: [&str; 38] = [
         "X-lock ",
         "S-lock ",
         "SX-lock ",
@@ -42,10 +42,40 @@ pub(super) fn is_monitor_detail(text: &str) -> bool {
         "0: len ",
         "------",
         "======",
+        "Main thread ",
+        "Process ID=",
+        "Number of rows inserted ",
+        "Number of system rows inserted ",
+        "Total large memory allocated",
+        "Pages made young ",
+        "Pages read",
+        "Pages flushed up to ",
+        "No buffer pool page gets",
+        "Buffer pool hit rate ",
+        "LRU len: ",
+        "I/O sum[",
+        "I/O thread ",
+        "Ibuf: size ",
+        "Hash table size ",
+        "merged operations:",
+        "discarded operations:",
+        "Spin rounds per wait",
+        "srv_master_thread ",
+        "Per second averages calculated ",
+    ];
+    const WORDS: [&str; 9] = [
+        ": len ",
+        " lock struct",
+        " youngs/s, ",
+        " reads/s, ",
+        " inserts/s, ",
+        " log i/o's done, ",
+        " hash searches/s, ",
+        " pending preads, ",
+        ", delete mark ",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
-        || text.contains(": len ")
-        || text.contains(" lock struct")
+        || WORDS.iter().any(|words| text.contains(words))
 }
 
 pub(super) fn is_rule(text: &str) -> bool {

@@ -26,8 +26,8 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .filter_map(|timed| serde_json::from_str::<ProcessList>(&timed.text.body).ok())
         .map(|list| list.sessions)
         .max();
-    let innodb_whole = texts(TextKind::InnodbStatus)
-        .any(|timed| timed.text.body.contains("INNODB MONITOR OUTPUT"));
+    let innodb_whole =
+        texts(TextKind::InnodbStatus).any(|timed| timed.text.body.lines().any(is_begin_of_monitor));
     let innodb = texts(TextKind::InnodbStatus)
         .chain(texts(TextKind::Semaphores))
         .next()
@@ -65,4 +65,30 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .map(|(kind, _)| Fact::new(format!("capture.{kind}"), "part"))
         .chain(from_log.then(|| Fact::new("capture.semaphores", "error log")))
         .collect()
+}
+
+/// The line above the first section; the end alone is that of a printout whose begin is missing.
+fn is_begin_of_monitor(line: &str) -> bool {
+    let line = line.trim();
+    line.ends_with("INNODB MONITOR OUTPUT") && !line.starts_with("END OF")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, import};
+
+    #[test]
+    fn the_end_of_a_printout_is_a_part() {
+        let row = "--------------\nROW OPERATIONS\n--------------\n5 queries inside InnoDB, 9 queries in queue\n";
+        let end = "END OF INNODB MONITOR OUTPUT\n";
+        let begin = "2026-11-21 06:25:01 0x7f INNODB MONITOR OUTPUT\n";
+        for (text, part) in [
+            (format!("{row}{end}"), Some("part")),
+            (format!("{begin}{row}{end}"), None),
+        ] {
+            let bytes = text.as_bytes();
+            let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+            assert_eq!(incident.fact("capture.innodb"), part, "{text}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! processlist.
 
 use crate::clean::Line;
+use crate::heads;
 use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
@@ -37,12 +38,14 @@ struct Open {
     to: usize,
     /// The InnoDB monitor has begun and not ended.
     monitor: bool,
-    /// A statement of a session goes on.
+    /// A statement of a session goes on, or a row of pt-pmp.
     statement: bool,
     /// Brackets that a frame opened and did not close.
     depth: i32,
     /// Lines that belong to it by nothing but their place.
     carried: usize,
+    /// The number of the frame on the line before.
+    frame: Option<usize>,
     /// Cells of the head of a table with tabs; 0 where it has boxes or a row a paragraph.
     cells: usize,
 }
@@ -52,6 +55,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut open: Option<Open> = None;
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
+    let heads = heads::of_rows(&texts);
     for (index, text) in texts.iter().enumerate() {
         if pieces.len() >= PIECES_MAX {
             break;
@@ -71,7 +75,15 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         let next = texts
             .get(index + 1..(index + 1 + AHEAD).min(texts.len()))
             .unwrap_or_default();
-        let own = kind::of_line(text, next);
+        let head = heads.get(index).copied().flatten();
+        let is_named = |head: usize| texts.get(head).is_some_and(|head| is_variables(head));
+        let own = kind::of_line(text, next)
+            .filter(|own| *own != Kind::NameValue || head.is_none_or(is_named));
+        let ends = |piece: &Open| piece.is_table() && own != Some(piece.kind);
+        if head == Some(index) && open.as_ref().is_some_and(ends) {
+            // The head of another table.
+            close(&mut open, &mut pieces);
+        }
         if let Some(piece) = &mut open {
             if piece.takes(trimmed, text, own) {
                 if matches!(own, Some(Kind::Rows | Kind::Replication | Kind::Unread)) {
@@ -79,6 +91,10 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 }
                 piece.add(index, trimmed);
                 continue;
+            }
+            let behind = texts.get(index + 1..).unwrap_or_default();
+            if piece.is_table() && trimmed.is_empty() && !row_follows(behind) {
+                piece.statement = false;
             }
             if own.is_none() && piece.may_go_on(index, trimmed) {
                 continue;
@@ -99,6 +115,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 statement: false,
                 depth: 0,
                 carried: 0,
+                frame: None,
                 cells: match kind {
                     Kind::Rows | Kind::Replication | Kind::Unread => cells_of_head(trimmed),
                     _ => 0,
@@ -110,6 +127,19 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     }
     close(&mut open, &mut pieces);
     pieces
+}
+
+/// More rows of the same list come: a blank line in front of them is one of a statement.
+fn row_follows(lines: &[&str]) -> bool {
+    let mut lines = lines.iter().take(WRAPPED_LINES_MAX).map(|line| line.trim());
+    lines
+        .find(|line| kind::is_vertical_row(line))
+        .is_some_and(|row| !row.contains("* 1. row *"))
+}
+
+/// The head is that of the server's variables or status.
+fn is_variables(head: &str) -> bool {
+    kind::is_name_value_head(head.trim())
 }
 
 fn close(open: &mut Option<Open>, pieces: &mut Vec<Piece>) {
@@ -148,7 +178,8 @@ impl Open {
                 }
             }
             Kind::Backtrace => {
-                if kind::frame_number(text).is_some() {
+                if let Some((number, _)) = kind::frame_number(text) {
+                    self.frame = Some(number);
                     self.depth = 0;
                     self.carried = 0;
                 } else if kind::is_thread_head(text) {
@@ -166,6 +197,7 @@ impl Open {
                 self.carried = if is_head { 0 } else { self.carried + 1 };
             }
             Kind::GeneralLog => self.carried += 1,
+            Kind::PtPmp => self.statement = text.ends_with(','),
             Kind::Processlist | Kind::Rows | Kind::Replication | Kind::Unread => {
                 // A statement of several lines, in the form of `\G`.
                 match kind::vertical_name(text) {
@@ -216,6 +248,7 @@ impl Open {
             }
             Kind::Backtrace => {
                 own == Some(Kind::Backtrace)
+                    || self.is_next_frame(text)
                     || (self.carried < WRAPPED_LINES_MAX
                         && !text.is_empty()
                         && own.is_none()
@@ -334,10 +367,37 @@ impl Open {
                     || text.starts_with("---")
                     || is_perf_call(line, text)
             }
-            Kind::PtPmp | Kind::Folded | Kind::KernelLog | Kind::ProcDiskstats => {
-                own == Some(self.kind)
+            Kind::KernelLog => {
+                own == Some(Kind::KernelLog) || (own.is_none() && kind::is_kernel_detail(text))
             }
+            Kind::PtPmp => {
+                own == Some(Kind::PtPmp)
+                    || (self.statement && own.is_none() && kind::is_pmp_rest(text))
+            }
+            Kind::Folded | Kind::ProcDiskstats => own == Some(self.kind),
         }
+    }
+
+    /// The frame behind the one on the line before, of which nothing but the name is told.
+    fn is_next_frame(&self, text: &str) -> bool {
+        kind::frame_number(text).is_some_and(|(number, rest)| {
+            self.frame.is_some_and(|frame| frame + 1 == number)
+                && !rest.contains(' ')
+                && kind::is_function(rest)
+        })
+    }
+
+    /// It is of rows with the same columns.
+    fn is_table(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::NameValue
+                | Kind::Processlist
+                | Kind::Rows
+                | Kind::Replication
+                | Kind::OpenTables
+                | Kind::Unread
+        )
     }
 
     /// A field of a row in the form of `\G`, or a line of the value of one.
@@ -376,7 +436,10 @@ impl Open {
                 self.statement &= !text.is_empty();
                 gap < 12
             }
-            Kind::Backtrace => gap < 6,
+            Kind::Backtrace => {
+                self.frame = None;
+                gap < 6
+            }
             Kind::OptionFile => gap < 6,
             Kind::SlowLog
             | Kind::Rows
@@ -399,65 +462,4 @@ impl Open {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clean;
-
-    fn kinds(text: &str) -> Vec<(Kind, usize, usize)> {
-        let lines = clean::lines(text);
-        split(&lines)
-            .iter()
-            .map(|piece| (piece.kind, piece.from + 1, piece.to))
-            .collect()
-    }
-
-    #[test]
-    fn a_ticket_is_taken_apart() {
-        let text = "Hello,\n\
-            since noon the site hangs. The list:\n\
-            \n\
-            | 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
-            | 8 | app | web1:4712 | shop | Sleep | 90 |  | NULL |\n\
-            \n\
-            and gdb says\n\
-            ```\n\
-            Thread 2 (Thread 0x7f00 (LWP 11)):\n\
-            #0  0x00007f in pthread_cond_wait () from /lib/libpthread.so.0\n\
-            #1  0x00007f in lock_wait (thr=0x1,\n\
-            trx=0x2) at lock0wait.cc:3\n\
-            ```\n\
-            Any idea? #1 priority.\n";
-        assert_eq!(
-            kinds(text),
-            [(Kind::Processlist, 4, 5), (Kind::Backtrace, 9, 12)]
-        );
-    }
-
-    #[test]
-    fn a_value_of_several_lines_does_not_end_a_table() {
-        let text = "| Aborted_clients | 0 |\n| Caching_sha2_password_rsa_public_key | -----BEGIN PUBLIC KEY-----\nMIIB\nAQAB\nMIIB\nAQAB\n-----END PUBLIC KEY-----\n |\n| Com_select | 5 |\n";
-        assert_eq!(kinds(text), [(Kind::NameValue, 1, 9)]);
-    }
-
-    #[test]
-    fn tables_with_tabs_have_rows_of_their_own_length() {
-        let text = "trx_id\ttrx_state\ttrx_started\ttrx_a\ttrx_b\n5\tRUNNING\t2026-01-01 00:00:00\t1\t2\n\
-            requesting_trx_id\tblocking_trx_id\n6\t5\n7\t5\n8\t5\n9\t5\n10\t5\n11\t5\n12\t5\n";
-        assert_eq!(kinds(text), [(Kind::Rows, 1, 10)]);
-    }
-
-    #[test]
-    fn prose_is_nothing() {
-        assert_eq!(
-            kinds("We saw 100.0% system CPU, and Thread pools.\n# 1 Title\n3 apples, pears\n"),
-            []
-        );
-    }
-
-    #[test]
-    fn a_statement_belongs_to_its_session() {
-        let text = "---TRANSACTION 5, ACTIVE 9 sec\nMySQL thread id 3, OS thread handle 0x7f, query id 9 localhost app update\n\
-            UPDATE t\n  SET a = 1\n\nbye\n";
-        assert_eq!(kinds(text), [(Kind::ServerText, 1, 4)]);
-    }
-}
+mod tests;

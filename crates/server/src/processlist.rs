@@ -36,12 +36,19 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         }
         let command = row.get("command");
         list.sessions += 1;
-        count(&mut list.by_command, command);
-        if NOT_ACTIVE.contains(&command) {
+        // A list with chosen columns need not have it.
+        if !command.is_empty() {
+            count(&mut list.by_command, command);
+        }
+        if NOT_ACTIVE.contains(&command) && !is_waiting_applier(row) {
             continue;
         }
         let statement = row.get("info");
+        if command.is_empty() && statement.is_empty() && row.get("state").is_empty() {
+            continue;
+        }
         let class = match (sql::statement_class(statement), command) {
+            ("", "") => OTHER,
             // Without a statement the command is what is known ("Connect", "Quit", "Prepare").
             ("", command) => command,
             (class, _) => class,
@@ -58,6 +65,16 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         .map(|(seconds, row)| full(row, seconds))
         .collect();
     list
+}
+
+/// Galera's appliers are listed as sleeping whatever they do: their state tells when one is stuck.
+/// One that waits for work has nothing to do.
+fn is_waiting_applier(row: &Row) -> bool {
+    let state = row.get("state").to_ascii_lowercase();
+    row.get("command") == "Sleep"
+        && row.get("user") == "system user"
+        && state.contains("waiting for ")
+        && !["event", "work"].iter().any(|idle| state.contains(idle))
 }
 
 /// The histograms as signals.
@@ -114,5 +131,46 @@ fn full(row: &Row, seconds: f64) -> Session {
         seconds,
         state: row.get("state").to_owned(),
         statement: sql::redact_in_any_mode(row.get("info")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(sessions: &[(&str, &str, &str)]) -> ProcessList {
+        let columns: std::rc::Rc<[String]> = ["id", "user", "command", "time", "state", "info"]
+            .map(str::to_owned)
+            .into();
+        let rows: Vec<Row> = sessions
+            .iter()
+            .map(|(user, command, state)| {
+                let values = ["5", user, command, "1027", state, ""].map(str::to_owned);
+                Row::new(std::rc::Rc::clone(&columns), values.into())
+            })
+            .collect();
+        summarise(&rows, &[])
+    }
+
+    #[test]
+    fn without_commands_a_state_is_what_is_known() {
+        let list = list(&[("", "", ""), ("", "", "Waiting on empty queue")]);
+        assert_eq!((list.sessions, list.active()), (2, 1));
+        assert!(list.by_command.is_empty());
+        assert_eq!(list.by_class[OTHER], 1);
+    }
+
+    #[test]
+    fn an_applier_that_waits_is_active() {
+        let list = list(&[
+            ("system user", "Sleep", "wsrep aborter idle"),
+            ("system user", "Sleep", "committed 12224277"),
+            ("system user", "Sleep", "Waiting for commit lock"),
+            ("system user", "Sleep", "Waiting for work from SQL thread"),
+            ("app", "Sleep", "Waiting for commit lock"),
+        ]);
+        assert_eq!((list.sessions, list.active()), (5, 1));
+        assert_eq!(list.by_state["Waiting for commit lock"], 1);
+        assert_eq!(list.longest[0].user, "system user");
     }
 }

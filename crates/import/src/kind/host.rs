@@ -1,35 +1,5 @@
 //! What the host's files and tools print.
 
-use super::starts_with_date;
-
-/// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, a container that was killed.
-pub(super) fn is_kernel_log(text: &str) -> bool {
-    let text = text
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'))
-        .map_or(text, |(_, rest)| rest);
-    let stamped = text
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-        .is_some_and(|(stamp, _)| {
-            let stamp = stamp.trim();
-            stamp.contains('.')
-                && stamp
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        });
-    stamped || is_syslog(text) || text.split_whitespace().any(|word| word == "OOMKilled")
-}
-
-fn is_syslog(text: &str) -> bool {
-    const MONTHS: [&str; 12] = [
-        "Jan ", "Feb ", "Mar ", "Apr ", "May ", "Jun ", "Jul ", "Aug ", "Sep ", "Oct ", "Nov ",
-        "Dec ",
-    ];
-    let dated = MONTHS.iter().any(|month| text.starts_with(month)) || starts_with_date(text);
-    dated && text.contains(" kernel: ")
-}
-
 /// `server.allocator = jemalloc (…)`, as `export --pt-stalk` writes what the recorder knew.
 pub(crate) fn is_fact(text: &str) -> bool {
     const STARTS: [&str; 10] = [

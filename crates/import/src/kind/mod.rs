@@ -1,6 +1,7 @@
 //! What a line belongs to, by its own words.
 
 mod host;
+mod kernel_log;
 mod process;
 mod replication;
 mod rows;
@@ -9,6 +10,7 @@ mod stacks;
 mod sysstat;
 
 pub(crate) use host::is_fact;
+pub(crate) use kernel_log::is_kernel_detail;
 pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
@@ -16,10 +18,13 @@ pub(crate) use process::{
 pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
 pub(crate) use rows::{Table, table_of, vertical_name};
 pub(crate) use server::{
-    is_name_value_head, is_processlist_head, is_processlist_row, is_server_line, is_variable,
-    is_wait, name_and_value, starts_with_date,
+    is_command, is_name_value_head, is_processlist_head, is_processlist_row, is_section,
+    is_server_line, is_variable, is_wait, name_and_value, starts_with_date,
 };
-pub(crate) use stacks::{frame_number, is_plockstat_columns, is_plockstat_header, is_thread_head};
+pub(crate) use stacks::{
+    frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,
+    is_thread_head, pmp_frames,
+};
 pub(crate) use sysstat::{
     CONNECTION_STATES, clock, is_df_row, is_host_line, is_iostat_row, is_net_line, is_ps_row,
     is_sysstat_row, number,
@@ -227,10 +232,14 @@ pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
 const KINDS: [(Kind, Test); 40] = [
-    (Kind::Backtrace, |_, text, _| stacks::is_backtrace(text)),
+    (Kind::Backtrace, |_, text, next| {
+        stacks::is_backtrace(text, next)
+    }),
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
-    (Kind::ServerText, |_, text, _| server::is_server_line(text)),
+    (Kind::ServerText, |_, text, next| {
+        server::is_server_line(text) || server::is_section(text, next)
+    }),
     (Kind::PerfReport, |_, text, _| stacks::is_perf_report(text)),
     (Kind::Opreport, |_, text, _| {
         stacks::is_opreport_header(text)
@@ -260,7 +269,9 @@ const KINDS: [(Kind, Test); 40] = [
     (Kind::PtPmp, |_, text, _| stacks::is_pmp(text)),
     (Kind::Folded, |_, text, _| stacks::is_folded(text)),
     (Kind::OptionFile, |_, text, _| server::is_option_file(text)),
-    (Kind::KernelLog, |_, text, _| host::is_kernel_log(text)),
+    (Kind::KernelLog, |_, text, _| {
+        kernel_log::is_kernel_log(text)
+    }),
     (Kind::Limits, |_, text, _| host::is_limit(text)),
     (Kind::Top, |_, text, _| host::is_top_header(text)),
     (Kind::Vmstat, |_, text, _| host::is_vmstat_header(text)),

@@ -30,7 +30,51 @@ pub(crate) enum Table {
     Digests,
     /// `SHOW ENGINE INNODB MUTEX`.
     Mutexes,
+    /// `information_schema.INNODB_METRICS`.
+    Metrics,
 }
+
+/// The columns of `INNODB_METRICS`, those of MariaDB too: names and counts alone have many tables.
+const METRICS: [&str; 18] = [
+    "name",
+    "subsystem",
+    "count",
+    "max_count",
+    "min_count",
+    "avg_count",
+    "count_reset",
+    "max_count_reset",
+    "min_count_reset",
+    "avg_count_reset",
+    "time_enabled",
+    "time_disabled",
+    "time_elapsed",
+    "time_reset",
+    "status",
+    "enabled",
+    "type",
+    "comment",
+];
+
+/// What the names of InnoDB's counters begin with.
+const METRIC_NAMES: [&str; 16] = [
+    "trx_",
+    "purge_",
+    "lock_",
+    "buffer_",
+    "log_",
+    "os_",
+    "index_",
+    "adaptive_hash_",
+    "file_",
+    "ibuf_",
+    "innodb_",
+    "dml_",
+    "ddl_",
+    "icp_",
+    "metadata_",
+    "undo_",
+];
 
 /// Names of columns that only this table has together.
 const TABLES: [(Table, &[&str]); 12] = [
@@ -75,10 +119,21 @@ pub(crate) fn table_of(columns: &[String]) -> Option<Table> {
     if matches!(columns, [one, two, three] if one == "type" && two == "name" && three == "status") {
         return Some(Table::Mutexes);
     }
+    if has("name") && has("count") && columns.iter().all(|name| METRICS.contains(&name.as_str())) {
+        return Some(Table::Metrics);
+    }
     TABLES
         .iter()
         .find(|(_, names)| names.iter().all(|name| has(name)))
         .map(|(table, _)| *table)
+}
+
+/// One of the lines tells of a counter of InnoDB.
+fn has_metric(lines: &[&str]) -> bool {
+    let is_name = |word: &str| METRIC_NAMES.iter().any(|start| word.starts_with(start));
+    lines
+        .iter()
+        .any(|line| line.split(['|', '\t', ' ']).any(is_name))
 }
 
 /// The name of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`.
@@ -102,6 +157,7 @@ pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
             .collect();
         return match table_of(&names) {
             Some(Table::Mutexes) => next.iter().take(3).any(|line| line.contains("waits=")),
+            Some(Table::Metrics) => has_metric(next),
             table => table.is_some(),
         };
     }
@@ -117,6 +173,7 @@ pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
     match table_of(&columns) {
         // SHOW ENGINE INNODB STATUS has the same columns.
         Some(Table::Mutexes) => next.iter().take(2).any(|line| line.contains("waits=")),
+        Some(Table::Metrics) => has_metric(next),
         table => table.is_some(),
     }
 }

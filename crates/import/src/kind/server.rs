@@ -51,9 +51,15 @@ pub(super) fn is_processlist(text: &str, next: &[&str]) -> bool {
     is_processlist_head(&cells) || is_processlist_row(&cells)
 }
 
+/// The columns of the list, or those that somebody chose of it.
 pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
     let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
-    has("Id") && has("User") && has("Command") && has("State")
+    has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
+}
+
+/// What a session does, as the column `Command` has it.
+pub(crate) fn is_command(text: &str) -> bool {
+    COMMANDS.contains(&text)
 }
 
 /// Eight columns in the order of the servers.
@@ -66,9 +72,7 @@ pub(crate) fn is_processlist_row(cells: &[&str]) -> bool {
     cells.len() >= 8
         && number(0)
         && number(5)
-        && cells
-            .get(4)
-            .is_some_and(|command| COMMANDS.contains(command))
+        && cells.get(4).is_some_and(|command| is_command(command))
 }
 
 /// A head `Variable_name | Value`, or some rows of a name and a value.
@@ -77,7 +81,8 @@ pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
         return true;
     }
     if line.starts_with('|') || line.trim_start().starts_with('|') {
-        return name_and_value(text).is_some_and(|(name, _)| is_variable(name));
+        // Only a row of two cells tells by itself that it is one.
+        return matches!(cells(text).as_slice(), [name, _] if is_variable(name));
     }
     // Without boxes only a run of such lines is one.
     let rows = std::iter::once(&text)
@@ -89,23 +94,30 @@ pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
     rows.count() >= 3
 }
 
+/// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
+/// beside the name.
 pub(crate) fn is_name_value_head(text: &str) -> bool {
-    let cells = cells(text);
-    cells
-        .first()
-        .is_some_and(|cell| cell.eq_ignore_ascii_case("variable_name"))
+    match cells(text).as_slice() {
+        [name] => name.eq_ignore_ascii_case("variable_name"),
+        [name, value] => {
+            name.eq_ignore_ascii_case("variable_name")
+                && value.to_ascii_lowercase().ends_with("value")
+        }
+        _ => false,
+    }
 }
 
-/// The two cells of a row.
+/// The two cells of a row. A row of a box with more of them is none of a name and a value.
 pub(crate) fn name_and_value(text: &str) -> Option<(&str, &str)> {
     let cells = cells(text);
     match cells.as_slice() {
         [name] if text.contains('\t') => Some((name, "")),
         [name, value] => Some((name, value)),
-        // A value may hold the separator.
+        // A value may hold the separator; between cells it has blanks around it.
         [name, ..] if text.starts_with('|') => {
             let rest = text.strip_prefix('|')?.split_once('|')?.1;
-            Some((name, rest.strip_suffix('|').unwrap_or(rest).trim()))
+            let value = rest.strip_suffix('|').unwrap_or(rest).trim();
+            (!value.contains(" | ")).then_some((*name, value))
         }
         _ => None,
     }
@@ -237,11 +249,51 @@ pub(crate) fn is_server_line(text: &str) -> bool {
     ];
     STARTS.iter().any(|start| text.starts_with(start))
         || is_wait(text)
+        || (text.starts_with("--Thread ") && text.contains(" has waited at "))
+        || is_count(text)
         || (starts_with_date(text) && LEVELS.iter().any(|level| text.contains(level)))
         || is_bare_transaction(text)
         || (text.contains(" lock struct(s), heap size ") && text.ends_with("row lock(s)"))
         || (text.starts_with("Version: '") && text.contains("socket:"))
         || (text.starts_with("mysqld: ") || text.starts_with("mariadbd: "))
+}
+
+/// A number in front of words that only the monitor has: `1 pending log flushes, 0 pending chkp writes`.
+fn is_count(text: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        " pending log flushes, ",
+        " pending log writes, ",
+        " queries inside InnoDB, ",
+        " read views open inside InnoDB",
+        " OS file reads, ",
+    ];
+    text.starts_with(|c: char| c.is_ascii_digit()) && WORDS.iter().any(|words| text.contains(words))
+}
+
+/// The name of a section of the monitor, with the dashes below it, or the dashes above.
+pub(crate) fn is_section(text: &str, next: &[&str]) -> bool {
+    const SECTIONS: [&str; 13] = [
+        "BACKGROUND THREAD",
+        "SEMAPHORES",
+        "RW-LATCH INFO",
+        "MUTEX INFO",
+        "LATEST FOREIGN KEY ERROR",
+        "LATEST DETECTED DEADLOCK",
+        "TRANSACTIONS",
+        "FILE I/O",
+        "INSERT BUFFER AND ADAPTIVE HASH INDEX",
+        "LOG",
+        "BUFFER POOL AND MEMORY",
+        "INDIVIDUAL BUFFER POOL INFO",
+        "ROW OPERATIONS",
+    ];
+    let is_dashes = |text: &str| text.len() >= 3 && text.bytes().all(|byte| byte == b'-');
+    let line = |ahead: usize| next.get(ahead).map_or("", |line| line.trim());
+    match is_dashes(text) {
+        true => SECTIONS.contains(&line(0)) && is_dashes(line(1)),
+        // A heading of Markdown looks the same.
+        false => text != "LOG" && SECTIONS.contains(&text) && is_dashes(line(0)),
+    }
 }
 
 /// `--Thread 140 has waited at a.cc line 3 for 241.00 seconds the semaphore:`.

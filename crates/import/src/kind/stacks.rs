@@ -1,9 +1,11 @@
 //! Stacks and profiles, as debuggers and profilers print them.
 
 /// A thread's head, a frame, or what a debugger says around them.
-pub(crate) fn is_backtrace(text: &str) -> bool {
+pub(super) fn is_backtrace(text: &str, next: &[&str]) -> bool {
     is_thread_head(text)
-        || frame_number(text).is_some_and(|(_, rest)| looks_like_frame(rest))
+        || frame_number(text).is_some_and(|(number, rest)| {
+            looks_like_frame(rest) || (number == 0 && is_bare(rest) && is_first(next))
+        })
         || [
             "[New LWP ",
             "[New Thread ",
@@ -47,6 +49,24 @@ fn looks_like_frame(rest: &str) -> bool {
         || rest.ends_with("()")
 }
 
+/// A frame, also one of which nothing but the name was published.
+pub(crate) fn is_frame(rest: &str) -> bool {
+    looks_like_frame(rest) || is_bare(rest)
+}
+
+/// `trx_allocate_for_mysql`, `ha_innobase::info`: a name that no prose has.
+fn is_bare(rest: &str) -> bool {
+    !rest.contains(' ') && is_function(rest) && (rest.contains('_') || rest.contains("::"))
+}
+
+/// The first of the lines is frame 1: a name behind `#0` alone is none.
+fn is_first(lines: &[&str]) -> bool {
+    lines
+        .first()
+        .and_then(|line| frame_number(line.trim()))
+        .is_some_and(|(number, rest)| number == 1 && is_frame(rest))
+}
+
 /// A name of C or C++, as debuggers write it.
 pub(crate) fn is_function(name: &str) -> bool {
     let name = name.trim();
@@ -69,7 +89,7 @@ fn is_symbol(name: &str) -> bool {
     one_word && is_function(name) && name.contains(|c: char| c.is_alphabetic() || c == '?')
 }
 
-/// `187 f,g(libc.so.6),h(a.cc:3)`.
+/// `187 f,g(libc.so.6),h(a.cc:3)`, also with blanks behind commas.
 pub(super) fn is_pmp(text: &str) -> bool {
     let Some((count, frames)) = text.split_once([' ', '\t']) else {
         return false;
@@ -78,13 +98,51 @@ pub(super) fn is_pmp(text: &str) -> bool {
         (1..=9).contains(&count.len()) && count.bytes().all(|byte| byte.is_ascii_digit());
     let frames = frames.trim();
     is_count
-        && (frames.contains(',') || frames.ends_with(')'))
-        && !frames.contains(", ")
+        && (frames.trim_end_matches(',').contains(',') || frames.ends_with(')'))
         && !frames.contains("  ")
-        && frames.split(',').take(3).all(|frame| {
-            let name = frame.split('(').next().unwrap_or(frame);
-            frame == "..." || (is_symbol(name) && !name.contains('='))
-        })
+        && match frames.contains(", ") {
+            false => pmp_frames(frames).take(3).all(is_pmp_frame),
+            true => is_sure_pmp(frames),
+        }
+}
+
+/// The rest of a row that ends with a comma, on the next line.
+pub(crate) fn is_pmp_rest(text: &str) -> bool {
+    !text.contains(' ') && pmp_frames(text).all(is_pmp_frame) && is_sure_pmp_frame(text)
+}
+
+/// The frames; commas within parentheses do not part them. pt-pmp cuts names inside of template
+/// arguments, so brackets need not be closed: a place in parentheses closes them.
+pub(crate) fn pmp_frames(stack: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    let parts = stack.trim_end_matches(',').split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => return true,
+            _ => {}
+        }
+        false
+    });
+    parts.map(str::trim)
+}
+
+fn is_pmp_frame(frame: &str) -> bool {
+    let name = frame.split('(').next().unwrap_or(frame);
+    frame == "..." || (is_symbol(name) && !name.contains('='))
+}
+
+/// A word of prose is none.
+fn is_sure_pmp_frame(frame: &str) -> bool {
+    frame.contains('_') || frame.contains("::") || frame.contains('(') || frame.contains(',')
+}
+
+/// Words behind commas and blanks may be prose: most of them must be what prose has not.
+fn is_sure_pmp(frames: &str) -> bool {
+    const FRAMES_MIN: usize = 4;
+    let all = pmp_frames(frames).count();
+    let sure = pmp_frames(frames).filter(|frame| is_sure_pmp_frame(frame));
+    all >= FRAMES_MIN && sure.count() * 2 > all && pmp_frames(frames).all(is_pmp_frame)
 }
 
 /// `a;b;c 12`.

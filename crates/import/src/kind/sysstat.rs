@@ -185,15 +185,21 @@ pub(crate) fn is_sysctl(line: &str) -> bool {
     })
 }
 
-/// `UID PID PPID C SZ RSS PSR STIME TTY TIME CMD`, `USER PID %CPU %MEM VSZ RSS …`.
+/// `UID PID PPID C SZ RSS PSR STIME TTY TIME CMD`, `USER PID %CPU %MEM VSZ RSS …`, and what was asked
+/// for by name: `PID VSZ COMMAND`.
 pub(super) fn is_ps_header(text: &str) -> bool {
-    (text.starts_with("UID ") || text.starts_with("USER "))
-        && text.split_whitespace().nth(1) == Some("PID")
-        && (text.ends_with("CMD") || text.ends_with("COMMAND"))
+    let mut words = text.split_whitespace();
+    let (first, second) = (words.next(), words.next());
+    let is_known = matches!((first, second), (Some("UID" | "USER"), Some("PID")))
+        || (first == Some("PID") && matches!(second, Some("VSZ" | "RSS" | "RSZ")));
+    is_known && (text.ends_with("CMD") || text.ends_with("COMMAND"))
 }
 
-/// A process: its user, then its number.
+/// A process: its user, then its number; or its number, then its size.
 pub(crate) fn is_ps_row(text: &str) -> bool {
+    let is_number = |word: Option<&str>| word.is_some_and(|word| word.parse::<u64>().is_ok());
     let mut words = text.split_whitespace();
-    words.nth(1).is_some_and(|pid| pid.parse::<u32>().is_ok()) && words.count() >= 6
+    let count = words.clone().count();
+    let (first, second) = (is_number(words.next()), is_number(words.next()));
+    second && (count >= 6 || (first && count >= 3 && !is_number(words.next())))
 }

@@ -204,14 +204,14 @@ pub(super) fn df(lines: &[Line<'_>]) -> Read {
                 continue;
             }
             let words: Vec<&str> = text.split_whitespace().collect();
-            let [device, _, _, _, share, mount, ..] = words.as_slice() else {
+            let [device, size, used, free, share, mount, ..] = words.as_slice() else {
                 continue;
             };
-            // What stands for memory or for an image is full by nature.
-            if ["tmpfs", "devtmpfs", "udev", "overlay", "shm"].contains(device)
-                || mount.starts_with("/snap/")
-                || device.contains("/loop")
-            {
+            // An image fills its device to the last block, and nobody can write to it.
+            let is_image = (device.contains("/loop") || device.contains("/sr"))
+                && size == used
+                && *free == "0";
+            if is_image || is_no_place(mount) {
                 continue;
             }
             let Ok(percent) = share.trim_end_matches('%').parse::<f64>() else {
@@ -232,6 +232,27 @@ pub(super) fn df(lines: &[Line<'_>]) -> Read {
         format!("fullest: {mount}, {percent:.0} %")
     });
     read
+}
+
+/// Where nobody's data are: the system's own, and the layers of containers, which stand again for
+/// the filesystem that they are on. What a place is on does not matter: `/tmp` may be memory or an
+/// image, and a server stalls when it is full.
+fn is_no_place(mount: &str) -> bool {
+    const ROOTS: [&str; 8] = [
+        "/dev",
+        "/proc",
+        "/run",
+        "/snap",
+        "/sys",
+        "/var/lib/containers/storage/overlay",
+        "/var/lib/docker/overlay2",
+        "/var/snap",
+    ];
+    ROOTS.iter().any(|root| {
+        mount
+            .strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 /// Settings as facts.
@@ -280,10 +301,11 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
     let mut columns: Vec<&str> = Vec::new();
     let mut processes = 0_usize;
     let mut resident: Option<f64> = None;
+    let mut has_server = false;
     for line in lines {
         let text = line.trimmed();
         let words: Vec<&str> = text.split_whitespace().collect();
-        if words.get(1) == Some(&"PID") {
+        if words.iter().take(2).any(|word| *word == "PID") {
             columns = words;
             continue;
         }
@@ -296,9 +318,9 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
         };
         processes += 1;
         let program = command.rsplit('/').next().unwrap_or(command);
-        if ["mysqld", "mariadbd"].contains(&program)
-            && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok())
-        {
+        let is_server = ["mysqld", "mariadbd"].contains(&program);
+        has_server |= is_server;
+        if is_server && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok()) {
             // The largest is the server; its children and its guard are small.
             let bytes = kib * 1024.0;
             resident = Some(resident.map_or(bytes, |most: f64| most.max(bytes)));
@@ -314,8 +336,11 @@ pub(super) fn ps(lines: &[Line<'_>]) -> Read {
         push(&mut read, "process", None, 0, vec![reading]);
     }
     if read.is_empty() && processes > 0 {
-        read.skipped
-            .push((0, "no process in it is a MySQL or MariaDB server".into()));
+        let why = match has_server {
+            true => "how much memory the server has is not in it (RSS)",
+            false => "no process in it is a MySQL or MariaDB server",
+        };
+        read.skipped.push((0, why.into()));
     }
     read
 }
@@ -396,6 +421,31 @@ mod tests {
         ));
         let words = "status(Threads_running)=30, matched=yes, cycles_true=5";
         assert_eq!(read.trigger, Some(format!("pt-stalk: {words}")));
+    }
+
+    #[test]
+    fn what_a_place_is_on_does_not_hide_that_it_is_full() {
+        let read = df(&clean::lines(
+            "Filesystem Size Used Avail Use% Mounted on\nudev 15G 15G 0 100% /dev\n/dev/sda3 194G 21G 164G 11% /\n\
+             tmpfs 5.0M 5.0M 0 100% /run/lock\n/dev/loop0 1.5G 1.4G 0 100% /tmp\n/dev/loop1 56M 56M 0 100% /mnt/image\n\
+             /dev/loop2 64M 63M 0 100% /snap/core/1\ntmpfs 8G 6G 2G 75% /var/lib/mysql\n",
+        ));
+        assert_eq!(read.brought, "fullest: /tmp, 100 %");
+        let shares = |mount: &str| read.values(&format!("filesystem.{mount}.used_share"));
+        assert_eq!(shares("/var/lib/mysql"), [0.75]);
+        assert_eq!(read.ticks[0].readings.len(), 3);
+    }
+
+    #[test]
+    fn processes_with_the_columns_that_were_asked_for() {
+        let read = ps(&clean::lines(
+            "  PID    RSS COMMAND\n    1  23712 init\n16680 1048576 mysqld\n",
+        ));
+        assert_eq!(read.values("process.resident_bytes"), [1_073_741_824.0]);
+        let read = ps(&clean::lines(
+            "  PID    VSZ COMMAND\n16680 136345132 mysqld\n",
+        ));
+        assert!(read.skipped[0].1.contains("RSS"), "{:?}", read.skipped);
     }
 
     #[test]

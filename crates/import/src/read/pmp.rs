@@ -4,13 +4,14 @@ use model::Side;
 
 use super::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
 use crate::clean::Line;
+use crate::kind::{is_pmp_rest, pmp_frames};
 
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let mut snapshot = Snapshot::default();
     let mut read = Read::default();
     let mut threads: usize = 0;
-    for line in lines {
-        let Some((count, stack)) = line.trimmed().split_once([' ', '\t']) else {
+    for (number, row) in rows(lines) {
+        let Some((count, stack)) = row.split_once([' ', '\t']) else {
             continue;
         };
         let Ok(count) = count.parse::<u32>() else {
@@ -20,7 +21,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         let kept = count.min(u32::try_from(room).unwrap_or(u32::MAX));
         if kept < count {
             read.skipped.push((
-                line.number,
+                number,
                 format!("{} threads over {THREADS_MAX}", count - kept).into(),
             ));
         }
@@ -30,7 +31,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         threads += kept as usize;
         let mut cut = false;
         let mut frames = Vec::new();
-        for part in parts(stack.trim()) {
+        for part in pmp_frames(stack.trim()) {
             if part == "..." {
                 cut = true;
                 continue;
@@ -61,26 +62,39 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     read
 }
 
-/// The frames; commas within template arguments and parentheses do not part them. pt-pmp cuts
-/// names inside of template arguments, so brackets need not be closed: a place in parentheses
-/// closes them.
-fn parts(stack: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    stack.split(move |letter| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => return true,
-            _ => {}
+/// The rows with the number of their first line: one that ends with a comma goes on below.
+fn rows(lines: &[Line<'_>]) -> Vec<(usize, String)> {
+    let mut rows: Vec<(usize, String)> = Vec::new();
+    for line in lines {
+        let text = line.trimmed();
+        match rows.last_mut() {
+            Some((_, row)) if row.ends_with(',') && is_pmp_rest(text) => row.push_str(text),
+            _ => rows.push((line.number, text.to_owned())),
         }
-        false
-    })
+    }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clean;
+
+    #[test]
+    fn blanks_and_line_ends_behind_commas() {
+        let read = read(&clean::lines(
+            "507 pthread_cond_wait,one_thread_per_connection_end,\nstart_thread,clone\n\
+             398 pthread_cond_wait, MDL_wait::timed_wait(mdl.cc:1837), open_tables(sql_base.cc:5942), clone\n",
+        ));
+        let threads = &read.snapshots[0].threads;
+        let frames: Vec<(u32, usize)> = threads
+            .iter()
+            .map(|thread| (thread.count, thread.frames.len()))
+            .collect();
+        assert_eq!(frames, [(507, 4), (398, 4)]);
+        assert_eq!(threads[1].frames[1].name, "MDL_wait::timed_wait");
+        assert!(threads.iter().all(|thread| thread.end.is_complete()));
+    }
 
     #[test]
     fn counts_and_frames() {

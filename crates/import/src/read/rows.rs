@@ -77,6 +77,7 @@ fn name(table: Table) -> &'static str {
         Table::Threads => "threads",
         Table::Digests => "statement digests",
         Table::Mutexes => "InnoDB mutexes",
+        Table::Metrics => "INNODB_METRICS",
     }
 }
 

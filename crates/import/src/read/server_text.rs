@@ -5,7 +5,7 @@ use server::innodb;
 
 use super::{Read, counted};
 use crate::clean::Line;
-use crate::kind::{is_wait, starts_with_date};
+use crate::kind::{is_section, is_wait, starts_with_date};
 
 /// Printouts of the monitor in one log that are read.
 const PRINTOUTS_MAX: usize = 100;
@@ -49,9 +49,11 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     }
     let log = log_lines(lines, &mut read);
     let waits = lines.iter().filter(|line| is_wait(line.trimmed())).count();
+    let is_part = printouts == 0 && has_section(lines);
     read.what = Some(
         match (log > 0, printouts > 0) {
             (true, true) => "error log with InnoDB status",
+            (true, false) if is_part => "error log with part of an InnoDB status",
             (true, false) => "error log",
             (false, true) => "InnoDB status",
             (false, false) => "part of an InnoDB status",
@@ -65,6 +67,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             "printout of the monitor",
             "printouts of the monitor",
         ));
+    }
+    if is_part && log > 0 {
+        brought.push("part of a printout of the monitor".to_owned());
     }
     if waits > 0 {
         brought.push(counted(waits, "wait for a latch", "waits for latches"));
@@ -86,6 +91,14 @@ fn joined(lines: &[Line<'_>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A printout whose begin is missing: the head of one of its sections, or its end.
+fn has_section(lines: &[Line<'_>]) -> bool {
+    lines.iter().enumerate().any(|(index, line)| {
+        let below = lines.get(index + 1).map_or("", Line::trimmed);
+        line.trimmed() == "END OF INNODB MONITOR OUTPUT" || is_section(line.trimmed(), &[below])
+    })
 }
 
 /// Something that only InnoDB prints, beside lines of a log.
@@ -237,6 +250,23 @@ mod tests {
         ] {
             assert_eq!(version_in(text).as_deref(), version, "{text}");
         }
+    }
+
+    #[test]
+    fn a_printout_without_its_begin_is_a_part() {
+        let text = "--------------\nROW OPERATIONS\n--------------\n5 queries inside InnoDB, 9 queries in queue\n\
+            ----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n\
+            InnoDB: ###### Diagnostic info printed to the standard error stream\n";
+        let read = read(&clean::lines(text));
+        assert_eq!(
+            read.what.as_deref(),
+            Some("error log with part of an InnoDB status")
+        );
+        assert_eq!(
+            read.brought,
+            "part of a printout of the monitor, 1 log line"
+        );
+        assert_eq!(read.values("innodb.queries_in_queue"), [9.0]);
     }
 
     #[test]

@@ -120,10 +120,15 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         match reader.names.as_slice() {
             [] => "sysstat output",
             ["mpstat"] => "mpstat output",
+            ["pidstat"] => "pidstat output",
             _ => "sar output",
         }
         .to_owned(),
     );
+    if read.is_empty() && reader.names == ["pidstat"] {
+        let why = "known; what single processes took says nothing of the host";
+        read.skipped.push((0, why.into()));
+    }
     read
 }
 
@@ -147,11 +152,13 @@ impl Reader {
         if is_head {
             self.columns = words.iter().map(|word| (*word).to_owned()).collect();
             self.before = None;
-            let name = if self
-                .columns
-                .iter()
-                .any(|column| column == "%usr" || column == "%gnice")
-            {
+            let has = |names: [&str; 2]| {
+                let mut columns = self.columns.iter();
+                columns.any(|column| names.contains(&column.as_str()))
+            };
+            let name = if has(["PID", "TGID"]) {
+                "pidstat"
+            } else if has(["%usr", "%gnice"]) {
                 "mpstat"
             } else {
                 "sar"
@@ -214,6 +221,10 @@ impl Reader {
             .before
             .map_or(1.0, |before| after.saturating_sub(before) as f64 / 1000.0);
         let seconds = if seconds > 0.0 { seconds } else { 1.0 };
+        // What one process takes says nothing of the host.
+        if place("PID").or(place("TGID")).is_some() {
+            return Vec::new();
+        }
         if place("%usr").or(place("%user")).is_some() {
             // One processor of many says nothing of all.
             if value("CPU").is_some_and(|cpu| cpu != "all") {
@@ -410,6 +421,17 @@ mod tests {
         assert_eq!(read.points("cpu.system_share"), [(1000, 0.82), (2000, 0.7)]);
         assert_eq!(read.facts, [Fact::new("host.cpus", "2")]);
         assert_eq!(read.what.as_deref(), Some("mpstat output"));
+    }
+
+    #[test]
+    fn pidstat_is_called_by_its_name() {
+        let read = read(&clean::lines(
+            "06:27:29 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n\
+             06:27:34 PM   123      1526   91.20    2.60    0.00    0.00   93.80     0  mysqld\n",
+        ));
+        assert!(read.is_empty());
+        assert_eq!(read.what.as_deref(), Some("pidstat output"));
+        assert!(read.skipped[0].1.contains("single processes"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use model::{
     ChainLink, Depth, Holder, HolderBy, LockRow, LockTable, NamedBy, StackBook, StackEnd, WaitChain,
 };
 
-use super::waits::{Known, Wait};
+use super::waits::{Known, UNKNOWN, Wait};
 
 /// Locks and holders of one lock that are kept, most waits first.
 const LOCKS_MAX: usize = 100;
@@ -106,7 +106,9 @@ impl<'a> Scene<'a> {
             let lock = locks.entry(&wait.lock).or_default();
             let seconds = lock.waiters.entry(wait.waiter).or_default();
             *seconds = seconds.max(wait.seconds);
-            *lock.blockers.entry(wait.blocker).or_default() += 1;
+            if wait.blocker != UNKNOWN {
+                *lock.blockers.entry(wait.blocker).or_default() += 1;
+            }
             wants.entry(wait.waiter).or_default().insert(&wait.lock);
         }
         Self { locks, wants }

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use crate::kind::Table;
 use crate::read::Rows;
 
-use super::waits::{Known, Wait};
+use super::waits::{Known, UNKNOWN, Wait};
 use super::{Moment, whole};
 
 /// Owners of one object that are looked at: each pair is a wait.
 const OWNERS_MAX: usize = 1000;
+
+/// Owners of a lock that are kept for one that waits.
+const BLOCKERS_MAX: usize = 10;
 
 #[derive(Default)]
 struct Object {
@@ -59,11 +62,15 @@ pub(super) fn of(
         for waiter in &object.pending {
             let granted = object.granted.iter().filter(|owner| *owner != waiter);
             // One that wants more than it has waits for others, never for itself.
-            let blockers = granted.take(10);
-            waits.extend(blockers.map(|blocker| Wait {
+            let mut blockers: Vec<u64> = granted.take(BLOCKERS_MAX).copied().collect();
+            // People show those that wait; who has the lock is in a row that is not there.
+            if blockers.is_empty() {
+                blockers.push(UNKNOWN);
+            }
+            waits.extend(blockers.into_iter().map(|blocker| Wait {
                 lock: lock.clone(),
                 waiter: *waiter,
-                blocker: *blocker,
+                blocker,
                 seconds: 0.0,
             }));
         }

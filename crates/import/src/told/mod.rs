@@ -82,6 +82,14 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
             };
             read.take("innodb", moment.at, moment.after, taken);
         }
+        let metrics: Vec<&Rows> = here(Table::Metrics).collect();
+        if let Some(reading) = transactions::history(&metrics) {
+            let taken = Taken {
+                readings: vec![reading],
+                ..Taken::default()
+            };
+            read.take("innodb", moment.at, moment.after, taken);
+        }
         let mut metadata = metadata::of(moment, all, &mut known, &threads);
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
@@ -244,6 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn counters_of_innodb_tell_the_history() {
+        let boxes = "+------+-------+\n| NAME | COUNT |\n+------+-------+\n| purge_invoked | 57622 |\n| trx_rseg_history_len | 868936356 |\n+------+-------+\n";
+        let rows = "***** 1. row *****\n NAME: trx_rseg_history_len\n SUBSYSTEM: transaction\n COUNT: 868936356\n STATUS: enabled\n";
+        let name = "innodb.history_list_length";
+        for text in [boxes, rows] {
+            assert_eq!(value(&told(text), name), Some(868_936_356.0), "{text}");
+        }
+        let off = rows.replace("enabled", "disabled");
+        assert_eq!(value(&told(&off), name), None);
+    }
+
+    #[test]
     fn a_metadata_lock_has_its_holder() {
         let row = |n: u32, id: u32, kind: &str, status: &str| {
             format!(
@@ -263,6 +283,21 @@ mod tests {
         assert_eq!(row.waits, 2);
         assert_eq!(row.holders[0].tid, 3);
         assert_eq!(row.holders[0].name, "connection 3");
+    }
+
+    #[test]
+    fn waits_without_their_holder_are_waits() {
+        let head = "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n";
+        let row = |thread: u32| format!("TABLE\tshop\torders\tTRANSACTION\tPENDING\t{thread}\n");
+        let told = told(&[head, &row(4), &row(5), &row(6), &row(7)].concat());
+        let (_, table) = &told.locks[0];
+        let lock = &table.locks[0];
+        assert_eq!(
+            (lock.waits, lock.waiters_max, lock.holders.len()),
+            (4, 4, 0)
+        );
+        let link = &table.chains[0].links[0];
+        assert_eq!((link.waiters, link.holder.is_none()), (4, true));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! `information_schema.INNODB_TRX` as the numbers that an InnoDB status has of transactions, and
-//! `SHOW ENGINE INNODB MUTEX`.
+//! `SHOW ENGINE INNODB MUTEX`, `INNODB_METRICS`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,4 +109,18 @@ pub(super) fn mutexes(tables: &[&Rows]) -> Option<Vec<Reading>> {
         })
         .collect();
     (!readings.is_empty()).then_some(readings)
+}
+
+/// The length of the history list, as InnoDB's counters tell it where no monitor was printed. A
+/// counter that is switched off stands at 0.
+pub(super) fn history(tables: &[&Rows]) -> Option<Reading> {
+    let columns = ["name", "count", "status", "enabled"];
+    tables
+        .iter()
+        .flat_map(|rows| rows.each(columns))
+        .filter(|[name, _, status, enabled]| {
+            *name == "trx_rseg_history_len" && *status != "disabled" && *enabled != "0"
+        })
+        .find_map(|[_, count, ..]| count.parse().ok())
+        .map(|length| Reading::gauge("innodb.history_list_length", Unit::Count, length))
 }

@@ -10,6 +10,9 @@ use super::{Moment, seconds_of, whole};
 /// Pairs that are kept: a crowd at one row has as many as its square.
 const PAIRS_MAX: usize = 200_000;
 
+/// Stands for a blocker that is not told: no connection has this number.
+pub(super) const UNKNOWN: u64 = 0;
+
 /// One waits for what another has.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Wait {

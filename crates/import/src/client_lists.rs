@@ -1,0 +1,316 @@
+//! Processlists of other clients, written again as `mysql` prints them: cells behind commas, with
+//! quotation marks around texts, and cells behind blanks, as a page leaves them of a table.
+
+use std::borrow::Cow;
+
+use crate::clean::Line;
+use crate::kind;
+
+/// Words of a head between which only blanks stand: the order of the servers.
+const COLUMNS: [&str; 8] = [
+    "Id", "User", "Host", "db", "Command", "Time", "State", "Info",
+];
+
+/// Quotation marks around a cell.
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
+/// How the rows below a head part their cells.
+enum Form {
+    /// The names, and the place of the statement.
+    Commas(Vec<String>, usize),
+    Blanks,
+}
+
+/// Writes heads and rows of such lists as rows in boxes; all other lines stay, and a head without
+/// rows too.
+pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
+    let mut above: Option<(usize, Form)> = None;
+    let mut written = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let text = line.text.trim();
+        if let Some(form) = form_of(text) {
+            above = Some((index, form));
+        } else if let Some((head, form)) = &above
+            && let Some(cells) = row(form, text)
+        {
+            written.push((*head, boxed(form, columns(form))));
+            written.push((index, boxed(form, cells)));
+        }
+    }
+    for (index, text) in written {
+        if let Some(line) = lines.get_mut(index) {
+            line.text = Cow::Owned(text);
+        }
+    }
+}
+
+/// The form that a head tells.
+fn form_of(text: &str) -> Option<Form> {
+    const HEAD_BYTES_MAX: usize = 200;
+    let begin = text.trim_start_matches(QUOTES).get(..2);
+    let begins = begin.is_some_and(|begin| begin.eq_ignore_ascii_case("id"));
+    if !begins || text.len() > HEAD_BYTES_MAX || text.contains('\t') {
+        return None;
+    }
+    let words = text.split_whitespace();
+    if words
+        .zip(COLUMNS)
+        .filter(|(a, b)| a.eq_ignore_ascii_case(b))
+        .count()
+        == COLUMNS.len()
+    {
+        return Some(Form::Blanks);
+    }
+    let cells: Vec<&str> = text.split(',').map(unquoted).collect();
+    if !kind::is_processlist_head(&cells) {
+        return None;
+    }
+    let names: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+    let statement = names.iter().position(|name| name == "info")?;
+    Some(Form::Commas(names, statement))
+}
+
+fn columns(form: &Form) -> Vec<String> {
+    match form {
+        Form::Commas(names, _) => names.clone(),
+        Form::Blanks => COLUMNS.map(str::to_owned).into(),
+    }
+}
+
+/// The cells of a row; `None` where the line is none.
+fn row(form: &Form, text: &str) -> Option<Vec<String>> {
+    if !text
+        .trim_start_matches(QUOTES)
+        .starts_with(|c: char| c.is_ascii_digit())
+    {
+        return None;
+    }
+    match form {
+        Form::Commas(names, statement) => behind_commas(names, *statement, text),
+        Form::Blanks => behind_blanks(text),
+    }
+}
+
+/// `177, 'app', 'web:1', 'shop', 'Query', 12, 'update', 'select 'a', b', 0.000`: quotation marks
+/// within a statement are often not doubled, so it reaches as far as it can.
+fn behind_commas(names: &[String], statement: usize, text: &str) -> Option<Vec<String>> {
+    let mut cells = Vec::with_capacity(names.len());
+    let mut rest = text;
+    for _ in 0..statement {
+        let (cell, behind) = first_cell(rest)?;
+        cells.push(cell.to_owned());
+        rest = behind;
+    }
+    let is_number = |name: &str| {
+        let place = names.iter().position(|column| column == name);
+        place
+            .and_then(|place| cells.get(place))
+            .is_none_or(|cell| cell.parse::<f64>().is_ok())
+    };
+    if !is_number("id") || !is_number("time") {
+        return None;
+    }
+    let behind = names.len() - statement - 1;
+    let mut last: Vec<&str> = rest.rsplitn(behind + 1, ',').map(unquoted).collect();
+    last.reverse();
+    // The statement goes on below: what stands behind it is not on this line.
+    let is_whole =
+        last.len() == behind + 1 && last.iter().skip(1).all(|cell| cell.parse::<f64>().is_ok());
+    if is_whole {
+        cells.extend(last.into_iter().map(str::to_owned));
+    } else {
+        cells.push(unquoted(rest).to_owned());
+    }
+    cells.resize(names.len(), String::new());
+    Some(cells)
+}
+
+/// The cell in front of the first comma, and what is behind it.
+fn first_cell(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let quote = text.chars().next().filter(|c| QUOTES.contains(c));
+    let Some(quote) = quote else {
+        let (cell, rest) = text.split_once(',')?;
+        return Some((cell.trim(), rest));
+    };
+    let inner = text.get(1..)?;
+    let end = inner.match_indices(quote).map(|(at, _)| at).find(|at| {
+        inner
+            .get(at + 1..)
+            .is_some_and(|rest| rest.trim_start().starts_with(','))
+    })?;
+    let rest = inner.get(end + 1..)?.trim_start().strip_prefix(',')?;
+    Some((inner.get(..end)?, rest))
+}
+
+fn unquoted(cell: &str) -> &str {
+    let cell = cell.trim();
+    QUOTES
+        .iter()
+        .find_map(|quote| {
+            cell.strip_prefix(*quote)
+                .map(|cell| cell.strip_suffix(*quote).unwrap_or(cell))
+        })
+        .unwrap_or(cell)
+}
+
+/// `8487410 app web:1 shop Query 7 query end INSERT INTO t`: the command with the number behind it
+/// tells where the cells in front of it end, and the first word of a statement where the state does.
+fn behind_blanks(text: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.first()?.parse::<u64>().ok()?;
+    let (at, length) = (2..=5).find_map(|at| {
+        let length = [1, 2, 3].into_iter().find(|length| {
+            let command = words.get(at..at + length).map(|words| words.join(" "));
+            command.is_some_and(|command| kind::is_command(&command))
+                && words
+                    .get(at + length)
+                    .is_some_and(|time| time.parse::<i64>().is_ok())
+        })?;
+        Some((at, length))
+    })?;
+    let [user, host, db] = match words.get(1..at)? {
+        ["system", "user", db] => ["system user", "", db],
+        ["system", "user"] => ["system user", "", ""],
+        [user, host, db] => [*user, *host, *db],
+        [user, host] => [*user, *host, ""],
+        _ => return None,
+    };
+    let command = words.get(at..at + length)?.join(" ");
+    let (state, statement) = state_and_statement(words.get(at + length + 1..)?);
+    let cells = [
+        words.first()?,
+        user,
+        host,
+        db,
+        &command,
+        words.get(at + length)?,
+        &state,
+        &statement,
+    ];
+    Some(cells.map(str::to_owned).into())
+}
+
+/// States that have a word in them with which statements begin.
+const STATES: [&str; 6] = [
+    "Waiting for table flush",
+    "Waiting for commit lock",
+    "Waiting for prior transaction to commit",
+    "Waiting for handler commit",
+    "waiting for handler commit",
+    "waiting for handler update",
+];
+
+/// Words with which statements begin.
+const VERBS: [&str; 24] = [
+    "select", "insert", "update", "delete", "replace", "alter", "create", "drop", "truncate",
+    "commit", "rollback", "begin", "call", "load", "flush", "optimize", "analyze", "repair",
+    "show", "set", "with", "explain", "xa", "kill",
+];
+
+fn state_and_statement(words: &[&str]) -> (String, String) {
+    let begins = |word: &&str| {
+        word.starts_with("/*")
+            || *word == "NULL"
+            || VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+    };
+    let state = |state: &&&str| words.join(" ").starts_with(**state);
+    let known = STATES
+        .iter()
+        .find(state)
+        .map_or(0, |state| state.split(' ').count());
+    // `update` is a state as well: then the statement is behind it.
+    let is_state = words.first() == Some(&"update") && words.get(1).is_some_and(begins);
+    let from = known.max(usize::from(is_state));
+    let behind = words.iter().skip(from).position(begins);
+    let end = behind.map_or(words.len(), |at| at + from);
+    let join = |words: Option<&[&str]>| words.map_or_else(String::new, |words| words.join(" "));
+    (join(words.get(..end)), join(words.get(end..)))
+}
+
+/// `| a | b |`, the statement last: it may hold what parts cells.
+fn boxed(form: &Form, mut cells: Vec<String>) -> String {
+    if let Form::Commas(_, statement) = form
+        && *statement < cells.len()
+    {
+        let statement = cells.remove(*statement);
+        cells.push(statement);
+    }
+    format!("| {} |", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clean;
+
+    fn rewritten(text: &str) -> Vec<String> {
+        let lines = clean::lines(text);
+        lines.iter().map(|line| line.text.to_string()).collect()
+    }
+
+    #[test]
+    fn cells_behind_commas() {
+        let text = "Id, User, Host, db, Command, Time, State, Info, Progress\n\
+            177, 'app', 'web:62932', 'shop', 'Query', 23994, 'Waiting for table metadata lock', 'SELECT a FROM b WHERE c='d|e' AND f='g'', 0.000\n\
+            175, 'app', 'web:50058', NULL, 'Query', 28227, 'Repair by sorting', 'CREATE TABLE `t` (\n  `Id` bigint(20),\n";
+        assert_eq!(
+            rewritten(text)[..3],
+            [
+                "| id | user | host | db | command | time | state | progress | info |",
+                "| 177 | app | web:62932 | shop | Query | 23994 | Waiting for table metadata lock | 0.000 | SELECT a FROM b WHERE c='d|e' AND f='g' |",
+                "| 175 | app | web:50058 | NULL | Query | 28227 | Repair by sorting |  | CREATE TABLE `t` ( |",
+            ]
+        );
+        assert_eq!(
+            rewritten("\"Id\",\"State\",\"Info\"\n\"5\",\"init\",\"select 1\"\n"),
+            ["| id | state | info |", "| 5 | init | select 1 |", ""]
+        );
+    }
+
+    #[test]
+    fn cells_behind_blanks() {
+        let row = |line: &str| {
+            let lines = rewritten(&format!("Id User Host db Command Time State Info\n{line}"));
+            lines[1].clone()
+        };
+        for (line, cells) in [
+            (
+                "8 app web:1 shop Query 1807 query end INSERT INTO t SELECT 1",
+                "| 8 | app | web:1 | shop | Query | 1807 | query end | INSERT INTO t SELECT 1 |",
+            ),
+            (
+                "9 app web:1 shop Query 7 starting commit",
+                "| 9 | app | web:1 | shop | Query | 7 | starting | commit |",
+            ),
+            (
+                "9 app web:1 shop Query 7 update insert into t",
+                "| 9 | app | web:1 | shop | Query | 7 | update | insert into t |",
+            ),
+            (
+                "9 app web:1 NULL Query 7 Waiting for table flush select 1",
+                "| 9 | app | web:1 | NULL | Query | 7 | Waiting for table flush | select 1 |",
+            ),
+            (
+                "1 system user NULL Binlog Dump 7 Waiting NULL",
+                "| 1 | system user |  | NULL | Binlog Dump | 7 | Waiting | NULL |",
+            ),
+        ] {
+            assert_eq!(row(line), cells);
+        }
+        for line in [
+            "8 apples and pears",
+            "8 app web:1 shop Query soon",
+            "id BIGINT DEFAULT 0,",
+        ] {
+            assert_eq!(row(line), line);
+        }
+    }
+
+    #[test]
+    fn a_head_without_rows_stays() {
+        assert_eq!(
+            rewritten("id, state, info\nare columns"),
+            ["id, state, info", "are columns"]
+        );
+    }
+}

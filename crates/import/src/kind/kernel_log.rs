@@ -1,0 +1,186 @@
+//! Lines of the kernel's log, and what keepers of containers say of their ends.
+
+use super::starts_with_date;
+
+/// Longest that stands in front of the kernel's stamp: a host, a container, a prompt.
+const PREFIX_BYTES_MAX: usize = 64;
+
+/// Months as syslog and `dmesg --reltime` write them.
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
+/// either, a container that was killed.
+pub(super) fn is_kernel_log(text: &str) -> bool {
+    let text = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once('>'))
+        .map_or(text, |(_, rest)| rest);
+    is_stamped(text)
+        || is_syslog(text)
+        || is_message(text)
+        || text.split_whitespace().any(|word| word == "OOMKilled")
+}
+
+/// A line that belongs to the message above it: the state and the stack of a task.
+pub(crate) fn is_kernel_detail(text: &str) -> bool {
+    const STARTS: [&str; 6] = [
+        "Call Trace:",
+        "\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\"",
+        "Not tainted ",
+        "Tainted: ",
+        "RIP: ",
+        "Kernel panic - not syncing",
+    ];
+    let is_address = |word: &str| {
+        (8..=18).contains(&word.len())
+            && word
+                .trim_start_matches("0x")
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit())
+    };
+    let mut words = text.split_whitespace();
+    STARTS.iter().any(|start| text.starts_with(start))
+        || text.starts_with("[<")
+        || (text.contains("+0x") && text.contains("/0x"))
+        || (words.clone().count() > 0 && words.clone().all(is_address))
+        // `jbd2/dm-9-8  D ffff81043e0a1420  0  762  585`.
+        || (words.nth(1).is_some_and(|state| ["D", "R", "S"].contains(&state))
+            && words.any(|word| word.parse::<u32>().is_ok()))
+}
+
+/// `[12345.678901] text`, `[  +0.000003] text` and `[Oct28 16:58] text` of `dmesg --reltime`, also
+/// behind the name of a host or a container, or behind a prompt.
+fn is_stamped(text: &str) -> bool {
+    let Some((before, rest)) = text.split_once('[') else {
+        return false;
+    };
+    let Some((stamp, message)) = rest.split_once(']') else {
+        return false;
+    };
+    let stamp = stamp.trim_start();
+    if before.is_empty() {
+        return is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 3) || is_minute(stamp);
+    }
+    // The kernel prints six digits behind the point: in the midst of a line nothing less tells.
+    before.len() <= PREFIX_BYTES_MAX
+        && [": ", "| ", "# ", "$ "]
+            .iter()
+            .any(|end| before.ends_with(end))
+        && is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 6)
+        && message.starts_with(' ')
+}
+
+/// `12345.678901`, with so many digits behind the point.
+fn is_seconds(stamp: &str, digits_min: usize) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    stamp.split_once('.').is_some_and(|(whole, part)| {
+        is_number(whole) && is_number(part) && part.len() >= digits_min
+    })
+}
+
+/// `Oct28 16:58`.
+fn is_minute(stamp: &str) -> bool {
+    let Some(rest) = MONTHS.iter().find_map(|month| stamp.strip_prefix(month)) else {
+        return false;
+    };
+    let is_number = |text: &str| {
+        (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    rest.trim_start()
+        .split_once(' ')
+        .and_then(|(day, time)| Some((day, time.split_once(':')?)))
+        .is_some_and(|(day, (hour, minute))| [day, hour, minute].into_iter().all(is_number))
+}
+
+fn is_syslog(text: &str) -> bool {
+    let dated = MONTHS.iter().any(|month| {
+        text.strip_prefix(month)
+            .is_some_and(|rest| rest.starts_with(' '))
+    }) || starts_with_date(text);
+    dated && text.contains(" kernel: ")
+}
+
+/// What the kernel alone says: the end of a process for want of memory, a task that hangs.
+fn is_message(text: &str) -> bool {
+    const STARTS: [&str; 7] = [
+        "Out of memory: Kill process ",
+        "Out of memory: Killed process ",
+        "Memory cgroup out of memory: Kill process ",
+        "Memory cgroup out of memory: Killed process ",
+        "oom-kill:constraint=",
+        "oom_reaper: reaped process ",
+        "Kernel panic - not syncing: ",
+    ];
+    let is_pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    STARTS.iter().any(|start| text.starts_with(start))
+        || text
+            .strip_prefix("Killed process ")
+            .is_some_and(|rest| is_pid(rest) && rest.contains('('))
+        || text.strip_prefix("INFO: task ").is_some_and(|rest| {
+            rest.split_once(" blocked for more than ")
+                .is_some_and(|(task, time)| {
+                    task.rsplit_once(':').is_some_and(|(_, pid)| is_pid(pid))
+                        && time.contains(" seconds")
+                })
+        })
+        || text
+            .split_once(" invoked oom-killer: gfp_mask=")
+            .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_the_kernel_in_every_form() {
+        for text in [
+            "[12345.678901] mysqld: page allocation failure",
+            "<4>[    2.000001] text",
+            "[  +0.000003] Killed process 16556 (mysqld) total-vm:16816660kB",
+            "[Oct28 16:58] mysqld invoked oom-killer: gfp_mask=0x6280ca",
+            "host kernel: [   16.869199] text",
+            "percona # [   16.869199] mysqld invoked oom-killer: order=0",
+            "db-1  | [  812.000001] text",
+            "root@x:~# [  812.000001] text",
+            "Mar  2 17:35:10 db1 kernel: text",
+        ] {
+            assert!(is_kernel_log(text), "{text}");
+        }
+        for text in [
+            "[...]",
+            "[.]  more",
+            "[10.0.0.7] connected",
+            "[8.0] a version",
+            "[Oct28] a day",
+            "see [1.234567] for more",
+            "it took: [1.234567]s",
+        ] {
+            assert!(!is_kernel_log(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_alone_says_needs_no_stamp() {
+        for text in [
+            "Out of memory: Kill process 16556 (mysqld) score 1663 or sacrifice child",
+            "Killed process 11726, UID 498, (mysqld) total-vm:7823732kB",
+            "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)",
+            "INFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.",
+            "mysqld invoked oom-killer: gfp_mask=0x6280ca, order=0",
+        ] {
+            assert!(is_kernel_log(text), "{text}");
+        }
+        for text in [
+            "INFO: task $NAME:$PID blocked for more than 120 seconds.",
+            "Killed process by hand",
+            "Out of memory again",
+            "we saw that mysqld invoked oom-killer: twice",
+            "I think the server was Killed process 5 (mysqld)",
+        ] {
+            assert!(!is_kernel_log(text), "{text}");
+        }
+    }
+}
