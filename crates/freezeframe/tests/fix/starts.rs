@@ -259,12 +259,16 @@ fn a_variable_of_an_allocator_is_for_servers_that_run_with_it() {
         (
             "libc.so.6",
             "tcmalloc-central",
-            Some("the server's allocator is glibc"),
+            Some(
+                "the server has loaded no library of tcmalloc: its allocator is glibc's, unless another one is linked into it",
+            ),
         ),
         (
             "libc.so.6",
             "jemalloc-purge",
-            Some("the server's allocator is glibc"),
+            Some(
+                "the server has loaded no library of jemalloc: its allocator is glibc's, unless another one is linked into it",
+            ),
         ),
         (
             "libjemalloc.so.2",

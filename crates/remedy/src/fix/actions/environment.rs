@@ -13,9 +13,8 @@ pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
     };
     let assignment = format!("{variable}={value}");
     let server = system.server.as_ref();
-    if let Some(allocator) = server.and_then(|server| other_allocator(server, variable)) {
+    if let Some(why) = server.and_then(|server| read_by_another(server, variable)) {
         let says = format!("Start the server with {assignment}");
-        let why = format!("the server's allocator is {allocator}");
         return vec![Step::new(
             When::Durable,
             says,
@@ -52,14 +51,18 @@ const READERS: [(&str, &str); 5] = [
 
 const GLIBC: &str = "glibc";
 
-/// The server's allocator where it is known and does not read the variable.
-fn other_allocator<'a>(server: &'a SeenServer, variable: &str) -> Option<&'a str> {
+/// Why the server's allocator does not read the variable, where that is known.
+fn read_by_another(server: &SeenServer, variable: &str) -> Option<String> {
     let (_, reader) = READERS
         .iter()
         .find(|(begin, _)| variable.starts_with(begin))?;
     match (&server.allocator, &server.c_library) {
-        (Some(allocator), _) => (!allocator.contains(reader)).then_some(allocator),
-        (None, Some(library)) => (*reader != GLIBC).then_some(library),
+        (Some(allocator), _) => (!allocator.contains(reader))
+            .then(|| format!("the server's allocator is {allocator}")),
+        // An allocator that is linked into the program has no library of its own.
+        (None, Some(library)) => (*reader != GLIBC).then(|| {
+            format!("the server has loaded no library of {reader}: its allocator is {library}'s, unless another one is linked into it")
+        }),
         (None, None) => None,
     }
 }
