@@ -112,12 +112,8 @@ impl<'a> Book<'a> {
         add(words::SERVER);
         add(also);
         add(&crate::stalk::own_words());
-        let named_by_others = ["processlist.", "threads.by_name.", "top.", "disk."];
         for series in &incident.timeline.series {
-            if !named_by_others
-                .iter()
-                .any(|start| series.name.starts_with(start))
-            {
+            if !super::series::is_named_by_others(&series.name) {
                 add(&series.name);
             }
         }
@@ -130,7 +126,8 @@ impl<'a> Book<'a> {
         for frame in incident.stacks.book.frames() {
             if !super::is_program_frame(&frame.name) {
                 add(&frame.name);
-                add(&frame.image);
+                // Its folders are whoever installed it.
+                add(frame.image.rsplit('/').next().unwrap_or_default());
             }
         }
         Self {
@@ -255,6 +252,7 @@ impl<'a> Book<'a> {
             .collect();
         Names {
             sweep: self.sweep,
+            own: self.own,
             unsearched,
         }
     }
@@ -301,6 +299,8 @@ impl Sweep {
 /// Names of an incident that must not stand in what is made of it.
 pub struct Names {
     sweep: Option<Sweep>,
+    /// Words of the server itself, in lower case.
+    own: HashSet<String>,
     /// Names that servers and kernels use as words themselves, or shorter than three characters: they
     /// were replaced where they stand as names, and searching for them would say nothing.
     pub unsearched: Vec<String>,
@@ -329,6 +329,12 @@ impl Names {
             at: found.start,
         })
     }
+
+    /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
+    pub fn find_in_text(&self, bytes: &[u8]) -> Option<Leak> {
+        self.find(bytes)
+            .or_else(|| super::suspect::find(&self.own, &String::from_utf8_lossy(bytes)))
+    }
 }
 
 /// A letter of a word: what is beside a whole word is none.
@@ -350,7 +356,7 @@ fn is_address(lower: &str) -> bool {
 }
 
 /// What we made ourselves is no name.
-fn is_pseudonym(lower: &str) -> bool {
+pub(super) fn is_pseudonym(lower: &str) -> bool {
     lower.split_once('_').is_some_and(|(kind, rest)| {
         [
             "user", "host", "addr", "schema", "table", "name", "dir", "program", "uuid",
