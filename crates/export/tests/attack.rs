@@ -13,8 +13,65 @@ use model::{
     Absent, Clock, Fact, Frame, Incident, Reading, Reason, Server, Side, StackBook, StackEvidence,
     Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
+use proptest::prelude::*;
 
 const MARK: &str = "zaq";
+
+/// What stands in logs, and what people paste behind them.
+const LOGGED: &[&str] = &[
+    "InnoDB: Record in index zaqidx of table shop.orders was not found on update",
+    "InnoDB: Index zaqidx of table zaqdb/zaqt is corrupted",
+    "InnoDB: Flagged corruption of zaqidx in table `zaqdb`.`zaqt` in CHECK TABLE",
+    "InnoDB: Cannot find index zaqidx in InnoDB index dictionary.",
+    "InnoDB: in index \"zaqidx\" of table \"zaqdb\".\"zaqt\"",
+    "InnoDB: Table \"zaqdb\".\"zaqt\" has length mismatch",
+    "InnoDB: Operating system error number 28 in /srv/zaqcorp/orders.ibd",
+    "InnoDB: Cannot open datafile for read-only: './zaqdb/zaqt#P#zaqp.ibd' OS error: 71",
+    "InnoDB: File ./zaqdb/FTS_0000000000000114_zaq.ibd: 'open' returned OS error 71",
+    "Slave I/O thread: connected to master 'zaqrepl@zaqmaster:3306',replication started in log 'zaq-bin.000012' at position 4",
+    "Slave SQL for channel 'zaqchan': Error 'Duplicate entry 'zaqval' for key 'zaqt.zaqkey'' on query. Default database: 'zaqdb'. Query: 'insert into zaqt values ('zaqlit', 5)', Error_code: 1062",
+    "Slave SQL: Query caused different errors. Query: 'INSERT INTO zaqt SELECT \"zaq\"'",
+    "[Event Scheduler] [zaquser@zaqhost][zaqdb.zaqevent] Table doesn't exist",
+    "Event Scheduler: [zaquser@%.zaqcorp.example.com][zaqdb.zaqevent] Unknown column 'zaqcol'",
+    "Unsafe statement written to the binary log using statement format. Statement: insert into zaqt values ('zaq')",
+    "Access denied for user 'zaquser'@'zaqhost' to database 'zaqdb'",
+    "Aborted connection 5 to db: 'zaqdb' user: 'zaquser' host: 'zaqhost.corp' (Got timeout reading communication packets)",
+    "A temporary password is generated for root@localhost: zaq:Xy12",
+    "Plugin 'zaqplugin' init function returned error.",
+    "Can't open shared library '/usr/lib/zaqdir/audit.so'",
+    "mysqld_safe Starting mysqld daemon with databases from /mnt/zaqdept/mysql",
+    "mysqld: Can't create/write to file '/srv/zaqcorp/zaqhost.pid' (Errcode: 13)",
+    "mysqld: File '/zaq.index' not found",
+    "CA certificate /etc/zaqpki/zaqca.pem is self signed.",
+    "Incorrect definition of table zaqdb.zaqt: expected column 'zaqcol' at position 1",
+    "WSREP: Member 0.0 (zaqnode) synced with group.",
+    "WSREP: (5a4b3c2d, 'tcp://0.0.0.0:4567') connection established to 5a4b3c2e tcp://zaqnode.zaqcorp:4567",
+    "WSREP: members(1):\n\t0: 0f8e4621-d2fa-48fa-97f3-f664df620b51, zaqnode",
+    "WSREP: Running: 'wsrep_sst_mariabackup --role 'donor' --address 'zaqnode:4444/xtrabackup_sst//1' --socket '/srv/zaq/s.sock' --datadir '/srv/zaq/'",
+    "Query (0x7f98c4001234): select zaqcol from zaqt where a = 'zaq'",
+    "LOAD DATA LOCAL INFILE '/home/zaquser/zaqcards.csv' INTO TABLE zaqt",
+    "Host name 'zaqhost' could not be resolved: Name or service not known",
+    "IP address '10.9.8.7' has been resolved to the host name 'zaq.zaqcorp.example', which resembles IPv4-address itself.",
+    "InnoDB: Database page corruption on disk or a failed file read of tablespace zaqdb/zaqt page [page id: space=5, page number=4]",
+    "mysqldump -u zaquser -pzaqsecret -h zaqhost zaqdb.zaqt",
+    "mysqld: ready for connections. --report-host=zaqhost --log-basename=zaqbase",
+    "ACME_TOKEN=zaqtoken",
+    "started with ACME_ENV=zaqprod",
+    "json: {\"user\":\"zaquser\",\"card\":\"zaq-4111\"}",
+    "dsn mysql://zaquser:zaqpw@zaqhost:3306/zaqdb",
+    "C:\\zaqcorp\\data\\orders.ibd is full",
+    "Version: '8.0.36-zaqcorp'  socket: '/run/mysqld/zaq.sock'  port: 3306",
+    "8.0.36-zaqcorp is the version",
+    "backup /opt/zaq_backup.sh and /opt/zaq.py failed",
+    "mysql.zaqcorp.internal cannot be reached",
+    "Trigger 'zaqtrg' of table zaqdb.zaqt, procedure `zaqproc`, view 'zaqdb.zaqview'",
+    "`zaqdb`.`zaq``tick`",
+    "value: N'zaqnational' and _utf8mb4'zaqintro' and x'7a6171'",
+    "Incorrect string value: '\\xF0zaq' for column `zaqdb`.`zaqt`.`zaqcol` at row 1",
+    "Truncated incorrect DOUBLE value: 'zaq 1'",
+    "You have an error in your SQL syntax; near 'zaq foo' at line 1",
+    "proxy user 'zaqproxy'@'' and role zaqrole@%",
+];
 
 fn blank() -> Incident {
     Incident {
@@ -163,69 +220,42 @@ fn names_in_an_innodb_status() {
 
 #[test]
 fn names_in_an_error_log() {
-    const LINES: &[&str] = &[
-        "InnoDB: Record in index zaqidx of table shop.orders was not found on update",
-        "InnoDB: Index zaqidx of table zaqdb/zaqt is corrupted",
-        "InnoDB: Flagged corruption of zaqidx in table `zaqdb`.`zaqt` in CHECK TABLE",
-        "InnoDB: Cannot find index zaqidx in InnoDB index dictionary.",
-        "InnoDB: in index \"zaqidx\" of table \"zaqdb\".\"zaqt\"",
-        "InnoDB: Table \"zaqdb\".\"zaqt\" has length mismatch",
-        "InnoDB: Operating system error number 28 in /srv/zaqcorp/orders.ibd",
-        "InnoDB: Cannot open datafile for read-only: './zaqdb/zaqt#P#zaqp.ibd' OS error: 71",
-        "InnoDB: File ./zaqdb/FTS_0000000000000114_zaq.ibd: 'open' returned OS error 71",
-        "Slave I/O thread: connected to master 'zaqrepl@zaqmaster:3306',replication started in log 'zaq-bin.000012' at position 4",
-        "Slave SQL for channel 'zaqchan': Error 'Duplicate entry 'zaqval' for key 'zaqt.zaqkey'' on query. Default database: 'zaqdb'. Query: 'insert into zaqt values ('zaqlit', 5)', Error_code: 1062",
-        "Slave SQL: Query caused different errors. Query: 'INSERT INTO zaqt SELECT \"zaq\"'",
-        "[Event Scheduler] [zaquser@zaqhost][zaqdb.zaqevent] Table doesn't exist",
-        "Event Scheduler: [zaquser@%.zaqcorp.example.com][zaqdb.zaqevent] Unknown column 'zaqcol'",
-        "Unsafe statement written to the binary log using statement format. Statement: insert into zaqt values ('zaq')",
-        "Access denied for user 'zaquser'@'zaqhost' to database 'zaqdb'",
-        "Aborted connection 5 to db: 'zaqdb' user: 'zaquser' host: 'zaqhost.corp' (Got timeout reading communication packets)",
-        "A temporary password is generated for root@localhost: zaq:Xy12",
-        "Plugin 'zaqplugin' init function returned error.",
-        "Can't open shared library '/usr/lib/zaqdir/audit.so'",
-        "mysqld_safe Starting mysqld daemon with databases from /mnt/zaqdept/mysql",
-        "mysqld: Can't create/write to file '/srv/zaqcorp/zaqhost.pid' (Errcode: 13)",
-        "mysqld: File '/zaq.index' not found",
-        "CA certificate /etc/zaqpki/zaqca.pem is self signed.",
-        "Incorrect definition of table zaqdb.zaqt: expected column 'zaqcol' at position 1",
-        "WSREP: Member 0.0 (zaqnode) synced with group.",
-        "WSREP: (5a4b3c2d, 'tcp://0.0.0.0:4567') connection established to 5a4b3c2e tcp://zaqnode.zaqcorp:4567",
-        "WSREP: members(1):\n\t0: 0f8e4621-d2fa-48fa-97f3-f664df620b51, zaqnode",
-        "WSREP: Running: 'wsrep_sst_mariabackup --role 'donor' --address 'zaqnode:4444/xtrabackup_sst//1' --socket '/srv/zaq/s.sock' --datadir '/srv/zaq/'",
-        "Query (0x7f98c4001234): select zaqcol from zaqt where a = 'zaq'",
-        "LOAD DATA LOCAL INFILE '/home/zaquser/zaqcards.csv' INTO TABLE zaqt",
-        "Host name 'zaqhost' could not be resolved: Name or service not known",
-        "IP address '10.9.8.7' has been resolved to the host name 'zaq.zaqcorp.example', which resembles IPv4-address itself.",
-        "InnoDB: Database page corruption on disk or a failed file read of tablespace zaqdb/zaqt page [page id: space=5, page number=4]",
-        "mysqldump -u zaquser -pzaqsecret -h zaqhost zaqdb.zaqt",
-        "mysqld: ready for connections. --report-host=zaqhost --log-basename=zaqbase",
-        "ACME_TOKEN=zaqtoken",
-        "started with ACME_ENV=zaqprod",
-        "json: {\"user\":\"zaquser\",\"card\":\"zaq-4111\"}",
-        "dsn mysql://zaquser:zaqpw@zaqhost:3306/zaqdb",
-        "C:\\zaqcorp\\data\\orders.ibd is full",
-        "Version: '8.0.36-zaqcorp'  socket: '/run/mysqld/zaq.sock'  port: 3306",
-        "8.0.36-zaqcorp is the version",
-        "backup /opt/zaq_backup.sh and /opt/zaq.py failed",
-        "mysql.zaqcorp.internal cannot be reached",
-        "Trigger 'zaqtrg' of table zaqdb.zaqt, procedure `zaqproc`, view 'zaqdb.zaqview'",
-        "`zaqdb`.`zaq``tick`",
-        "value: N'zaqnational' and _utf8mb4'zaqintro' and x'7a6171'",
-        "Incorrect string value: '\\xF0zaq' for column `zaqdb`.`zaqt`.`zaqcol` at row 1",
-        "Truncated incorrect DOUBLE value: 'zaq 1'",
-        "You have an error in your SQL syntax; near 'zaq foo' at line 1",
-        "proxy user 'zaqproxy'@'' and role zaqrole@%",
-    ];
-    none_left(LINES, |line| {
+    none_left(LOGGED, |line| {
         with_text(
             TextKind::ErrorLog,
             &format!("2026-11-20T23:40:21.000000Z 7 [Warning] [MY-010055] [Server] {line}\n"),
         )
     });
     // As it stands, without a date: a line of a text whose kind is not known.
-    none_left(LINES, |line| with_text(TextKind::ErrorLog, line));
-    none_left(LINES, |line| with_text(TextKind::InnodbStatus, line));
+    none_left(LOGGED, |line| with_text(TextKind::ErrorLog, line));
+    none_left(LOGGED, |line| with_text(TextKind::InnodbStatus, line));
+}
+
+#[test]
+fn names_in_a_deadlock_of_the_error_log() {
+    none_left(
+        &[
+            "update\n  zaqt\nset zaqcol = 'zaq\n\nlit'\nwhere zaqid = 5",
+            "insert into zaqt\nselect zaqcol -- zaqcomment\nfrom zaqdb.zaqother",
+        ],
+        |statement| {
+            with_text(
+                TextKind::ErrorLog,
+                &format!(
+                    "2026-11-20T23:40:21.000000Z 7 [Note] [MY-012468] [InnoDB] Transactions deadlock detected, dumping detailed information.\n\
+                     2026-11-20T23:40:21.000000Z 7 [Note] [MY-012469] [InnoDB]\n*** (1) TRANSACTION:\n\
+                     TRANSACTION 36, ACTIVE 1 sec starting index read\nmysql tables in use 1, locked 1\n\
+                     LOCK WAIT 2 lock struct(s), heap size 1136, 1 row lock(s)\n\
+                     MySQL thread id 7, OS thread handle 14, query id 21 zaqhost 10.9.8.7 zaquser updating\n{statement}\n\
+                     2026-11-20T23:40:21.000000Z 7 [Note] [MY-012469] [InnoDB] *** (1) HOLDS THE LOCK(S):\n\
+                     RECORD LOCKS space id 5 page no 4 n bits 72 index zaqidx of table `zaqdb`.`zaqt` trx id 36 lock_mode X\n\
+                     Record lock, heap no 2 PHYSICAL RECORD: n_fields 3; compact format; info bits 0\n \
+                     0: len 6; hex 7a61715f7a71; asc zaq_zq;;\n\n\
+                     2026-11-20T23:40:22.000000Z 7 [Note] [MY-012469] [InnoDB] *** WE ROLL BACK TRANSACTION (1)\n"
+                ),
+            )
+        },
+    );
 }
 
 #[test]
@@ -404,4 +434,19 @@ fn names_elsewhere() {
         made.stacks.book = book;
         made
     });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// The same lines with other names: of other alphabets, in capitals, with digits.
+    #[test]
+    fn whatever_the_names_are(
+        line in proptest::sample::select(LOGGED),
+        before in "[A-Za-zäéßж]{0,3}",
+        behind in "[A-Za-z0-9_üж]{0,4}",
+    ) {
+        let body = line.replace(MARK, &format!("{before}{MARK}{behind}"));
+        prop_assert_eq!(left(&with_text(TextKind::ErrorLog, &body)), None, "{}", body);
+    }
 }

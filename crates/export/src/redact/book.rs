@@ -204,8 +204,13 @@ impl<'a> Book<'a> {
         let mut names = Vec::new();
         for (lower, what) in &self.names {
             let search = self.search(lower);
-            if search != Search::Never {
-                patterns.push(lower.clone());
+            if search == Search::Never {
+                continue;
+            }
+            // The search knows both cases of ASCII's letters only.
+            let upper = (!lower.is_ascii()).then(|| lower.to_uppercase());
+            for pattern in std::iter::once(lower.clone()).chain(upper) {
+                patterns.push(pattern);
                 names.push((lower.clone(), self.pseudonym(*what, lower), search));
             }
         }
@@ -318,7 +323,8 @@ pub struct Leak {
 impl Names {
     /// How many are searched for.
     pub fn searched(&self) -> usize {
-        self.sweep.as_ref().map_or(0, |sweep| sweep.names.len())
+        let names = self.sweep.iter().flat_map(|sweep| &sweep.names);
+        names.map(|(name, ..)| name).collect::<HashSet<_>>().len()
     }
 
     /// The first of the names in these bytes, whatever its letters' case.

@@ -174,6 +174,8 @@ fn text_(book: &mut Book<'_>, text: &Text) -> Text {
         TextKind::InnodbStatus => innodb::rename(book, &text.body),
         TextKind::Semaphores => semaphores(book, &text.body),
         TextKind::Threads => threads(book, &text.body),
+        // `innodb_print_all_deadlocks`: statements over several lines, and values of rows.
+        TextKind::ErrorLog if text.body.contains(" thread id ") => innodb::rename(book, &text.body),
         TextKind::ErrorLog | TextKind::KernelLog => text::rename(book, &text.body),
     };
     Text {

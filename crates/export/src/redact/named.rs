@@ -31,102 +31,127 @@ enum Named {
     Secret,
 }
 
-/// Forms with the name in the group `name`, in the order in which they are looked for.
-const FORMS: &[(&str, Named)] = &[
+/// Forms with the name in the group `name`, in the order in which they are looked for. In front what every
+/// line of the form holds, in lower case: a status has thousands of lines without any.
+const FORMS: &[(&str, &str, Named)] = &[
     // 5.7 and later print indexes without quotes (`lock_rec_print()`, `dict_index_t::name`); 5.5 and 5.6
     // wrote `index "mail_idx" of table "shop"."t"`.
     (
+        "index",
         r#"(?i)\bindex(?: name)? ["'`]?(?P<name>[^\s`'",;:()=]+)["'`]? (?:of|on|in|for) (?:the )?table\b"#,
         Named::Index,
     ),
     (
+        "index",
         r"(?i)\b(?:in|of|find|using|on|for) index (?P<name>[\w$][^\s`'\x22,;:()=]*)",
         Named::PerhapsIndex,
     ),
     (
+        "index",
         r"(?i)\bindex:? (?P<name>[\w$][^\s`'\x22,;:()=]*) (?:is|was|in|has|contains|not|does|cannot|could|id)\b",
         Named::PerhapsIndex,
     ),
     (
+        "_",
         r"(?i)\b(?:index_name|lock_index|key_name|constraint_name|partition_name)\b[\s:=|]+(?P<name>[\w$][^\s`'\x22,;:()=|]*)",
         Named::Index,
     ),
     // The table monitor: `INDEX: name mail_idx, id 0 12, fields 1/5`, and what people write.
     (
+        "index",
         r"(?:\bI(?:ndex|NDEX): (?:name )?)(?P<name>[\w$][^\s`'\x22,;:()=]*)",
         Named::Index,
     ),
     (
+        "constraint",
         r#"(?i)\bconstraint "?(?P<name>[\w$][^\s`'",;:()=]*)"? (?:foreign|unique|check|primary|of|fails|failed|for)\b"#,
         Named::Index,
     ),
     (
+        "corruption",
         r"(?i)\bcorruption (?:of|in|detected in) (?:index )?(?P<name>[\w$][^\s`'\x22,;:()=]*) in table\b",
         Named::Index,
     ),
     (
+        "partition",
         r"(?i)\bpartition (?P<name>[\w$][^\s`'\x22,;:()=]*) (?:of|in|for) table\b",
         Named::Index,
     ),
     // Galera's nodes.
-    (r"\bMember \d+\.\d+ \((?P<name>[^)\s]+)\)", Named::Host),
     (
+        "member",
+        r"\bMember \d+\.\d+ \((?P<name>[^)\s]+)\)",
+        Named::Host,
+    ),
+    (
+        "-",
         r"^\s*\d+: [0-9a-f]{8}-[0-9a-f-]{27}, (?P<name>\S+)",
         Named::Host,
     ),
     // The one that mysqld makes for its first account.
     (
+        "password",
         r"(?i)\bpassword is generated for \S+: (?P<name>\S+)",
         Named::Secret,
     ),
     (
+        "",
         r#"(?i)[\w-]*(?:password|passwd|pwd|secret|token|api_?key|access_?key)[\w-]*["']?\s?[:=]\s?["']?(?P<name>[^\s"',;)]+)"#,
         Named::Secret,
     ),
     // Arguments and pairs.
     (
+        "=",
         r#"(?i)\b(?:[a-z]+[_-])?user(?:name)?=["']?(?P<name>[^\s"',;()]+)"#,
         Named::User,
     ),
     (
+        "=",
         r#"(?i)\b(?:[a-z]+[_-])?(?:host|hostname|node|peer|server|source|master)=["']?(?P<name>[^\s"',;()]+)"#,
         Named::Host,
     ),
     (
+        "=",
         r#"(?i)\b(?:cpuset|unit|container|pod|namespace|cluster|channel|database|schema|db|cluster[_-]name|node[_-]name|group[_-]name)=["']?(?P<name>[^\s"',;()/]+)"#,
         Named::Word,
     ),
     (
+        "=",
         r#"(?:^|\s)--[a-z][\w-]*=["']?(?P<name>[^\s"',;()/]+)"#,
         Named::Word,
     ),
     (
+        "=",
         r#"\b[A-Z][A-Z0-9_]{2,}=["']?(?P<name>[^\s"',;()/:]+)"#,
         Named::Word,
     ),
     // Command lines of clients.
     (
+        " -p",
         r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-p(?P<name>[^\s-]\S*)",
         Named::Secret,
     ),
     (
+        " -u",
         r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-u ?(?P<name>[^\s-]\S*)",
         Named::User,
     ),
     (
+        " -h",
         r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-h ?(?P<name>[^\s-]\S*)",
         Named::Host,
     ),
     (
+        "=",
         r#"(?i)\b(?:exe|comm|proc|program|process)=["']?(?P<name>[^\s"',;()/]+)"#,
         Named::Program,
     ),
 ];
 
-static COMPILED: LazyLock<Option<Vec<(Regex, Named)>>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Option<Vec<(&str, Regex, Named)>>> = LazyLock::new(|| {
     FORMS
         .iter()
-        .map(|(form, named)| Regex::new(form).ok().map(|form| (form, *named)))
+        .map(|(word, form, named)| Some((*word, Regex::new(form).ok()?, *named)))
         .collect()
 });
 
@@ -171,8 +196,9 @@ pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
         Some(found) => said(book, line, &found),
         None => line.to_owned(),
     };
-    for (form, named) in forms {
-        if form.is_match(&line) {
+    let lower = line.to_ascii_lowercase();
+    for (word, form, named) in forms {
+        if lower.contains(word) && form.is_match(&line) {
             line = replaced(book, &line, form, *named);
         }
     }

@@ -497,3 +497,12 @@ fn a_shorter_name_is_found_where_a_longer_one_goes_on() {
     );
     assert_eq!(book.into_names().find(b"qza-bcd").unwrap().name, "qza");
 }
+
+#[test]
+fn capitals_of_other_alphabets_are_the_same_name() {
+    let blank = blank();
+    let mut book = Book::new(&blank, b"salt", "");
+    book.name(super::What::User, "René_жук");
+    book.learn();
+    assert_eq!(shown(&book.sweep("rené_жук RENÉ_ЖУК")), "<user> <user>");
+}
