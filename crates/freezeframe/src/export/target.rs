@@ -220,6 +220,7 @@ mod tests {
         stalk::File {
             path: path.to_owned(),
             bytes: b"x".to_vec(),
+            note: "",
         }
     }
 
