@@ -85,15 +85,27 @@ fn doing(book: &mut Book<'_>, doing: &str) -> String {
     if let Some(rest) = doing.strip_prefix("runs ")
         && !rest.starts_with("no statement ")
     {
-        let (sql, open) = match rest.rfind(" (open for ") {
-            Some(at) => rest.split_at(at),
-            None => (rest, ""),
-        };
+        let cut = [" (open for ", " (from "]
+            .iter()
+            .filter_map(|mark| rest.rfind(mark))
+            .min();
+        let (sql, remarks) = rest.split_at(cut.unwrap_or(rest.len()));
         let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next();
         if first.is_some_and(|first| is_keyword(&first.to_ascii_lowercase())) {
             let renamed = statement::rename(book, sql);
-            return format!("runs {}{open}", book.sweep(&renamed));
+            let renamed = book.sweep(&renamed).into_owned();
+            return format!("runs {renamed}{}", from(book, remarks));
         }
     }
-    book.sweep(doing).into_owned()
+    from(book, doing)
+}
+
+/// ` (from db7)`: where the holder's client is.
+fn from(book: &mut Book<'_>, remarks: &str) -> String {
+    let Some((head, rest)) = remarks.split_once("(from ") else {
+        return book.sweep(remarks).into_owned();
+    };
+    let (host, tail) = rest.split_at(rest.find(')').unwrap_or(rest.len()));
+    let host = text::host_(book, host);
+    format!("{}(from {host}{}", book.sweep(head), book.sweep(tail))
 }

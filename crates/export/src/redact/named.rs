@@ -148,7 +148,10 @@ const FORMS: &[(&str, &str, Named)] = &[
     ),
 ];
 
-static COMPILED: LazyLock<Option<Vec<(&str, Regex, Named)>>> = LazyLock::new(|| {
+/// A form of [`FORMS`], ready to be looked for.
+type Compiled = (&'static str, Regex, Named);
+
+static COMPILED: LazyLock<Option<Vec<Compiled>>> = LazyLock::new(|| {
     FORMS
         .iter()
         .map(|(word, form, named)| Some((*word, Regex::new(form).ok()?, *named)))

@@ -399,15 +399,15 @@ fn locks_are_named_after_what_they_lock() {
     for (lock, doing, renamed, done) in [
         (
             "row lock on shop.orders (mail_idx)",
-            "runs update orders set a = ? (open for 5 s)",
+            "runs update orders set a = ? (open for 5 s) (from db7)",
             "row lock on <schema>.<table> (<name>)",
-            "runs update <table> set <name> = ? (open for 5 s)",
+            "runs update <table> set <name> = ? (open for 5 s) (from <host>)",
         ),
         (
             "row lock on shop.orders (PRIMARY)",
-            "runs no statement in its open transaction",
+            "runs no statement in its open transaction (from db7)",
             "row lock on <schema>.<table> (PRIMARY)",
-            "runs no statement in its open transaction",
+            "runs no statement in its open transaction (from <host>)",
         ),
         (
             "metadata lock on shop",
