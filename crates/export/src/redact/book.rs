@@ -112,12 +112,8 @@ impl<'a> Book<'a> {
         add(words::SERVER);
         add(also);
         add(&crate::stalk::own_words());
-        let named_by_others = ["processlist.", "threads.by_name.", "top.", "disk."];
         for series in &incident.timeline.series {
-            if !named_by_others
-                .iter()
-                .any(|start| series.name.starts_with(start))
-            {
+            if !super::series::is_named_by_others(&series.name) {
                 add(&series.name);
             }
         }
@@ -130,7 +126,8 @@ impl<'a> Book<'a> {
         for frame in incident.stacks.book.frames() {
             if !super::is_program_frame(&frame.name) {
                 add(&frame.name);
-                add(&frame.image);
+                // Its folders are whoever installed it.
+                add(frame.image.rsplit('/').next().unwrap_or_default());
             }
         }
         Self {
@@ -207,8 +204,13 @@ impl<'a> Book<'a> {
         let mut names = Vec::new();
         for (lower, what) in &self.names {
             let search = self.search(lower);
-            if search != Search::Never {
-                patterns.push(lower.clone());
+            if search == Search::Never {
+                continue;
+            }
+            // The search knows both cases of ASCII's letters only.
+            let upper = (!lower.is_ascii()).then(|| lower.to_uppercase());
+            for pattern in std::iter::once(lower.clone()).chain(upper) {
+                patterns.push(pattern);
                 names.push((lower.clone(), self.pseudonym(*what, lower), search));
             }
         }
@@ -255,6 +257,7 @@ impl<'a> Book<'a> {
             .collect();
         Names {
             sweep: self.sweep,
+            own: self.own,
             unsearched,
         }
     }
@@ -301,6 +304,8 @@ impl Sweep {
 /// Names of an incident that must not stand in what is made of it.
 pub struct Names {
     sweep: Option<Sweep>,
+    /// Words of the server itself, in lower case.
+    own: HashSet<String>,
     /// Names that servers and kernels use as words themselves, or shorter than three characters: they
     /// were replaced where they stand as names, and searching for them would say nothing.
     pub unsearched: Vec<String>,
@@ -318,7 +323,8 @@ pub struct Leak {
 impl Names {
     /// How many are searched for.
     pub fn searched(&self) -> usize {
-        self.sweep.as_ref().map_or(0, |sweep| sweep.names.len())
+        let names = self.sweep.iter().flat_map(|sweep| &sweep.names);
+        names.map(|(name, ..)| name).collect::<HashSet<_>>().len()
     }
 
     /// The first of the names in these bytes, whatever its letters' case.
@@ -328,6 +334,12 @@ impl Names {
             name: found.name.to_owned(),
             at: found.start,
         })
+    }
+
+    /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
+    pub fn find_in_text(&self, bytes: &[u8]) -> Option<Leak> {
+        self.find(bytes)
+            .or_else(|| super::suspect::find(&self.own, &String::from_utf8_lossy(bytes)))
     }
 }
 
@@ -350,7 +362,7 @@ fn is_address(lower: &str) -> bool {
 }
 
 /// What we made ourselves is no name.
-fn is_pseudonym(lower: &str) -> bool {
+pub(super) fn is_pseudonym(lower: &str) -> bool {
     lower.split_once('_').is_some_and(|(kind, rest)| {
         [
             "user", "host", "addr", "schema", "table", "name", "dir", "program", "uuid",

@@ -12,7 +12,11 @@ pub(super) fn rename(book: &mut Book<'_>, body: &str) -> String {
     let renamed = rewrite(body, &mut |part, lines| match part {
         StatusPart::Statement => statement::rename(book, lines),
         StatusPart::Thread => thread(book, lines),
-        StatusPart::Own => own(book, lines),
+        // What was taken for a line of InnoDB's may be one of a settings file pasted behind a status.
+        StatusPart::Own => {
+            let renamed = own(book, lines);
+            text::rename(book, &renamed)
+        }
     });
     book.sweep(&renamed).into_owned()
 }

@@ -13,7 +13,12 @@
 mod book;
 mod innodb;
 mod keywords;
+mod locks;
+mod named;
+mod paths;
+mod series;
 mod statement;
+mod suspect;
 mod text;
 mod values;
 mod words;
@@ -22,9 +27,8 @@ mod words;
 mod tests;
 
 use model::{
-    Clock, Counted, Frame, Incident, KernelLockRow, LockRow, LockTable, ProcessList, Profile,
-    ProfileCount, QueryDigest, SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind,
-    ThreadRun, Timeline, Trigger,
+    Clock, Counted, Frame, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
+    SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind, ThreadRun, Timeline, Trigger,
 };
 
 use book::{Book, What};
@@ -139,7 +143,11 @@ fn id(book: &mut Book<'_>, id: &str) -> String {
 /// A port, `pid123`, or a word made of a path.
 fn label(book: &mut Book<'_>, label: &str) -> String {
     let digits = label.strip_prefix("pid").unwrap_or(label);
-    match digits.bytes().all(|byte| byte.is_ascii_digit()) || label == "stdin" {
+    // A capture is called by its file: `lock-waits`.
+    let is_own = label
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .all(|word| book.is_own(word));
+    match digits.bytes().all(|byte| byte.is_ascii_digit()) || label == "stdin" || is_own {
         true => label.to_owned(),
         false => book.name(What::Path, label),
     }
@@ -151,19 +159,8 @@ fn timeline(book: &mut Book<'_>, timeline: &Timeline) -> Timeline {
         out.add_source(&source.name, source.ticks.clone());
     }
     for series in &timeline.series {
-        let name = match series
-            .name
-            .strip_prefix("top.")
-            .and_then(|rest| rest.rsplit_once('.'))
-        {
-            Some((program, end)) => format!("top.{}.{end}", text::program(book, program)),
-            None => match series.name.starts_with("status.") {
-                true => series.name.clone(),
-                false => book.sweep(&series.name).into_owned(),
-            },
-        };
         out.add_series(Series {
-            name,
+            name: series::rename(book, &series.name),
             ..series.clone()
         });
     }
@@ -177,6 +174,8 @@ fn text_(book: &mut Book<'_>, text: &Text) -> Text {
         TextKind::InnodbStatus => innodb::rename(book, &text.body),
         TextKind::Semaphores => semaphores(book, &text.body),
         TextKind::Threads => threads(book, &text.body),
+        // `innodb_print_all_deadlocks`: statements over several lines, and values of rows.
+        TextKind::ErrorLog if text.body.contains(" thread id ") => innodb::rename(book, &text.body),
         TextKind::ErrorLog | TextKind::KernelLog => text::rename(book, &text.body),
     };
     Text {
@@ -238,9 +237,26 @@ fn semaphores(book: &mut Book<'_>, body: &str) -> String {
             .holder_query
             .take()
             .map(|query| statement_(book, &query));
+        // The folders are those where it was built.
+        waits_files(wait, |file| text::value(book, file));
     }
     let json = serde_json::to_string(&waits).unwrap_or_else(|_| "[]".to_owned());
     book.sweep(&json).into_owned()
+}
+
+fn waits_files(wait: &mut SemaphoreWait, mut rename: impl FnMut(&str) -> String) {
+    wait.file = rename(&wait.file);
+    for file in [
+        &mut wait.created_file,
+        &mut wait.last_reserved,
+        &mut wait.last_read_locked,
+        &mut wait.last_write_locked,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        *file = rename(file);
+    }
 }
 
 /// Names of threads are the server's own; a plugin's may tell more.
@@ -277,7 +293,7 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             }
             false => Frame {
                 name: book.sweep(&frame.name).into_owned(),
-                image: book.sweep(&frame.image).into_owned(),
+                image: image(book, &frame.image),
                 ..frame.clone()
             },
         })
@@ -314,44 +330,20 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
         locks: stacks
             .locks
             .iter()
-            .map(|table| locks(book, table))
+            .map(|table| locks::rename(book, table))
             .collect(),
     }
 }
 
-fn locks(book: &mut Book<'_>, table: &LockTable) -> LockTable {
-    let mut out = table.clone();
-    for row in out.locks.iter_mut().chain(&mut out.conditions) {
-        lock(book, row);
-    }
-    for link in out.chains.iter_mut().flat_map(|chain| &mut chain.links) {
-        link.lock = book.sweep(&link.lock).into_owned();
-        if let Some(holder) = &mut link.holder {
-            holder.name = book.sweep(&holder.name).into_owned();
-            holder.doing = book.sweep(&holder.doing).into_owned();
+/// A library, with the folders it was found in where they are known.
+fn image(book: &mut Book<'_>, image: &str) -> String {
+    let renamed = match image.rsplit_once('/') {
+        Some((folders, file)) if !image.starts_with('[') => {
+            format!("{}/{file}", paths::path(book, folders))
         }
-    }
-    for KernelLockRow { name, path, .. } in &mut out.kernel_locks {
-        *name = book.sweep(name).into_owned();
-        for function in path {
-            *function = book.sweep(function).into_owned();
-        }
-    }
-    for one in &mut out.absent {
-        absent(book, one);
-    }
-    out
-}
-
-fn lock(book: &Book<'_>, row: &mut LockRow) {
-    row.name = book.sweep(&row.name).into_owned();
-    for function in row.callers.iter_mut().flat_map(|caller| &mut caller.path) {
-        *function = book.sweep(function).into_owned();
-    }
-    for holder in &mut row.holders {
-        holder.name = book.sweep(&holder.name).into_owned();
-        holder.doing = book.sweep(&holder.doing).into_owned();
-    }
+        _ => image.to_owned(),
+    };
+    book.sweep(&renamed).into_owned()
 }
 
 fn digest(book: &mut Book<'_>, digest: &mut QueryDigest) {

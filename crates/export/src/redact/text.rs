@@ -10,19 +10,24 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::book::{Book, What};
-use super::{statement, words};
+use super::paths::{component, is_data_end, is_library, is_source, is_version, version_number};
+use super::{named, paths, statement, words};
 
 /// Everything that may be a name by its form; the first alternative that fits is taken.
 const FORMS: &str = concat!(
     r"(?P<both>`[^`\n]+`\.`[^`\n]+`)",
+    r#"|(?P<ansi>"[^"\n]+"\."[^"\n]+")"#,
     r"|(?P<back>`[^`\n]+`)",
     r#"|(?P<double>"[^"\n]*")"#,
     r"|(?P<single>'[^'\n]*')",
     r"|(?P<url>\b[a-z][a-z0-9+.-]+://[^\s'\x22<>]+)",
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)",
+    // Containers and images are told by the digest of their settings.
+    r"|(?P<hex>\b[0-9a-f]{32,128}\b)",
     r"|(?P<mac>\b(?:[0-9a-fA-F]{2}:){5,13}[0-9a-fA-F]{2}\b)",
     r"|(?P<six>(?:\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){2,7}\b)|(?:::[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6}\b))",
-    r"|(?P<mail>[\w.%+-]+@[\w-]+(?:\.[\w-]+)*)",
+    r"|(?P<mail>[\w.%+-]+@[\w%-]+(?:\.[\w%-]+)*)",
+    r"|(?P<drive>\b[A-Za-z]:\\[^\s'\x22`,;()\[\]<>|=]+)",
     r"|(?P<path>(?:\.{1,2}|~)?/[^\s'\x22`,;()\[\]<>|=]+)",
     r"|(?P<pair>\b[\w$#-]+/[\w$#@./-]+)",
     r"|(?P<dots>\b[\w$-]+(?:\.[\w$-]+)+)",
@@ -68,14 +73,48 @@ const DOTTED: [&str; 14] = [
     "d.h",
 ];
 
+/// Digits in quotes that are no size or code.
+const QUOTED_DIGITS_MIN: usize = 8;
+
+/// Ends of names of hosts that no file, setting or function has.
+const DOMAINS: [&str; 14] = [
+    "com",
+    "net",
+    "org",
+    "local",
+    "localdomain",
+    "lan",
+    "internal",
+    "intranet",
+    "corp",
+    "private",
+    "example",
+    "test",
+    "invalid",
+    "arpa",
+];
+
 /// The text with other names, a line at a time.
 pub(super) fn rename(book: &mut Book<'_>, text: &str) -> String {
-    let renamed: Vec<String> = text.split('\n').map(|line| line_(book, line)).collect();
+    let renamed: Vec<String> = text
+        .split('\n')
+        .map(|line| {
+            let line = named::setting(book, line);
+            line_(book, &line)
+        })
+        .collect();
+    renamed.join("\n")
+}
+
+/// The same for the value of a setting, in which an equals sign makes no other setting.
+pub(super) fn value(book: &mut Book<'_>, value: &str) -> String {
+    let renamed: Vec<String> = value.split('\n').map(|line| line_(book, line)).collect();
     renamed.join("\n")
 }
 
 fn line_(book: &mut Book<'_>, line: &str) -> String {
     let line = syslog_host(book, line);
+    let line = named::rename(book, &line);
     let Some(form) = FORM.as_ref() else {
         book.overflow = true;
         return String::new();
@@ -123,17 +162,27 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
             table.trim_matches('`'),
         ));
     }
+    if let Some(both) = group("ansi") {
+        let (schema, table) = both.split_once("\".\"")?;
+        let (schema, table) = (schema.trim_matches('"'), table.trim_matches('"'));
+        return Some(qualified(book, schema, table).replace('`', "\""));
+    }
     if let Some(text) = group("back") {
         let inner = text.trim_matches('`');
         return Some(format!("`{}`", identifier(book, inner)));
     }
     for (group_name, quote) in [("double", '"'), ("single", '\'')] {
         if let Some(text) = group(group_name) {
+            let inner = text.trim_matches(quote);
+            // `N'…'`, `x'…'`, `_utf8mb4'…'`
+            if after_word && is_introducer(before) {
+                book.name(What::Literal, inner);
+                return Some(format!("{quote}?{quote}"));
+            }
             // An apostrophe is no quote.
             if after_word || before_word {
                 return None;
             }
-            let inner = text.trim_matches(quote);
             return Some(format!("{quote}{}{quote}", quoted(book, inner, before)));
         }
     }
@@ -146,7 +195,7 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         return Some(format!(
             "{scheme}://{}{}",
             host_(book, host),
-            self::path(book, path)
+            paths::path(book, path)
         ));
     }
     if let Some(uuid) = group("uuid") {
@@ -156,6 +205,9 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
             true => uuid.to_owned(),
             false => book.name(What::Uuid, uuid),
         });
+    }
+    if let Some(hex) = group("hex") {
+        return Some(book.name(What::Uuid, hex));
     }
     if let Some(mac) = group("mac") {
         return Some(book.name(What::Address, mac));
@@ -173,10 +225,17 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         let (user, host) = mail.rsplit_once('@')?;
         return Some(format!("{}@{}", user_(book, user), host_(book, host)));
     }
+    if let Some(drive) = group("drive") {
+        let parts: Vec<String> = drive
+            .split('\\')
+            .map(|part| component(book, part))
+            .collect();
+        return Some(parts.join("\\"));
+    }
     if let Some(path) = group("path") {
         return match after_word {
             true => None,
-            false => Some(self::path(book, path)),
+            false => Some(paths::path(book, path)),
         };
     }
     if let Some(pair) = group("pair") {
@@ -189,6 +248,15 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
     let cut = task.rfind([' ', '=', '(']).map_or(0, |at| at + 1);
     let (head, program) = task.split_at(cut);
     Some(format!("{head}{}", self::program(book, program)))
+}
+
+/// Whether a text ends with what makes the string behind it another kind of literal.
+fn is_introducer(before: &str) -> bool {
+    let word = before
+        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .next()
+        .unwrap_or_default();
+    word.starts_with('_') || ["n", "x", "b"].contains(&word.to_ascii_lowercase().as_str())
 }
 
 /// `Nov 21 00:01:02 HOST kernel: …`, as syslog writes it.
@@ -218,13 +286,14 @@ pub(super) fn identifier(book: &mut Book<'_>, inner: &str) -> String {
     if words::INNODB_NAMES.contains(&lower.as_str()) || words::SCHEMAS.contains(&lower.as_str()) {
         return inner.to_owned();
     }
-    match inner.split_once('.') {
+    match inner.split_once(['.', '/']) {
         Some((schema, _)) if words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) => {
             inner.to_owned()
         }
         Some((schema, table)) => format!(
-            "{}.{}",
+            "{}{}{}",
             book.name(What::Schema, schema),
+            inner.get(schema.len()..=schema.len()).unwrap_or("."),
             book.name(What::Table, table)
         ),
         None => book.name(What::Name, inner),
@@ -244,9 +313,9 @@ pub(super) fn qualified(book: &mut Book<'_>, schema: &str, table: &str) -> Strin
 }
 
 /// What stands in quotes.
-fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
+fn quoted(book: &mut Book<'_>, inner: &str, before_: &str) -> String {
     let lower = inner.to_ascii_lowercase();
-    let before = before
+    let before = before_
         .trim_end_matches([' ', '=', ':'])
         .to_ascii_lowercase();
     if words::USERS.contains(&lower.as_str()) || words::HOSTS.contains(&lower.as_str()) {
@@ -273,11 +342,26 @@ fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
     if inner.parse::<IpAddr>().is_ok() {
         return address(book, inner);
     }
+    // InnoDB's own name of a latch, as it stands in its sources.
+    if is_latch(before_) {
+        return inner.to_owned();
+    }
+    // A long number is somebody's: of a card, an account, a telephone.
+    if inner.len() >= QUOTED_DIGITS_MIN && inner.bytes().all(|byte| b"0123456789 -".contains(&byte))
+    {
+        book.name(What::Literal, inner);
+        return "?".to_owned();
+    }
     if is_number(inner) || is_version(inner) {
         return inner.to_owned();
     }
+    if let Some((user, host)) = inner.rsplit_once('@')
+        && !inner.contains(char::is_whitespace)
+    {
+        return format!("{}@{}", user_(book, user), host_(book, host));
+    }
     if inner.contains('/') && !inner.contains(' ') {
-        return path(book, inner);
+        return paths::path(book, inner);
     }
     // Settings, functions, words of the server.
     let is_one = !inner.contains(|c: char| c.is_whitespace());
@@ -303,6 +387,13 @@ fn quoted(book: &mut Book<'_>, inner: &str, before: &str) -> String {
     }
     book.name(What::Literal, inner);
     "?".to_owned()
+}
+
+/// `Mutex at 0x7f5c `, `on RW-latch at 0x7f5c `: the name that follows is one of InnoDB's sources.
+fn is_latch(before: &str) -> bool {
+    static LATCH: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?:[Mm]utex|RW-latch|lock)(?: at)? 0x[0-9a-fA-F]+ $").ok());
+    LATCH.as_ref().is_some_and(|form| form.is_match(before))
 }
 
 pub(super) fn user_(book: &mut Book<'_>, user: &str) -> String {
@@ -356,51 +447,13 @@ pub(super) fn program(book: &mut Book<'_>, program: &str) -> String {
 /// `kworker/0:1`, `kcompactd0`: no letters follow, or the name would be another one.
 fn is_kernel_thread(lower: &str) -> bool {
     words::THREADS.iter().any(|start| {
-        lower
-            .strip_prefix(start)
-            .is_some_and(|rest| start.ends_with('_') || !rest.starts_with(char::is_alphabetic))
+        lower.strip_prefix(start).is_some_and(|rest| {
+            (start.ends_with('_') || !rest.starts_with(char::is_alphabetic))
+                && rest
+                    .split(|c: char| !c.is_alphabetic())
+                    .all(|word| word.len() < 3 || words::THREAD_WORDS.contains(&word))
+        })
     })
-}
-
-/// A path, folder by folder. A remark in brackets of source files stays: `/build/x.cc:12`.
-pub(super) fn path(book: &mut Book<'_>, path: &str) -> String {
-    let tail = path.trim_end_matches(['.', ',', ':', '!', '?']);
-    let end = path.get(tail.len()..).unwrap_or_default();
-    let parts: Vec<String> = tail.split('/').map(|part| component(book, part)).collect();
-    format!("{}{end}", parts.join("/"))
-}
-
-fn component(book: &mut Book<'_>, part: &str) -> String {
-    let lower = part.to_ascii_lowercase();
-    if words::PATH.contains(&lower.as_str())
-        || words::SCHEMAS.contains(&lower.as_str())
-        || words::PROGRAMS.contains(&lower.as_str())
-        || part.contains(".so")
-        || is_number(part)
-        || is_version(part)
-    {
-        return part.to_owned();
-    }
-    if let Some((stem, end)) = part.rsplit_once('.') {
-        let end_lower = end.to_ascii_lowercase();
-        let end_lower = end_lower.split(':').next().unwrap_or_default();
-        if words::CODE.contains(&end_lower) {
-            return part.to_owned();
-        }
-        // `mysql-bin.000012`
-        if words::DATA.contains(&end_lower) || is_number(end) {
-            return format!("{}.{end}", component(book, stem));
-        }
-    }
-    // Partitions: `orders#P#p2019`.
-    if let Some((table, partition)) = part.split_once("#P#").or_else(|| part.split_once("#p#")) {
-        return format!(
-            "{}#P#{}",
-            component(book, table),
-            book.name(What::Name, partition)
-        );
-    }
-    book.name(What::Path, part)
 }
 
 /// `schema/table`, and much that is not: `reads/s`.
@@ -421,10 +474,10 @@ fn pair(book: &mut Book<'_>, text: &str) -> String {
     if parts.first().is_some_and(|first| is_kernel_thread(first)) {
         return text.to_owned();
     }
-    path(book, text)
+    paths::path(book, text)
 }
 
-fn dotted(book: &mut Book<'_>, text: &str) -> String {
+pub(super) fn dotted(book: &mut Book<'_>, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let parts: Vec<&str> = text.split('.').collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
@@ -434,19 +487,29 @@ fn dotted(book: &mut Book<'_>, text: &str) -> String {
         return address(book, text);
     }
     let first_digit = first.starts_with(|c: char| c.is_ascii_digit());
-    let is_kept = DOTTED.contains(&lower.as_str())
+    let is_documentation = is_documentation(&lower);
+    if DOMAINS.contains(&last.to_ascii_lowercase().as_str()) && !is_documentation {
+        return book.name(What::Host, text);
+    }
+    // The number of a version stays, what its builder added does not.
+    if let Some(number) = version_number(text)
+        && !is_version(text)
+    {
+        let (number, suffix) = text.split_at(number);
+        return format!("{number}{}", book.name(What::Name, suffix));
+    }
+    let is_kept = is_documentation
         || is_number(text)
         || is_version(text)
-        || words::CODE.contains(&last.to_ascii_lowercase().as_str())
-        || words::SCHEMAS.contains(&first.to_ascii_lowercase().as_str())
+        || is_source(last)
+        || is_library(text)
+        || (parts.len() == 2 && words::SCHEMAS.contains(&first.to_ascii_lowercase().as_str()))
         // Settings and signals of ours: `status.Threads_running`, `status.`.
         || parts.iter().all(|part| part.is_empty() || book.is_own(part) || is_number(part));
     if is_kept {
         return text.to_owned();
     }
-    if words::DATA.contains(&last.to_ascii_lowercase().as_str())
-        || (is_number(last) && !first_digit)
-    {
+    if is_data_end(last) && !(is_number(last) && first_digit) {
         return component(book, text);
     }
     if parts.len() == 2 {
@@ -455,7 +518,7 @@ fn dotted(book: &mut Book<'_>, text: &str) -> String {
     book.name(What::Host, text)
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty()
         && text
             .bytes()
@@ -465,10 +528,11 @@ fn is_number(text: &str) -> bool {
             .is_some_and(|hex| !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// `10.11.19-MariaDB-0+deb12u1`, `TLSv1.2`, `3.0.19`, `2.2.5ms`.
-fn is_version(text: &str) -> bool {
-    static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)^(?:v|tlsv|sslv|gtid|http/)?\d{1,4}(?:\.\d{1,6}){1,4}(?:[-+~.]?(?:mariadb|mysql|percona|log|debug|lts|rc\d*|deb\d+u\d+|ubuntu[\d.]*|el\d+|fc\d+|\d+|[a-z]{1,3}|maria|[a-z]+\d+))*$").ok()
-    });
-    VERSION.as_ref().is_some_and(|form| form.is_match(text))
+/// Where the vendors explain things; in lower case.
+pub(super) fn is_documentation(lower: &str) -> bool {
+    DOTTED.iter().any(|known| {
+        lower
+            .strip_suffix(known)
+            .is_some_and(|head| head.is_empty() || head.ends_with('.'))
+    })
 }

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::export::redact::{Names, Redacted};
+use ::export::redact::{Leak, Names, Redacted};
 use ::export::{redact, stalk};
 use anyhow::{Context, Result, bail};
 use diagnosis::{Verdict, diagnose};
@@ -19,7 +19,7 @@ use crate::args::{Export, WhenArg};
 use crate::config::Config;
 use crate::{captures, causes, output};
 
-use target::{Directory, File};
+use target::{Directory, File, Place};
 use told::{Redaction, Told, Wrote};
 
 /// A salt that is shorter can be tried.
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     if let Some(directory) = directory {
         let made = stalk::pt_stalk(&incident, &jiff::tz::TimeZone::system());
         for one in &made.files {
-            search(
+            search_text(
                 names,
                 &one.bytes,
                 &format!("{}/{}", directory.path().display(), one.path),
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     if let Some(file) = folded {
         let profile = profile(&incident, args.when)?;
         let text = folded_profile(&profile, &incident.stacks.book, false);
-        search(names, text.as_bytes(), &file.path().display().to_string())?;
+        search_text(names, text.as_bytes(), &file.path().display().to_string())?;
         told.wrote
             .push(Wrote::new(file.path(), "folded stacks", None));
         work.push(Box::new(move || file.write(text.as_bytes())));
@@ -131,7 +131,11 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         let incident = &incident;
         // The last: it is searched as it lies on the disk.
         let bytes = file.write_incident(incident, |path, place, bytes| {
-            search(names, bytes, &format!("{}, {place}", path.display()))
+            let said = |place: &str| format!("{}, {place}", path.display());
+            match place {
+                Place::Cell(cell) => search_text(names, bytes, &said(cell)),
+                Place::File => search(names, bytes, &said("the file's bytes")),
+            }
         })?;
         if let Some(redaction) = &mut told.redaction {
             redaction.searched_bytes = redaction.searched_bytes.saturating_add(bytes);
@@ -220,7 +224,16 @@ fn salt(file: Option<&Path>) -> Result<Vec<u8>> {
 
 /// Refuses what holds a name that was replaced.
 fn search(names: Option<&Names>, bytes: &[u8], place: &str) -> Result<()> {
-    match names.and_then(|names| names.find(bytes)) {
+    refused(names.and_then(|names| names.find(bytes)), place)
+}
+
+/// Refuses the same in a text, and what by its form can only be somebody's.
+fn search_text(names: Option<&Names>, bytes: &[u8], place: &str) -> Result<()> {
+    refused(names.and_then(|names| names.find_in_text(bytes)), place)
+}
+
+fn refused(leak: Option<Leak>, place: &str) -> Result<()> {
+    match leak {
         None => Ok(()),
         Some(leak) => bail!(
             "nothing was written: '{}' would still stand in {place}, byte {}; please report it",

@@ -8,6 +8,14 @@ use anyhow::{Context, Result, bail};
 use export::stalk;
 use model::Incident;
 
+/// What of an incident's file is searched.
+pub(super) enum Place<'a> {
+    /// A cell of a table: a text. Which one.
+    Cell(&'a str),
+    /// The file as it lies there.
+    File,
+}
+
 /// A file to be written; `-` is standard output.
 pub(super) struct File {
     path: PathBuf,
@@ -60,7 +68,7 @@ impl File {
     pub(super) fn write_incident(
         &self,
         incident: &Incident,
-        search: impl Fn(&Path, &str, &[u8]) -> Result<()>,
+        search: impl Fn(&Path, Place<'_>, &[u8]) -> Result<()>,
     ) -> Result<u64> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let unchecked = self.path.with_file_name(format!(".{name}.unchecked"));
@@ -78,7 +86,7 @@ impl File {
         &self,
         unchecked: &Path,
         incident: &Incident,
-        search: &impl Fn(&Path, &str, &[u8]) -> Result<()>,
+        search: &impl Fn(&Path, Place<'_>, &[u8]) -> Result<()>,
     ) -> Result<u64> {
         store::write_frame_file(incident, unchecked)?;
         let mut found = Ok(());
@@ -87,12 +95,12 @@ impl File {
                 "table {}, row {}, column {}",
                 cell.table, cell.row, cell.column
             );
-            found = search(&self.path, &place, cell.bytes);
+            found = search(&self.path, Place::Cell(&place), cell.bytes);
             found.is_ok()
         })?;
         found?;
         let bytes = std::fs::read(unchecked).with_context(|| unchecked.display().to_string())?;
-        search(&self.path, "the file's bytes", &bytes)?;
+        search(&self.path, Place::File, &bytes)?;
         self.check()?;
         std::fs::rename(unchecked, &self.path).with_context(|| self.path.display().to_string())?;
         Ok(bytes.len() as u64)
@@ -131,22 +139,110 @@ impl Directory {
         &self.path
     }
 
+    /// Writes the files; when that fails, what was made for it is taken away again.
     pub(super) fn write(&self, files: &[stalk::File]) -> Result<()> {
-        let make = |path: &Path| {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(path)
-                .with_context(|| path.display().to_string())
-        };
-        make(&self.path)?;
+        let mut made = Made::default();
+        let written = self.fill(files, &mut made);
+        if written.is_err() {
+            made.remove();
+        }
+        written
+    }
+
+    fn fill(&self, files: &[stalk::File], made: &mut Made) -> Result<()> {
+        made.directory(&self.path)?;
         for file in files {
             let path = self.path.join(&file.path);
             if let Some(folder) = path.parent() {
-                make(folder)?;
+                made.directory(folder)?;
             }
-            store::write_private(&path, &file.bytes)?;
+            made.file(&path, &file.bytes)?;
         }
         Ok(())
+    }
+}
+
+/// What was not there before.
+#[derive(Default)]
+struct Made {
+    /// In the order in which they were made.
+    directories: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+impl Made {
+    fn directory(&mut self, path: &Path) -> Result<()> {
+        let missing: Vec<&Path> = path
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err())
+            .collect();
+        for path in missing.into_iter().rev() {
+            std::fs::DirBuilder::new()
+                .mode(0o700)
+                .create(path)
+                .with_context(|| path.display().to_string())?;
+            self.directories.push(path.to_owned());
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let is_new = path.symlink_metadata().is_err();
+        if is_new {
+            self.files.push(path.to_owned());
+            // It is written under this name first.
+            let mut partial = path.as_os_str().to_owned();
+            partial.push(".partial");
+            self.files.push(partial.into());
+        }
+        Ok(store::write_private(path, bytes)?)
+    }
+
+    /// What cannot be removed stays: the error that led here is the one to tell.
+    fn remove(&self) {
+        for file in self.files.iter().rev() {
+            let _ = std::fs::remove_file(file);
+        }
+        for directory in self.directories.iter().rev() {
+            // One in which somebody else put something stays.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    fn file(path: &str) -> stalk::File {
+        stalk::File {
+            path: path.to_owned(),
+            bytes: b"x".to_vec(),
+            note: "",
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_finished_is_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        // A file stands where a folder has to be.
+        let files = [file("README"), file("before/a"), file("README/b")];
+        let deep = dir.path().join("one/two");
+        assert!(Directory::at(&deep, false).unwrap().write(&files).is_err());
+        assert!(!dir.path().join("one").exists());
+        // What was there stays.
+        let there = dir.path().join("there");
+        std::fs::create_dir(&there).unwrap();
+        std::fs::write(there.join("notes.txt"), "mine").unwrap();
+        std::fs::write(there.join("README"), "old").unwrap();
+        assert!(Directory::at(&there, true).unwrap().write(&files).is_err());
+        let mut names: Vec<String> = std::fs::read_dir(&there)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["README", "notes.txt"]);
     }
 }

@@ -110,6 +110,39 @@ fn a_shared_incident_says_the_same() {
     says_the_same_without(&frame_in(dir.path()), &["db1", "shop"]);
 }
 
+/// The search also asks for forms, wherever they stand: it must not find any in what servers, kernels
+/// and tools wrote, and what they wrote must say the same without names.
+#[test]
+fn captures_of_every_kind_can_be_shared() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/samples");
+    let dir = tempfile::tempdir().unwrap();
+    let mut problems = Vec::new();
+    for (number, sample) in files_of(&samples).iter().enumerate() {
+        let shared = dir.path().join(format!("{number}.frame"));
+        let stalk = dir.path().join(format!("{number}.stalk"));
+        let output = run(&[
+            "export",
+            sample.to_str().unwrap(),
+            "--redact",
+            "-o",
+            shared.to_str().unwrap(),
+            "--pt-stalk",
+            stalk.to_str().unwrap(),
+            "--json",
+        ]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if said.contains("nothing was written:") {
+            problems.push(format!("{}: {said}", sample.display()));
+        }
+        if let Ok(told) = serde_json::from_slice::<Value>(&output.stdout)
+            && told["redaction"]["same_verdict"] != true
+        {
+            problems.push(format!("{}: {}", sample.display(), told["redaction"]));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
 #[test]
 fn nothing_that_is_there_is_replaced_unasked() {
     let dir = tempfile::tempdir().unwrap();

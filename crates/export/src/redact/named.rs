@@ -1,0 +1,283 @@
+//! Names that stand bare in a text, known by the words around them: `index mail_idx of table`,
+//! `--user=shop`, `Query: insert into …`.
+//!
+//! What they stand in was taken for a log or a status by somebody else, who may have been wrong: a
+//! settings file pasted behind a status is one to us. So these forms are looked for in all free text.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::book::{Book, What};
+use super::keywords::is_keyword;
+use super::{statement, text, values, words};
+
+/// What is done with the group `name` of a form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// An index, a constraint, a partition: another name, unless InnoDB's own.
+    Index,
+    /// The same where prose may have the same form: a word of the server stays.
+    PerhapsIndex,
+    /// A host.
+    Host,
+    /// A user.
+    User,
+    /// A word that nobody else chose.
+    Word,
+    /// A program.
+    Program,
+    /// Nobody needs to know.
+    Secret,
+}
+
+/// Forms with the name in the group `name`, in the order in which they are looked for. In front what every
+/// line of the form holds, in lower case: a status has thousands of lines without any.
+const FORMS: &[(&str, &str, Named)] = &[
+    // 5.7 and later print indexes without quotes (`lock_rec_print()`, `dict_index_t::name`); 5.5 and 5.6
+    // wrote `index "mail_idx" of table "shop"."t"`.
+    (
+        "index",
+        r#"(?i)\bindex(?: name)? ["'`]?(?P<name>[^\s`'",;:()=]+)["'`]? (?:of|on|in|for) (?:the )?table\b"#,
+        Named::Index,
+    ),
+    (
+        "index",
+        r"(?i)\b(?:in|of|find|using|on|for) index (?P<name>[\w$][^\s`'\x22,;:()=]*)",
+        Named::PerhapsIndex,
+    ),
+    (
+        "index",
+        r"(?i)\bindex:? (?P<name>[\w$][^\s`'\x22,;:()=]*) (?:is|was|in|has|contains|not|does|cannot|could|id)\b",
+        Named::PerhapsIndex,
+    ),
+    (
+        "_",
+        r"(?i)\b(?:index_name|lock_index|key_name|constraint_name|partition_name)\b[\s:=|]+(?P<name>[\w$][^\s`'\x22,;:()=|]*)",
+        Named::Index,
+    ),
+    // The table monitor: `INDEX: name mail_idx, id 0 12, fields 1/5`, and what people write.
+    (
+        "index",
+        r"(?:\bI(?:ndex|NDEX): (?:name )?)(?P<name>[\w$][^\s`'\x22,;:()=]*)",
+        Named::Index,
+    ),
+    (
+        "constraint",
+        r#"(?i)\bconstraint "?(?P<name>[\w$][^\s`'",;:()=]*)"? (?:foreign|unique|check|primary|of|fails|failed|for)\b"#,
+        Named::Index,
+    ),
+    (
+        "corruption",
+        r"(?i)\bcorruption (?:of|in|detected in) (?:index )?(?P<name>[\w$][^\s`'\x22,;:()=]*) in table\b",
+        Named::Index,
+    ),
+    (
+        "partition",
+        r"(?i)\bpartition (?P<name>[\w$][^\s`'\x22,;:()=]*) (?:of|in|for) table\b",
+        Named::Index,
+    ),
+    // Galera's nodes.
+    (
+        "member",
+        r"\bMember \d+\.\d+ \((?P<name>[^)\s]+)\)",
+        Named::Host,
+    ),
+    (
+        "-",
+        r"^\s*\d+: [0-9a-f]{8}-[0-9a-f-]{27}, (?P<name>\S+)",
+        Named::Host,
+    ),
+    // The one that mysqld makes for its first account.
+    (
+        "password",
+        r"(?i)\bpassword is generated for \S+: (?P<name>\S+)",
+        Named::Secret,
+    ),
+    (
+        "",
+        r#"(?i)[\w-]*(?:password|passwd|pwd|secret|token|api_?key|access_?key)[\w-]*["']?\s?[:=]\s?["']?(?P<name>[^\s"',;)]+)"#,
+        Named::Secret,
+    ),
+    // Arguments and pairs.
+    (
+        "=",
+        r#"(?i)\b(?:[a-z]+[_-])?user(?:name)?=["']?(?P<name>[^\s"',;()]+)"#,
+        Named::User,
+    ),
+    (
+        "=",
+        r#"(?i)\b(?:[a-z]+[_-])?(?:host|hostname|node|peer|server|source|master)=["']?(?P<name>[^\s"',;()]+)"#,
+        Named::Host,
+    ),
+    (
+        "=",
+        r#"(?i)\b(?:cpuset|unit|container|pod|namespace|cluster|channel|database|schema|db|cluster[_-]name|node[_-]name|group[_-]name)=["']?(?P<name>[^\s"',;()/]+)"#,
+        Named::Word,
+    ),
+    (
+        "=",
+        r#"(?:^|\s)--[a-z][\w-]*=["']?(?P<name>[^\s"',;()/]+)"#,
+        Named::Word,
+    ),
+    (
+        "=",
+        r#"\b[A-Z][A-Z0-9_]{2,}=["']?(?P<name>[^\s"',;()/:]+)"#,
+        Named::Word,
+    ),
+    // Command lines of clients.
+    (
+        " -p",
+        r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-p(?P<name>[^\s-]\S*)",
+        Named::Secret,
+    ),
+    (
+        " -u",
+        r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-u ?(?P<name>[^\s-]\S*)",
+        Named::User,
+    ),
+    (
+        " -h",
+        r"\b(?:mysql|mariadb)[\w-]*\b.*?\s-h ?(?P<name>[^\s-]\S*)",
+        Named::Host,
+    ),
+    (
+        "=",
+        r#"(?i)\b(?:exe|comm|proc|program|process)=["']?(?P<name>[^\s"',;()/]+)"#,
+        Named::Program,
+    ),
+];
+
+/// A form of [`FORMS`], ready to be looked for.
+type Compiled = (&'static str, Regex, Named);
+
+static COMPILED: LazyLock<Option<Vec<Compiled>>> = LazyLock::new(|| {
+    FORMS
+        .iter()
+        .map(|(word, form, named)| Some((*word, Regex::new(form).ok()?, *named)))
+        .collect()
+});
+
+/// Statements in the middle of a line, and what begins one.
+const STATEMENT: &str = concat!(
+    r"(?i)(?:\b(?:query|statement|sql)(?: \([0-9a-fx]+\))?: ?'?",
+    r"|\b(?:query|statement) (?:was|is):? '?)(?P<said>[a-z]+\b.*)$",
+    r"|(?P<plain>\b(?:insert (?:ignore )?into|replace into|delete from|update \S+ set|select .+ from",
+    r"|load data (?:local )?infile|create user|alter user|identified by|values ?\() ?.*)$",
+);
+
+/// `key = value` and nothing else.
+const SETTING: &str =
+    r"^(?P<head>\s*(?:--|# ?)?(?P<key>[A-Za-z][\w.-]*)\s*=\s*)(?P<value>\S.*?)(?P<tail>\s*)$";
+
+/// A line `key = value` with another value where that is somebody's; any other line as it is.
+pub(super) fn setting(book: &mut Book<'_>, line: &str) -> String {
+    static COMPILED_SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SETTING).ok());
+    let Some(form) = COMPILED_SETTING.as_ref() else {
+        // Nothing can be promised.
+        book.overflow = true;
+        return String::new();
+    };
+    let Some(found) = form.captures(line) else {
+        return line.to_owned();
+    };
+    let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+    let value = values::setting(book, part("key"), part("value"));
+    format!("{}{value}{}", part("head"), part("tail"))
+}
+
+/// A line with other names where words around them say what they are.
+pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
+    static COMPILED_STATEMENT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(STATEMENT).ok());
+    let (Some(forms), Some(statement)) = (COMPILED.as_ref(), COMPILED_STATEMENT.as_ref()) else {
+        // Nothing can be promised.
+        book.overflow = true;
+        return String::new();
+    };
+    let mut line = match statement.captures(line) {
+        Some(found) => said(book, line, &found),
+        None => line.to_owned(),
+    };
+    let lower = line.to_ascii_lowercase();
+    for (word, form, named) in forms {
+        if lower.contains(word) && form.is_match(&line) {
+            line = replaced(book, &line, form, *named);
+        }
+    }
+    line
+}
+
+/// The line with its statement renamed, up to the quote that ends it.
+fn said(book: &mut Book<'_>, line: &str, found: &Captures<'_>) -> String {
+    let Some(sql) = found.name("said").or_else(|| found.name("plain")) else {
+        return line.to_owned();
+    };
+    let first = sql
+        .as_str()
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next();
+    if !first.is_some_and(|first| is_keyword(&first.to_ascii_lowercase())) {
+        return line.to_owned();
+    }
+    let head = line.get(..sql.start()).unwrap_or_default();
+    let (sql, tail) = match head.ends_with('\'') {
+        true => {
+            let end = sql.as_str().rfind('\'').unwrap_or(sql.as_str().len());
+            sql.as_str().split_at(end)
+        }
+        false => (sql.as_str(), ""),
+    };
+    let mut renamed = statement::rename(book, sql);
+    if !head.ends_with('\'') {
+        // What opened before it is not closed in it.
+        renamed = renamed.trim_end().to_owned();
+    }
+    format!("{head}{renamed}{tail}")
+}
+
+fn replaced(book: &mut Book<'_>, line: &str, form: &Regex, named: Named) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut at = 0;
+    for found in form.captures_iter(line) {
+        let Some(name) = found.name("name") else {
+            continue;
+        };
+        out.push_str(line.get(at..name.start()).unwrap_or_default());
+        out.push_str(&one(book, name.as_str(), named));
+        at = name.end();
+    }
+    out.push_str(line.get(at..).unwrap_or_default());
+    out
+}
+
+fn one(book: &mut Book<'_>, name: &str, named: Named) -> String {
+    let bare = name.trim_end_matches(['.', ':']);
+    let end = name.get(bare.len()..).unwrap_or_default();
+    let lower = bare.to_ascii_lowercase();
+    let renamed = match named {
+        Named::Index | Named::PerhapsIndex if words::INDEX_PROSE.contains(&lower.as_str()) => {
+            bare.to_owned()
+        }
+        Named::PerhapsIndex if is_plain(book, bare) => bare.to_owned(),
+        Named::Index | Named::PerhapsIndex => text::identifier(book, bare),
+        Named::Host if is_plain(book, bare) => bare.to_owned(),
+        Named::Host => text::host_(book, bare),
+        Named::User => text::user_(book, bare),
+        Named::Word if is_plain(book, bare) => bare.to_owned(),
+        Named::Word if bare.contains('.') => text::dotted(book, bare),
+        Named::Word => book.name(What::Name, bare),
+        Named::Program => text::program(book, bare),
+        Named::Secret if words::NO_SECRET_VALUES.contains(&lower.as_str()) => bare.to_owned(),
+        Named::Secret => {
+            book.name(What::Literal, bare);
+            "?".to_owned()
+        }
+    };
+    format!("{renamed}{end}")
+}
+
+/// Numbers, and words of the server and the kernel.
+fn is_plain(book: &Book<'_>, word: &str) -> bool {
+    text::is_number(word) || book.is_own(word) || word.starts_with(['(', '?'])
+}

@@ -1,0 +1,313 @@
+//! Paths, folder by folder, and versions: what of them tells nothing of whose they are.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::book::{Book, What, is_pseudonym};
+use super::text::is_number;
+use super::words;
+
+/// Folders and files as servers, distributions and containers name them.
+pub(super) const PATH: &[&str] = &[
+    "",
+    ".",
+    "..",
+    "~",
+    "usr",
+    "lib",
+    "lib64",
+    "lib32",
+    "libexec",
+    "local",
+    "bin",
+    "sbin",
+    "var",
+    "etc",
+    "run",
+    "tmp",
+    "opt",
+    "home",
+    "data",
+    "mysql",
+    "mysqld",
+    "mariadb",
+    "mariadbd",
+    "percona",
+    "share",
+    "log",
+    "logs",
+    "proc",
+    "sys",
+    "dev",
+    "mnt",
+    "root",
+    "cache",
+    "spool",
+    "state",
+    "x86_64-linux-gnu",
+    "aarch64-linux-gnu",
+    "charsets",
+    "plugin",
+    "plugins",
+    "error",
+    "slow",
+    "general",
+    "my",
+    "conf",
+    "conf.d",
+    "mysql.conf.d",
+    "mariadb.conf.d",
+    "ibdata1",
+    "ibdata2",
+    "ibtmp1",
+    "ib_logfile0",
+    "ib_logfile1",
+    "ib_buffer_pool",
+    "undo001",
+    "undo002",
+    "undo_001",
+    "undo_002",
+    "mysql-bin",
+    "mariadb-bin",
+    "binlog",
+    "relay-log",
+    "relay-bin",
+    "mysqlx",
+    "innodb_redo",
+    "#innodb_redo",
+    "#innodb_temp",
+    "performance_schema",
+    "sock",
+    "pid",
+    "shm",
+    "null",
+    "zero",
+    "urandom",
+    "random",
+    "stdin",
+    "stdout",
+    "stderr",
+    "fd",
+    "self",
+    "task",
+    "kernel",
+    "mm",
+    "fs",
+    "net",
+    "class",
+    "block",
+    "cgroup",
+    "system.slice",
+    "user.slice",
+    "init.scope",
+    "transparent_hugepage",
+    "vmstat",
+    "diskstats",
+    "meminfo",
+    "stat",
+    "status",
+    "maps",
+    "limits",
+    "enabled",
+    "defrag",
+    "khugepaged",
+    "systemd",
+    "system",
+    "default",
+    "alternatives",
+    "jemalloc",
+    "tcmalloc",
+    "mimalloc",
+    "init",
+    "percona-server",
+    "mysql-files",
+    "mysql-keyring",
+    "boot",
+    "efi",
+    "media",
+    "snap",
+    "lost+found",
+    "current",
+    "build",
+    "buildbot",
+    "src",
+    "storage",
+    "innobase",
+    "sql",
+    "include",
+    "innodb_undo",
+    "undo",
+    "redo",
+    "containers",
+    "docker",
+    "overlay2",
+    "kubepods",
+    "lxc",
+    "machine.slice",
+    // Of the servers' sources.
+    "api",
+    "arch",
+    "btr",
+    "buf",
+    "clone",
+    "ddl",
+    "dict",
+    "dyn",
+    "eval",
+    "fil",
+    "fsp",
+    "fts",
+    "fut",
+    "gis",
+    "ha",
+    "handler",
+    "ibuf",
+    "innodb_plugin",
+    "xtradb",
+    "mach",
+    "mem",
+    "mtr",
+    "os",
+    "page",
+    "pars",
+    "que",
+    "read",
+    "rem",
+    "row",
+    "srv",
+    "sync",
+    "thr",
+    "trx",
+    "usr",
+    "ut",
+    "zip",
+    "ld",
+    "mysys",
+    "vio",
+    "server",
+    "myisam",
+    "maria",
+    "rocksdb",
+    "partition",
+    "replication",
+    "components",
+    "kubepods.slice",
+];
+
+/// Ends of names of source and program files, which stay as they are.
+const CODE: &[&str] = &["cc", "c", "h", "ic", "hh", "cpp", "hpp", "i", "yy"];
+
+/// Ends of names of data files: what stands before them is a name.
+const DATA: &[&str] = &[
+    "ibd", "frm", "par", "myd", "myi", "mad", "mai", "csv", "csm", "trg", "trn", "err", "log",
+    "pid", "sock", "sql", "opt", "isl", "cfg", "cfp", "txt", "bak", "old", "pem", "cnf", "conf",
+    "sh", "py", "pl", "rb", "js", "go", "rs", "php", "jar", "tar", "gz", "zst", "xz", "dump",
+    "json", "yml", "yaml", "ini", "tmp", "lock", "service", "socket", "slice", "scope", "mount",
+    "target", "timer", "info", "d", "key", "crt", "index",
+];
+
+/// What a folder of a server's sources is called before its version.
+const SOURCES: &[&str] = &[
+    "mysql-",
+    "mariadb-",
+    "percona-server-",
+    "percona-xtradb-cluster-",
+    "mysql-server-",
+    "mysql-community-",
+    "mariadb-server-",
+];
+
+/// A path, folder by folder. A remark in brackets of source files stays: `/build/x.cc:12`.
+pub(super) fn path(book: &mut Book<'_>, path: &str) -> String {
+    let tail = path.trim_end_matches(['.', ',', ':', '!', '?']);
+    let end = path.get(tail.len()..).unwrap_or_default();
+    let parts: Vec<String> = tail.split('/').map(|part| component(book, part)).collect();
+    format!("{}{end}", parts.join("/"))
+}
+
+/// A folder or a file that tells nothing of whose it is, or is renamed already.
+pub(super) fn is_known_component(part: &str) -> bool {
+    let lower = part.to_ascii_lowercase();
+    let is_known = PATH.contains(&lower.as_str())
+        || words::SCHEMAS.contains(&lower.as_str())
+        || words::PROGRAMS.contains(&lower.as_str())
+        || is_library(part)
+        || is_number(part)
+        || is_version(part)
+        || SOURCES
+            .iter()
+            .any(|start| lower.strip_prefix(start).is_some_and(is_version))
+        || is_pseudonym(&lower);
+    if is_known {
+        return true;
+    }
+    if let Some((stem, end)) = lower.rsplit_once('.') {
+        return is_source(end) || (is_data_end(end) && is_known_component(stem));
+    }
+    lower
+        .split_once("#p#")
+        .is_some_and(|(table, partition)| is_known_component(table) && is_pseudonym(partition))
+}
+
+/// The end of the name of a file of sources, which stays.
+pub(super) fn is_source(end: &str) -> bool {
+    let lower = end.to_ascii_lowercase();
+    CODE.contains(&lower.split(':').next().unwrap_or_default())
+}
+
+/// What stands before the end of such a file is a name.
+pub(super) fn is_data_end(end: &str) -> bool {
+    let lower = end.to_ascii_lowercase();
+    DATA.contains(&lower.split(':').next().unwrap_or_default()) || is_number(end)
+}
+
+pub(super) fn component(book: &mut Book<'_>, part: &str) -> String {
+    if is_known_component(part) {
+        return part.to_owned();
+    }
+    // `mysql-bin.000012`
+    if let Some((stem, end)) = part.rsplit_once('.')
+        && is_data_end(end)
+    {
+        return format!("{}.{end}", component(book, stem));
+    }
+    // Partitions: `orders#P#p2019`.
+    if let Some((table, partition)) = part.split_once("#P#").or_else(|| part.split_once("#p#")) {
+        return format!(
+            "{}#P#{}",
+            component(book, table),
+            book.name(What::Name, partition)
+        );
+    }
+    book.name(What::Path, part)
+}
+
+/// `libc.so.6`, and not `shop.sock`.
+pub(super) fn is_library(part: &str) -> bool {
+    part.rsplit_once(".so").is_some_and(|(_, version)| {
+        version.is_empty() || version.starts_with('.') && is_number(version)
+    })
+}
+
+/// Where the suffix of `8.0.36-log` begins.
+pub(super) fn version_number(text: &str) -> Option<usize> {
+    static NUMBER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^\d{1,3}\.\d{1,3}(?:\.\d{1,6}){0,2}(?:-\d+)*[-~+]").ok());
+    let found = NUMBER.as_ref()?.find(text)?;
+    (found.end() < text.len()).then_some(found.end())
+}
+
+/// `10.11.19-MariaDB-0+deb12u1`, `TLSv1.2`, `3.0.19`, `2.2.5ms`.
+pub(super) fn is_version(text: &str) -> bool {
+    static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)^(?:v|tlsv|sslv|gtid|http/)?\d{1,4}(?:\.\d{1,6}){1,4}(?:[a-z]{1,2})?",
+            r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc\d*|ga|m\d+|alpha|beta|dmr",
+            r"|deb\d+(?:u\d+)?|ubu\d+|ubuntu|el\d+|fc\d+|amzn\d+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
+            r"|bpo\d*|rt\d+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl\d|linuxkit|\d+(?:\.\d+)*))*$"
+        ))
+        .ok()
+    });
+    VERSION.as_ref().is_some_and(|form| form.is_match(text))
+}

@@ -1,0 +1,69 @@
+//! Names of signals: most are the kernel's and the server's, some hold what others chose.
+
+use super::book::Book;
+use super::{paths, text};
+
+/// Areas of signals with a name of somebody else's in them: their words are not the server's.
+const NAMED_BY_OTHERS: [&str; 6] = [
+    "processlist.",
+    "threads.by_name.",
+    "top.",
+    "disk.",
+    "filesystem.",
+    "slab.",
+];
+
+/// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
+const DISKS: [&str; 20] = [
+    "sd", "hd", "vd", "xvd", "nvme", "dm-", "md", "mmcblk", "loop", "sr", "zd", "rbd", "drbd",
+    "nbd", "ram", "pmem", "bcache", "zram", "fd", "dasd",
+];
+
+/// A disk's number or letters are no longer.
+const DISK_REST_CHARS_MAX: usize = 9;
+
+pub(super) fn is_named_by_others(name: &str) -> bool {
+    NAMED_BY_OTHERS.iter().any(|start| name.starts_with(start))
+}
+
+/// The name of a signal, with other names in it.
+pub(super) fn rename(book: &mut Book<'_>, name: &str) -> String {
+    let between = |area: &str| {
+        name.strip_prefix(area)
+            .and_then(|rest| rest.rsplit_once('.'))
+    };
+    if let Some((program, end)) = between("top.") {
+        return format!("top.{}.{end}", text::program(book, program));
+    }
+    if let Some((directory, end)) = between("filesystem.") {
+        return format!("filesystem.{}.{end}", directory_(book, directory));
+    }
+    if let Some((device, end)) = between("disk.") {
+        return format!("disk.{}.{end}", disk(book, device));
+    }
+    match name.starts_with("status.") {
+        true => name.to_owned(),
+        false => book.sweep(name).into_owned(),
+    }
+}
+
+/// A mount point or a data directory. Each word of it is one of a path, whatever else it may be.
+fn directory_(book: &mut Book<'_>, directory: &str) -> String {
+    paths::path(book, directory)
+}
+
+/// A disk of the kernel's keeps its name; a volume has that of whoever made it.
+fn disk(book: &mut Book<'_>, device: &str) -> String {
+    let is_kernels = DISKS.iter().any(|start| {
+        device.strip_prefix(start).is_some_and(|rest| {
+            rest.len() <= DISK_REST_CHARS_MAX
+                && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                && (rest.len() <= 2 || rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    });
+    let is_plain = is_kernels || paths::PATH.contains(&device) || text::is_number(device);
+    match is_plain {
+        true => device.to_owned(),
+        false => paths::path(book, device),
+    }
+}

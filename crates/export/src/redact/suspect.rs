@@ -1,0 +1,104 @@
+//! What by its form can only be somebody's, in a text where nothing of anybody may be left.
+//!
+//! The search for the names that were met finds those that were forgotten in one place and met in
+//! another. It cannot find those that nobody met: these forms do, and they do not ask where a text
+//! came from.
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::book::{Leak, is_pseudonym};
+use super::{paths, text, words};
+
+/// A form, and whether what it found may stay. Each has it in the group `it`.
+struct Form {
+    form: &'static str,
+    may_stay: fn(&HashSet<String>, &str) -> bool,
+}
+
+const FORMS: [Form; 7] = [
+    Form {
+        form: r#"(?i)\bindex (?:\\?["'`])?(?P<it>[^\s`'",;:()=\\]+)(?:\\?["'`])? of table\b"#,
+        may_stay: |_, name| {
+            let lower = name.to_ascii_lowercase();
+            words::INNODB_NAMES.contains(&lower.as_str())
+                || words::INDEX_PROSE.contains(&lower.as_str())
+                || is_pseudonym(&lower)
+        },
+    },
+    Form {
+        form: r"(?:^|[^\w/)\]*}-])(?P<it>/[\w#~][\w#~.@%+-]*(?:/[\w#~][\w#~.@%+-]*)+)",
+        may_stay: |_, path| {
+            // Ends of sentences, and of names of signals.
+            let path = path.trim_end_matches('.');
+            let path = path.strip_suffix(".used_share").unwrap_or(path);
+            path.split('/').all(paths::is_known_component)
+        },
+    },
+    Form {
+        form: r"\b(?P<it>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})\b",
+        may_stay: |_, uuid| uuid.bytes().all(|byte| byte == b'0' || byte == b'-'),
+    },
+    Form {
+        form: r"(?P<it>[\w.+%-]+@[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+)",
+        may_stay: |_, _| false,
+    },
+    Form {
+        form: r"(?:^|[^\w.-])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?:$|[^\w.-]|\.(?:\s|$))",
+        may_stay: |_, address| {
+            address.parse::<Ipv4Addr>().map_or(true, |ip| {
+                ip.is_loopback() || ip.is_unspecified() || ip.octets().starts_with(&[255])
+            })
+        },
+    },
+    Form {
+        form: r#"(?i)\b(?P<it>[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|local|localdomain|lan|internal|intranet|corp|example))\.?(?:$|[\s'":,;)/])"#,
+        may_stay: |_, host| text::is_documentation(&host.to_ascii_lowercase()),
+    },
+    Form {
+        form: r"\b[\w-]+ ?= ?'(?P<it>[^'\n?]{2,})'",
+        may_stay: |own, value| {
+            value
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .all(|word| {
+                    let lower = word.to_ascii_lowercase();
+                    word.is_empty()
+                        || text::is_number(word)
+                        || own.contains(&lower)
+                        || is_pseudonym(&lower)
+                        || paths::is_known_component(word)
+                })
+        },
+    },
+];
+
+static COMPILED: LazyLock<Option<Vec<Regex>>> = LazyLock::new(|| {
+    FORMS
+        .iter()
+        .map(|form| Regex::new(form.form).ok())
+        .collect()
+});
+
+/// The first thing in a text that can only be somebody's. `own` are words of servers, in lower case.
+pub(super) fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
+    let Some(compiled) = COMPILED.as_ref() else {
+        // What cannot be looked at is not shown.
+        return Some(Leak {
+            name: "anything: the forms cannot be searched for".to_owned(),
+            at: 0,
+        });
+    };
+    compiled.iter().zip(&FORMS).find_map(|(compiled, form)| {
+        compiled
+            .captures_iter(text)
+            .filter_map(|found| found.name("it"))
+            .find(|it| !(form.may_stay)(own, it.as_str()))
+            .map(|it| Leak {
+                name: it.as_str().to_owned(),
+                at: it.start(),
+            })
+    })
+}
