@@ -5,20 +5,21 @@ use anyhow::Result;
 use diagnosis::{Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
-use store::{read_frame, write_private};
+use store::{Loaded, write_private};
 
 use crate::args::Explain;
+use crate::captures::{self, Found, Given};
 use crate::config::Config;
-use crate::{captures, causes, output};
+use crate::{causes, output};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
-    let (incident, verdict) = match args.paths.as_slice() {
-        [file] if captures::is_frame(file) => recorded(file)?,
-        paths => imported(paths)?,
+    let (incident, verdict) = match captures::given(&args.paths)? {
+        Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
+        Given::Captures(found) => imported(&found, &args.paths)?,
     };
     match &args.html {
         Some(path) if path == Path::new("-") => {
@@ -42,11 +43,12 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     })
 }
 
-/// An incident of ours, with the verdict on it.
-fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
-    let loaded = read_frame(file)?;
+/// An incident of ours, with the verdict on it. Where no file is named it has the name that the
+/// recorder gave it: what is told is the same then, wherever the file lies.
+fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
     let incident = loaded.incident;
-    let mut verdict = verdict(&incident, file);
+    let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
+    let mut verdict = verdict(&incident, &file);
     for damage in loaded.damage {
         eprintln!(
             "freezeframe: {}: table '{}' is damaged after {} rows: {}",
@@ -64,12 +66,12 @@ fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
             ),
         ));
     }
-    Ok((incident, verdict))
+    (incident, verdict)
 }
 
 /// What others captured, with the verdict on it.
-fn imported(paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
-    let (incident, sources) = captures::incident(paths)?;
+fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+    let (incident, sources) = captures::incident_of(found, paths)?;
     let mut verdict = diagnose(&incident, causes::catalogue());
     verdict.sources = sources;
     Ok((incident, verdict))
