@@ -53,6 +53,13 @@ pub(crate) struct Found {
 
 /// `freezeframe import`.
 pub(crate) fn run(args: &Import) -> Result<ExitCode> {
+    // What is in the way is told before any work is done.
+    if !args.force && args.output.symlink_metadata().is_ok() {
+        bail!(
+            "{}: it is there already; --force replaces it",
+            args.output.display()
+        );
+    }
     let found = opened(&args.paths)?;
     if let Some(path) = found.frames.only(&found) {
         bail!("{path}: it is an incident of freezeframe already: explain takes it as it is");
@@ -274,7 +281,10 @@ impl Found {
             }
             Ok(None) => match self.frames.add(path.clone(), bytes) {
                 Ok(()) => {}
-                Err(error) => self.note(path, format!("{error:#}")),
+                Err(error) => {
+                    let why = format!("an SQLite file that is no replay of dolphie; {error:#}");
+                    self.note(path, why);
+                }
             },
             Err(error) => self.note(path, format!("{error:#}")),
         }

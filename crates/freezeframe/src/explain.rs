@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use diagnosis::{Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
@@ -17,6 +17,9 @@ const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
+    if let Some(page) = &args.html {
+        refuse_loss(page, &args.paths)?;
+    }
     let (incident, verdict) = match captures::given(&args.paths)? {
         Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
         Given::Captures(found) => imported(&found, &args.paths)?,
@@ -41,6 +44,38 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.
+fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
+    if page == Path::new("-") {
+        return Ok(());
+    }
+    if captures::is_frame(page) {
+        bail!(
+            "{}: a page is not written over an incident; give another name to --html",
+            page.display()
+        );
+    }
+    // Only a file is replaced; a device is written to.
+    let file = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    let Some(own) = file(page) else { return Ok(()) };
+    let is_page = page
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
+    // A page beside the captures of a folder is one that was made of them before.
+    let is_in = |folder: &Path| folder.is_dir() && own.starts_with(folder) && !is_page;
+    let is_input = |path: &PathBuf| {
+        path.canonicalize()
+            .is_ok_and(|path| path == own || is_in(&path))
+    };
+    if inputs.iter().any(is_input) {
+        bail!(
+            "{}: it is one of the files to be explained; give another name to --html",
+            page.display()
+        );
+    }
+    Ok(())
 }
 
 /// An incident of ours, with the verdict on it. Where no file is named it has the name that the

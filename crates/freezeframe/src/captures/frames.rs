@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use diagnosis::SourceRead;
-use store::{Damage, Loaded, read_frame};
+use store::{Damage, Loaded, StoreError, read_frame, read_summary};
 use tempfile::NamedTempFile;
 
 use super::{Found, SQLITE, opened};
@@ -77,7 +77,14 @@ pub(super) fn sources(path: &str, damage: &[Damage]) -> Vec<SourceRead> {
     std::iter::once(source(None)).chain(damaged).collect()
 }
 
+/// An error with the path that was given: where it lies for SQLite is nobody's business.
+fn told(error: &StoreError, file: &NamedTempFile, path: &str) -> anyhow::Error {
+    let own = file.path().display().to_string();
+    anyhow!("{}", error.to_string().replace(&own, path))
+}
+
 impl Frames {
+    /// Takes an SQLite file, which may be something else.
     pub(super) fn add(&mut self, path: String, bytes: &[u8]) -> Result<()> {
         if self.first.is_some() {
             self.more.push(path);
@@ -86,6 +93,7 @@ impl Frames {
         let mut file = NamedTempFile::new().context("a temporary file for SQLite")?;
         file.write_all(bytes)
             .context("a temporary file for SQLite")?;
+        read_summary(file.path()).map_err(|error| told(&error, &file, &path))?;
         self.first = Some((path, file));
         Ok(())
     }
@@ -102,11 +110,7 @@ impl Frames {
         let Some((path, file)) = &self.first else {
             bail!("there is no incident in it");
         };
-        // Where it lies for SQLite is nobody's business.
-        read_frame(file.path()).map_err(|error| {
-            let own = file.path().display().to_string();
-            anyhow::anyhow!("{}", error.to_string().replace(&own, path))
-        })
+        read_frame(file.path()).map_err(|error| told(&error, file, path))
     }
 
     /// What is told of incidents that are not alone.
