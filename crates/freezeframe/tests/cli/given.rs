@@ -197,14 +197,8 @@ fn an_archive_goes_through_the_choice_of_a_folder() {
         ("p/db1/2026_01_01_00_00_00-processlist", global.as_str()),
         ("p/db2/2026_01_02_00_00_00-processlist", metadata.as_str()),
     ];
-    let cases: [(&[(&str, &str)], &[&str]); 2] = [
-        (
-            &one,
-            &["p/2026_01_01_00_00_00", "another stretch of the recording"],
-        ),
-        (&two, &["p/db1"]),
-    ];
-    for (files, told) in cases {
+    let told_of_one = ["p/2026_01_01_00_00_00", "another stretch of the recording"];
+    for (files, told) in [(one.as_slice(), told_of_one.as_slice()), (&two, &["p/db1"])] {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), files);
         let archive = dir.path().join("p.tgz");
@@ -252,6 +246,16 @@ fn a_link_back_does_not_count_twice() {
     let read = told.iter().filter(|source| source["lines"].is_array());
     assert_eq!(read.count(), 1, "{told:#?}");
     assert_eq!(sources(&verdict).matches("read once").count(), 2);
+}
+
+#[test]
+fn text_that_is_glued_to_its_tag_is_read() {
+    let text = format!(
+        "<html><body>\n<pre>{}</pre>\n</body>\n",
+        list(GLOBAL).trim()
+    );
+    let verdict = json_of(&piped(text.as_bytes(), &["explain", "--json", "-"]));
+    assert!(sources(&verdict).contains("9 sessions"), "{verdict}");
 }
 
 #[test]
