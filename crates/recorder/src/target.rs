@@ -310,7 +310,7 @@ impl Shared {
             false => Absent::new(
                 what,
                 Reason::Unsupported,
-                "the server's process is not known: hidden from this user, in another container, or on another host",
+                "the server's process is not known: not there, hidden from this user, in another container, or on another host",
             ),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
-            output::print(&as_text(&label, &checked, width()))?;
+            output::print(&as_text(&label, &checked, output::text_options().width))?;
             output::print(&evidence_text(&evidence))?;
             let text = audit::as_text(&audit, took_ms, args.verbose, width());
             output::print(&text)?;
