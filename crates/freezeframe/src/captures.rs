@@ -4,11 +4,13 @@
 mod archive;
 #[cfg(test)]
 mod cut_tests;
+mod folder;
+mod frames;
+mod open;
 mod replay;
 mod stretches;
 
-use std::fs::File;
-use std::io::Read;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,6 +21,8 @@ use model::{Incident, Profile, StackEvidence};
 
 use crate::args::Import;
 use crate::output;
+use folder::{Depth, is_stalk_time};
+pub(crate) use frames::{Given, given, is_frame};
 
 /// Bytes of all captures together that are read.
 const BYTES_MAX: u64 = 512 << 20;
@@ -28,9 +32,6 @@ const FILES_MAX: usize = 10_000;
 
 /// Files without anything known from which on they are told together.
 const TOGETHER_MIN: usize = 4;
-
-/// Folders in folders.
-const DEPTH_MAX: usize = 8;
 
 /// What SQLite files begin with: an incident of ours is one.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -42,25 +43,28 @@ pub(crate) struct Found {
     /// What was not opened, with the reason.
     left_out: Vec<SourceRead>,
     /// Folders with another stretch of the same recording.
-    stretches: Vec<PathBuf>,
+    stretches: Vec<(String, Found)>,
+    /// Incidents of ours.
+    frames: frames::Frames,
+    /// Files and folders that were read, by device and inode.
+    seen: HashMap<(u64, u64), String>,
     bytes: u64,
-}
-
-/// Whether a path is an incident of ours: by its begin, or by its name where it cannot be read.
-pub(crate) fn is_frame(path: &Path) -> bool {
-    if path == Path::new("-") || path.is_dir() {
-        return false;
-    }
-    let mut head = [0; SQLITE.len()];
-    let is_sqlite = File::open(path)
-        .and_then(|mut file| file.read_exact(&mut head))
-        .is_ok_and(|()| head == SQLITE);
-    (is_sqlite && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
 }
 
 /// `freezeframe import`.
 pub(crate) fn run(args: &Import) -> Result<ExitCode> {
-    let (incident, sources) = incident(&args.paths)?;
+    // What is in the way is told before any work is done.
+    if !args.force && args.output.symlink_metadata().is_ok() {
+        bail!(
+            "{}: it is there already; --force replaces it",
+            args.output.display()
+        );
+    }
+    let found = opened(&args.paths)?;
+    if let Some(path) = found.frames.only(&found) {
+        bail!("{path}: it is an incident of freezeframe already: explain takes it as it is");
+    }
+    let (incident, sources) = incident_of(&found, &args.paths)?;
     store::write_frame_file(&incident, &args.output)?;
     if args.json {
         output::print(&serde_json::to_string_pretty(
@@ -75,9 +79,16 @@ pub(crate) fn run(args: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The incident that captures tell of, and what was read.
+/// The incident that captures tell of, or that came out of a pipe as it is, and what was read.
 pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)> {
-    incident_of(&opened(paths)?, paths)
+    let found = opened(paths)?;
+    match found.frames.only(&found) {
+        Some(path) => {
+            let loaded = found.frames.load()?;
+            Ok((loaded.incident, frames::sources(path, &loaded.damage)))
+        }
+        None => incident_of(&found, paths),
+    }
 }
 
 /// Opens captures, and archives among them.
@@ -98,9 +109,10 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
     }
     let mut sources = together(imported.parts.into_iter().map(source).collect());
     sources.extend(found.left_out.iter().cloned());
+    sources.extend(found.frames.left_out());
     match imported.incident {
         Some(incident) => {
-            let incident = stretches::join(incident, &found.stretches, &mut sources)?;
+            let incident = stretches::join(incident, &found.stretches, &mut sources);
             Ok((incident, sources))
         }
         None if sources.is_empty() => bail!("there is no file in it"),
@@ -116,10 +128,10 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
 
 /// An incident has the name of what was given first.
 fn name(incident: &mut Incident, paths: &[PathBuf]) {
-    let first = paths.first().and_then(|path| path.file_name());
-    if let Some(first) = first.map(|name| name.to_string_lossy().into_owned())
-        && first != "-"
-    {
+    let has_name = |path: &&PathBuf| path.as_path() != Path::new("-") && !open::is_pipe(path);
+    let first = paths.first().filter(has_name);
+    let first = first.and_then(|path| path.file_name());
+    if let Some(first) = first.map(|name| name.to_string_lossy().into_owned()) {
         incident.id = format!("imported-{first}");
         incident.server.label = first;
     }
@@ -167,22 +179,20 @@ fn source(part: Part) -> SourceRead {
 
 fn open(path: &Path, found: &mut Found) -> Result<()> {
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .take(BYTES_MAX)
-            .read_to_end(&mut bytes)
-            .context("standard input")?;
-        found.add("-".to_owned(), bytes);
+        let (bytes, error) = open::bounded(std::io::stdin().lock());
+        if let Some(error) = error {
+            return Err(error).context("standard input");
+        }
+        archive::unpack("-".to_owned(), bytes, found, Depth::default());
         return Ok(());
     }
     if path.is_dir() {
-        return directory(path, None, 0, found);
+        return folder::directory(path, None, Depth::default(), found);
     }
     if let Some((folder, prefix)) = stalk_prefix(path) {
-        return directory(&folder, Some(&prefix), 0, found);
+        return folder::directory(&folder, Some(&prefix), Depth::default(), found);
     }
-    file(path, found)
+    folder::file(path, Depth::default(), found)
 }
 
 /// `DIR/2018_03_05_13_24_55`: what pt-stalk collected at once, where no file has that name.
@@ -195,104 +205,6 @@ fn stalk_prefix(path: &Path) -> Option<(PathBuf, String)> {
             .filter(|folder| !folder.as_os_str().is_empty());
         (folder.unwrap_or(Path::new(".")).to_owned(), name.to_owned())
     })
-}
-
-/// `2018_03_05_13_24_55` in front.
-fn is_stalk_time(name: &str) -> bool {
-    name.bytes()
-        .take(19)
-        .enumerate()
-        .all(|(at, byte)| match at {
-            4 | 7 | 10 | 13 | 16 => byte == b'_',
-            _ => byte.is_ascii_digit(),
-        })
-        && name.len() >= 19
-}
-
-fn file(path: &Path, found: &mut Found) -> Result<()> {
-    let name = path.display().to_string();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes))
-        .with_context(|| name.clone())?;
-    archive::unpack(name, bytes, found, 0);
-    Ok(())
-}
-
-/// Everything in a folder, by name. Of several collections of pt-stalk the latest is taken: they
-/// are different stalls.
-fn directory(path: &Path, prefix: Option<&str>, depth: usize, found: &mut Found) -> Result<()> {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(path)
-        .and_then(|entries| {
-            entries
-                .map(|entry| entry.map(|entry| entry.path()))
-                .collect()
-        })
-        .with_context(|| path.display().to_string())?;
-    entries.sort();
-    let name = |path: &Path| {
-        path.file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let mut times: Vec<String> = entries
-        .iter()
-        .map(|path| name(path))
-        .filter(|name| is_stalk_time(name))
-        .filter_map(|name| name.get(..19).map(str::to_owned))
-        .collect();
-    times.dedup();
-    let wanted = prefix.map(str::to_owned).or_else(|| times.last().cloned());
-    let others = times.iter().filter(|time| Some(*time) != wanted.as_ref());
-    if prefix.is_none() && times.len() > 1 {
-        found
-            .left_out
-            .extend(others.clone().take(20).map(|time| {
-                SourceRead {
-                    path: path.join(time).display().to_string(),
-                    kind: "collection of pt-stalk".to_owned(),
-                    skipped: Some(
-                        "another collection of the same folder: give this path to explain it"
-                            .to_owned(),
-                    ),
-                    ..SourceRead::default()
-                }
-            }));
-    }
-    for entry in entries {
-        let file_name = name(&entry);
-        let is_others = match &wanted {
-            Some(wanted) if is_stalk_time(&file_name) => !file_name.starts_with(wanted.as_str()),
-            _ => prefix.is_some(),
-        };
-        if is_others {
-            continue;
-        }
-        if found.files.len() >= FILES_MAX {
-            found.note(
-                path.display().to_string(),
-                format!("files over {FILES_MAX} were not read"),
-            );
-            break;
-        }
-        if entry.is_dir() {
-            if wanted.is_some() && stretches::is_stretch(&entry) {
-                found.stretches.push(entry);
-            } else if depth < DEPTH_MAX {
-                directory(&entry, None, depth + 1, found)?;
-            } else {
-                found.note(
-                    entry.display().to_string(),
-                    format!("folders deeper than {DEPTH_MAX}"),
-                );
-            }
-        } else if entry.is_file()
-            && let Err(error) = file(&entry, found)
-        {
-            found.note(entry.display().to_string(), error.root_cause().to_string());
-        }
-    }
-    Ok(())
 }
 
 /// All samples as one profile.
@@ -317,11 +229,28 @@ impl Found {
         self.files.iter().map(|(path, bytes)| Input { path, bytes })
     }
 
+    /// A place for what stands beside this: the bounds and what was seen are of both.
+    fn beside(&mut self) -> Self {
+        Self {
+            bytes: self.bytes,
+            seen: std::mem::take(&mut self.seen),
+            ..Self::default()
+        }
+    }
+
+    /// Takes what was begun by [`Found::beside`].
+    fn keep_stretch(&mut self, path: String, mut stretch: Self) {
+        self.bytes = stretch.bytes;
+        self.seen = std::mem::take(&mut stretch.seen);
+        self.stretches.push((path, stretch));
+    }
+
     fn add(&mut self, path: String, bytes: Vec<u8>) {
         if bytes.starts_with(SQLITE) {
             self.add_sqlite(path, &bytes);
             return;
         }
+        let bytes = open::as_utf8(bytes);
         let size = bytes.len() as u64;
         if self.files.len() >= FILES_MAX || self.bytes.saturating_add(size) > BYTES_MAX {
             self.note(
@@ -334,7 +263,7 @@ impl Found {
         self.files.push((path, bytes));
     }
 
-    /// An SQLite file: dolphie's replays are read, incidents of ours only alone.
+    /// An SQLite file: dolphie's replays are read, an incident of ours only alone.
     fn add_sqlite(&mut self, path: String, bytes: &[u8]) {
         match replay::texts(bytes) {
             Ok(Some(made)) => {
@@ -350,11 +279,13 @@ impl Found {
                     self.add(format!("{path}/{name}"), text.into_bytes());
                 }
             }
-            Ok(None) => self.note(
-                path,
-                "an SQLite file that is no replay of dolphie; an incident of freezeframe is given alone"
-                    .to_owned(),
-            ),
+            Ok(None) => match self.frames.add(path.clone(), bytes) {
+                Ok(()) => {}
+                Err(error) => {
+                    let why = format!("an SQLite file that is no replay of dolphie; {error:#}");
+                    self.note(path, why);
+                }
+            },
             Err(error) => self.note(path, format!("{error:#}")),
         }
     }

@@ -1,24 +1,28 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use diagnosis::{Level, SourceRead, Verdict, diagnose};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
-use store::{read_frame, write_private};
+use store::{Loaded, write_private};
 
 use crate::args::Explain;
+use crate::captures::{self, Found, Given};
 use crate::config::Config;
-use crate::{captures, causes, output};
+use crate::{causes, output};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
-    let (incident, verdict) = match args.paths.as_slice() {
-        [file] if captures::is_frame(file) => recorded(file)?,
-        paths => imported(paths)?,
+    if let Some(page) = &args.html {
+        refuse_loss(page, &args.paths)?;
+    }
+    let (incident, verdict) = match captures::given(&args.paths)? {
+        Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
+        Given::Captures(found) => imported(&found, &args.paths)?,
     };
     match &args.html {
         Some(path) if path == Path::new("-") => {
@@ -42,11 +46,44 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     })
 }
 
-/// An incident of ours, with the verdict on it.
-fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
-    let loaded = read_frame(file)?;
+/// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.
+fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
+    if page == Path::new("-") {
+        return Ok(());
+    }
+    if captures::is_frame(page) {
+        bail!(
+            "{}: a page is not written over an incident; give another name to --html",
+            page.display()
+        );
+    }
+    // Only a file is replaced; a device is written to.
+    let file = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    let Some(own) = file(page) else { return Ok(()) };
+    let is_page = page
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
+    // A page beside the captures of a folder is one that was made of them before.
+    let is_in = |folder: &Path| folder.is_dir() && own.starts_with(folder) && !is_page;
+    let is_input = |path: &PathBuf| {
+        path.canonicalize()
+            .is_ok_and(|path| path == own || is_in(&path))
+    };
+    if inputs.iter().any(is_input) {
+        bail!(
+            "{}: it is one of the files to be explained; give another name to --html",
+            page.display()
+        );
+    }
+    Ok(())
+}
+
+/// An incident of ours, with the verdict on it. Where no file is named it has the name that the
+/// recorder gave it: what is told is the same then, wherever the file lies.
+fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
     let incident = loaded.incident;
-    let mut verdict = verdict(&incident, file);
+    let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
+    let mut verdict = verdict(&incident, &file);
     for damage in loaded.damage {
         eprintln!(
             "freezeframe: {}: table '{}' is damaged after {} rows: {}",
@@ -64,12 +101,12 @@ fn recorded(file: &Path) -> Result<(Incident, Verdict)> {
             ),
         ));
     }
-    Ok((incident, verdict))
+    (incident, verdict)
 }
 
 /// What others captured, with the verdict on it.
-fn imported(paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
-    let (incident, sources) = captures::incident(paths)?;
+fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+    let (incident, sources) = captures::incident_of(found, paths)?;
     let mut verdict = diagnose(&incident, causes::catalogue());
     verdict.sources = sources;
     Ok((incident, verdict))

@@ -40,6 +40,42 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// Text that has less room behind its head begins below it.
+const ROOM_MIN: usize = 30;
+
+/// How far it stands in there.
+const INDENT: usize = 8;
+
+/// Text behind a head, its further lines below its first; nothing is cut. Width 0 is as wide as it
+/// takes.
+pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let width = match width {
+        0 => usize::MAX,
+        width => width,
+    };
+    let length = head.chars().count();
+    let is_below = width.saturating_sub(length) < ROOM_MIN && length > INDENT;
+    let indent = if is_below { INDENT } else { length };
+    let room = width.saturating_sub(indent).max(ROOM_MIN);
+    let mut lines = vec![String::new()];
+    for word in plain(text).split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let begin = format!("\n{:indent$}", "");
+    let text = lines.join(&begin);
+    match is_below {
+        true => format!("{}{begin}{text}\n", head.trim_end()),
+        false => format!("{head}{text}\n"),
+    }
+}
+
 /// A moment as local time of the day.
 pub(crate) fn clock(wall_ms: i64) -> String {
     let zone = jiff::tz::TimeZone::system();
@@ -61,4 +97,24 @@ pub(crate) fn date(wall_ms: i64) -> String {
                 .to_string()
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_behind_its_head_or_below_it() {
+        let text = "one two three four five six seven eight nine ten";
+        assert_eq!(
+            wrapped("    ok  ", text, 40),
+            "    ok  one two three four five six\n        seven eight nine ten\n"
+        );
+        let head = format!("    ok  {:<36} ", "evidence");
+        assert_eq!(
+            wrapped(&head, text, 60),
+            "    ok  evidence\n        one two three four five six seven eight nine ten\n"
+        );
+        assert_eq!(wrapped("a ", text, 0), format!("a {text}\n"));
+    }
 }

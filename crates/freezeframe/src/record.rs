@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -74,6 +75,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         several: recorders.len() > 1,
         board,
         hooks,
+        lost: Cell::new(false),
     };
     if let Some(address) = listening {
         teller.listening(address)?;
@@ -87,7 +89,12 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // What the recorders told on their way out is an event too, whoever reads it.
     teller.rest(&told);
     teller.hooks.finish();
-    result
+    result?;
+    // A recording that kept nothing of a stall did not do what it is for.
+    Ok(match teller.lost.get() {
+        true => ExitCode::from(1),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// What the configuration permits to do at a trigger.
@@ -148,10 +155,12 @@ struct Teller {
     several: bool,
     board: Arc<Board>,
     hooks: Hooks,
+    /// An incident was lost.
+    lost: Cell<bool>,
 }
 
 impl Teller {
-    fn run(&self, told: &Receiver<(String, Notice)>) -> Result<ExitCode> {
+    fn run(&self, told: &Receiver<(String, Notice)>) -> Result<()> {
         while let Ok((label, notice)) = told.recv() {
             let explained = self.explain(&notice);
             let is_heavy = explained.is_some();
@@ -165,7 +174,7 @@ impl Teller {
                 kernel::heap::give_back();
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// The verdict on what a notice brings, once for all who are told.
@@ -228,6 +237,7 @@ impl Teller {
             }
             Notice::Suppressed(_) => return self.board.suppressed(label),
             Notice::Stopped => return self.board.ended(label),
+            Notice::IncidentLost { .. } => return self.lost.set(true),
             _ => return,
         };
         self.hooks.tell(&event);
@@ -322,6 +332,7 @@ impl Teller {
                 }
             }
             Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
+            Notice::IncidentLost { id, error } => format!("INCIDENT LOST: {id}: {error}"),
             Notice::Suppressed(trigger) => format!(
                 "a further stall, not captured (limit an hour): {}",
                 trigger.says
@@ -384,6 +395,9 @@ impl Teller {
                     "recovered": recovered, "verdict": verdict})
             }
             Notice::NotWritten(error) => json!({"event": "not-written", "error": error}),
+            Notice::IncidentLost { id, error } => {
+                json!({"event": "incident-lost", "id": id, "error": error})
+            }
             Notice::Suppressed(trigger) => {
                 json!({"event": "suppressed", "rule": trigger.rule, "says": trigger.says})
             }

@@ -13,10 +13,10 @@ use report::evidence::groups::{StackGroups, group_runs, group_samples};
 use report::evidence::pt_pmp::pt_pmp;
 use report::evidence::pt_pmp_printed::pt_pmp_printed;
 use report::evidence::stacks_text::StacksTextOptions;
-use store::read_frame;
+use store::Loaded;
 
 use crate::args::Stacks;
-use crate::captures::{self, Found};
+use crate::captures::{self, Found, Given};
 use crate::output;
 
 /// What pt-pmp's output is called by the import: its threads have no ids.
@@ -27,9 +27,9 @@ const BACKTRACES: &str = "backtraces of threads";
 
 pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     let paths = &args.from;
-    let read = match paths.as_slice() {
-        [file] if captures::is_frame(file) => recorded(file)?,
-        paths => imported(paths)?,
+    let read = match captures::given(paths)? {
+        Given::Incident(loaded, _) => recorded(*loaded, &label(paths)),
+        Given::Captures(found) => imported(*found, paths)?,
     };
     let evidence = &read.incident.stacks;
     let window = Window {
@@ -148,30 +148,25 @@ impl Captures {
     }
 }
 
-fn recorded(file: &Path) -> Result<Captures> {
-    let loaded = read_frame(file)?;
+fn recorded(loaded: Loaded, file: &str) -> Captures {
     for damage in &loaded.damage {
         output::note(&format!(
-            "{}: table '{}' is damaged after {} rows: {}",
-            file.display(),
-            damage.table,
-            damage.rows_read,
-            damage.problem
+            "{file}: table '{}' is damaged after {} rows: {}",
+            damage.table, damage.rows_read, damage.problem
         ));
     }
-    Ok(Captures {
+    Captures {
         incident: loaded.incident,
         sources: vec![SourceRead {
-            path: file.display().to_string(),
+            path: file.to_owned(),
             kind: "freezeframe incident".to_owned(),
             ..SourceRead::default()
         }],
         found: None,
-    })
+    }
 }
 
-fn imported(paths: &[PathBuf]) -> Result<Captures> {
-    let found = captures::opened(paths)?;
+fn imported(found: Found, paths: &[PathBuf]) -> Result<Captures> {
     let (incident, sources) = captures::incident_of(&found, paths)?;
     Ok(Captures {
         incident,

@@ -1,8 +1,12 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use kernel::roots::ProcRoot;
+use kernel::servers::ServerProcess;
 use recorder::{Target, Wanted, discover_targets};
-use server::{LoginOptions, find_login};
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use server::{Address, LoginOptions, find_login};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -39,7 +43,34 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
             pid: None,
         }
     };
-    Ok(discover_targets(&wanted, &login, address.as_ref())?)
+    let mut targets = discover_targets(&wanted, &login, address.as_ref())?;
+    for target in &mut targets {
+        let is_seen = |process: &ServerProcess| !process.unix_sockets.is_empty();
+        if let [Address::Socket(path)] = target.addresses.as_slice()
+            && !target.process.as_ref().is_some_and(is_seen)
+            && let Some(process) = listener(path)
+        {
+            target.process = Some(process);
+        }
+    }
+    Ok(targets)
+}
+
+/// The server that listens on a unix socket, by the socket itself: whose sockets are whose is not seen
+/// by a user that is neither root nor the server's.
+fn listener(path: &Path) -> Option<ServerProcess> {
+    kernel::servers::server(&ProcRoot::default(), peer(path)?)
+}
+
+/// The process that listens on a unix socket, as the kernel tells whoever connects to it.
+fn peer(path: &Path) -> Option<u32> {
+    let address = SocketAddrUnix::new(path).ok()?;
+    // A server that stalls may let nobody in: that is not waited for.
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&socket, &address).ok()?;
+    let peer = socket_peercred(&socket).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
 }
 
 /// The name of the user that runs us, by /etc/passwd: authentication by the socket's peer goes by
@@ -57,4 +88,21 @@ fn system_user() -> String {
         })
         .or_else(|| std::env::var("USER").ok())
         .unwrap_or_else(|| "root".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_tells_who_listens_on_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.sock");
+        assert_eq!(peer(&path), None);
+        let open = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(peer(&path), Some(std::process::id()));
+        assert!(listener(&path).is_none(), "a test is no server");
+        drop(open);
+        assert_eq!(peer(&path), None);
+    }
 }

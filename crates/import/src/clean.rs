@@ -47,7 +47,10 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         let line = line
             .get(..line.floor_char_boundary(LINE_BYTES_MAX))
             .unwrap_or(line);
-        (number, unquoted(line.trim_end_matches(['\r', ' ', '\t'])))
+        (
+            number,
+            untagged(unquoted(line.trim_end_matches(['\r', ' ', '\t']))),
+        )
     });
     let mut lines = Vec::with_capacity(text.len() / 64);
     // A container's name counts where the line before or behind has the same.
@@ -89,6 +92,33 @@ fn unquoted(line: &str) -> &str {
         return line;
     }
     rest.strip_prefix(' ').unwrap_or(rest)
+}
+
+/// Tags that stand around text which is kept as it is.
+const TAGS: [&str; 2] = ["pre", "code"];
+
+/// Without the tags of a web page around its text: the first and the last line of it stand on one
+/// line with them (`<pre class="log">text`).
+fn untagged(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(inner) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
+        rest = inner;
+    }
+    while let Some(inner) = TAGS.iter().find_map(|tag| {
+        rest.strip_suffix('>')?
+            .strip_suffix(tag)?
+            .strip_suffix("</")
+    }) {
+        rest = inner;
+    }
+    rest
+}
+
+/// What is behind `<tag …>`, blanks in front of it or not.
+fn after_tag<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
+    let rest = line.trim_start().strip_prefix('<')?.strip_prefix(tag)?;
+    let (attributes, behind) = rest.split_once('>')?;
+    (attributes.is_empty() || attributes.starts_with(' ')).then_some(behind)
 }
 
 /// `db_1   | text` → `db_1`, `text`.
@@ -143,6 +173,10 @@ mod tests {
     fn what_others_put_around_lines_is_gone() {
         assert_eq!(texts("a\r\nb  \r\n"), ["a", "b", ""]);
         assert_eq!(texts("> > x"), ["> x"]);
+        assert_eq!(
+            texts("<pre class=\"a\"><code>  x &gt; y\nz</code></pre>\n<p>a</p>\n<prefix> b"),
+            ["  x > y", "z", "<p>a</p>", "<prefix> b"]
+        );
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);

@@ -1,9 +1,9 @@
 //! Writing incidents, each on a thread of its own: the disk may be what stalls.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::Incident;
@@ -26,7 +26,7 @@ pub(crate) struct Incidents {
     notices: Notices,
     stop: Arc<AtomicBool>,
     stacks: Arc<StackWatch>,
-    under_way: Arc<AtomicUsize>,
+    under_way: Arc<Mutex<Vec<String>>>,
     written: (Sender<String>, Receiver<String>),
 }
 
@@ -42,7 +42,7 @@ impl Incidents {
             notices,
             stop,
             stacks,
-            under_way: Arc::new(AtomicUsize::new(0)),
+            under_way: Arc::new(Mutex::new(Vec::new())),
             written: channel(),
         }
     }
@@ -62,29 +62,33 @@ impl Incidents {
 
     /// Names an incident's stacks and writes it, as often as it takes while we run.
     pub(crate) fn write(&self, mut incident: Incident, raw: RawEvidence) {
-        if self.under_way.load(Ordering::Relaxed) >= WAITING_MAX {
-            let text = format!("{}: too many incidents wait for the disk", incident.id);
-            self.notices.send(Notice::NotWritten(text));
+        if locked(&self.under_way).len() >= WAITING_MAX {
+            self.notices.send(Notice::IncidentLost {
+                id: incident.id,
+                error: "too many incidents wait for the disk".to_owned(),
+            });
             return;
         }
-        self.under_way.fetch_add(1, Ordering::Relaxed);
+        let id = incident.id.clone();
+        locked(&self.under_way).push(id.clone());
         let job = Job {
             dir: self.dir.clone(),
             notices: self.notices.clone(),
             stop: self.stop.clone(),
             written: self.written.0.clone(),
         };
-        let under_way = self.under_way.clone();
+        let (under_way, own) = (self.under_way.clone(), id.clone());
         let thread = std::thread::Builder::new().name("ff-incident".to_owned());
         let stacks = self.stacks.clone();
         let spawned = thread.spawn(move || {
             incident.stacks = stacks.name(raw);
             job.run(incident);
-            under_way.fetch_sub(1, Ordering::Relaxed);
+            locked(&under_way).retain(|id| *id != own);
         });
         if let Err(error) = spawned {
-            self.under_way.fetch_sub(1, Ordering::Relaxed);
-            self.notices.send(Notice::NotWritten(error.to_string()));
+            locked(&self.under_way).retain(|known| *known != id);
+            let error = error.to_string();
+            self.notices.send(Notice::IncidentLost { id, error });
         }
     }
 
@@ -93,13 +97,27 @@ impl Incidents {
         self.written.1.try_iter().collect()
     }
 
-    /// Waits for what is under way, at most for `patience`.
+    /// Waits for what is under way, at most for `patience`; what is not there then is lost.
     pub(crate) fn wait(&self, patience: Duration) {
         let end = Instant::now() + patience;
-        while self.under_way.load(Ordering::Relaxed) > 0 && Instant::now() < end {
+        while !locked(&self.under_way).is_empty() && Instant::now() < end {
             std::thread::sleep(NAP);
         }
+        for id in locked(&self.under_way).iter() {
+            self.notices.send(Notice::IncidentLost {
+                id: id.clone(),
+                error: format!(
+                    "the disk did not take it in the {} s that the end waits",
+                    patience.as_secs()
+                ),
+            });
+        }
     }
+}
+
+/// Incidents that have no file yet.
+fn locked(under_way: &Mutex<Vec<String>>) -> MutexGuard<'_, Vec<String>> {
+    under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Job {
@@ -124,6 +142,13 @@ impl Job {
                     });
                     return;
                 }
+                // The recording ends: whoever started it must know that there is no file.
+                Err(error) if last_time => {
+                    let error = error.to_string();
+                    let id = incident.id;
+                    self.notices.send(Notice::IncidentLost { id, error });
+                    return;
+                }
                 Err(error) if !told => {
                     told = true;
                     let text = format!("{error}; kept in memory and tried again");
@@ -131,13 +156,70 @@ impl Job {
                 }
                 Err(_) => {}
             }
-            if last_time {
-                return;
-            }
             let again = Instant::now() + RETRY;
             while Instant::now() < again && !self.stop.load(Ordering::Relaxed) {
                 std::thread::sleep(NAP);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Clock, Server, Stall, Timeline, Window};
+
+    use super::*;
+
+    fn incident() -> Incident {
+        Incident {
+            id: "3306-x".to_owned(),
+            host: String::new(),
+            tool_version: String::new(),
+            server: Server::default(),
+            clock: Clock::default(),
+            stall: Stall {
+                onset: 0,
+                trigger: 0,
+                end: None,
+                triggers: Vec::new(),
+            },
+            window: Window { from: 0, to: 1 },
+            timeline: Timeline::default(),
+            texts: Vec::new(),
+            stacks: model::StackEvidence::default(),
+            queries: Vec::new(),
+            facts: Vec::new(),
+            absent: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_at_the_end_is_lost_and_said() {
+        let file = std::env::temp_dir().join(format!("freezeframe-no-dir-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let (sender, told) = channel();
+        let notices = Notices {
+            label: "3306".to_owned(),
+            sender,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = Job {
+            dir: file.clone(),
+            notices,
+            stop: stop.clone(),
+            written: channel().0,
+        };
+        let writing = std::thread::spawn(move || job.run(incident()));
+        let Ok((_, Notice::NotWritten(error))) = told.recv() else {
+            panic!("nothing was said of the first attempt");
+        };
+        assert!(error.contains("tried again"), "{error}");
+        stop.store(true, Ordering::Relaxed);
+        let Ok((_, Notice::IncidentLost { id, error })) = told.recv() else {
+            panic!("nothing was said of the last attempt");
+        };
+        assert!(id == "3306-x" && !error.is_empty(), "{id}: {error}");
+        writing.join().unwrap();
+        std::fs::remove_file(file).unwrap();
     }
 }

@@ -41,8 +41,15 @@ pub enum Notice {
         /// It was rebuilt after an earlier recorder died.
         recovered: bool,
     },
-    /// The incident's file could not be written.
+    /// The incident's file could not be written so far.
     NotWritten(String),
+    /// An incident is lost: its file could not be written, and it is not tried again.
+    IncidentLost {
+        /// Name of the incident.
+        id: String,
+        /// Why.
+        error: String,
+    },
     /// A stall that is not captured because of the limit an hour.
     Suppressed(Trigger),
     /// The history cannot be written.

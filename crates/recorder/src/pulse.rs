@@ -25,6 +25,8 @@ pub struct Pulse {
     ring_text_bytes: AtomicU64,
     absent: AtomicU64,
     stalled: AtomicBool,
+    /// CLOCK_BOOTTIME of the moment when the stall was noticed, milliseconds.
+    stalled_since_ms: AtomicU64,
     reason: Mutex<String>,
 }
 
@@ -36,7 +38,9 @@ pub struct PulseNow {
     pub beat_age_ms: Option<Millis>,
     /// A stall lasts.
     pub stalled: bool,
-    /// What the rule saw that noticed it; empty when none lasts.
+    /// For how long it is known, milliseconds.
+    pub stalled_ms: Option<Millis>,
+    /// What the rule saw that noticed it, at that moment; empty when none lasts.
     pub reason: String,
     /// For how long the query probe gets no answer, milliseconds.
     pub unanswered_ms: Option<Millis>,
@@ -68,6 +72,7 @@ impl Pulse {
         PulseNow {
             beat_age_ms: since(&self.beat_ms),
             stalled: self.stalled.load(Ordering::Relaxed),
+            stalled_ms: since(&self.stalled_since_ms),
             reason: self
                 .reason
                 .lock()
@@ -128,11 +133,14 @@ impl Pulse {
 
     pub(crate) fn stalled(&self, reason: &str) {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
+        self.stalled_since_ms
+            .store(kernel::clock::boottime_ms().max(1), Ordering::Relaxed);
         self.stalled.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn over(&self) {
         self.stalled.store(false, Ordering::Relaxed);
+        self.stalled_since_ms.store(NEVER, Ordering::Relaxed);
         self.reason
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -186,6 +194,8 @@ mod tests {
             (pulse.now().stalled, pulse.now().reason.as_str()),
             (true, "a probe hangs")
         );
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(pulse.now().stalled_ms.unwrap() >= 20);
         pulse.over();
         assert_eq!(pulse.now(), PulseNow::default());
     }

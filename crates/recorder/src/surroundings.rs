@@ -59,8 +59,9 @@ pub(crate) fn look(pid: Option<u32>, known: &BTreeMap<String, String>) -> Surrou
             .insert("host.uptime_seconds".to_owned(), seconds.to_owned());
     }
     let Some(pid) = pid else {
-        let gone = |what| Absent::new(what, Reason::Gone, "the server's process is not known");
-        out.absent.extend([gone("limits"), gone("places")]);
+        let why = "the server's process is not known";
+        let absent = |what| Absent::new(what, Reason::Unsupported, why);
+        out.absent.extend([absent("limits"), absent("places")]);
         return out;
     };
     process(&proc, pid, &mut out);

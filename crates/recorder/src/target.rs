@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
+use model::{Absent, Reason};
 use server::{Address, Login};
 use thiserror::Error;
 
@@ -257,6 +258,8 @@ const EXTRA_PORTS_MAX: usize = 3;
 pub(crate) struct Shared {
     target: Target,
     process: Mutex<Option<ServerProcess>>,
+    /// There was a process at some time.
+    was_found: AtomicBool,
     /// The recorder's own kept connections, left out of the processlist.
     own_connections: [AtomicU64; 3],
     looks: AtomicU64,
@@ -278,6 +281,7 @@ impl Shared {
     pub(crate) fn new(target: Target) -> Self {
         Self {
             process: Mutex::new(target.process.clone()),
+            was_found: AtomicBool::new(target.process.is_some()),
             target,
             own_connections: Default::default(),
             looks: AtomicU64::new(0),
@@ -297,6 +301,18 @@ impl Shared {
 
     pub(crate) fn process(&self) -> Option<ServerProcess> {
         self.lock().clone()
+    }
+
+    /// Why there is no process to look at: gone, or never found although the server may answer.
+    pub(crate) fn no_process(&self, what: &str) -> Absent {
+        match self.was_found.load(Ordering::Relaxed) {
+            true => Absent::new(what, Reason::Gone, "the server's process is not there"),
+            false => Absent::new(
+                what,
+                Reason::Unsupported,
+                "the server's process is not known: not there, hidden from this user, in another container, or on another host",
+            ),
+        }
     }
 
     /// Looks for the server's process again when it is gone or was never found. True when there
@@ -321,6 +337,7 @@ impl Shared {
             (_, addresses) => owner_of(found, addresses),
         };
         let there = successor.is_some();
+        self.was_found.fetch_or(there, Ordering::Relaxed);
         *self.lock() = successor;
         there
     }
@@ -520,6 +537,19 @@ mod tests {
             owner_of(vec![elsewhere], &port).is_none(),
             "another network's port"
         );
+    }
+
+    #[test]
+    fn a_process_that_was_never_found_is_not_gone() {
+        let known = Shared::new(target(process(1, "/s", "/s", 3306)));
+        assert_eq!(known.no_process("x").reason, Reason::Gone);
+        let unknown = Shared::new(Target {
+            process: None,
+            ..target(process(1, "/s", "/s", 3306))
+        });
+        let absent = unknown.no_process("x");
+        assert_eq!(absent.reason, Reason::Unsupported);
+        assert!(absent.detail.contains("not known"), "{}", absent.detail);
     }
 
     #[test]

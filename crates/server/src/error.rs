@@ -93,7 +93,7 @@ impl From<mysql::Error> for ServerError {
         };
         let text = match outcome {
             ProbeOutcome::TimedOut => "no answer before the deadline".to_owned(),
-            _ => one_line(&error.to_string()),
+            _ => one_line(&words(&error)),
         };
         Self {
             outcome,
@@ -103,10 +103,43 @@ impl From<mysql::Error> for ServerError {
     }
 }
 
+/// What happened, without the names of the driver's types around it.
+fn words(error: &mysql::Error) -> String {
+    match error {
+        mysql::Error::MySqlError(server) => server.to_string(),
+        mysql::Error::IoError(io) => io.to_string(),
+        mysql::Error::CodecError(codec) => codec.to_string(),
+        mysql::Error::DriverError(driver) => driver.to_string(),
+        mysql::Error::UrlError(url) => url.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// Error texts of servers may hold anything; what is stored is one line without control characters.
 fn one_line(text: &str) -> String {
     text.chars()
         .take(300)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_read_what_happened_and_no_types_of_the_driver() {
+        let denied = mysql::MySqlError {
+            state: "28000".to_owned(),
+            code: 1045,
+            message: "Access denied for user 'a'@'localhost'".to_owned(),
+        };
+        let text = ServerError::from(mysql::Error::MySqlError(denied)).text;
+        assert_eq!(
+            text,
+            "ERROR 1045 (28000): Access denied for user 'a'@'localhost'"
+        );
+        let driver = mysql::Error::DriverError(DriverError::UnexpectedPacket);
+        assert!(!ServerError::from(driver).text.contains('{'));
+    }
 }

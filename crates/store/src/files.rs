@@ -41,9 +41,14 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let partial = Path::new(&partial);
     // Of an earlier attempt that was cut off.
     let _ = std::fs::remove_file(partial);
-    touch_private(partial)?;
-    std::fs::write(partial, bytes).map_err(StoreError::io(partial))?;
-    publish(partial, path)
+    let written = touch_private(partial)
+        .and_then(|()| std::fs::write(partial, bytes).map_err(StoreError::io(partial)))
+        .and_then(|()| publish(partial, path));
+    if written.is_err() {
+        // What is left of it is worth nothing; the first error is the one to tell.
+        let _ = std::fs::remove_file(partial);
+    }
+    written
 }
 
 /// Moves a finished file to its name so that it survives a crash of the machine.

@@ -128,11 +128,17 @@ struct Head {
 
 fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
     // SQLite says "unable to open" for everything; the file system says why.
-    std::fs::File::open(path).map_err(StoreError::io(path))?;
+    let there = std::fs::File::open(path)
+        .and_then(|file| file.metadata())
+        .map_err(StoreError::io(path))?;
     let not_a_frame = |problem: String| StoreError::NotAFrame {
         path: path.to_owned(),
         problem,
     };
+    // For SQLite that is a database without tables.
+    if there.is_file() && there.len() == 0 {
+        return Err(not_a_frame("the file is empty".to_owned()));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
     let pragma = |name: &str| -> Result<i64, StoreError> {

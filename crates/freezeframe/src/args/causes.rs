@@ -37,6 +37,10 @@ pub(crate) struct CausesCommon {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CausesCommand {
     /// What is looked for, with limits; what speaks against it, what looks like it, what to do.
+    #[command(after_help = "Examples:
+  freezeframe causes show slow-fsync
+  freezeframe causes show slow-fsync --json | jq -r '.look_alikes[].cause'
+  freezeframe causes show my-cause --causes ./my-causes    one of your own, not yet installed")]
     Show {
         /// The cause's id
         #[arg(value_name = "ID")]
@@ -45,6 +49,10 @@ pub(crate) enum CausesCommand {
         common: CausesCommon,
     },
     /// Everything that is wrong with files; exits with 1 when there is something.
+    #[command(after_help = "Examples:
+  freezeframe causes lint                        the directory of your own causes
+  freezeframe causes lint my-cause.toml && sudo cp my-cause.toml /etc/freezeframe/causes.d
+  freezeframe causes lint ./my-causes --json | jq .problems")]
     Lint {
         /// Files, and directories of files [default: the directory of your own causes]
         #[arg(value_name = "FILE|DIR")]

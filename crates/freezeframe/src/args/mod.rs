@@ -84,11 +84,27 @@ pub(crate) enum Command {
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.
+    #[command(after_help = "Examples:
+  freezeframe sources
+  freezeframe sources | grep vmstat              which source reads a file, and how often
+  freezeframe sources --json | jq -r '.[] | select(.cost == \"connection\").name'")]
     Sources(Json),
     /// Throw-away servers and loads: the demonstration and the benchmark.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  freezeframe lab demo                           one stall from its begin to its verdict
+  freezeframe lab list                           what can be broken, on which servers
+  freezeframe lab run mdl-pileup                 one of them: is it named right?
+
+Servers are private: in a directory of their own, gone at the end."
+    )]
     Lab(Lab),
-    /// Completions for a shell: freezeframe completions bash > /etc/bash_completion.d/freezeframe
+    /// Completions for a shell, on standard output.
+    #[command(after_help = "Examples:
+  freezeframe completions bash | sudo tee /etc/bash_completion.d/freezeframe > /dev/null
+  freezeframe completions zsh > \"${fpath[1]}/_freezeframe\"
+  freezeframe completions fish > ~/.config/fish/completions/freezeframe.fish")]
     Completions {
         /// The shell.
         shell: Shell,
@@ -205,6 +221,10 @@ pub(crate) struct Explain {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe incidents                          the latest first
+  freezeframe incidents --dir /mnt/db1/freezeframe
+  freezeframe explain \"$(freezeframe incidents --json | jq -r '.[0].path')\"    the last stall")]
 pub(crate) struct Incidents {
     /// Where they are [default: as for record]
     #[arg(long, value_name = "DIR")]
@@ -252,12 +272,20 @@ pub(crate) struct Json {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
     /// A whole stall on a private server: recorded, noticed, named.
+    #[command(after_help = "Examples:
+  freezeframe lab demo
+  freezeframe lab demo --dir /tmp/demo && freezeframe explain /tmp/demo/*.frame")]
     Demo {
         /// Where the incident and the report go
         #[arg(long, value_name = "DIR", default_value = "demo")]
         dir: PathBuf,
     },
     /// What freezeframe costs, measured on private servers beside the tools that people have.
+    #[command(after_help = "Examples:
+  freezeframe lab bench                          all parts; it takes long
+  freezeframe lab bench --part verdict --part captures
+  freezeframe lab bench --part snapshots --server mysql-9
+  freezeframe lab bench --part recorder --stretch 20s")]
     Bench {
         /// Length of each measured stretch
         #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
@@ -271,6 +299,10 @@ pub(crate) enum Lab {
         servers: Vec<ServerArg>,
     },
     /// The scenarios: ways to break a throw-away server, with known truth.
+    #[command(after_help = "Examples:
+  freezeframe lab list
+  freezeframe lab list --json | jq -r '.[] | select(.can_run).name'
+  freezeframe lab list --json | jq -r '.[] | select(.cause == \"mdl-pileup\").name'")]
     List(Json),
     /// Run a scenario: is it noticed, how fast, and named right?
     Run(ScenarioRun),
@@ -339,7 +371,7 @@ impl From<ServerArg> for ::lab::ServerKind {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   freezeframe lab healthy --for 1h --dir /tmp/healthy
   freezeframe lab healthy --for 0 --brief --server mysql-9 --load restart --load backup
 

@@ -4,7 +4,8 @@ use std::io::Read;
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 
-use super::{BYTES_MAX, Found};
+use super::folder::{self, Depth, Place, Tree};
+use super::{Found, open};
 
 /// Archives in archives.
 const DEPTH_MAX: usize = 4;
@@ -12,9 +13,12 @@ const DEPTH_MAX: usize = 4;
 /// Size of a block of tar.
 const BLOCK: usize = 512;
 
+/// Stands in a zip's head for a size that is in another place.
+const SIZE_ELSEWHERE: usize = 0xffff_ffff;
+
 /// Adds a file, or what is packed in it.
-pub(super) fn unpack(path: String, bytes: Vec<u8>, found: &mut Found, depth: usize) {
-    if depth >= DEPTH_MAX {
+pub(super) fn unpack(path: String, bytes: Vec<u8>, found: &mut Found, depth: Depth) {
+    if depth.archives >= DEPTH_MAX {
         found.note(path, format!("archives deeper than {DEPTH_MAX}"));
         return;
     }
@@ -28,9 +32,11 @@ pub(super) fn unpack(path: String, bytes: Vec<u8>, found: &mut Found, depth: usi
         };
         unpacked(path, inner, found, depth);
     } else if bytes.starts_with(b"PK\x03\x04") {
-        zip(&path, &bytes, found, depth);
+        let tree = zip(&path, &bytes, found);
+        opened(&path, &tree, found, depth);
     } else if is_tar(&bytes) {
-        tar(&path, &bytes, found, depth);
+        let tree = tar(&path, &bytes, found);
+        opened(&path, &tree, found, depth);
     } else {
         found.add(path, bytes);
     }
@@ -38,16 +44,54 @@ pub(super) fn unpack(path: String, bytes: Vec<u8>, found: &mut Found, depth: usi
 
 /// What could be unpacked, and why not more.
 fn limited(reader: impl Read) -> (Vec<u8>, Option<String>) {
-    let mut bytes = Vec::new();
-    let read = reader.take(BYTES_MAX).read_to_end(&mut bytes);
-    (bytes, read.err().map(|error| error.to_string()))
+    let (bytes, error) = open::bounded(reader);
+    (bytes, error.map(|error| error.to_string()))
+}
+
+/// Reads what an archive holds, by the same choice as of a folder.
+fn opened(path: &str, tree: &Tree<'_>, found: &mut Found, depth: Depth) {
+    let place = Place {
+        path,
+        is_packed: true,
+    };
+    let inner = Depth {
+        archives: depth.archives + 1,
+        ..depth
+    };
+    folder::read(&place, tree, None, inner, found);
+}
+
+/// A file in an archive, not yet unpacked: most of an archive may not be wanted.
+pub(super) enum Packed<'a> {
+    /// As it is; with how many bytes there were, where the archive is cut.
+    Plain(&'a [u8], Option<usize>),
+    /// By deflate.
+    Deflated(&'a [u8]),
+}
+
+impl Packed<'_> {
+    /// What could be unpacked, and why not more.
+    pub(super) fn content(&self) -> (Vec<u8>, Option<String>) {
+        match self {
+            Self::Plain(bytes, cut) => {
+                let cut = cut.map(|size| format!("the archive is cut, {size} bytes were there"));
+                (bytes.to_vec(), cut)
+            }
+            Self::Deflated(bytes) => limited(DeflateDecoder::new(*bytes)),
+        }
+    }
+
+    /// Adds it, or what is packed in it.
+    pub(super) fn read(&self, path: String, found: &mut Found, depth: Depth) {
+        unpacked(path, self.content(), found, depth);
+    }
 }
 
 fn unpacked(
     path: String,
     (bytes, error): (Vec<u8>, Option<String>),
     found: &mut Found,
-    depth: usize,
+    depth: Depth,
 ) {
     if let Some(error) = error {
         found.note(
@@ -56,7 +100,11 @@ fn unpacked(
         );
     }
     if !bytes.is_empty() {
-        unpack(path, bytes, found, depth + 1);
+        let inner = Depth {
+            archives: depth.archives + 1,
+            ..depth
+        };
+        unpack(path, bytes, found, inner);
     }
 }
 
@@ -69,64 +117,80 @@ fn shown(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).map(plain).collect()
 }
 
-fn is_tar(bytes: &[u8]) -> bool {
+pub(super) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
-fn tar(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
-    let mut at = 0;
-    while let Some(head) = bytes.get(at..at + BLOCK) {
-        if head.iter().all(|byte| *byte == 0) {
-            return;
-        }
-        let text = |from: usize, to: usize| {
-            let field = head.get(from..to).unwrap_or_default();
-            let end = field
-                .iter()
-                .position(|byte| *byte == 0)
-                .unwrap_or(field.len());
-            String::from_utf8_lossy(field.get(..end).unwrap_or_default())
-                .trim()
-                .to_owned()
-        };
-        let Ok(size) = usize::from_str_radix(&text(124, 136), 8) else {
-            found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
-            return;
-        };
-        let begin = at + BLOCK;
-        let kind = head.get(156).copied().unwrap_or(0);
-        let Some(end) = begin.checked_add(size).map(|end| end.min(bytes.len())) else {
-            found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
-            return;
-        };
-        if matches!(kind, 0 | b'0') && size > 0 {
-            let name = format!("{path}/{}", shown(&text(0, 100)));
-            if end - begin < size {
-                found.note(
-                    name.clone(),
-                    format!(
-                        "damaged after {} bytes: the archive is cut, {size} bytes were there",
-                        end - begin
-                    ),
-                );
-            }
-            unpack(
-                name,
-                bytes.get(begin..end).unwrap_or_default().to_vec(),
-                found,
-                depth + 1,
-            );
-        }
-        let Some(next) = begin.checked_add(size.next_multiple_of(BLOCK)) else {
-            return;
-        };
-        at = next;
+/// A field of a tar's head, up to its first zero.
+fn tar_field(head: &[u8], from: usize, to: usize) -> String {
+    let field = head.get(from..to).unwrap_or_default();
+    let field = field.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(field).trim().to_owned()
+}
+
+/// The name in a tar's head: POSIX has a place for folders in front of those that do not fit; GNU
+/// keeps other things there.
+fn tar_name(head: &[u8]) -> String {
+    let name = tar_field(head, 0, 100);
+    let folders = tar_field(head, 345, 500);
+    match head.get(257..263) == Some(b"ustar\0") && !folders.is_empty() {
+        true => format!("{folders}/{name}"),
+        false => name,
     }
 }
 
+/// The name that stands in front of a file because it does not fit into its head: GNU's as it is,
+/// that of POSIX.1-2001 in a record `27 path=…`.
+fn tar_long_name(kind: u8, content: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(content);
+    let name = match kind {
+        b'L' => text.split('\0').next(),
+        _ => text
+            .lines()
+            .find_map(|record| record.split_once(" path=").map(|(_, name)| name)),
+    };
+    name.map(str::to_owned)
+}
+
+/// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
+fn tar<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
+    let mut tree = Tree::new();
+    let mut long_name = None;
+    let mut at = 0;
+    while let Some(head) = bytes.get(at..at + BLOCK) {
+        if head.iter().all(|byte| *byte == 0) {
+            break;
+        }
+        let begin = at + BLOCK;
+        let size = usize::from_str_radix(&tar_field(head, 124, 136), 8).ok();
+        let ends = size.and_then(|size| Some((size, begin.checked_add(size)?)));
+        let Some((size, end)) = ends else {
+            found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
+            break;
+        };
+        let content = bytes.get(begin..end.min(bytes.len())).unwrap_or_default();
+        match head.get(156).copied().unwrap_or(0) {
+            kind @ (b'L' | b'x') => long_name = tar_long_name(kind, content),
+            0 | b'0' => {
+                let name = long_name.take().unwrap_or_else(|| tar_name(head));
+                let cut = (content.len() < size).then_some(size);
+                if size > 0 {
+                    folder::insert(&mut tree, &shown(&name), Packed::Plain(content, cut));
+                }
+            }
+            _ => long_name = None,
+        }
+        let Some(next) = begin.checked_add(size.next_multiple_of(BLOCK)) else {
+            break;
+        };
+        at = next;
+    }
+    tree
+}
+
 /// Files of a zip, by the heads in front of them (APPNOTE 4.3.7); stored or deflated.
-fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
+fn zip<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
+    let mut tree = Tree::new();
     let mut at = 0;
     while bytes.get(at..at + 4) == Some(b"PK\x03\x04") {
         let number = |from: usize, length: usize| {
@@ -149,47 +213,46 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
         })();
         let Some((flags, method, packed, name_length, extra)) = heads else {
             found.note(path.to_owned(), format!("cut in a zip head at byte {at}"));
-            return;
+            break;
         };
         let name_at = at + 30;
         let name = bytes
             .get(name_at..name_at + name_length)
             .unwrap_or_default();
-        let name = format!("{path}/{}", shown(&String::from_utf8_lossy(name)));
+        let name = shown(&String::from_utf8_lossy(name));
         let begin = name_at + name_length + extra;
         let rest = bytes.get(begin..).unwrap_or_default();
+        let is_behind = flags & 8 != 0;
+        // Sizes that do not fit (ZIP64) are as good as none.
+        let has_size = !is_behind && packed < SIZE_ELSEWHERE;
+        let sized = rest.get(..packed.min(rest.len())).unwrap_or_default();
         let (content, used) = match method {
-            0 if flags & 8 == 0 => {
-                let content = rest
-                    .get(..packed.min(rest.len()))
-                    .unwrap_or_default()
-                    .to_vec();
-                let cut = (packed > rest.len())
-                    .then(|| format!("the archive is cut, {packed} bytes were there"));
-                ((content, cut), packed)
+            0 if has_size => {
+                let cut = (packed > rest.len()).then_some(packed);
+                (Packed::Plain(sized, cut), packed)
             }
+            8 if has_size => (Packed::Deflated(sized), packed),
             8 => {
-                let mut decoder = DeflateDecoder::new(rest);
-                let content = limited(&mut decoder);
-                let used = usize::try_from(decoder.total_in()).unwrap_or(usize::MAX);
-                (content, used)
+                let used = deflated_length(rest);
+                let content = rest.get(..used.min(rest.len())).unwrap_or_default();
+                (Packed::Deflated(content), used)
             }
             _ => {
                 found.note(
-                    name,
+                    format!("{path}/{name}"),
                     format!("packed by a method ({method}) that is not read"),
                 );
-                return;
+                break;
             }
         };
         if !name.ends_with('/') {
-            unpacked(name, content, found, depth);
+            folder::insert(&mut tree, &name, content);
         }
         let Some(mut next) = begin.checked_add(used) else {
-            return;
+            break;
         };
         // Behind the content its sizes, where they are not in front.
-        if flags & 8 != 0 {
+        if is_behind {
             next += if bytes.get(next..next + 4) == Some(b"PK\x07\x08") {
                 16
             } else {
@@ -198,4 +261,14 @@ fn zip(path: &str, bytes: &[u8], found: &mut Found, depth: usize) {
         }
         at = next;
     }
+    tree
+}
+
+/// Where deflated content ends; where it is damaged, as far as it can be read.
+fn deflated_length(bytes: &[u8]) -> usize {
+    let mut decoder = DeflateDecoder::new(bytes);
+    let limit = super::BYTES_MAX;
+    // What is wrong with it is told when it is read.
+    let _ = std::io::copy(&mut decoder.by_ref().take(limit), &mut std::io::sink());
+    usize::try_from(decoder.total_in()).unwrap_or(usize::MAX)
 }

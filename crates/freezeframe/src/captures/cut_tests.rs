@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::folder::Depth;
 use super::{Found, archive, incident_of};
 
 const TEXT: &str = "| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
@@ -54,7 +55,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 /// Opens it; all that is told of it is one line each.
 fn opened(bytes: &[u8]) -> Found {
     let mut found = Found::default();
-    archive::unpack("x".to_owned(), bytes.to_vec(), &mut found, 0);
+    archive::unpack("x".to_owned(), bytes.to_vec(), &mut found, Depth::default());
     for left_out in &found.left_out {
         assert_eq!(left_out.line().lines().count(), 1, "{}", left_out.line());
     }

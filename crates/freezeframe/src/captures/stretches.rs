@@ -2,16 +2,15 @@
 //! folder beside it the calm before, which is what a stall is compared with.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use diagnosis::SourceRead;
 use import::Input;
 use model::{
     Incident, LockTable, Millis, Reading, StackBook, StackId, TimedFact, Timeline, Window,
 };
 
-use super::{Found, directory, is_stalk_time, source, together};
+use super::folder::{Entry, is_stalk_time};
+use super::{Found, source, together};
 
 /// What stands in the trigger file of a collection of ours.
 const OURS: &str = "freezeframe: onset ";
@@ -23,41 +22,25 @@ const TRIGGER_BYTES_MAX: u64 = 64 << 10;
 const APART_MAX_MS: i64 = 3_600_000;
 
 /// Whether the folder is a stretch of an exported recording, by its trigger file.
-pub(super) fn is_stretch(path: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return false;
-    };
-    entries.flatten().take(1000).any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        is_stalk_time(&name) && name.ends_with("-trigger") && is_ours(&entry.path())
-    })
+pub(super) fn is_stretch(folder: &Entry<'_>) -> bool {
+    folder
+        .any(&mut |name, entry| is_stalk_time(name) && name.ends_with("-trigger") && is_ours(entry))
 }
 
-fn is_ours(trigger: &Path) -> bool {
-    use std::io::Read;
-    let mut text = String::new();
-    std::fs::File::open(trigger)
-        .and_then(|file| file.take(TRIGGER_BYTES_MAX).read_to_string(&mut text))
-        .is_ok_and(|_| text.contains(OURS))
+fn is_ours(trigger: &Entry<'_>) -> bool {
+    String::from_utf8_lossy(&trigger.head(TRIGGER_BYTES_MAX)).contains(OURS)
 }
 
 /// The incident with the calm that lies in one of the folders in front of it; what followed the stall
 /// is not read.
 pub(super) fn join(
     stall: Incident,
-    folders: &[PathBuf],
+    folders: &[(String, Found)],
     sources: &mut Vec<SourceRead>,
-) -> Result<Incident> {
+) -> Incident {
     let mut joined = stall;
-    for folder in folders {
-        let mut found = Found::default();
-        directory(folder, None, 0, &mut found)?;
-        let inputs: Vec<Input<'_>> = found
-            .files
-            .iter()
-            .map(|(path, bytes)| Input { path, bytes })
-            .collect();
+    for (folder, found) in folders {
+        let inputs: Vec<Input<'_>> = found.inputs().collect();
         let imported = import::import(&inputs);
         let ends = |incident: &Incident| incident.clock.wall_ms(incident.window.to);
         let before = imported.incident.filter(|calm| {
@@ -69,18 +52,18 @@ pub(super) fn join(
         match before {
             Some(calm) => {
                 sources.extend(together(imported.parts.into_iter().map(source).collect()));
-                sources.extend(found.left_out);
+                sources.extend(found.left_out.iter().cloned());
                 joined = one_after_the_other(calm, joined);
             }
             None => sources.push(SourceRead {
-                path: folder.display().to_string(),
+                path: folder.clone(),
                 kind: "another stretch of the recording".to_owned(),
                 skipped: Some("only the stall and the calm before it are read".to_owned()),
                 ..SourceRead::default()
             }),
         }
     }
-    Ok(joined)
+    joined
 }
 
 /// Two stretches on one clock, the calm's.

@@ -162,7 +162,11 @@ fn list(common: &CausesCommon) -> Result<ExitCode> {
         let all = json!({"causes": list, "problems": extended.problems});
         output::print(&serde_json::to_string_pretty(&all)?)?;
     } else {
-        output::print(&page::list(causes, &extended.own))?;
+        output::print(&page::list(
+            causes,
+            &extended.own,
+            output::text_options().width,
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -198,7 +202,9 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
     let mut files = read::Files::default();
     if paths.is_empty() {
         let directory = of_user(common)?;
-        files.add_directory(&directory.path);
+        if directory.is_named || directory.path.exists() {
+            files.add_directory(&directory.path);
+        }
     }
     for path in paths {
         if path.is_dir() {

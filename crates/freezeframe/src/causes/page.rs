@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use diagnosis::{CatalogueError, Cause, Description, SignDescription};
 
-use crate::output::plain;
+use crate::output::{plain, wrapped};
 
 /// Width of a line where the terminal's is not known.
 const WIDTH: usize = 100;
@@ -12,8 +12,35 @@ const WIDTH: usize = 100;
 /// Narrowest and widest lines: text wider than that is hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=120;
 
-/// One line a cause.
-pub(super) fn list(causes: &[Cause], own: &BTreeSet<String>) -> String {
+/// One line a cause; in a terminal that is too narrow for it the title below the id.
+pub(super) fn list(causes: &[Cause], own: &BTreeSet<String>, width: usize) -> String {
+    let table = table(causes, own);
+    let widest = table.lines().map(|line| line.chars().count()).max();
+    match width > 0 && widest > Some(width) {
+        true => below_each_other(causes, own, width),
+        false => table,
+    }
+}
+
+fn of_user(cause: &Cause, own: &BTreeSet<String>) -> &'static str {
+    match own.contains(&cause.id) {
+        true => "  (your own)",
+        false => "",
+    }
+}
+
+fn below_each_other(causes: &[Cause], own: &BTreeSet<String>, width: usize) -> String {
+    let mut text = String::new();
+    for cause in causes {
+        text += &format!("{}{}\n", cause.id, of_user(cause, own));
+        text += &wrapped("    ", &cause.title, width);
+        text += &wrapped("    by  ", &cause.kinds().join(", "), width);
+    }
+    text += &format!("{} causes\n", causes.len());
+    text
+}
+
+fn table(causes: &[Cause], own: &BTreeSet<String>) -> String {
     let widest = |of: fn(&Cause) -> &str| {
         let lengths = causes.iter().map(|cause| of(cause).chars().count());
         lengths.max().unwrap_or(0).min(60)
@@ -22,15 +49,12 @@ pub(super) fn list(causes: &[Cause], own: &BTreeSet<String>) -> String {
     let title = widest(|cause| &cause.title);
     let mut text = format!("{:<id$}  {:<title$}  WITNESSES\n", "CAUSE", "TITLE");
     for cause in causes {
-        let own = match own.contains(&cause.id) {
-            true => "  (your own)",
-            false => "",
-        };
         text += &format!(
-            "{:<id$}  {:<title$}  {}{own}\n",
+            "{:<id$}  {:<title$}  {}{}\n",
             cause.id,
             plain(&cause.title),
-            cause.kinds().join(", ")
+            cause.kinds().join(", "),
+            of_user(cause, own)
         );
     }
     text += &format!("{} causes\n", causes.len());

@@ -55,11 +55,12 @@ pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, width: usize) 
             );
         }
     } else {
-        text += &format!(
-            "    {} rules saw nothing, {} could not be judged (--verbose lists them)\n",
+        let counted = format!(
+            "{} rules saw nothing, {} could not be judged (--verbose lists them)",
             audit.fine.len(),
             audit.not_judged.len()
         );
+        text += &wrapped("    ", &counted, width);
     }
     text
 }

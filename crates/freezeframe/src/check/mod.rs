@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
+use crate::output::wrapped;
 use crate::{output, symbols, targets};
 
 /// Columns of a line where standard output is no terminal.
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
-            output::print(&as_text(&label, &checked))?;
+            output::print(&as_text(&label, &checked, output::text_options().width))?;
             output::print(&evidence_text(&evidence))?;
             let text = audit::as_text(&audit, took_ms, args.verbose, width());
             output::print(&text)?;
@@ -95,25 +96,7 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
     text
 }
 
-/// Text behind a head, its further lines below its first.
-fn wrapped(head: &str, text: &str, width: usize) -> String {
-    let room = width.saturating_sub(head.len()).max(30);
-    let mut lines = vec![String::new()];
-    for word in output::plain(text).split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    let indent = format!("\n{:1$}", "", head.len());
-    format!("{head}{}\n", lines.join(&indent))
-}
-
-fn as_text(label: &str, checked: &[Checked]) -> String {
+fn as_text(label: &str, checked: &[Checked], width: usize) -> String {
     let mut text = format!("server {label}\n");
     for checked in checked {
         let state = match (checked.taken, checked.absent.is_empty()) {
@@ -126,13 +109,13 @@ fn as_text(label: &str, checked: &[Checked]) -> String {
         };
         text += &format!("  {:<14} {state}\n", checked.source);
         for absent in &checked.absent {
-            text += &format!(
-                "  {:<14}   {}: {} ({})\n",
-                "",
+            let what = format!(
+                "{}: {} ({})",
                 absent.what,
                 absent.reason.words(),
-                output::plain(&absent.detail)
+                absent.detail
             );
+            text += &wrapped(&format!("  {:<14}   ", ""), &what, width);
         }
     }
     text

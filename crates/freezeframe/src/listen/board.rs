@@ -58,16 +58,20 @@ impl Server {
                 age as f64 / 1000.0
             ));
         }
+        let unanswered = now.unanswered_ms.map(|ms| {
+            let seconds = ms as f64 / 1000.0;
+            format!("the query probe has no answer for {seconds:.1} s")
+        });
         if now.stalled {
-            return Some(now.reason.clone());
+            // The rule's words are of the moment when it noticed the stall.
+            let ago = now.stalled_ms.unwrap_or_default() as f64 / 1000.0;
+            let noticed = format!("{}; noticed {ago:.1} s ago", now.reason);
+            return Some(match unanswered {
+                Some(unanswered) => format!("{unanswered}; the stall began with: {noticed}"),
+                None => noticed,
+            });
         }
-        match now.unanswered_ms {
-            Some(ms) if ms > UNANSWERED_MAX_MS => Some(format!(
-                "the query probe has no answer for {:.1} s",
-                ms as f64 / 1000.0
-            )),
-            _ => None,
-        }
+        unanswered.filter(|_| now.unanswered_ms > Some(UNANSWERED_MAX_MS))
     }
 }
 
@@ -205,10 +209,22 @@ mod tests {
         assert!(stands.contains("stands still for 9.0 s"), "{stands}");
         let stalled = PulseNow {
             stalled: true,
-            reason: "a probe hangs".to_owned(),
+            stalled_ms: Some(5800),
+            reason: "no answer for 1.2 s".to_owned(),
             ..now(100)
         };
-        assert_eq!(server.trouble(&stalled).unwrap(), "a probe hangs");
+        assert_eq!(
+            server.trouble(&stalled).unwrap(),
+            "no answer for 1.2 s; noticed 5.8 s ago"
+        );
+        let silent_still = PulseNow {
+            unanswered_ms: Some(7000),
+            ..stalled
+        };
+        assert_eq!(
+            server.trouble(&silent_still).unwrap(),
+            "the query probe has no answer for 7.0 s; the stall began with: no answer for 1.2 s; noticed 5.8 s ago"
+        );
         let silent = PulseNow {
             unanswered_ms: Some(3000),
             ..now(100)

@@ -52,6 +52,7 @@ pub(crate) fn list(args: &Json) -> Result<ExitCode> {
             .collect();
         output::print(&serde_json::to_string_pretty(&list)?)?;
     } else {
+        let width = output::text_options().width;
         for scenario in &all {
             let servers = match here(scenario) {
                 Ok(kinds) => kinds
@@ -61,11 +62,13 @@ pub(crate) fn list(args: &Json) -> Result<ExitCode> {
                     .join(", "),
                 Err(error) => format!("cannot run here: {error}"),
             };
-            output::print(&format!(
-                "{}  ({servers})\n    {}",
-                scenario.name,
-                scenario.what.trim()
-            ))?;
+            let head = output::wrapped(
+                &format!("{}  ", scenario.name),
+                &format!("({servers})"),
+                width,
+            );
+            let what = output::wrapped("    ", scenario.what.trim(), width);
+            output::print(&format!("{head}{what}"))?;
         }
     }
     Ok(ExitCode::SUCCESS)

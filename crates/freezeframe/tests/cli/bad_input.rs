@@ -49,6 +49,85 @@ fn files_that_are_no_incident() {
 }
 
 #[test]
+fn nothing_is_replaced_unasked() {
+    let dir = tempfile::tempdir().unwrap();
+    let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (ticket, frame) = (inside("ticket.txt"), inside("kept.frame"));
+    let line = "| 7 | a | h:1 | d | Query | 1200 | Waiting for global read lock | INSERT INTO t VALUES (5) |\n";
+    std::fs::write(&ticket, line).unwrap();
+    assert!(run(&["import", &ticket, "-o", &frame]).status.success());
+    let kept = std::fs::read(&frame).unwrap();
+    one_line(
+        &["import", &ticket, "-o", &frame],
+        &["kept.frame", "--force"],
+    );
+    one_line(
+        &["explain", &frame, "--html", &frame],
+        &["kept.frame", "over an incident"],
+    );
+    one_line(
+        &["explain", &ticket, "--html", &frame],
+        &["kept.frame", "over an incident"],
+    );
+    one_line(
+        &["explain", &ticket, "--html", &ticket],
+        &["ticket.txt", "to be explained"],
+    );
+    let folder = dir.path().to_str().unwrap();
+    one_line(
+        &["explain", folder, "--html", &ticket],
+        &["ticket.txt", "to be explained"],
+    );
+    assert_eq!(std::fs::read(&frame).unwrap(), kept);
+    assert_eq!(std::fs::read_to_string(&ticket).unwrap(), line);
+    // A page that was there before is made anew, and an incident where that was asked for.
+    let page = inside("page.html");
+    for _ in 0..2 {
+        assert!(run(&["explain", &ticket, "--html", &page]).status.success());
+    }
+    assert!(
+        run(&["import", &ticket, "-o", &frame, "--force"])
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn an_empty_file_is_called_empty() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.frame");
+    let path = path.to_str().unwrap();
+    std::fs::write(path, "").unwrap();
+    one_line(&["explain", path], &["x.frame", "the file is empty"]);
+    one_line(&["compare", path, path], &["x.frame", "the file is empty"]);
+}
+
+#[test]
+fn every_command_shows_how_it_is_used() {
+    for command in [
+        "causes show",
+        "causes lint",
+        "incidents",
+        "sources",
+        "completions",
+        "lab",
+        "lab demo",
+        "lab bench",
+        "lab list",
+        "lab healthy",
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push("--help");
+        let help = String::from_utf8(run(&arguments).stdout).unwrap();
+        let example = format!("\n  freezeframe {command}");
+        assert!(
+            help.contains("Examples:") && help.matches(&example).count() >= 2,
+            "{help}"
+        );
+    }
+}
+
+#[test]
 fn configuration_and_triggers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f.toml");

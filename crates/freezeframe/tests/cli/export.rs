@@ -338,15 +338,24 @@ fn explain_names_the_command_that_helps() {
     let frame = dir.path().join("it's mine.frame");
     std::fs::rename(frame_in(dir.path()), &frame).unwrap();
     let frame = frame.to_str().unwrap();
-    let verdict = json(&["explain", frame, "--json"]);
+    // Text is for who typed the path; the page too.
     let quoted = format!("freezeframe fix '{}'", frame.replace('\'', "'\\''"));
+    let text = String::from_utf8(run(&["explain", frame]).stdout).unwrap();
+    let solid = |text: &str| text.split_whitespace().collect::<String>();
+    for command in [quoted.clone(), format!("{quoted} --apply")] {
+        assert!(solid(&text).contains(&solid(&command)), "{text}");
+    }
+    // JSON is the same from everywhere: it has the name that the recorder gave.
+    let verdict = json(&["explain", frame, "--json"]);
+    let id = verdict["incident"]["id"].as_str().unwrap();
     let fix = verdict["findings"][0]["remedy"]["fix"].as_array().unwrap();
-    assert!(fix[0].as_str().unwrap().ends_with(&quoted), "{fix:?}");
+    let named = format!("freezeframe fix {id}.frame");
+    assert!(fix[0].as_str().unwrap().ends_with(&named), "{fix:?}");
     assert!(
         fix[1]
             .as_str()
             .unwrap()
-            .ends_with(&format!("{quoted} --apply")),
+            .ends_with(&format!("{named} --apply")),
         "{fix:?}"
     );
     let page = String::from_utf8(run(&["explain", frame, "--html", "-"]).stdout).unwrap();

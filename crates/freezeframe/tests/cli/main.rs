@@ -13,6 +13,7 @@ mod causes;
 mod compare;
 mod evidence;
 mod export;
+mod given;
 mod harness;
 mod healthy;
 mod lab;

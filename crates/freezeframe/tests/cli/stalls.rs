@@ -146,7 +146,8 @@ fn row_locks_that_pile_up_are_named_with_a_trigger_of_the_user() {
     assert_eq!(explained.status.code(), Some(0));
     let explained: serde_json::Value = serde_json::from_slice(&explained.stdout).unwrap();
     assert_eq!(explained["findings"][0]["cause"], "row-lock-pileup");
-    assert_eq!(explained["sources"][0]["path"], path);
+    let named = explained["sources"][0]["path"].as_str().unwrap();
+    assert_eq!(dir.path().join(named).to_str().unwrap(), path);
     let page = String::from_utf8(run(&["explain", path, "--html", "-"]).stdout).unwrap();
     assert!(page.contains("row-lock-pileup") && page.trim_end().ends_with("</html>"));
     let bytes = std::fs::read(written["path"].as_str().unwrap()).unwrap();

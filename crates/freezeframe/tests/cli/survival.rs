@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::harness::{Recorder, files, incident, server, ticks};
+use crate::harness::{Recorder, files, freezeframe, incident, server, ticks};
 
 #[test]
 fn an_incident_survives_the_death_of_its_recorder() {
@@ -149,6 +149,57 @@ fn a_full_disk_is_told_once_and_recording_goes_on() {
         ticks(&incident, "stat", 0, incident.stall.trigger) >= 14,
         "all of it from memory"
     );
+}
+
+#[test]
+fn an_incident_that_no_disk_took_is_said_to_be_lost() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: a small file system can only be mounted by root");
+        return;
+    };
+    let server = server(&[]);
+    let filler = fill(disk.path());
+    let output = freezeframe()
+        .args(["record", "--json", "--no-history", "--for", "12s"])
+        .args(["--trigger", "cpu.count > 0 for 3s", "--socket"])
+        .arg(server.socket())
+        .arg("--dir")
+        .arg(disk.path())
+        .output()
+        .unwrap();
+    filler.store(false, Ordering::Relaxed);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let lost: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("\"incident-lost\""))
+        .collect();
+    assert_eq!(lost.len(), 1, "{told}");
+    let left = files(disk.path());
+    assert_eq!(left, ["others"], "nothing that was begun is left");
+}
+
+#[test]
+fn a_page_that_no_disk_took_leaves_nothing_behind() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: a small file system can only be mounted by root");
+        return;
+    };
+    let ticket = tempfile::NamedTempFile::new().unwrap();
+    let line = "| 7 | a | h:1 | d | Query | 9 | Waiting for global read lock | SELECT 1 |\n";
+    std::fs::write(ticket.path(), line).unwrap();
+    let filler = fill(disk.path());
+    std::thread::sleep(Duration::from_secs(1));
+    let output = freezeframe()
+        .arg("explain")
+        .arg(ticket.path())
+        .arg("--html")
+        .arg(disk.path().join("x.html"))
+        .output()
+        .unwrap();
+    filler.store(false, Ordering::Relaxed);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(files(disk.path()), ["others"]);
 }
 
 /// Fills a disk until it is told to stop.

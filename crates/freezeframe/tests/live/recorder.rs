@@ -217,7 +217,8 @@ fn an_incident_has_what_threads_did_before_and_in_the_stall() {
     assert!(page.contains("MDL_wait::timed_wait") && page.trim_end().ends_with("</html>"));
     let explained = json(&["explain", path, "--json"]);
     assert!(explained["findings"].is_array(), "{explained}");
-    assert_eq!(explained["sources"][0]["path"], path);
+    let named = explained["sources"][0]["path"].as_str().unwrap();
+    assert_eq!(dir.path().join(named).to_str().unwrap(), path);
 }
 
 #[test]

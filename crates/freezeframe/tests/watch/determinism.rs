@@ -70,6 +70,12 @@ fn explain_gives_the_same_bytes_whatever_is_around_it() {
         .args(["explain", "--json", "x.frame"])
         .current_dir(other.path());
     assert!(bytes_of(&mut command) == first, "elsewhere");
+    // By another path, under another name.
+    let renamed = other.path().join("renamed.frame");
+    std::fs::rename(other.path().join("x.frame"), &renamed).unwrap();
+    let mut command = freezeframe();
+    command.args(["explain", "--json"]).arg(&renamed);
+    assert!(bytes_of(&mut command) == first, "by another path");
 }
 
 /// Set in the environment: the golden file is written instead of compared.

@@ -40,11 +40,7 @@ pub(crate) fn netstat(state: &mut HostState) -> Outcome {
 pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
     let what = "accept queue";
     let Some(process) = state.shared.process() else {
-        return Err(Absent::new(
-            what,
-            Reason::Gone,
-            "the server's process is not known",
-        ));
+        return Err(state.shared.no_process(what));
     };
     if process.same_net_namespace == Some(false) {
         let detail = "the server is in another network namespace";

@@ -96,7 +96,7 @@ impl PacketState {
         let process = self
             .shared
             .process()
-            .ok_or_else(|| Absent::new(WHAT, Reason::Gone, "the server's process is not known"))?;
+            .ok_or_else(|| self.shared.no_process(WHAT))?;
         let options = PacketOptions::of_process(&process).ok_or_else(|| {
             let detail = "the server listens on no TCP port that is seen: clients of its unix socket have no packets";
             Absent::new(WHAT, Reason::Unsupported, detail)

@@ -73,9 +73,7 @@ impl MemoryState {
 }
 
 pub(super) fn known(shared: &Shared, what: &str) -> Result<ServerProcess, Absent> {
-    shared
-        .process()
-        .ok_or_else(|| Absent::new(what, Reason::Gone, "the server's process is not known"))
+    shared.process().ok_or_else(|| shared.no_process(what))
 }
 
 pub(crate) fn process(state: &mut ProcessState) -> Outcome {
@@ -270,11 +268,7 @@ pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
 
 pub(crate) fn identity(state: &mut MemoryState) -> Outcome {
     if !state.shared.refresh(&state.proc) {
-        return Err(Absent::new(
-            "server",
-            Reason::Gone,
-            "no process of the server was found",
-        ));
+        return Err(state.shared.no_process("server"));
     }
     let server = known(&state.shared, "server")?;
     let exe = server.exe.as_deref().map(|path| path.display().to_string());

@@ -122,11 +122,7 @@ pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
     let in_burst = state.watch.in_burst(now);
     let Some(server) = state.shared.process() else {
         state.looking = None;
-        return Err(Absent::new(
-            "stacks",
-            Reason::Gone,
-            "the server's process is not there",
-        ));
+        return Err(state.shared.no_process("stacks"));
     };
     let is_known = |(_, watch): &(Snapshotter, Watch)| watch.pid() == server.pid;
     let is_known = state.looking.as_ref().is_some_and(is_known);

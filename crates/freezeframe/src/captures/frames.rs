@@ -1,0 +1,126 @@
+//! Incidents of ours among what is given: read as they are when they are alone, whether they are a
+//! file, come out of a pipe, or are packed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use diagnosis::SourceRead;
+use store::{Damage, Loaded, StoreError, read_frame, read_summary};
+use tempfile::NamedTempFile;
+
+use super::{Found, SQLITE, opened};
+
+/// What is said of an incident that does not stand alone.
+const NOT_ALONE: &str = "an incident of freezeframe is given alone";
+
+/// What was given.
+pub(crate) enum Given {
+    /// An incident of ours, and its file; none where it came out of a pipe or an archive.
+    Incident(Box<Loaded>, Option<PathBuf>),
+    /// What others captured.
+    Captures(Box<Found>),
+}
+
+/// Incidents that were found where captures were looked for.
+#[derive(Default)]
+pub(super) struct Frames {
+    /// The first, where SQLite can read it.
+    first: Option<(String, NamedTempFile)>,
+    /// Those behind the first.
+    more: Vec<String>,
+}
+
+/// Opens what was given.
+pub(crate) fn given(paths: &[PathBuf]) -> Result<Given> {
+    if let [file] = paths
+        && is_frame(file)
+    {
+        let loaded = read_frame(file)?;
+        return Ok(Given::Incident(Box::new(loaded), Some(file.clone())));
+    }
+    let found = opened(paths)?;
+    Ok(match found.frames.only(&found) {
+        Some(_) => Given::Incident(Box::new(found.frames.load()?), None),
+        None => Given::Captures(Box::new(found)),
+    })
+}
+
+/// Whether a path is a file with an incident of ours: by its begin, or by its name where it cannot be
+/// read. Nothing is read of a pipe, whose bytes come only once.
+pub(crate) fn is_frame(path: &Path) -> bool {
+    use std::io::Read;
+    if path == Path::new("-") || path.metadata().is_ok_and(|there| !there.is_file()) {
+        return false;
+    }
+    let mut head = [0; SQLITE.len()];
+    let is_sqlite = std::fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut head))
+        .is_ok_and(|()| head == SQLITE);
+    (is_sqlite && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
+}
+
+/// What was read, for an incident of ours: what is damaged in it is told as left out.
+pub(super) fn sources(path: &str, damage: &[Damage]) -> Vec<SourceRead> {
+    let source = |skipped| SourceRead {
+        path: path.to_owned(),
+        kind: "freezeframe incident".to_owned(),
+        skipped,
+        ..SourceRead::default()
+    };
+    let damaged = damage.iter().map(|damage| {
+        source(Some(format!(
+            "table '{}' is damaged after {} rows: {}",
+            damage.table, damage.rows_read, damage.problem
+        )))
+    });
+    std::iter::once(source(None)).chain(damaged).collect()
+}
+
+/// An error with the path that was given: where it lies for SQLite is nobody's business.
+fn told(error: &StoreError, file: &NamedTempFile, path: &str) -> anyhow::Error {
+    let own = file.path().display().to_string();
+    anyhow!("{}", error.to_string().replace(&own, path))
+}
+
+impl Frames {
+    /// Takes an SQLite file, which may be something else.
+    pub(super) fn add(&mut self, path: String, bytes: &[u8]) -> Result<()> {
+        if self.first.is_some() {
+            self.more.push(path);
+            return Ok(());
+        }
+        let mut file = NamedTempFile::new().context("a temporary file for SQLite")?;
+        file.write_all(bytes)
+            .context("a temporary file for SQLite")?;
+        read_summary(file.path()).map_err(|error| told(&error, &file, &path))?;
+        self.first = Some((path, file));
+        Ok(())
+    }
+
+    /// The path of the incident that was given, when there is no other and no capture beside it.
+    pub(super) fn only(&self, found: &Found) -> Option<&str> {
+        let is_alone = self.more.is_empty() && found.files.is_empty() && found.stretches.is_empty();
+        let (path, _) = self.first.as_ref().filter(|_| is_alone)?;
+        Some(path)
+    }
+
+    /// Reads the first.
+    pub(super) fn load(&self) -> Result<Loaded> {
+        let Some((path, file)) = &self.first else {
+            bail!("there is no incident in it");
+        };
+        read_frame(file.path()).map_err(|error| told(&error, file, path))
+    }
+
+    /// What is told of incidents that are not alone.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = SourceRead> {
+        let paths = self.first.iter().map(|(path, _)| path).chain(&self.more);
+        paths.map(|path| SourceRead {
+            path: path.clone(),
+            kind: "not opened".to_owned(),
+            skipped: Some(NOT_ALONE.to_owned()),
+            ..SourceRead::default()
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! What is given is opened and read, as far as it can be a capture: files, named pipes, devices,
+//! standard input. Nothing is read twice: of a pipe every byte comes once.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::OFlags;
+
+use super::{BYTES_MAX, SQLITE};
+
+/// So many bytes tell whether anything in it can be read; the import looks at as many.
+const HEAD_BYTES: u64 = 8 << 10;
+
+/// How long a named pipe may have no writer: who starts both at once needs less.
+const WRITER_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often it is looked for a writer.
+const WRITER_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What begins with one of these is read although it is no text: packed files, SQLite, texts of two
+/// bytes a character, packets (pcap and pcapng).
+const KNOWN_BEGINS: [&[u8]; 11] = [
+    &[0x1f, 0x8b],
+    &[0x28, 0xb5, 0x2f, 0xfd],
+    b"PK\x03\x04",
+    SQLITE,
+    UTF16_LITTLE,
+    UTF16_BIG,
+    &[0xa1, 0xb2, 0xc3, 0xd4],
+    &[0xd4, 0xc3, 0xb2, 0xa1],
+    &[0xa1, 0xb2, 0x3c, 0x4d],
+    &[0x4d, 0x3c, 0xb2, 0xa1],
+    &[0x0a, 0x0d, 0x0d, 0x0a],
+];
+
+/// Byte order marks.
+const UTF16_LITTLE: &[u8] = &[0xff, 0xfe];
+const UTF16_BIG: &[u8] = &[0xfe, 0xff];
+const UTF8: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Reads what lies at a path, or comes out of it.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    let name = || path.display().to_string();
+    let (bytes, error) = match path.metadata() {
+        // What a shell makes of <(…) has no name, and its writer is there from the begin.
+        Ok(there) if there.file_type().is_fifo() && path.canonicalize().is_ok() => {
+            let (head, file) = written_pipe(path)?;
+            bounded(head.as_slice().chain(file))
+        }
+        _ => bounded(File::open(path).with_context(name)?),
+    };
+    match error {
+        Some(error) => Err(error).with_context(name),
+        None => Ok(bytes),
+    }
+}
+
+/// Whether what comes out of it comes once.
+pub(super) fn is_pipe(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|there| there.file_type().is_fifo())
+}
+
+/// Opens a named pipe that somebody writes to, without waiting for ever for one who does not. Answers
+/// what was read of it already.
+fn written_pipe(path: &Path) -> Result<(Vec<u8>, File)> {
+    let name = || path.display().to_string();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .with_context(name)?;
+    let end = Instant::now() + WRITER_PATIENCE;
+    let mut head = vec![0; 4096];
+    loop {
+        let length = match file.read(&mut head) {
+            // The end, or not yet the begin.
+            Ok(0) if Instant::now() < end => {
+                std::thread::sleep(WRITER_INTERVAL);
+                continue;
+            }
+            Ok(0) => bail!(
+                "{}: a pipe that nobody writes to, for {} s: start what writes to it first",
+                path.display(),
+                WRITER_PATIENCE.as_secs()
+            ),
+            Ok(length) => length,
+            // Somebody holds it open and will write.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error).with_context(name),
+        };
+        head.truncate(length);
+        rustix::fs::fcntl_setfl(&file, OFlags::empty())
+            .map_err(std::io::Error::from)
+            .with_context(name)?;
+        return Ok((head, file));
+    }
+}
+
+/// What could be read, and why not more. Of what no reader knows only the begin is read: a device, or
+/// a packed file of a few bytes, may have no end.
+pub(super) fn bounded(mut reader: impl Read) -> (Vec<u8>, Option<std::io::Error>) {
+    let mut bytes = Vec::new();
+    let mut read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+    if read.is_ok() && may_be_read(&bytes) {
+        read = reader
+            .take(BYTES_MAX.saturating_sub(HEAD_BYTES))
+            .read_to_end(&mut bytes);
+    }
+    (bytes, read.err())
+}
+
+/// Text has no zeros; what else is read begins with a mark.
+fn may_be_read(head: &[u8]) -> bool {
+    !head.contains(&0)
+        || KNOWN_BEGINS.iter().any(|begin| head.starts_with(begin))
+        || super::archive::is_tar(head)
+        || is_profile(head)
+}
+
+/// A profile of pprof that is not packed: it begins with the type of its samples, a few bytes long.
+fn is_profile(head: &[u8]) -> bool {
+    matches!(head, [0x0a, 0..=32, 0x08, ..])
+}
+
+/// A text as UTF-8: what PowerShell's `>` writes has two bytes a character, and a mark in front.
+pub(super) fn as_utf8(bytes: Vec<u8>) -> Vec<u8> {
+    let text = |unit: fn([u8; 2]) -> u16| {
+        let units = bytes
+            .get(2..)
+            .unwrap_or_default()
+            .chunks_exact(2)
+            .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+            .map(unit);
+        char::decode_utf16(units)
+            .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect::<String>()
+            .into_bytes()
+    };
+    if bytes.starts_with(UTF16_LITTLE) {
+        text(u16::from_le_bytes)
+    } else if bytes.starts_with(UTF16_BIG) {
+        text(u16::from_be_bytes)
+    } else if let Some(rest) = bytes.strip_prefix(UTF8) {
+        rest.to_vec()
+    } else {
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_has_no_end_and_no_reader_little_is_read() {
+        let (bytes, error) = bounded(std::io::repeat(0));
+        assert_eq!((bytes.len() as u64, error.is_none()), (HEAD_BYTES, true));
+        let text = "a line\n".repeat(5000);
+        assert_eq!(bounded(text.as_bytes()).0, text.as_bytes());
+    }
+
+    #[test]
+    fn two_bytes_a_character() {
+        let units: Vec<u16> = "\u{feff}Zeit: 5 µs 😀\r\n".encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let mut big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        // Half a character at the end: the file was cut.
+        big.push(0);
+        for bytes in [little, big, "\u{feff}Zeit: 5 µs 😀\r\n".into()] {
+            assert_eq!(as_utf8(bytes), "Zeit: 5 µs 😀\r\n".as_bytes());
+        }
+    }
+}
