@@ -66,7 +66,13 @@ fn without_a_login_the_host_is_recorded_and_the_rest_is_told_as_absent() {
         .iter()
         .find(|event| event["event"] == "written")
         .unwrap();
-    assert!(causes(written).is_empty());
+    // Without the server's numbers nothing tells that it copes with what other tests do to the host meanwhile.
+    let mut findings = written["verdict"]["findings"].as_array().unwrap().iter();
+    assert!(
+        findings.all(|finding| finding["level"] == "possible"),
+        "{}",
+        written["verdict"]["sentence"]
+    );
     let incident = incident(written);
     for signal in [
         "cpu.all.user",
