@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, unfold};
+use crate::{client_lists, kind, unfold};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -49,7 +49,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             .unwrap_or(line);
         (
             number,
-            untagged(unquoted(line.trim_end_matches(['\r', ' ', '\t']))),
+            behind_syslog(untagged(unquoted(line.trim_end_matches(['\r', ' ', '\t'])))),
         )
     });
     let mut lines = Vec::with_capacity(text.len() / 64);
@@ -121,6 +121,36 @@ fn after_tag<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     (attributes.is_empty() || attributes.starts_with(' ')).then_some(behind)
 }
 
+/// Programs whose lines in syslog and the journal are the server's error log.
+const SERVERS: [&str; 6] = [
+    "mysqld",
+    "mariadbd",
+    "mysqld_safe",
+    "mariadbd-safe",
+    "mysql",
+    "mariadb",
+];
+
+/// Longest that syslog and journald put in front of a line.
+const SYSLOG_BYTES_MAX: usize = 128;
+
+/// `Aug 25 10:07:45 db1 mariadbd[659]: text` → `text`: with a date of the server's own, or where that of syslog is none
+/// that an error log has.
+fn behind_syslog(line: &str) -> &str {
+    let Some((head, text)) = line.split_once(": ") else {
+        return line;
+    };
+    let by_server = head.rsplit(' ').next().is_some_and(|word| {
+        let program = word.split_once('[').map_or(word, |(program, _)| program);
+        SERVERS.contains(&program)
+    });
+    let is_ours = by_server
+        && head.len() <= SYSLOG_BYTES_MAX
+        && kind::starts_with_syslog_date(head)
+        && (kind::starts_with_date(text) || !kind::starts_with_date(head));
+    if is_ours { text } else { line }
+}
+
 /// `db_1   | text` → `db_1`, `text`.
 fn container(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once('|')?;
@@ -182,6 +212,18 @@ mod tests {
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);
+        assert_eq!(
+            texts(
+                "Aug  5 10:07:45 db1 mariadbd[659]: 2025-08-25 10:07:45 9 [Note] x\nAug 25 10:07:45 db1 mysqld: [Note] y"
+            ),
+            ["2025-08-25 10:07:45 9 [Note] x", "[Note] y"]
+        );
+        let kept = [
+            "2025-08-25T10:07:45+02:00 db1 mysqld[6]: ready",
+            "Aug 25 10:07:45 db1 sshd[6]: 2025-08-25",
+            "mysqld: ready",
+        ];
+        assert_eq!(texts(&kept.join("\n")), kept);
         assert_eq!(texts("| a | 1 |\n| b | 2 |"), ["| a | 1 |", "| b | 2 |"]);
     }
 

@@ -72,3 +72,53 @@ fn a_full_file_system_is_a_second_witness() {
     assert!(both > alone, "{alone:?} {both:?}");
     assert_eq!(level(&[log, &df.replace("100%", "97%")]), Some(alone));
 }
+
+#[test]
+fn what_the_journal_says_of_the_server_is_its_log() {
+    let journal = "Aug 25 10:07:45 db1 mariadbd[659]: 2025-08-25 10:07:45 9 [Warning] Aborted connection 9 to db: 'a'
+Aug 25 11:10:09 db1 systemd[1]: mariadb.service: A process of this unit has been killed by the OOM killer.
+Aug 25 11:10:11 db1 systemd[1]: mariadb.service: Failed with result 'oom-kill'.
+";
+    assert_eq!(causes(&[journal]), [("oom".to_owned(), Level::Likely)]);
+    let full = "090924 11:39:44  InnoDB: ERROR: the age of the last checkpoint is 9433712,
+InnoDB: which exceeds the log group capacity 9433498.
+";
+    assert_eq!(
+        causes(&[full]),
+        [("checkpoint-sync-flush".to_owned(), Level::Possible)]
+    );
+}
+
+/// A list of Galera's status alone has no name with a capital letter, as settings have none.
+#[test]
+fn the_status_of_a_cluster_is_no_list_of_settings() {
+    let status = "+----------------------------+-------+
+| Variable_name              | Value |
++----------------------------+-------+
+| wsrep_flow_control_paused  | 0.984 |
+| wsrep_local_recv_queue     | 4031  |
++----------------------------+-------+
+";
+    assert_eq!(
+        causes(&[status]),
+        [("galera-gr-flow-control".to_owned(), Level::Possible)]
+    );
+}
+
+#[test]
+fn sessions_that_write_temporary_tables_need_no_second_status() {
+    let row = |id: u32| {
+        format!(
+            "| {id} | app | web:{id} | shop | Query | 398 | converting HEAP to MyISAM | SELECT a FROM b GROUP BY c |\n"
+        )
+    };
+    let list = format!(
+        "| Id | User | Host | db | Command | Time | State | Info |\n{}",
+        (1..=6).map(row).collect::<String>()
+    );
+    let found = causes(&[&list]);
+    assert!(
+        found.iter().any(|(cause, _)| cause == "tmp-disk"),
+        "{found:?}"
+    );
+}

@@ -95,17 +95,30 @@ fn is_minute(stamp: &str) -> bool {
 }
 
 fn is_syslog(text: &str) -> bool {
-    let dated = MONTHS.iter().any(|month| {
+    text.starts_with("kernel: ")
+        || (starts_with_syslog_date(text) && (text.contains(" kernel: ") || is_end_of_a_unit(text)))
+}
+
+/// `Jan  1 00:00:00` or a date of digits.
+pub(crate) fn starts_with_syslog_date(text: &str) -> bool {
+    let is_month = |month: &str| {
         text.strip_prefix(month)
             .is_some_and(|rest| rest.starts_with(' '))
-    }) || starts_with_date(text);
-    dated && text.contains(" kernel: ")
+    };
+    MONTHS.iter().any(|month| is_month(month)) || starts_with_date(text)
+}
+
+/// What systemd says when the kernel killed a unit's process for want of memory.
+fn is_end_of_a_unit(text: &str) -> bool {
+    text.contains(" systemd[")
+        && (text.contains("killed by the OOM killer") || text.contains("result 'oom-kill'"))
 }
 
 /// What the kernel alone says: the end of a process for want of memory, a task that hangs.
 fn is_message(text: &str) -> bool {
-    const STARTS: [&str; 7] = [
+    const STARTS: [&str; 8] = [
         "Out of memory: Kill process ",
+        "Out of memory: kill process ",
         "Out of memory: Killed process ",
         "Memory cgroup out of memory: Kill process ",
         "Memory cgroup out of memory: Killed process ",
@@ -146,10 +159,13 @@ mod tests {
             "db-1  | [  812.000001] text",
             "root@x:~# [  812.000001] text",
             "Mar  2 17:35:10 db1 kernel: text",
+            "kernel: nf_conntrack: nf_conntrack: table full, dropping packet",
+            "Aug 25 11:10:09 db1 systemd[1]: mariadb.service: Failed with result 'oom-kill'.",
         ] {
             assert!(is_kernel_log(text), "{text}");
         }
         for text in [
+            "Aug 25 11:10:09 db1 systemd[1]: Started MariaDB 10.11.11 database server.",
             "[...]",
             "[.]  more",
             "[10.0.0.7] connected",
@@ -166,6 +182,7 @@ mod tests {
     fn what_the_kernel_alone_says_needs_no_stamp() {
         for text in [
             "Out of memory: Kill process 16556 (mysqld) score 1663 or sacrifice child",
+            "Out of memory: kill process 4944 (mysqld) score 1663 or a child",
             "Killed process 11726, UID 498, (mysqld) total-vm:7823732kB",
             "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)",
             "INFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.",

@@ -201,7 +201,7 @@ pub(crate) fn starts_with_date(text: &str) -> bool {
 
 /// The InnoDB monitor's, or the error log's.
 pub(crate) fn is_server_line(text: &str) -> bool {
-    const STARTS: [&str; 34] = [
+    const STARTS: [&str; 37] = [
         "---TRANSACTION ",
         "MySQL thread id ",
         "MariaDB thread id ",
@@ -226,6 +226,9 @@ pub(crate) fn is_server_line(text: &str) -> bool {
         "LATEST DETECTED DEADLOCK",
         "END OF INNODB MONITOR OUTPUT",
         "InnoDB: ",
+        "[Note] InnoDB: ",
+        "[Warning] InnoDB: ",
+        "[ERROR] InnoDB: ",
         "Mutex at 0x",
         "Last time write locked in file ",
         "Last time read locked in file ",

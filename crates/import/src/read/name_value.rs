@@ -48,6 +48,30 @@ fn moments(ticks: usize) -> String {
     super::counted(ticks, "moment", "moments")
 }
 
+/// Beginnings of the names that Galera's status has and its settings do not.
+const GALERA_STATUS: [&str; 16] = [
+    "wsrep_flow_control_",
+    "wsrep_local_",
+    "wsrep_cluster_size",
+    "wsrep_cluster_status",
+    "wsrep_cluster_state_uuid",
+    "wsrep_cluster_conf_id",
+    "wsrep_cert_",
+    "wsrep_commit_",
+    "wsrep_apply_",
+    "wsrep_received",
+    "wsrep_replicated",
+    "wsrep_repl_",
+    "wsrep_last_committed",
+    "wsrep_ready",
+    "wsrep_connected",
+    "wsrep_incoming_addresses",
+];
+
+fn is_galera_status(name: &str) -> bool {
+    GALERA_STATUS.iter().any(|start| name.starts_with(start))
+}
+
 /// One print of a table.
 #[derive(Default)]
 struct Table {
@@ -69,10 +93,16 @@ impl Table {
     fn read(&mut self) {
         let rows = std::mem::take(&mut self.rows);
         let capital = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
-        let capitals = rows.iter().filter(|(name, _)| capital(name)).count();
-        let is_status = capitals * 2 > rows.len();
+        let of_status = rows
+            .iter()
+            .filter(|(name, _)| capital(name) || is_galera_status(name))
+            .count();
+        let is_status = of_status * 2 > rows.len();
         for (name, value) in rows {
-            if capital(&name) || (is_status && name.starts_with("wsrep_")) {
+            if capital(&name)
+                || is_galera_status(&name)
+                || (is_status && name.starts_with("wsrep_"))
+            {
                 self.readings.extend(server::status_reading(&name, &value));
             } else if !is_status {
                 self.facts.push(server::variable_fact(&name, &value));

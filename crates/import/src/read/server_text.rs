@@ -158,6 +158,9 @@ fn log_lines(lines: &[Line<'_>], read: &mut Read) -> usize {
 
 fn is_log_line(text: &str) -> bool {
     text.starts_with("InnoDB: ")
+        || ["[Note] InnoDB: ", "[Warning] InnoDB: ", "[ERROR] InnoDB: "]
+            .iter()
+            .any(|level| text.starts_with(level))
         || text.starts_with("Version: '")
         || text.starts_with("mysqld: ")
         || text.starts_with("mariadbd: ")
