@@ -43,7 +43,10 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
     if let Some(witness) = measured.or(main.witnesses.first()) {
         text.push_str(&format!(": {}", witness.says));
     }
-    text.push('.');
+    // A quoted line may bring its own.
+    if !text.ends_with('.') {
+        text.push('.');
+    }
     let others: Vec<String> = findings
         .iter()
         .filter(|finding| !told.contains(&finding.cause.as_str()))

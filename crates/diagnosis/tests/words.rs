@@ -64,8 +64,11 @@ fn a_server_that_answers_was_not_the_one_that_was_killed() {
 #[test]
 fn the_server_says_that_its_disk_is_full() {
     let line = "[ERROR] Disk is full writing './bin.000007' (Errcode: 28). Waiting for someone to free space...";
-    let found = named_by(&bare().error_log(&[line]));
-    assert_eq!(found, [("disk-full".to_owned(), Level::Likely)]);
+    let story = bare().error_log(&[line]);
+    assert_eq!(named_by(&story), [("disk-full".to_owned(), Level::Likely)]);
+    // The line's own stops end the sentence.
+    let sentence = story.verdict().sentence;
+    assert!(sentence.ends_with("free space..."), "{sentence}");
 }
 
 #[test]
