@@ -36,17 +36,20 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab bench
 
-# Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent, and
-# pt-stalk beside it. What fails does not keep the rest from running.
+# Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent,
+# pt-stalk beside it, the cascade and the allocators. What fails does not keep the rest from running.
 LAB_TIMES ?= 3
 lab: ## every scenario, scored: docs/lab-score.md, docs/lab-peers.md (hours)
 	scripts/need server build peers
 	@scripts/need mysql-5.5 mysql-9 mariadb-11 || echo "make lab: goes on without the servers that could not be fetched" >&2
+	@scripts/need allocators || echo "make lab: goes on without the allocators that are missing" >&2
 	@$(MAKE) --no-print-directory build
 	failed=0; \
 	$(RELEASE)/freezeframe lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
 	$(RELEASE)/freezeframe lab healthy --for 0 || failed=1; \
 	$(RELEASE)/freezeframe lab peers --markdown docs/lab-peers.md || failed=1; \
+	$(RELEASE)/freezeframe lab cascade || failed=1; \
+	$(RELEASE)/freezeframe lab allocators --html lab/allocators.html || failed=1; \
 	exit $$failed
 
 # The captures are not part of the project; without them the table stays as it is.

@@ -433,3 +433,16 @@ fn pages_that_wait_to_be_written_are_no_stall_of_a_server_that_does_not_wait_for
         .rate("disk.sda.busy_ms", 150.0, 990.0);
     assert_eq!(named(&unharmed.verdict()), []);
 }
+
+/// Three hundred statements at once: some of their threads are always at the lock of the memory map.
+#[test]
+fn a_few_threads_at_the_memory_map_are_not_what_a_crowd_waits_for() {
+    let crowd = host::memory_map_walked().level("status.Threads_running", 2.0, 300.0);
+    let named = finding(&crowd.verdict(), "mmap-lock").level;
+    assert_eq!(named, Level::Likely);
+    let without_a_walk = crowd.samples(&[]);
+    assert_eq!(
+        finding(&without_a_walk.verdict(), "mmap-lock").level,
+        Level::Possible
+    );
+}

@@ -16,6 +16,7 @@ use model::Reason;
 fn bare() -> Story {
     [
         "probe.",
+        "accept_queue.",
         "innodb.",
         "status.",
         "disk.",
@@ -50,6 +51,35 @@ fn the_kernel_says_whom_it_killed() {
         named_by(&bare().kernel_log(&["Killed process 4711, UID 0, (stress) total-vm:1kB"])),
         []
     );
+}
+
+/// Half of the kernel's words: somebody asked, and the line that says who was killed is not there.
+#[test]
+fn a_thread_of_the_server_that_woke_the_killer_is_a_hint() {
+    let asked = "mysqld invoked oom-killer: gfp_mask=0x280da, order=0, oom_score_adj=0";
+    let found = named_by(&bare().kernel_log(&[asked]));
+    assert_eq!(found, [("oom".to_owned(), Level::Possible)]);
+}
+
+#[test]
+fn the_kernel_says_that_a_queue_of_connections_is_full() {
+    let of_port = |port: &str| {
+        let line = format!(
+            "TCP: request_sock_TCP: Possible SYN flooding on port {port}. Sending cookies.  Check SNMP counters."
+        );
+        named_by(&bare().kernel_log(&[&line]))
+    };
+    for port in ["3306", "0.0.0.0:3306", "[::]:3306"] {
+        let found = of_port(port);
+        assert_eq!(
+            found,
+            [("tcp-accept-overflow".to_owned(), Level::Possible)],
+            "{port}"
+        );
+    }
+    // That of a web server, or of the X protocol, which few use.
+    assert_eq!(of_port("443"), []);
+    assert_eq!(of_port("33060"), []);
 }
 
 /// Two servers on a host, each in a control group: the kernel kills one, and the other has its own trouble (seen in the

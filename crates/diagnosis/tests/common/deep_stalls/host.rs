@@ -335,9 +335,11 @@ pub fn memory_map_walked() -> Story {
         Uninterruptible,
         &["k:vm_mmap_pgoff", "mmap", "sysmalloc", "malloc", "filesort"],
     );
+    const WALK: Samples = (20, &["k:smaps_pte_range", "k:walk_page_range", "read"]);
     Story::healthy()
         .level("threads.uninterruptible", 0.2, 4.0)
         .threads(&[WAITS])
+        .samples(&[WALK])
 }
 
 pub fn monitoring() -> Story {
