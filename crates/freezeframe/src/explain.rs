@@ -10,7 +10,7 @@ use store::{Loaded, write_private};
 use crate::args::Explain;
 use crate::captures::{self, Found, Given};
 use crate::config::Config;
-use crate::{causes, output};
+use crate::{causes, output, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
@@ -120,7 +120,7 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
             .get(&first.cause)
             .is_some_and(|cause| !cause.fixes.is_empty())
     {
-        first.remedy.fix = fix_commands(path);
+        first.remedy.fix = fix_commands(path, &first.cause);
     }
     verdict.sources.push(SourceRead {
         path: path.display().to_string(),
@@ -130,24 +130,23 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
     verdict
 }
 
-/// The commands that show and make what helps against the first finding of an incident.
-fn fix_commands(path: &Path) -> Vec<String> {
-    let path = shell_word(&path.display().to_string());
-    vec![
-        format!(
-            "See what of it can be done on this host, with risk and undo: freezeframe fix {path}"
-        ),
-        format!("Have it done, after it was shown and confirmed: freezeframe fix {path} --apply"),
-    ]
-}
-
-/// A word as a shell reads it back.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=~".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['~', '-']) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+/// The commands that show and make what helps against the first finding of an incident, `cause`.
+fn fix_commands(path: &Path, cause: &str) -> Vec<String> {
+    let path = path.display().to_string();
+    // Of a file in the working directory that looks like an option.
+    let path = match path.starts_with('-') {
+        true => format!("./{path}"),
+        false => path,
+    };
+    let mut command = format!("freezeframe fix {}", shell::word(&path));
+    if let Some(directory) = causes::own_directory(cause) {
+        let directory = directory.display().to_string();
+        command += &format!(" --causes {}", shell::word(&directory));
     }
+    vec![
+        format!("See what of it can be done on this host, with risk and undo: {command}"),
+        format!("Have it done, after it was shown and confirmed: {command} --apply"),
+    ]
 }
 
 /// Writes the page, readable by its owner only: it tells what a server does.

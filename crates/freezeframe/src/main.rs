@@ -28,6 +28,7 @@ mod profile;
 mod queries;
 mod record;
 mod scenario;
+mod shell;
 mod sources;
 mod stacks;
 mod stacks_from;

@@ -48,6 +48,13 @@ fn read_known(directory: &Directory) -> Known {
     }
 }
 
+/// Where the file of the cause `id` is, when that is not a place where every command looks.
+pub(crate) fn own_directory(id: &str) -> Option<&'static Path> {
+    let known = known();
+    let directory = known.read_from.first().map(PathBuf::as_path);
+    directory.filter(|path| known.extended.own.contains(id) && *path != Path::new(DEFAULT_DIR))
+}
+
 /// Fails when root would act on a cause that somebody else may have written.
 pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
     let known = known();

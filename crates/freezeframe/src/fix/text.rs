@@ -6,7 +6,7 @@ use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, When};
 use super::what::What;
 use super::{Done, chosen, found, is_chosen};
 use crate::args::Fix;
-use crate::output;
+use crate::{output, shell};
 
 /// Columns where standard output is no terminal, and the most that are used.
 const WIDTH: usize = 100;
@@ -316,7 +316,11 @@ fn closing(page: &mut Page, what: &What, plan: &Plan, args: &Fix) {
         })
         .map(|(number, _)| number);
     let consents: Vec<usize> = consents.collect();
-    let name = args.what.as_deref().unwrap_or(&what.cause.id);
+    let mut again = shell::this_command();
+    if args.what.is_none() {
+        // The newest incident may be another one by then.
+        again += &format!(" {}", what.cause.id);
+    }
     match (can.is_empty(), consents.is_empty()) {
         (true, true) => {
             text += if plan.steps.iter().any(|step| step.change().is_some()) {
@@ -327,13 +331,13 @@ fn closing(page: &mut Page, what: &What, plan: &Plan, args: &Fix) {
         }
         (true, false) => {
             text += &format!(
-                "Nothing was changed. freezeframe fix {name} --apply --consent makes {}, when who must agree does.",
+                "Nothing was changed. {again} --apply --consent makes {}, when who must agree does.",
                 changes(&consents)
             );
         }
         (false, _) if !args.apply => {
             text += &format!(
-                "Nothing was changed. freezeframe fix {name} --apply makes {} after asking",
+                "Nothing was changed. {again} --apply makes {} after asking",
                 changes(&can)
             );
             if !consents.is_empty() {
