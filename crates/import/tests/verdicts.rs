@@ -122,3 +122,35 @@ fn sessions_that_write_temporary_tables_need_no_second_status() {
         "{found:?}"
     );
 }
+
+/// Three functions of the kernel's audit that call each other had 10 % alone; the outermost had
+/// 26 % with what it called, and the three together no more.
+#[test]
+fn callers_that_include_each_other_do_not_add_up() {
+    let listing = "# Samples: 4K of event 'cycles'
+# Children      Self  Command  Shared Object      Symbol
+    99.00%     0.00%  mysqld   libpthread.so      [.] start_thread
+    26.00%     1.00%  mysqld   [kernel.kallsyms]  [k] syscall_trace_enter
+    25.00%     3.00%  mysqld   [kernel.kallsyms]  [k] __audit_syscall_entry
+    19.00%     6.00%  mysqld   [kernel.kallsyms]  [k] audit_filter_syscall
+    30.00%    30.00%  mysqld   mysqld             [.] ut_delay
+";
+    let incident = import(&[Input {
+        path: "x",
+        bytes: listing.as_bytes(),
+    }])
+    .incident
+    .unwrap();
+    let diagnosis = diagnose(&incident, Catalogue::builtin());
+    let audit = diagnosis
+        .findings
+        .iter()
+        .find(|finding| finding.cause == "linux-auditd")
+        .unwrap();
+    let said: Vec<&str> = audit
+        .witnesses
+        .iter()
+        .map(|one| one.says.as_str())
+        .collect();
+    assert!(said.iter().any(|says| says.contains("26 %")), "{said:?}");
+}
