@@ -131,12 +131,27 @@ const SERVERS: [&str; 6] = [
     "mariadb",
 ];
 
+/// What a line of the error log begins with, behind its date.
+const LEVELS: [&str; 6] = [
+    "[Note] ",
+    "[Warning] ",
+    "[ERROR] ",
+    "[Error] ",
+    "[System] ",
+    "InnoDB: ",
+];
+
 /// Longest that syslog and journald put in front of a line.
 const SYSLOG_BYTES_MAX: usize = 128;
 
 /// `Aug 25 10:07:45 db1 mariadbd[659]: text` → `text`: with a date of the server's own, or where that of syslog is none
-/// that an error log has.
+/// that an error log has. `Aug  3 08:32:23 [Note] InnoDB: text` has neither host nor program.
 fn behind_syslog(line: &str) -> &str {
+    if let Some(text) = kind::behind_syslog_date(line)
+        && LEVELS.iter().any(|level| text.starts_with(level))
+    {
+        return text;
+    }
     let Some((head, text)) = line.split_once(": ") else {
         return line;
     };
@@ -218,9 +233,15 @@ mod tests {
             ),
             ["2025-08-25 10:07:45 9 [Note] x", "[Note] y"]
         );
+        assert_eq!(
+            texts("Aug  3 08:32:23 [Note] InnoDB: x\nAug 13 08:32:23 mysqld[5]: InnoDB: y"),
+            ["[Note] InnoDB: x", "InnoDB: y"]
+        );
         let kept = [
             "2025-08-25T10:07:45+02:00 db1 mysqld[6]: ready",
             "Aug 25 10:07:45 db1 sshd[6]: 2025-08-25",
+            "Aug 25 10:07:45 kernel: [  123.456789] text",
+            "Aug 25 10:07 [Note] x",
             "mysqld: ready",
         ];
         assert_eq!(texts(&kept.join("\n")), kept);

@@ -154,3 +154,27 @@ fn callers_that_include_each_other_do_not_add_up() {
         .collect();
     assert!(said.iter().any(|says| says.contains("26 %")), "{said:?}");
 }
+
+/// Logs that somebody copied without the host, and without the kernel's name.
+#[test]
+fn a_log_needs_no_host_behind_its_date() {
+    let killed =
+        "Nov 22 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663 or sacrifice child
+Nov 22 10:11:12 Killed process 16556 (mysqld) total-vm:16816660kB, anon-rss:15816660kB, file-rss:0kB
+";
+    assert_eq!(causes(&[killed]), [("oom".to_owned(), Level::Likely)]);
+    let stamped = killed.replace("12 ", "12 kernel: [812.000001] ");
+    assert_eq!(causes(&[&stamped]), [("oom".to_owned(), Level::Likely)]);
+    let pages = "Aug  3 08:32:23 [Note] InnoDB: Starting a batch to recover 9962 pages from redo log.
+Aug  3 08:32:23 [Warning] InnoDB: Difficult to find free blocks in the buffer pool (21 search iterations)! 21 failed attempts to flush a page!
+";
+    let imported = import(&[Input {
+        path: "x",
+        bytes: pages.as_bytes(),
+    }]);
+    let part = &imported.parts[0];
+    assert_eq!(
+        (part.kind.as_str(), part.brought.as_str()),
+        ("error log", "2 log lines")
+    );
+}

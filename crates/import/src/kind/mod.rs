@@ -10,7 +10,7 @@ mod stacks;
 mod sysstat;
 
 pub(crate) use host::is_fact;
-pub(crate) use kernel_log::{is_kernel_detail, starts_with_syslog_date};
+pub(crate) use kernel_log::{behind_syslog_date, is_kernel_detail, starts_with_syslog_date};
 pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
