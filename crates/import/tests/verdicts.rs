@@ -178,3 +178,25 @@ Aug  3 08:32:23 [Warning] InnoDB: Difficult to find free blocks in the buffer po
         ("error log", "2 log lines")
     );
 }
+
+#[test]
+fn a_deadlock_of_the_error_log_is_no_status() {
+    let log = "2020-04-26T06:24:05.340343+08:00 733947 [Note] InnoDB: Transactions deadlock detected, dumping detailed information.
+*** (1) TRANSACTION:
+TRANSACTION 918773485, ACTIVE 0 sec setting auto-inc lock
+*** (1) WAITING FOR THIS LOCK TO BE GRANTED:
+TABLE LOCK table `a`.`b` trx id 918773485 lock mode AUTO-INC waiting
+*** (2) TRANSACTION:
+TRANSACTION 918773482, ACTIVE 1 sec fetching rows
+*** WE ROLL BACK TRANSACTION (1)
+";
+    let incident = import(&[Input {
+        path: "x",
+        bytes: log.as_bytes(),
+    }])
+    .incident
+    .unwrap();
+    let diagnosis = diagnose(&incident, Catalogue::builtin());
+    let said = &diagnosis.findings[0].witnesses[0].says;
+    assert!(said.starts_with("InnoDB printed 2 lines of "), "{said}");
+}
