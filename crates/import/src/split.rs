@@ -288,7 +288,7 @@ impl Open {
             }
             Kind::Iostat => {
                 own == Some(Kind::Iostat)
-                    || kind::is_iostat_row(text)
+                    || kind::iostat_row(text).is_some()
                     || is_numbers(&text.replace(',', "."))
                     || is_date_time(text)
             }

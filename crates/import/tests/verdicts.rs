@@ -200,3 +200,23 @@ TRANSACTION 918773482, ACTIVE 1 sec fetching rows
     let said = &diagnosis.findings[0].witnesses[0].says;
     assert!(said.starts_with("InnoDB printed 2 lines of "), "{said}");
 }
+
+#[test]
+fn disks_of_freebsd_are_disks() {
+    let report = "                        extended device statistics
+device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b
+da0          201      98   7201.8   5448.0     5    30     0    13    1  98
+pass0          0       0      0.0      0.0     0     0     0     0    0   0
+";
+    let text = format!("root@:~ # iostat -x 1\n{}", report.repeat(4));
+    let imported = import(&[Input {
+        path: "x",
+        bytes: text.as_bytes(),
+    }]);
+    let parts: Vec<(&str, &str)> = imported
+        .parts
+        .iter()
+        .map(|part| (part.kind.as_str(), part.brought.as_str()))
+        .collect();
+    assert_eq!(parts, [("iostat output", "3 moments")]);
+}

@@ -26,8 +26,8 @@ pub(crate) use stacks::{
     is_thread_head, pmp_frames,
 };
 pub(crate) use sysstat::{
-    CONNECTION_STATES, clock, is_df_row, is_host_line, is_iostat_row, is_net_line, is_ps_row,
-    is_sysstat_row, number,
+    CONNECTION_STATES, clock, iostat_row, is_df_row, is_host_line, is_iostat_of_unix, is_net_line,
+    is_ps_row, is_sysstat_row, number,
 };
 
 /// What can be recognised in a text.
