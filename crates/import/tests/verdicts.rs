@@ -220,3 +220,46 @@ pass0          0       0      0.0      0.0     0     0     0     0    0   0
         .collect();
     assert_eq!(parts, [("iostat output", "3 moments")]);
 }
+
+/// What the server says of one statement is named, to its last line, and ends where others begin.
+#[test]
+fn plans_and_profiles_of_a_ticket_have_their_names() {
+    let plan = "plan of a statement (EXPLAIN)";
+    let stages = "stages of one statement (SHOW PROFILE)";
+    let list = "\n| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n";
+    for (name, text) in [
+        (
+            plan,
+            "+----+-------------+-------+------+\n| id | select_type | table | type |\n+----+-------------+-------+------+\n|  1 | SIMPLE      | t     | ALL  |\n+----+-------------+-------+------+\n",
+        ),
+        (plan, "id\tselect_type\ttable\ttype\n1\tSIMPLE\tt\tALL\n"),
+        (
+            plan,
+            "*************************** 1. row ***************************\n           id: 1\n  select_type: SIMPLE\n        table: t\n         type: ALL\n",
+        ),
+        (
+            plan,
+            "| -> Limit: 10 row(s)  (cost=1.2 rows=10)\n    -> Stream results\n        -> Table scan on t  (cost=10.2 rows=100) (actual time=0.1..2.3 rows=100 loops=1)\n |\n",
+        ),
+        (
+            plan,
+            "{\n  \"query_block\": {\n    \"select_id\": 1,\n    \"table\": {\n      \"table_name\": \"t\"\n    }\n  }\n}\n",
+        ),
+        (
+            stages,
+            "| Waiting for query cache lock | 0.000004 |\n| init | 0.000044 |\n| Copying to tmp table on disk | 4.040516 |\n+------+------+\n",
+        ),
+    ] {
+        let text = format!("{text}{list}");
+        let imported = import(&[Input {
+            path: "x",
+            bytes: text.as_bytes(),
+        }]);
+        let kinds: Vec<&str> = imported
+            .parts
+            .iter()
+            .map(|part| part.kind.as_str())
+            .collect();
+        assert_eq!(kinds, [name, "processlist"], "{text}");
+    }
+}

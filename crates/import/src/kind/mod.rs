@@ -2,6 +2,7 @@
 
 mod host;
 mod kernel_log;
+mod plans;
 mod process;
 mod replication;
 mod rows;
@@ -11,6 +12,7 @@ mod sysstat;
 
 pub(crate) use host::is_fact;
 pub(crate) use kernel_log::{behind_syslog_date, is_kernel_detail, starts_with_syslog_date};
+pub(crate) use plans::{STAGES, stage};
 pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
