@@ -39,7 +39,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let longest = lines.iter().filter_map(|line| stage(line.trimmed()));
     let why = match longest.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
         Some((stage, seconds)) if is_profile => {
-            format!("{ONE_STATEMENT}; longest: {stage}, {seconds:.3} s")
+            format!("{ONE_STATEMENT}; longest: {stage}, {seconds} s")
         }
         _ if rows == 0 => NOTHING_ASKED.to_owned(),
         _ => format!("{NOTHING_ASKED} ({})", counted(rows, "row", "rows")),
@@ -103,7 +103,7 @@ mod tests {
             said(&read(&clean::lines(text))),
             (
                 "stages of one statement (SHOW PROFILE)",
-                "known; it tells of one statement that somebody tried, not of what the server did in a stall; longest: Copying to tmp table on disk, 4.041 s"
+                "known; it tells of one statement that somebody tried, not of what the server did in a stall; longest: Copying to tmp table on disk, 4.040516 s"
             )
         );
         let text = "Database\tTable\tIn_use\tName_locked\nshop\torders\t3\t0\nshop\tt\t0\t0\n";
