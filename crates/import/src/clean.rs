@@ -49,7 +49,9 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             .unwrap_or(line);
         (
             number,
-            behind_syslog(untagged(unquoted(line.trim_end_matches(['\r', ' ', '\t'])))),
+            unstamped(behind_syslog(untagged(unquoted(
+                line.trim_end_matches(['\r', ' ', '\t']),
+            )))),
         )
     });
     let mut lines = Vec::with_capacity(text.len() / 64);
@@ -92,6 +94,18 @@ fn unquoted(line: &str) -> &str {
         return line;
     }
     rest.strip_prefix(' ').unwrap_or(rest)
+}
+
+/// A row of a table without the moment that a script wrote in front of it:
+/// `[2022-05-12 22:45:46]| 12 | app |` → `| 12 | app |`.
+fn unstamped(line: &str) -> &str {
+    let behind = || {
+        let (stamp, rest) = line.strip_prefix('[')?.split_once(']')?;
+        let rest = rest.trim_start();
+        (stamp.len() <= 40 && kind::starts_with_date(stamp) && rest.starts_with('|'))
+            .then_some(rest)
+    };
+    behind().unwrap_or(line)
 }
 
 /// Tags that stand around text which is kept as it is.
@@ -178,7 +192,7 @@ fn container(line: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
-/// HTML entities and no-break spaces as the characters that they stand for.
+/// HTML entities, escaped signs of Markdown and no-break spaces as the characters that they stand for.
 fn decoded(line: &str) -> Cow<'_, str> {
     const ENTITIES: [(&str, &str); 8] = [
         ("&lt;", "<"),
@@ -191,10 +205,15 @@ fn decoded(line: &str) -> Cow<'_, str> {
         // Last: what it leaves behind is no entity.
         ("&amp;", "&"),
     ];
-    if !line.contains('&') && !line.contains('\u{a0}') {
+    // Markdown's own sign, as converters of web pages escape it.
+    let is_row = line.starts_with("\\|");
+    if !line.contains('&') && !line.contains('\u{a0}') && !is_row {
         return Cow::Borrowed(line);
     }
-    let mut line = Cow::Borrowed(line);
+    let mut line = match is_row {
+        true => Cow::Owned(line.replace("\\|", "|").replace("\\_", "_")),
+        false => Cow::Borrowed(line),
+    };
     for (entity, sign) in ENTITIES {
         if line.contains(entity) {
             line = Cow::Owned(line.replace(entity, sign));
@@ -221,6 +240,14 @@ mod tests {
         assert_eq!(
             texts("<pre class=\"a\"><code>  x &gt; y\nz</code></pre>\n<p>a</p>\n<prefix> b"),
             ["  x > y", "z", "<p>a</p>", "<prefix> b"]
+        );
+        assert_eq!(
+            texts("\\| a\\_b \\| 1 \\|\n a \\| b"),
+            ["| a_b | 1 |", " a \\| b"]
+        );
+        assert_eq!(
+            texts("[2022-05-12 22:45:46]| 1 | a |\n[2022-05-12 22:45:46] x"),
+            ["| 1 | a |", "[2022-05-12 22:45:46] x"]
         );
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
