@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, kind, unfold};
+use crate::{client_lists, kind, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -78,6 +78,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         line = next;
     }
     client_lists::rewrite(&mut lines);
+    wrapped::join(&mut lines);
     lines
 }
 
