@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Absent, Clock, Incident, LockTable, Method, Millis, Profile, ProfileCount, Server,
+    Absent, Callers, Clock, Incident, LockTable, Method, Millis, Profile, ProfileCount, Server,
     SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun, ThreadSnapshot,
     TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Window,
 };
@@ -13,7 +13,7 @@ use stacks::locks::{LockSymbols, Observed, sampled_table};
 use crate::kind::Kind;
 use crate::moments::{Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
-use crate::read::{self, Listing, PlockstatRow, Read, Rows, Snapshot, THREADS_MAX, doing};
+use crate::read::{self, Listing, PlockstatRow, Read, Row, Rows, Snapshot, THREADS_MAX, doing};
 use crate::told::{self, Moment};
 use crate::{INPUT_BYTES_MAX, Input, Part, beside, origins, part};
 
@@ -477,16 +477,13 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
         let hz = listing.seconds.map_or(0, |_| {
             (samples as f64 * 1000.0 / length as f64).clamp(1.0, 1e6) as u32
         });
-        let counts = listing
-            .rows
-            .into_iter()
-            .map(|row| ProfileCount {
-                stack: intern(&mut evidence.book, row.frames),
-                thread: row.thread,
-                server: row.server,
-                count: row.count,
-            })
-            .collect();
+        let counts = sample_counts(listing.rows, &mut evidence.book);
+        if !listing.callers.is_empty() {
+            evidence.callers.push(Callers {
+                profile: evidence.profiles.len(),
+                counts: sample_counts(listing.callers, &mut evidence.book),
+            });
+        }
         evidence.profiles.push(Profile {
             from: window.from,
             to: window.to,
@@ -496,6 +493,17 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
             lost: 0,
         });
     }
+}
+
+fn sample_counts(rows: Vec<Row>, book: &mut StackBook) -> Vec<ProfileCount> {
+    let rows = rows.into_iter();
+    rows.map(|row| ProfileCount {
+        stack: intern(book, row.frames),
+        thread: row.thread,
+        server: row.server,
+        count: row.count,
+    })
+    .collect()
 }
 
 fn intern(book: &mut StackBook, frames: Vec<model::Frame>) -> StackId {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, kind, unfold};
+use crate::{client_lists, kind, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -49,7 +49,9 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             .unwrap_or(line);
         (
             number,
-            behind_syslog(untagged(unquoted(line.trim_end_matches(['\r', ' ', '\t'])))),
+            unstamped(behind_syslog(untagged(unquoted(
+                line.trim_end_matches(['\r', ' ', '\t']),
+            )))),
         )
     });
     let mut lines = Vec::with_capacity(text.len() / 64);
@@ -76,6 +78,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         line = next;
     }
     client_lists::rewrite(&mut lines);
+    wrapped::join(&mut lines);
     lines
 }
 
@@ -92,6 +95,18 @@ fn unquoted(line: &str) -> &str {
         return line;
     }
     rest.strip_prefix(' ').unwrap_or(rest)
+}
+
+/// A row of a table without the moment that a script wrote in front of it:
+/// `[2022-05-12 22:45:46]| 12 | app |` → `| 12 | app |`.
+fn unstamped(line: &str) -> &str {
+    let behind = || {
+        let (stamp, rest) = line.strip_prefix('[')?.split_once(']')?;
+        let rest = rest.trim_start();
+        (stamp.len() <= 40 && kind::starts_with_date(stamp) && rest.starts_with('|'))
+            .then_some(rest)
+    };
+    behind().unwrap_or(line)
 }
 
 /// Tags that stand around text which is kept as it is.
@@ -131,12 +146,27 @@ const SERVERS: [&str; 6] = [
     "mariadb",
 ];
 
+/// What a line of the error log begins with, behind its date.
+const LEVELS: [&str; 6] = [
+    "[Note] ",
+    "[Warning] ",
+    "[ERROR] ",
+    "[Error] ",
+    "[System] ",
+    "InnoDB: ",
+];
+
 /// Longest that syslog and journald put in front of a line.
 const SYSLOG_BYTES_MAX: usize = 128;
 
 /// `Aug 25 10:07:45 db1 mariadbd[659]: text` → `text`: with a date of the server's own, or where that of syslog is none
-/// that an error log has.
+/// that an error log has. `Aug  3 08:32:23 [Note] InnoDB: text` has neither host nor program.
 fn behind_syslog(line: &str) -> &str {
+    if let Some(text) = kind::behind_syslog_date(line)
+        && LEVELS.iter().any(|level| text.starts_with(level))
+    {
+        return text;
+    }
     let Some((head, text)) = line.split_once(": ") else {
         return line;
     };
@@ -163,7 +193,7 @@ fn container(line: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
-/// HTML entities and no-break spaces as the characters that they stand for.
+/// HTML entities, escaped signs of Markdown and no-break spaces as the characters that they stand for.
 fn decoded(line: &str) -> Cow<'_, str> {
     const ENTITIES: [(&str, &str); 8] = [
         ("&lt;", "<"),
@@ -176,10 +206,15 @@ fn decoded(line: &str) -> Cow<'_, str> {
         // Last: what it leaves behind is no entity.
         ("&amp;", "&"),
     ];
-    if !line.contains('&') && !line.contains('\u{a0}') {
+    // Markdown's own sign, as converters of web pages escape it.
+    let is_row = line.starts_with("\\|");
+    if !line.contains('&') && !line.contains('\u{a0}') && !is_row {
         return Cow::Borrowed(line);
     }
-    let mut line = Cow::Borrowed(line);
+    let mut line = match is_row {
+        true => Cow::Owned(line.replace("\\|", "|").replace("\\_", "_")),
+        false => Cow::Borrowed(line),
+    };
     for (entity, sign) in ENTITIES {
         if line.contains(entity) {
             line = Cow::Owned(line.replace(entity, sign));
@@ -207,6 +242,14 @@ mod tests {
             texts("<pre class=\"a\"><code>  x &gt; y\nz</code></pre>\n<p>a</p>\n<prefix> b"),
             ["  x > y", "z", "<p>a</p>", "<prefix> b"]
         );
+        assert_eq!(
+            texts("\\| a\\_b \\| 1 \\|\n a \\| b"),
+            ["| a_b | 1 |", " a \\| b"]
+        );
+        assert_eq!(
+            texts("[2022-05-12 22:45:46]| 1 | a |\n[2022-05-12 22:45:46] x"),
+            ["| 1 | a |", "[2022-05-12 22:45:46] x"]
+        );
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
@@ -218,9 +261,15 @@ mod tests {
             ),
             ["2025-08-25 10:07:45 9 [Note] x", "[Note] y"]
         );
+        assert_eq!(
+            texts("Aug  3 08:32:23 [Note] InnoDB: x\nAug 13 08:32:23 mysqld[5]: InnoDB: y"),
+            ["[Note] InnoDB: x", "InnoDB: y"]
+        );
         let kept = [
             "2025-08-25T10:07:45+02:00 db1 mysqld[6]: ready",
             "Aug 25 10:07:45 db1 sshd[6]: 2025-08-25",
+            "Aug 25 10:07:45 kernel: [  123.456789] text",
+            "Aug 25 10:07 [Note] x",
             "mysqld: ready",
         ];
         assert_eq!(texts(&kept.join("\n")), kept);

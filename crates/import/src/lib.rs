@@ -26,6 +26,7 @@ mod split;
 mod times;
 mod told;
 mod unfold;
+mod wrapped;
 
 pub use assemble::{Imported, import};
 pub use kind::Kind;

@@ -84,6 +84,11 @@ pub(super) fn is_rule(text: &str) -> bool {
         && text.bytes().all(|byte| byte == b'+' || byte == b'-')
 }
 
+/// A row in boxes, a step of a tree or a line of JSON, as `EXPLAIN` and `SHOW PROFILE` print them.
+pub(super) fn is_of_plan(text: &str) -> bool {
+    is_rule(text) || text.starts_with("-> ") || text.starts_with(['|', '"', '{', '}', '[', ']'])
+}
+
 /// How many cells the rows behind a head have, where tabs part them.
 pub(super) fn cells_of_head(text: &str) -> usize {
     match text.starts_with(['|', '*']) {

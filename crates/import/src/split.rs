@@ -6,7 +6,7 @@ use crate::heads;
 use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
-    is_numbers, is_option, is_padded, is_perf_call, is_proc_line, is_rule, is_top_line,
+    is_numbers, is_of_plan, is_option, is_padded, is_perf_call, is_proc_line, is_rule, is_top_line,
     is_vertical_field, is_wrapped, sets_session,
 };
 use crate::times;
@@ -288,7 +288,7 @@ impl Open {
             }
             Kind::Iostat => {
                 own == Some(Kind::Iostat)
-                    || kind::is_iostat_row(text)
+                    || kind::iostat_row(text).is_some()
                     || is_numbers(&text.replace(',', "."))
                     || is_date_time(text)
             }
@@ -334,6 +334,7 @@ impl Open {
                     || kind::is_bare_query(text)
                     || self.is_vertical_part(text, own)
                     || (self.cells > 0 && self.is_row(text))
+                    || (self.cells == 0 && own.is_none() && is_of_plan(text))
             }
             // Lines between are facts that nobody asks for.
             Kind::Facts => own == Some(Kind::Facts) || (own.is_none() && text.contains(" = ")),

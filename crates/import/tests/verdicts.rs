@@ -122,3 +122,144 @@ fn sessions_that_write_temporary_tables_need_no_second_status() {
         "{found:?}"
     );
 }
+
+/// Three functions of the kernel's audit that call each other had 10 % alone; the outermost had
+/// 26 % with what it called, and the three together no more.
+#[test]
+fn callers_that_include_each_other_do_not_add_up() {
+    let listing = "# Samples: 4K of event 'cycles'
+# Children      Self  Command  Shared Object      Symbol
+    99.00%     0.00%  mysqld   libpthread.so      [.] start_thread
+    26.00%     1.00%  mysqld   [kernel.kallsyms]  [k] syscall_trace_enter
+    25.00%     3.00%  mysqld   [kernel.kallsyms]  [k] __audit_syscall_entry
+    19.00%     6.00%  mysqld   [kernel.kallsyms]  [k] audit_filter_syscall
+    30.00%    30.00%  mysqld   mysqld             [.] ut_delay
+";
+    let incident = import(&[Input {
+        path: "x",
+        bytes: listing.as_bytes(),
+    }])
+    .incident
+    .unwrap();
+    let diagnosis = diagnose(&incident, Catalogue::builtin());
+    let audit = diagnosis
+        .findings
+        .iter()
+        .find(|finding| finding.cause == "linux-auditd")
+        .unwrap();
+    let said: Vec<&str> = audit
+        .witnesses
+        .iter()
+        .map(|one| one.says.as_str())
+        .collect();
+    assert!(said.iter().any(|says| says.contains("26 %")), "{said:?}");
+}
+
+/// Logs that somebody copied without the host, and without the kernel's name.
+#[test]
+fn a_log_needs_no_host_behind_its_date() {
+    let killed =
+        "Nov 22 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663 or sacrifice child
+Nov 22 10:11:12 Killed process 16556 (mysqld) total-vm:16816660kB, anon-rss:15816660kB, file-rss:0kB
+";
+    assert_eq!(causes(&[killed]), [("oom".to_owned(), Level::Likely)]);
+    let stamped = killed.replace("12 ", "12 kernel: [812.000001] ");
+    assert_eq!(causes(&[&stamped]), [("oom".to_owned(), Level::Likely)]);
+    let pages = "Aug  3 08:32:23 [Note] InnoDB: Starting a batch to recover 9962 pages from redo log.
+Aug  3 08:32:23 [Warning] InnoDB: Difficult to find free blocks in the buffer pool (21 search iterations)! 21 failed attempts to flush a page!
+";
+    let imported = import(&[Input {
+        path: "x",
+        bytes: pages.as_bytes(),
+    }]);
+    let part = &imported.parts[0];
+    assert_eq!(
+        (part.kind.as_str(), part.brought.as_str()),
+        ("error log", "2 log lines")
+    );
+}
+
+#[test]
+fn a_deadlock_of_the_error_log_is_no_status() {
+    let log = "2020-04-26T06:24:05.340343+08:00 733947 [Note] InnoDB: Transactions deadlock detected, dumping detailed information.
+*** (1) TRANSACTION:
+TRANSACTION 918773485, ACTIVE 0 sec setting auto-inc lock
+*** (1) WAITING FOR THIS LOCK TO BE GRANTED:
+TABLE LOCK table `a`.`b` trx id 918773485 lock mode AUTO-INC waiting
+*** (2) TRANSACTION:
+TRANSACTION 918773482, ACTIVE 1 sec fetching rows
+*** WE ROLL BACK TRANSACTION (1)
+";
+    let incident = import(&[Input {
+        path: "x",
+        bytes: log.as_bytes(),
+    }])
+    .incident
+    .unwrap();
+    let diagnosis = diagnose(&incident, Catalogue::builtin());
+    let said = &diagnosis.findings[0].witnesses[0].says;
+    assert!(said.starts_with("InnoDB printed 2 lines of "), "{said}");
+}
+
+#[test]
+fn disks_of_freebsd_are_disks() {
+    let report = "                        extended device statistics
+device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b
+da0          201      98   7201.8   5448.0     5    30     0    13    1  98
+pass0          0       0      0.0      0.0     0     0     0     0    0   0
+";
+    let text = format!("root@:~ # iostat -x 1\n{}", report.repeat(4));
+    let imported = import(&[Input {
+        path: "x",
+        bytes: text.as_bytes(),
+    }]);
+    let parts: Vec<(&str, &str)> = imported
+        .parts
+        .iter()
+        .map(|part| (part.kind.as_str(), part.brought.as_str()))
+        .collect();
+    assert_eq!(parts, [("iostat output", "3 moments")]);
+}
+
+/// What the server says of one statement is named, to its last line, and ends where others begin.
+#[test]
+fn plans_and_profiles_of_a_ticket_have_their_names() {
+    let plan = "plan of a statement (EXPLAIN)";
+    let stages = "stages of one statement (SHOW PROFILE)";
+    let list = "\n| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n";
+    for (name, text) in [
+        (
+            plan,
+            "+----+-------------+-------+------+\n| id | select_type | table | type |\n+----+-------------+-------+------+\n|  1 | SIMPLE      | t     | ALL  |\n+----+-------------+-------+------+\n",
+        ),
+        (plan, "id\tselect_type\ttable\ttype\n1\tSIMPLE\tt\tALL\n"),
+        (
+            plan,
+            "*************************** 1. row ***************************\n           id: 1\n  select_type: SIMPLE\n        table: t\n         type: ALL\n",
+        ),
+        (
+            plan,
+            "| -> Limit: 10 row(s)  (cost=1.2 rows=10)\n    -> Stream results\n        -> Table scan on t  (cost=10.2 rows=100) (actual time=0.1..2.3 rows=100 loops=1)\n |\n",
+        ),
+        (
+            plan,
+            "{\n  \"query_block\": {\n    \"select_id\": 1,\n    \"table\": {\n      \"table_name\": \"t\"\n    }\n  }\n}\n",
+        ),
+        (
+            stages,
+            "| Waiting for query cache lock | 0.000004 |\n| init | 0.000044 |\n| Copying to tmp table on disk | 4.040516 |\n+------+------+\n",
+        ),
+    ] {
+        let text = format!("{text}{list}");
+        let imported = import(&[Input {
+            path: "x",
+            bytes: text.as_bytes(),
+        }]);
+        let kinds: Vec<&str> = imported
+            .parts
+            .iter()
+            .map(|part| part.kind.as_str())
+            .collect();
+        assert_eq!(kinds, [name, "processlist"], "{text}");
+    }
+}

@@ -453,6 +453,7 @@ fn stacks(size: &IncidentSize, end: Millis, numbers: &mut Numbers) -> StackEvide
         snapshots,
         runs,
         profiles,
+        callers: Vec::new(),
         locks,
     }
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absent, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotNote, StackBook, Text,
+    Absent, Callers, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotNote, StackBook, Text,
     ThreadRun, Timeline,
 };
 
@@ -121,6 +121,9 @@ pub struct StackEvidence {
     pub runs: Vec<ThreadRun>,
     /// Profiles of the processors, oldest first; they do not overlap.
     pub profiles: Vec<Profile>,
+    /// What others' listings tell of callers in them; the recorder has whole stacks instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<Callers>,
     /// Lock tables, oldest first.
     pub locks: Vec<LockTable>,
 }

@@ -33,7 +33,7 @@ pub use lock::{
 pub use pattern::matches_pattern;
 pub use probe::ProbeOutcome;
 pub use processlist::{ProcessList, Session};
-pub use profile::{Profile, ProfileCount};
+pub use profile::{Callers, Profile, ProfileCount};
 pub use queries::{
     ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMeasure,
     QueryWay,

@@ -32,6 +32,19 @@ pub struct Profile {
     pub lost: u64,
 }
 
+/// Functions with all that they called, where a listing says how much that is and not what (`perf
+/// report` with the column Children).
+///
+/// Samples of one may be samples of another, and are counted in the profile by their own functions:
+/// of several the largest alone is sure, and nothing adds up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callers {
+    /// Which profile of the record they are of, from 0.
+    pub profile: usize,
+    /// Each function as a stack of one frame, with its samples and those of what it called.
+    pub counts: Vec<ProfileCount>,
+}
+
 impl Profile {
     /// Number of samples.
     pub fn samples(&self) -> u64 {

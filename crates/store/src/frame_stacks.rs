@@ -154,6 +154,7 @@ pub(crate) fn read_stacks(connection: &Connection, damage: &mut Vec<Damage>) -> 
         snapshots,
         runs,
         profiles,
+        callers: Vec::new(),
         locks,
     };
     note_foreign_stacks(&mut evidence, damage);

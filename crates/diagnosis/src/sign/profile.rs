@@ -149,8 +149,8 @@ fn count<'n>(
     tells: impl Fn(Millis, Millis) -> bool,
 ) -> Counted<'n> {
     let mut counted = Counted::default();
-    let profiles = evidence.incident.stacks.profiles.iter();
-    for profile in profiles.filter(|profile| tells(profile.from, profile.to)) {
+    let profiles = evidence.incident.stacks.profiles.iter().enumerate();
+    for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
         counted.profiles += 1;
         counted.is_without_rate |= profile.hz == 0;
         counted.covered = counted
@@ -169,10 +169,38 @@ fn count<'n>(
                 *by_name = row.count.saturating_add(*by_name);
             }
         }
+        if let Some((name, most)) = most_of_callers(test, evidence, named, index)
+            && most > matching
+        {
+            // Samples of its own function are among them.
+            let by_name = counted.by_name.entry(name).or_default();
+            *by_name = most.max(*by_name);
+            matching = most;
+        }
         counted.matching = counted.matching.saturating_add(matching);
         counted.cpu_ms += busy_ms(profile, matching);
     }
     counted
+}
+
+/// The function that matches and had most samples with those of what it called. Such functions may
+/// include each other and the profile's own rows: the largest is what is sure.
+fn most_of_callers<'n>(
+    test: &ProfileTest,
+    evidence: &Evidence<'n>,
+    named: &mut Named<'n>,
+    profile: usize,
+) -> Option<(&'n str, u64)> {
+    if test.only_self {
+        return None;
+    }
+    let all = evidence.incident.stacks.callers.iter();
+    let rows = all
+        .filter(|callers| callers.profile == profile)
+        .flat_map(|callers| &callers.counts)
+        .filter(|row| test.machine || row.server);
+    rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
+        .max_by_key(|(_, count)| *count)
 }
 
 fn busy_ms(profile: &Profile, samples: u64) -> f64 {

@@ -27,7 +27,7 @@ mod words;
 mod tests;
 
 use model::{
-    Clock, Counted, Frame, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
+    Callers, Clock, Counted, Frame, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
     SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind, ThreadRun, Timeline, Trigger,
 };
 
@@ -313,18 +313,16 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             .profiles
             .iter()
             .map(|profile| Profile {
-                counts: profile
-                    .counts
-                    .iter()
-                    .map(|row| ProfileCount {
-                        thread: match row.server {
-                            true => book.sweep(&row.thread).into_owned(),
-                            false => text::program(book, &row.thread),
-                        },
-                        ..row.clone()
-                    })
-                    .collect(),
+                counts: counts(book, &profile.counts),
                 ..profile.clone()
+            })
+            .collect(),
+        callers: stacks
+            .callers
+            .iter()
+            .map(|callers| Callers {
+                profile: callers.profile,
+                counts: counts(book, &callers.counts),
             })
             .collect(),
         locks: stacks
@@ -333,6 +331,19 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             .map(|table| locks::rename(book, table))
             .collect(),
     }
+}
+
+/// Rows of a profile with other names of threads.
+fn counts(book: &mut Book<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
+    let rows = rows.iter();
+    rows.map(|row| ProfileCount {
+        thread: match row.server {
+            true => book.sweep(&row.thread).into_owned(),
+            false => text::program(book, &row.thread),
+        },
+        ..row.clone()
+    })
+    .collect()
 }
 
 /// A library, with the folders it was found in where they are known.

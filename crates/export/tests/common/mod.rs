@@ -288,6 +288,7 @@ pub fn incident(planted: &Planted) -> Incident {
                 ],
                 lost: 0,
             }],
+            callers: Vec::new(),
             locks: Vec::new(),
         },
         queries: vec![TimedDigest {

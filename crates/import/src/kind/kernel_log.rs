@@ -1,6 +1,6 @@
 //! Lines of the kernel's log, and what keepers of containers say of their ends.
 
-use super::starts_with_date;
+use super::{clock, starts_with_date};
 
 /// Longest that stands in front of the kernel's stamp: a host, a container, a prompt.
 const PREFIX_BYTES_MAX: usize = 64;
@@ -11,20 +11,22 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
-/// either, a container that was killed.
+/// either or with nothing but a date in front, a container that was killed.
 pub(super) fn is_kernel_log(text: &str) -> bool {
     let text = text
         .strip_prefix('<')
         .and_then(|rest| rest.split_once('>'))
         .map_or(text, |(_, rest)| rest);
-    is_stamped(text)
+    let undated = behind_syslog_date(text).unwrap_or(text);
+    is_stamped(undated)
         || is_syslog(text)
-        || is_message(text)
+        || is_message(undated)
         || text.split_whitespace().any(|word| word == "OOMKilled")
 }
 
 /// A line that belongs to the message above it: the state and the stack of a task.
 pub(crate) fn is_kernel_detail(text: &str) -> bool {
+    let text = behind_syslog_date(text).unwrap_or(text);
     const STARTS: [&str; 6] = [
         "Call Trace:",
         "\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\"",
@@ -108,6 +110,14 @@ pub(crate) fn starts_with_syslog_date(text: &str) -> bool {
     MONTHS.iter().any(|month| is_month(month)) || starts_with_date(text)
 }
 
+/// `Jan  1 00:00:00 text` → `text`, as logs have it that keep neither host nor program.
+pub(crate) fn behind_syslog_date(text: &str) -> Option<&str> {
+    let rest = MONTHS.iter().find_map(|month| text.strip_prefix(month))?;
+    let (day, rest) = rest.strip_prefix(' ')?.trim_start().split_once(' ')?;
+    let is_day = (1..=2).contains(&day.len()) && day.bytes().all(|byte| byte.is_ascii_digit());
+    is_day.then(|| clock(rest))?.map(|(_, text)| text)
+}
+
 /// What systemd says when the kernel killed a unit's process for want of memory.
 fn is_end_of_a_unit(text: &str) -> bool {
     text.contains(" systemd[")
@@ -161,6 +171,10 @@ mod tests {
             "Mar  2 17:35:10 db1 kernel: text",
             "kernel: nf_conntrack: nf_conntrack: table full, dropping packet",
             "Aug 25 11:10:09 db1 systemd[1]: mariadb.service: Failed with result 'oom-kill'.",
+            "Nov 22 10:11:12 kernel: [123.4] text",
+            "Nov  2 10:11:12 [  123.456789] text",
+            "Nov  2 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663",
+            "Nov 22 10:11:12 INFO: task mysqld:4123 blocked for more than 120 seconds.",
         ] {
             assert!(is_kernel_log(text), "{text}");
         }
@@ -172,6 +186,8 @@ mod tests {
             "[8.0] a version",
             "[Oct28] a day",
             "see [1.234567] for more",
+            "Nov 22 10:11:12 Out of memory again",
+            "Nov 22 10:11 Out of memory: Kill process 16556 (mysqld)",
             "it took: [1.234567]s",
         ] {
             assert!(!is_kernel_log(text), "{text}");

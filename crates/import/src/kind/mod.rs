@@ -2,6 +2,7 @@
 
 mod host;
 mod kernel_log;
+mod plans;
 mod process;
 mod replication;
 mod rows;
@@ -10,7 +11,8 @@ mod stacks;
 mod sysstat;
 
 pub(crate) use host::is_fact;
-pub(crate) use kernel_log::{is_kernel_detail, starts_with_syslog_date};
+pub(crate) use kernel_log::{behind_syslog_date, is_kernel_detail, starts_with_syslog_date};
+pub(crate) use plans::{STAGES, stage};
 pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
@@ -26,8 +28,8 @@ pub(crate) use stacks::{
     is_thread_head, pmp_frames,
 };
 pub(crate) use sysstat::{
-    CONNECTION_STATES, clock, is_df_row, is_host_line, is_iostat_row, is_net_line, is_ps_row,
-    is_sysstat_row, number,
+    CONNECTION_STATES, clock, iostat_row, is_df_row, is_host_line, is_iostat_of_unix, is_net_line,
+    is_ps_row, is_sysstat_row, number,
 };
 
 /// What can be recognised in a text.

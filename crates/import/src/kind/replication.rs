@@ -1,5 +1,6 @@
 //! Rows of the server that tell of replication, of open tables, and those that are known and not read.
 
+use super::plans::plan_of;
 use super::process::{is_stalk_line, is_strace_line};
 use super::{cells, is_vertical_row, vertical_name};
 
@@ -89,6 +90,9 @@ const ENGINES: [&str; 8] = [
 
 /// What a line begins, where that is known and tells nothing that a cause asks for.
 pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
+    if let Some(name) = plan_of(text, next) {
+        return Some(name);
+    }
     if is_vertical_row(text) {
         let fields = || next.iter().filter_map(|line| vertical_name(line.trim()));
         let has = |wanted: &str| fields().any(|(name, _)| name == wanted);

@@ -16,7 +16,8 @@ pub(super) fn is_backtrace(text: &str, next: &[&str]) -> bool {
         .any(|start| text.starts_with(start))
 }
 
-/// `Thread 3 (Thread 0x7f… (LWP 9)):`, `Thread 3 (LWP 9):`, `TID 9:`.
+/// `Thread 3 (Thread 0x7f… (LWP 9)):`, `Thread 3 (LWP 9):`, `TID 9:`; systemd-coredump's
+/// `Stack trace of thread 9:`.
 pub(crate) fn is_thread_head(text: &str) -> bool {
     let number = |rest: &str, end: &str| {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -26,17 +27,19 @@ pub(crate) fn is_thread_head(text: &str) -> bool {
         .is_some_and(|rest| number(rest, " (") || number(rest, ":"))
         || text
             .strip_prefix("TID ")
+            .or_else(|| text.strip_prefix("Stack trace of thread "))
             .is_some_and(|rest| number(rest, ":"))
 }
 
-/// `#12 rest`.
+/// `#12 rest`, also where the blanks in front of the address were lost (`#120x00007f…`).
 pub(crate) fn frame_number(text: &str) -> Option<(usize, &str)> {
     let rest = text.strip_prefix('#')?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let is_glued = digits > 1 && rest.get(digits - 1..)?.starts_with("0x");
+    let digits = digits - usize::from(is_glued);
     let number = rest.get(..digits)?.parse().ok()?;
     let rest = rest.get(digits..)?;
-    rest.starts_with([' ', '\t'])
-        .then(|| (number, rest.trim_start()))
+    (is_glued || rest.starts_with([' ', '\t'])).then(|| (number, rest.trim_start()))
 }
 
 /// `0x00 in f (…)`, `f (a=1) at x.c:3`, `0x00 f - /lib/x.so`; no sentence.

@@ -31,18 +31,32 @@ pub(super) fn is_iostat_header(text: &str, next: &[&str]) -> bool {
     let is_head = |text: &str| {
         (text.starts_with("Device") && text.contains("%util"))
             || (text.starts_with("avg-cpu:") && text.contains("%user"))
+            || is_iostat_of_unix(text)
     };
-    is_head(text) || (is_host_line(text) && next.iter().take(5).any(|line| is_head(line.trim())))
+    let is_title = is_host_line(text) || text.starts_with("extended device statistics");
+    is_head(text) || (is_title && next.iter().take(5).any(|line| is_head(line.trim())))
 }
 
-/// A disk with its numbers.
-pub(crate) fn is_iostat_row(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    let Some(name) = words.next() else {
-        return false;
+/// The head of iostat's table on FreeBSD, where the device stands first, and on Solaris, where it
+/// stands last with `-n`.
+pub(crate) fn is_iostat_of_unix(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let has = |word: &str| words.contains(&word);
+    (words.first() == Some(&"device") || words.last() == Some(&"device"))
+        && ["r/s", "w/s", "kr/s", "kw/s", "%b"].into_iter().all(has)
+}
+
+/// A disk with its numbers, which stand behind its name or in front of it.
+pub(crate) fn iostat_row(text: &str) -> Option<(&str, Vec<f64>)> {
+    let mut words: Vec<&str> = text.split_whitespace().take(42).collect();
+    let name = match words.first().is_some_and(|word| number(word).is_some()) {
+        true => words.pop().filter(|name| number(name).is_none())?,
+        false if words.is_empty() => return None,
+        false => words.remove(0),
     };
-    let numbers = words.clone().count();
-    name.len() <= 64 && (5..=40).contains(&numbers) && words.all(|word| number(word).is_some())
+    let values: Option<Vec<f64>> = words.into_iter().map(number).collect();
+    let values = values.filter(|values| (5..=40).contains(&values.len()))?;
+    (name.len() <= 64).then_some((name, values))
 }
 
 /// Columns by which a table of mpstat or sar is known.

@@ -1,4 +1,4 @@
-//! gdb's `thread apply all bt`, pstack, gstack, eu-stack, pt-eustack-resolver.
+//! gdb's `thread apply all bt`, systemd-coredump's list, pstack, gstack, eu-stack, pt-eustack-resolver.
 
 use std::collections::HashSet;
 
@@ -212,7 +212,9 @@ fn head(text: &str) -> Head {
         let end = text.bytes().take_while(u8::is_ascii_digit).count();
         text.get(..end)?.parse().ok()
     };
-    let tid = match text.split_once("LWP ") {
+    let numbered = ["LWP ", "Stack trace of thread "];
+    let numbered = numbered.iter().find_map(|mark| text.split_once(mark));
+    let tid = match numbered {
         Some((_, rest)) => digits(rest),
         None => text.split_once(' ').and_then(|(_, rest)| digits(rest)),
     };
@@ -240,6 +242,9 @@ fn printed_frame(text: &str) -> Option<Frame> {
         .strip_prefix("- 1 ")
         .unwrap_or(after_address)
         .trim();
+    if let Some((name, image)) = of_coredump(after_address) {
+        return Some(frame(name, image, Side::User));
+    }
     let name = name_of(after_address);
     let rest = after_address.get(name.len()..).unwrap_or_default();
     let image = rest
@@ -256,6 +261,15 @@ fn printed_frame(text: &str) -> Option<Frame> {
         return None;
     }
     (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, Side::User))
+}
+
+/// systemd-coredump's `start_thread (libc.so.6 + 0x71148)`, `n/a (libc.so.6 + 0x71148)`: function and
+/// image.
+fn of_coredump(text: &str) -> Option<(&str, &str)> {
+    let (name, place) = text.strip_suffix(')')?.rsplit_once(" (")?;
+    let (image, offset) = place.split_once(" + 0x")?;
+    let is_offset = !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_offset.then_some((if name == "n/a" { "" } else { name }, image))
 }
 
 /// The function in front of its arguments.
@@ -317,6 +331,30 @@ mod tests {
                 (thread.tid, names)
             })
             .collect()
+    }
+
+    #[test]
+    fn coredumps_of_systemd() {
+        let text = "                Stack trace of thread 8509:\n\
+            #0  0x00007f3a1e2797e9 __futex_abstimed_wait_common (libc.so.6 + 0x6d7e9)\n\
+            #1  0x00007f3a1e44b524 n/a (libstdc++.so.6 + 0x4b524)\n\n\
+            Stack trace of thread 1755:\n\
+            #00x0000556d255ec300 handle_manager (mariadbd + 0x227300)\n\
+            #10x00007f3a1e27d148 start_thread (libc.so.6 + 0x71148)\n";
+        let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+        assert_eq!(
+            stacks(text),
+            [
+                (
+                    Some(8509),
+                    names(["__futex_abstimed_wait_common", "libstdc++.so.6+?"])
+                ),
+                (Some(1755), names(["handle_manager", "start_thread"])),
+            ]
+        );
+        let read = read(&clean::lines(text));
+        let frame = &read.snapshots[0].threads[0].frames[0];
+        assert_eq!(frame.image, "libc.so.6");
     }
 
     #[test]

@@ -45,11 +45,6 @@ pub(super) fn is_folded(line: &str) -> bool {
 }
 
 impl Tree {
-    /// Nothing was printed below the row.
-    pub(super) fn is_empty(&self) -> bool {
-        self.branches.is_empty() && self.folded.is_empty()
-    }
-
     /// Takes a line of it; `row` is the share of the row above.
     pub(super) fn line(&mut self, line: &str, row: f64) {
         if self.branches.len() >= BRANCHES_MAX || self.folded.len() >= BRANCHES_MAX {

@@ -7,7 +7,7 @@ use model::{Reading, Unit};
 use super::proc_files::is_whole;
 use super::{Read, Tick, counted};
 use crate::clean::Line;
-use crate::kind::{is_iostat_row, number};
+use crate::kind::{iostat_row, is_iostat_of_unix, number};
 
 /// Reports, and disks of one, that are kept.
 const REPORTS_MAX: usize = 20_000;
@@ -36,10 +36,14 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         let text = line.trimmed();
         if text.starts_with("avg-cpu:") {
             wants_processors = true;
-        } else if text.starts_with("Device") {
+        } else if text.starts_with("Device") || is_iostat_of_unix(text) {
             if reports.len() < REPORTS_MAX {
                 reports.push(Report {
-                    columns: text.split_whitespace().skip(1).map(str::to_owned).collect(),
+                    columns: text
+                        .split_whitespace()
+                        .filter(|word| !word.starts_with("Device") && *word != "device")
+                        .map(str::to_owned)
+                        .collect(),
                     processors: std::mem::take(&mut processors),
                     clock: clock.take(),
                     ..Report::default()
@@ -50,22 +54,15 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             wants_processors = text.is_empty();
         } else if let Some(second) = second_of_day(text) {
             clock = Some(second);
-        } else if is_iostat_row(text)
+        } else if let Some((name, values)) = iostat_row(text)
             && let Some(report) = reports.last_mut()
             && report.disks.len() < DISKS_MAX
         {
-            let mut words = text.split_whitespace();
-            let name = words
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches(':')
-                .to_owned();
-            if !is_whole(&name) {
-                continue;
+            let name = name.trim_end_matches(':');
+            // Names of partitions are those of Linux.
+            if is_whole(name) || report.columns.iter().any(|column| column == "%b") {
+                report.disks.push((name.to_owned(), values));
             }
-            report
-                .disks
-                .push((name, words.filter_map(number).collect()));
         }
     }
     if reports.len() > 1 {
@@ -135,8 +132,12 @@ fn disks(report: &Report, seconds: f64, sums: &mut BTreeMap<String, f64>) -> Vec
         let reads = value(&["r/s"]);
         let writes = value(&["w/s"]);
         let flushes = value(&["f/s"]);
-        // Before sysstat 10 there is one time for reads and writes together.
-        let wait = value(&["await"]);
+        // Before sysstat 10 there is one time for reads and writes together, and on Unix but for
+        // later FreeBSD. Solaris tells the waiting in front of the disk and in it apart.
+        let wait = match (value(&["wsvc_t"]), value(&["asvc_t"])) {
+            (Some(before), Some(within)) => Some(before + within),
+            _ => value(&["await", "svc_t"]),
+        };
         let kib = |names: &[&str], sectors: &[&str], mib: &[&str]| {
             value(names)
                 .map(|kib| kib * 1024.0)
@@ -150,27 +151,27 @@ fn disks(report: &Report, seconds: f64, sums: &mut BTreeMap<String, f64>) -> Vec
             (
                 "read_bytes",
                 Unit::Bytes,
-                kib(&["rkB/s"], &["rsec/s"], &["rMB/s"]),
+                kib(&["rkB/s", "kr/s"], &["rsec/s"], &["rMB/s"]),
             ),
             (
                 "write_bytes",
                 Unit::Bytes,
-                kib(&["wkB/s"], &["wsec/s"], &["wMB/s"]),
+                kib(&["wkB/s", "kw/s"], &["wsec/s"], &["wMB/s"]),
             ),
             (
                 "read_ms",
                 Unit::Milliseconds,
-                times(reads, value(&["r_await"]).or(wait)),
+                times(reads, value(&["r_await", "ms/r"]).or(wait)),
             ),
             (
                 "write_ms",
                 Unit::Milliseconds,
-                times(writes, value(&["w_await"]).or(wait)),
+                times(writes, value(&["w_await", "ms/w"]).or(wait)),
             ),
             (
                 "busy_ms",
                 Unit::Milliseconds,
-                value(&["%util"]).map(|share| share * 10.0),
+                value(&["%util", "%b"]).map(|share| share * 10.0),
             ),
             ("discards", Unit::Count, value(&["d/s"])),
             ("flushes", Unit::Count, flushes),
@@ -188,7 +189,11 @@ fn disks(report: &Report, seconds: f64, sums: &mut BTreeMap<String, f64>) -> Vec
                 out.push(Reading::counter(name, unit, *sum));
             }
         }
-        if let Some(queue) = value(&["aqu-sz", "avgqu-sz"]) {
+        let queue = match (value(&["wait"]), value(&["actv"])) {
+            (Some(before), Some(within)) => Some(before + within),
+            _ => value(&["aqu-sz", "avgqu-sz", "qlen"]),
+        };
+        if let Some(queue) = queue {
             let name = format!("disk.{disk}.in_flight");
             out.push(Reading::gauge(name, Unit::Count, queue));
         }
@@ -240,6 +245,38 @@ mod tests {
             Some(&(2000, 1500.0))
         );
         assert_eq!(read.points("disk.vda.in_flight")[1].1, 0.5);
+    }
+
+    #[test]
+    fn freebsd_in_two_forms() {
+        let head = "device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b";
+        let report = |writes: &str| {
+            format!(
+                "                        extended device statistics  \n{head}\nda0          201      {writes}   7201.8   5448.0     5    30     0    13    1  98 \ncd0            0       0      0.0      0.0     0     0     0     0    0   0 \n"
+            )
+        };
+        let text = [report("7"), report("98"), report("100")].concat();
+        let read_ = read(&clean::lines(&text));
+        assert_eq!(
+            read_.points("disk.da0.writes"),
+            [(0, 0.0), (1000, 98.0), (2000, 198.0)]
+        );
+        assert_eq!(read_.points("disk.da0.write_ms")[1].1, 2940.0);
+        assert_eq!(read_.points("disk.da0.busy_ms")[1].1, 980.0);
+        assert_eq!(read_.points("disk.da0.in_flight")[1].1, 1.0);
+        let old = "device     r/s   w/s     kr/s     kw/s qlen svc_t  %b\nad4      10.0  20.0    160.0    640.0    3   4.0  12\n";
+        let read_ = read(&clean::lines(old));
+        assert_eq!(read_.points("disk.ad4.read_ms")[1].1, 40.0);
+        assert_eq!(read_.points("disk.ad4.write_bytes")[1].1, 655_360.0);
+    }
+
+    #[test]
+    fn solaris_has_the_device_last() {
+        let text = "                    extended device statistics              \n    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n    1.0   10.0    8.0  640.0  0.5  2.0    5.0   20.0  50 100 c0t0d0\n    0.0    0.0    0.0    0.0  0.0  0.0    0.0    0.0   0   0 rpool/swap\n";
+        let read = read(&clean::lines(text));
+        assert_eq!(read.points("disk.c0t0d0.write_ms")[1].1, 250.0);
+        assert_eq!(read.points("disk.c0t0d0.in_flight")[1].1, 2.5);
+        assert_eq!(read.points("disk.c0t0d0.busy_ms")[1].1, 1000.0);
     }
 
     #[test]

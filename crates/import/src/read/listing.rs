@@ -2,8 +2,8 @@
 //!
 //! Such a listing has no stacks, unless `perf report` printed trees below its rows (`call_graph`).
 //! A function's own share becomes that many samples of a stack of one
-//! frame. What a function's callees had (`Children`) is known without their names; it is put on
-//! samples whose own function is not listed, as far as there are any: at least so much is true.
+//! frame. What a function had with its callees (`Children`) is known without their names, and two such
+//! functions may include each other: they are told beside the samples and never added up.
 
 use std::collections::HashMap;
 
@@ -224,7 +224,6 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
         .iter_mut()
         .map(|share| std::mem::take(&mut share.tree))
         .collect();
-    let has_trees = trees.iter().any(|tree| !tree.is_empty());
     let known: HashMap<&str, &Frame> = shares
         .iter()
         .map(|share| (share.symbol.as_str(), &share.frame))
@@ -253,13 +252,49 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
     }
     let own: f64 = shares.iter().map(|share| share.own).sum();
     let rest = (1.0 - own).max(0.0);
-    // Trees say who called whom: no guess is needed.
-    let callers: &[Share] = if has_trees { &[] } else { &shares };
-    rows.extend(not_listed(callers, rest, total, all_servers));
+    let not_listed = (rest * total).round() as u64;
+    if not_listed > 0 {
+        rows.push(Row {
+            frames: vec![Frame {
+                name: NOT_LISTED.to_owned(),
+                image: String::new(),
+                side: Side::User,
+                nameless: None,
+            }],
+            thread: String::new(),
+            server: all_servers,
+            count: not_listed,
+        });
+    }
+    let own_of_server = shares.iter().filter(|share| is_servers(share));
+    let own_of_server: f64 = own_of_server.map(|share| share.own).sum();
+    // Samples that are not listed may all be the server's where it shares the listing with others.
+    let sure = match all_servers {
+        true => 1.0,
+        false => own_of_server / (own_of_server + rest).max(f64::MIN_POSITIVE),
+    };
     read.listings.push(Listing {
         rows,
+        callers: callers(&shares, sure * total, is_servers),
         seconds: None,
     });
+}
+
+/// Functions that had more samples with what they called than alone, largest first.
+fn callers(shares: &[Share], total: f64, is_servers: impl Fn(&Share) -> bool) -> Vec<Row> {
+    let callers = shares.iter().filter(|share| share.children > share.own);
+    let mut callers: Vec<Row> = callers
+        .map(|share| Row {
+            frames: vec![share.frame.clone()],
+            thread: share.command.clone().unwrap_or_default(),
+            server: is_servers(share),
+            count: (share.children * total).floor() as u64,
+        })
+        .filter(|row| row.count > 0)
+        .collect();
+    callers.sort_by_key(|row| std::cmp::Reverse(row.count));
+    callers.truncate(CALLERS_MAX);
+    callers
 }
 
 /// Functions by which threads enter the kernel: whoever called them is the program.
@@ -298,53 +333,6 @@ fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> 
         };
     }
     frames
-}
-
-/// The samples whose own function is not listed, with the callers that had them.
-fn not_listed(shares: &[Share], rest: f64, total: f64, server: bool) -> Vec<Row> {
-    let mut callers: Vec<(u64, &Frame)> = shares
-        .iter()
-        .map(|share| {
-            (
-                ((share.children - share.own).min(rest) * total).round() as u64,
-                &share.frame,
-            )
-        })
-        .filter(|(count, _)| *count > 0)
-        .collect();
-    // Those with less are called by those with more.
-    callers.sort_by_key(|(count, _)| *count);
-    let skip = callers.len().saturating_sub(CALLERS_MAX);
-    let callers = callers.get(skip..).unwrap_or_default();
-    let mut rows = Vec::new();
-    let mut below: u64 = 0;
-    let mut row = |frames: Vec<Frame>, count: u64| {
-        if count > 0 {
-            rows.push(Row {
-                frames,
-                thread: String::new(),
-                server,
-                count,
-            });
-        }
-    };
-    let leaf = Frame {
-        name: NOT_LISTED.to_owned(),
-        image: String::new(),
-        side: Side::User,
-        nameless: None,
-    };
-    for (index, (count, _)) in callers.iter().enumerate() {
-        let outer = callers.get(index..).unwrap_or_default();
-        let frames = std::iter::once(leaf.clone())
-            .chain(outer.iter().map(|(_, frame)| (*frame).clone()))
-            .collect();
-        row(frames, count.saturating_sub(below));
-        below = below.max(*count);
-    }
-    let all = (rest * total).round() as u64;
-    row(vec![leaf], all.saturating_sub(below));
-    rows
 }
 
 /// A program or a thread of the server, by its name.
@@ -464,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn own_shares_are_exact_and_those_of_callees_are_at_least() {
+    fn own_shares_are_samples_and_callers_stand_beside_them() {
         let read = perf(&clean::lines(
             "# Samples: 4K of event 'cycles'\n# Children  Self  Command  Shared Object  Symbol\n\
             +   90.00%     0.00%  mysqld   libpthread.so   [.] start_thread\n\
@@ -474,11 +462,31 @@ mod tests {
         let listing = &read.listings[0];
         let total: u64 = listing.rows.iter().map(|row| row.count).sum();
         assert_eq!(total, 4000);
-        assert_eq!(own(listing, "row_purge_step"), 1200);
-        assert_eq!(anywhere(listing, "row_purge_step"), 1600);
-        // 50 % of the samples have no own function listed: at least those are below start_thread.
-        assert_eq!(anywhere(listing, "start_thread"), 2000);
-        assert!(listing.rows.iter().all(|row| row.server));
+        assert_eq!(anywhere(listing, "row_purge_step"), 1200);
+        assert_eq!(anywhere(listing, "start_thread"), 0);
+        assert_eq!(own(listing, NOT_LISTED), 2000);
+        let callers: Vec<(&str, u64)> = listing
+            .callers
+            .iter()
+            .map(|row| (row.frames[0].name.as_str(), row.count))
+            .collect();
+        assert_eq!(callers, [("start_thread", 3600), ("row_purge_step", 1600)]);
+        let mut rows = listing.rows.iter().chain(&listing.callers);
+        assert!(rows.all(|row| row.server));
+    }
+
+    #[test]
+    fn of_a_listing_with_others_the_servers_callers_have_what_is_sure() {
+        let read = perf(&clean::lines(
+            "# Samples: 1K of event 'cycles'\n# Children  Self  Command  Shared Object  Symbol\n\
+                40.00%     0.00%  mysqld   mysqld          [.] row_purge_step\n\
+                10.00%    10.00%  mysqld   mysqld          [.] ut_delay\n\
+                60.00%    60.00%  backup   libz.so         [.] deflate\n",
+        ));
+        let listing = &read.listings[0];
+        // 30 % have no function: if all were the server's, 40 % of 40 % were below it.
+        assert_eq!(own(listing, NOT_LISTED), 300);
+        assert_eq!(listing.callers[0].count, 100);
     }
 
     #[test]

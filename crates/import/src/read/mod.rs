@@ -79,6 +79,9 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Listing {
     pub(crate) rows: Vec<Row>,
+    /// Functions with all that they called, each a stack of one frame: they may include each other
+    /// and the rows.
+    pub(crate) callers: Vec<Row>,
     /// How long the samples were taken, seconds.
     pub(crate) seconds: Option<f64>,
 }

@@ -43,6 +43,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Read> {
     };
     let mut listing = Listing {
         rows: Vec::new(),
+        callers: Vec::new(),
         seconds: (profile.duration_ns > 0).then_some(profile.duration_ns as f64 * 1e-9),
     };
     for sample in &profile.samples {

@@ -82,6 +82,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     if !rows.is_empty() {
         read.listings.push(Listing {
             rows,
+            callers: Vec::new(),
             seconds: times
                 .map(|(from, to)| to - from)
                 .filter(|seconds| *seconds > 0.0),

@@ -2,12 +2,15 @@
 
 use super::{Read, counted};
 use crate::clean::Line;
-use crate::kind::{cells, is_open_tables_head, is_vertical_row, unread_of};
+use crate::kind::{STAGES, cells, is_open_tables_head, is_vertical_row, stage, unread_of};
 
 /// Lines behind one that its recogniser looks at, as where texts are split.
 const AHEAD: usize = 8;
 
 const NOTHING_ASKED: &str = "known; it holds nothing that a cause asks for";
+
+const ONE_STATEMENT: &str =
+    "known; it tells of one statement that somebody tried, not of what the server did in a stall";
 
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
@@ -31,10 +34,15 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             names.push(name);
         }
     }
+    let is_profile = names == [STAGES];
     read.what = Some(names.join(", "));
-    let why = match rows {
-        0 => NOTHING_ASKED.to_owned(),
-        rows => format!("{NOTHING_ASKED} ({})", counted(rows, "row", "rows")),
+    let longest = lines.iter().filter_map(|line| stage(line.trimmed()));
+    let why = match longest.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        Some((stage, seconds)) if is_profile => {
+            format!("{ONE_STATEMENT}; longest: {stage}, {seconds} s")
+        }
+        _ if rows == 0 => NOTHING_ASKED.to_owned(),
+        _ => format!("{NOTHING_ASKED} ({})", counted(rows, "row", "rows")),
     };
     read.skipped.push((0, why.into()));
     read
@@ -88,6 +96,14 @@ mod tests {
             (
                 "prepared statements",
                 "known; it holds nothing that a cause asks for (1 row)"
+            )
+        );
+        let text = "| Status | Duration |\n| starting | 0.000011 |\n| Copying to tmp table on disk | 4.040516 |\n";
+        assert_eq!(
+            said(&read(&clean::lines(text))),
+            (
+                "stages of one statement (SHOW PROFILE)",
+                "known; it tells of one statement that somebody tried, not of what the server did in a stall; longest: Copying to tmp table on disk, 4.040516 s"
             )
         );
         let text = "Database\tTable\tIn_use\tName_locked\nshop\torders\t3\t0\nshop\tt\t0\t0\n";

@@ -79,6 +79,7 @@ impl RawEvidence {
                 .map(|run| thread_run(run, &numbers))
                 .collect(),
             profiles,
+            callers: Vec::new(),
             locks,
             book,
         }

@@ -378,6 +378,7 @@ fn evidence() -> StackEvidence {
         snapshots: notes,
         runs,
         profiles,
+        callers: Vec::new(),
         locks,
     }
 }

@@ -229,6 +229,7 @@ pub fn stacks() -> StackEvidence {
             }],
             lost: 1,
         }],
+        callers: Vec::new(),
         locks: vec![LockTable {
             from: 61_000,
             to: 63_000,
