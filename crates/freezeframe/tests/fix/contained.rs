@@ -132,6 +132,35 @@ fn what_a_container_cannot_write_is_told_before_it_is_tried() {
 }
 
 #[test]
+fn in_a_container_with_a_systemd_the_unit_is_ours_whatever_the_control_group_shows() {
+    let scene = Scene::new();
+    let id = "0123456789abcdef".repeat(4);
+    let group = format!("0::/libpod_parent/libpod-{id}");
+    scene.write(
+        "proc/4711/cgroup",
+        &format!("{group}/system.slice/mariadb.service\n"),
+    );
+    // From outside it is the container's.
+    let plan = scene.json(&["malloc-arena"]);
+    let outside = steps(&plan, "durable")[0];
+    assert_eq!(outside["state"], "by-hand");
+    assert_eq!(
+        outside["commands"][0],
+        "freezeframe fix in the container: it finds the unit there"
+    );
+    // The namespaces of other users' processes cannot be read in there, only the control groups.
+    scene.write("proc/self/cgroup", &format!("{group}\n"));
+    let plan = scene.json(&["malloc-arena"]);
+    assert_eq!(plan["server"]["unit"], "mariadb.service");
+    let inside = steps(&plan, "durable")[0];
+    assert_eq!(inside["state"], "to-do");
+    assert_eq!(
+        inside["place"],
+        "/etc/systemd/system/mariadb.service.d/zz-freezeframe-LD_PRELOAD.conf"
+    );
+}
+
+#[test]
 fn a_machine_with_a_systemd_of_its_own_sets_what_it_can_write() {
     let scene = Scene::new();
     scene.write("run/systemd/container", "systemd-nspawn\n");

@@ -261,7 +261,17 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
 /// Where a process belongs: its unit, or its container. What no runtime's name tells, namespaces do.
 fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
     let mut found = control_group::read(&read_text(&proc.of(pid, "cgroup")).unwrap_or_default());
-    if found.container.is_some() {
+    if let Some(container) = &mut found.container {
+        // Its runtime may show a container its control group as the host has it. In there the unit is ours.
+        let is_own = |own: Container| !own.group.is_empty() && own.group == container.group;
+        if root.has(Path::new(SYSTEMD))
+            && kernel_owner::own_container(root, proc).is_some_and(is_own)
+        {
+            found.unit = container.unit.take();
+        }
+        if found.unit.is_some() {
+            found.container = None;
+        }
         return found;
     }
     let namespace = |path: PathBuf| std::fs::read_link(path).ok();
