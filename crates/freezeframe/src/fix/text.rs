@@ -155,6 +155,9 @@ fn head(page: &mut Page, what: &What, system: &System) {
     } else {
         ", no systemd"
     };
+    if let Some(container) = &system.container {
+        host += &format!(", in a container ({})", container.name());
+    }
     if !system.root.is_real() {
         host += &format!(", in {}", system.root.dir().display());
     }

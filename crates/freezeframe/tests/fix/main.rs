@@ -14,6 +14,7 @@
 )]
 mod harness;
 
+mod contained;
 mod host;
 mod huge_pages;
 mod kills;

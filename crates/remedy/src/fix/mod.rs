@@ -12,6 +12,7 @@ mod actions;
 mod change;
 mod control_group;
 mod journal;
+mod kernel_owner;
 mod kernel_setting;
 mod memory_map;
 mod memory_nodes;

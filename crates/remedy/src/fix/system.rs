@@ -8,6 +8,7 @@ use kernel::servers::ServerProcess;
 use model::{Release, release};
 
 use super::control_group::{self, Container, Group, Runtime};
+use super::kernel_owner;
 use super::kernel_setting::{KernelSetting, in_force};
 use super::memory_map::{self, Mapped};
 use super::memory_nodes;
@@ -22,9 +23,6 @@ const VARIABLES_MAX: usize = 20_000;
 /// There while systemd is the first process (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
 
-/// The namespace of the processes of a host (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
-
 /// What is said where something follows from the server's process, and only a way in to the server was found: its
 /// process belongs to another user or network, or does not run.
 pub(super) const NO_PROCESS: &str = "not known: the server's process was not found";
@@ -38,6 +36,8 @@ pub struct System {
     pub distribution: Distribution,
     /// systemd is the first process.
     pub systemd: bool,
+    /// The container that we are in ourselves: the kernel is another system's.
+    pub container: Option<Container>,
     /// Processors.
     pub cpus: u64,
     /// NUMA nodes with memory, where the kernel tells.
@@ -167,6 +167,7 @@ impl System {
             root: root.clone(),
             distribution: distribution(&read),
             systemd: root.here(Path::new(SYSTEMD)).is_dir(),
+            container: kernel_owner::own_container(root, &root.proc()),
             cpus: std::thread::available_parallelism()
                 .map_or(1, |cpus| u64::try_from(cpus.get()).unwrap_or(1)),
             memory_nodes: memory_nodes::count(root),
@@ -260,10 +261,19 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
 /// Where a process belongs: its unit, or its container. What no runtime's name tells, namespaces do.
 fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
     let mut found = control_group::read(&read_text(&proc.of(pid, "cgroup")).unwrap_or_default());
-    if found.container.is_some() {
+    if let Some(container) = &mut found.container {
+        // Its runtime may show a container its control group as the host has it. In there the unit is ours.
+        let is_own = |own: Container| !own.group.is_empty() && own.group == container.group;
+        if root.has(Path::new(SYSTEMD))
+            && kernel_owner::own_container(root, proc).is_some_and(is_own)
+        {
+            found.unit = container.unit.take();
+        }
+        if found.unit.is_some() {
+            found.container = None;
+        }
         return found;
     }
-    let is = |file: &str| root.has(Path::new(file));
     let namespace = |path: PathBuf| std::fs::read_link(path).ok();
     let ours = namespace(proc.file("self/ns/pid"));
     let theirs = namespace(proc.of(pid, "ns/pid"));
@@ -275,19 +285,9 @@ fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
         }
         container.unit = found.unit.take();
         found.container = Some(container);
-    } else if found.unit.is_none()
-        && !is(SYSTEMD)
-        && ours.is_some_and(|link| link != Path::new(FIRST_PID_NAMESPACE))
-    {
+    } else if found.unit.is_none() && !root.has(Path::new(SYSTEMD)) {
         // We are in it as well, and it is no machine with a systemd.
-        let runtime = if is("/run/.containerenv") {
-            Some(Runtime::Podman)
-        } else if is("/run/secrets/kubernetes.io") || is("/var/run/secrets/kubernetes.io") {
-            Some(Runtime::Kubernetes)
-        } else {
-            is("/.dockerenv").then_some(Runtime::Docker)
-        };
-        found.container = runtime.map(|runtime| Container::of(runtime, ""));
+        found.container = kernel_owner::by_mark(root, proc);
     }
     found
 }

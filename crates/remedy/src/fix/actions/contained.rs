@@ -28,10 +28,11 @@ pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&
             commands: vec!["freezeframe fix in the container: it finds the unit there".to_owned()],
         };
     }
-    let mut commands = commands(container.runtime, made);
+    let mut commands = commands(container, made);
     if let (Made::Option(variable, value), Some(directory)) = (made, directory) {
+        let directory = directory.trim_end_matches('/');
         commands.push(format!(
-            "or a file of your own with [mysqld] loose_{variable} = {value}, mounted into {directory}"
+            "or a file of your own with [mysqld] and below that loose_{variable} = {value}, mounted as {directory}/zz-{variable}.cnf"
         ));
     }
     StepState::ByHand {
@@ -42,7 +43,9 @@ pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&
     }
 }
 
-fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
+/// What it is made with by those who make it.
+pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
+    let runtime = container.runtime;
     let run = |option: String, compose: String| {
         let program = match runtime {
             Runtime::Podman => "podman",
@@ -50,9 +53,14 @@ fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
         };
         let kept = "with all other options as they are";
         match made {
+            // It goes behind the command, which is replaced as a whole.
             Made::Option(..) => vec![
-                format!("{program} run ... IMAGE {option}, {kept}"),
-                format!("compose file: command: {compose}"),
+                format!("{program} run ... IMAGE COMMAND {option}, {kept}"),
+                format!("compose file: command: [COMMAND, \"{compose}\"]"),
+                format!(
+                    "COMMAND is what it has now: {program} inspect --format '{{{{json .Config.Cmd}}}}' {}",
+                    container.short_id().unwrap_or("CONTAINER")
+                ),
             ],
             _ => vec![
                 format!("{program} run {option} ... IMAGE, {kept}"),
@@ -69,10 +77,9 @@ fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
             format!("--ulimit nofile={limit}:{limit}"),
             format!("ulimits: {{ nofile: {limit} }}"),
         ),
-        (Runtime::Docker | Runtime::Podman, Made::Option(variable, value)) => run(
-            option(variable, value),
-            format!("[\"{}\"]", option(variable, value)),
-        ),
+        (Runtime::Docker | Runtime::Podman, Made::Option(variable, value)) => {
+            run(option(variable, value), option(variable, value))
+        }
         (Runtime::Docker | Runtime::Podman, Made::Sysctl(key, value)) => run(
             format!("--sysctl {key}={value}"),
             format!("sysctls: {{ {key}: \"{value}\" }}"),
@@ -84,7 +91,7 @@ fn commands(runtime: Runtime, made: Made<'_>) -> Vec<String> {
             "no setting of a pod: LimitNOFILE={limit} in the unit of containerd or CRI-O, on each node"
         )],
         (Runtime::Kubernetes, Made::Option(variable, value)) => vec![format!(
-            "pod, of the container: args: [\"{}\"]",
+            "pod, of the container: args: [ARGS, \"{}\"], with ARGS as they are, or the image's command where there are none",
             option(variable, value)
         )],
         (Runtime::Kubernetes, Made::Sysctl(key, value)) => vec![
@@ -121,5 +128,34 @@ pub(super) fn with_package(container: &Container, command: &str) -> Vec<String> 
             vec![format!("in the image's Dockerfile: RUN {alone}")]
         }
         _ => vec![format!("in the container: {command}")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_goes_behind_the_command_that_the_container_has() {
+        let mut container = Container::of(Runtime::Podman, "x");
+        container.id = Some("0123".to_owned());
+        let StepState::ByHand { commands, .. } = by_hand(
+            &container,
+            Made::Option("back_log", "4096"),
+            Some("/etc/mysql/conf.d/"),
+        ) else {
+            panic!("it is by hand");
+        };
+        // Alone it would be taken for the command, where the image has no entrypoint that knows options.
+        assert_eq!(
+            commands,
+            [
+                "podman run ... IMAGE COMMAND --loose-back-log=4096, with all other options as they are",
+                "compose file: command: [COMMAND, \"--loose-back-log=4096\"]",
+                "COMMAND is what it has now: podman inspect --format '{{json .Config.Cmd}}' 0123",
+                "or a file of your own with [mysqld] and below that loose_back_log = 4096, mounted as \
+                 /etc/mysql/conf.d/zz-back_log.cnf",
+            ]
+        );
     }
 }

@@ -7,6 +7,7 @@ use model::{FixAction, FixValue};
 use super::contained::{self, Made};
 use super::file_step;
 use crate::fix::change::Change;
+use crate::fix::kernel_owner::{ON_THE_HOST, out_of_reach};
 use crate::fix::kernel_setting::KernelSetting;
 use crate::fix::plan::{Anew, Step, StepState, When, restart};
 use crate::fix::system::System;
@@ -46,7 +47,7 @@ fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) ->
     let server = system
         .server
         .as_ref()
-        .filter(|server| server.other_network && key.starts_with("net."))?;
+        .filter(|server| server.other_network && is_of_a_network(key))?;
     let wanted = match value {
         FixValue::Exactly(text) => text.clone(),
         FixValue::AtLeast(number) | FixValue::AtMost(number) => number.to_string(),
@@ -72,6 +73,11 @@ fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) ->
     Some(step)
 }
 
+/// Each network has its own settings of these.
+fn is_of_a_network(key: &str) -> bool {
+    key.starts_with("net.")
+}
+
 pub(super) fn file_of(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(key.replace('.', "/"))
 }
@@ -81,6 +87,15 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
     let (shown, before) = read.unwrap_or_default();
     if before == wanted {
         let state = StepState::Already(format!("already {wanted}"));
+        return Step::new(When::Now, says, key.to_owned(), state).shown_as(before, wanted);
+    }
+    if let Some(why) = out_of_reach(system, &file_of(key), When::Now) {
+        let mut command = format!("on the host: sysctl -w {key}={wanted}");
+        if is_of_a_network(key) {
+            command += ", where the container has the host's network";
+        }
+        let commands = vec![command];
+        let state = StepState::ByHand { why, commands };
         return Step::new(When::Now, says, key.to_owned(), state).shown_as(before, wanted);
     }
     let instead = TWINS
@@ -108,6 +123,15 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
 
 fn durable(system: &System, key: &str, wanted: &str) -> Step {
     let says = format!("The same at every boot: {key} = {wanted}");
+    if let Some(why) = out_of_reach(system, &file_of(key), When::Durable) {
+        let mut commands = vec![ON_THE_HOST.to_owned()];
+        if let Some(container) = system.container.as_ref().filter(|_| is_of_a_network(key)) {
+            commands[0] += "; where the container has a network of its own:";
+            commands.extend(contained::commands(container, Made::Sysctl(key, wanted)));
+        }
+        let state = StepState::ByHand { why, commands };
+        return Step::new(When::Durable, says, key.to_owned(), state);
+    }
     // sysctl.d(5) reads by name; Debian's link to /etc/sysctl.conf is 99-sysctl.conf.
     let path = PathBuf::from(format!("/etc/sysctl.d/zz-freezeframe-{key}.conf"));
     let mut step = file_step(system, says, path, &format!("{key} = {wanted}\n"), None);

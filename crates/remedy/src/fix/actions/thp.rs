@@ -6,6 +6,7 @@ use model::FixAction;
 
 use super::file_step;
 use crate::fix::change::Change;
+use crate::fix::kernel_owner::{ON_THE_HOST, out_of_reach};
 use crate::fix::kernel_setting::KernelSetting;
 use crate::fix::plan::{Step, StepState, When};
 use crate::fix::system::System;
@@ -47,6 +48,11 @@ fn now(system: &System, path: &str, says: &str) -> Step {
     };
     let state = if before == "never" {
         StepState::Already("already never".to_owned())
+    } else if let Some(why) = out_of_reach(system, &file, When::Now) {
+        StepState::ByHand {
+            why,
+            commands: vec![format!("on the host: echo never > {path}")],
+        }
     } else {
         StepState::ToDo(Change::KernelSetting(KernelSetting {
             path: file,
@@ -66,6 +72,11 @@ fn now(system: &System, path: &str, says: &str) -> Step {
 
 fn durable(system: &System) -> Step {
     let says = "The same at every boot".to_owned();
+    if let Some(why) = out_of_reach(system, Path::new(SETTINGS[0].0), When::Durable) {
+        let commands = vec![ON_THE_HOST.to_owned()];
+        let state = StepState::ByHand { why, commands };
+        return Step::new(When::Durable, says, "the host".to_owned(), state);
+    }
     if !system.systemd {
         let why = "no systemd here, which would write settings at boot".to_owned();
         let commands = vec![
