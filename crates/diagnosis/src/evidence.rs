@@ -1,14 +1,16 @@
 //! An incident as the signs look at it: its windows, and its processlists read.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use model::{Incident, Millis, ProcessList, SemaphoreWait, TextKind, Window};
-use serde::de::DeserializeOwned;
+use model::{Incident, Millis, SemaphoreWait, TextKind, Window};
+use serde::Deserialize;
 
 use crate::catalogue::Limits;
 use crate::frames::Frames;
 use crate::interned::Interned;
+use crate::listed::Listed;
+use crate::sign::profile::Sampled;
 use crate::sign::semaphores::PlacedWait;
 use crate::statuses::Status;
 
@@ -50,7 +52,7 @@ pub(crate) struct Evidence<'a> {
     /// The same, up to [`AFTER_END_MS`] after the stall.
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
-    pub(crate) processlists: Vec<(Millis, ProcessList)>,
+    pub(crate) processlists: Vec<(Millis, Listed<'a>)>,
     /// The waits for latches, read when the first sign asks for them.
     semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
@@ -66,6 +68,8 @@ pub(crate) struct Evidence<'a> {
     lacking: RefCell<HashMap<String, bool>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
+    /// The samples of each profile.
+    sampled: OnceCell<Vec<Sampled>>,
     /// Some status variable was recorded.
     has_status: bool,
     /// Some setting of the server was.
@@ -144,6 +148,7 @@ impl<'a> Evidence<'a> {
                 .filter(|capture| incident.fact(capture.fact()) == Some("part"))
                 .collect(),
             frames: Frames::new(&incident.stacks.book),
+            sampled: OnceCell::new(),
             has_variables: incident
                 .facts
                 .iter()
@@ -187,6 +192,14 @@ impl<'a> Evidence<'a> {
         })
     }
 
+    /// The samples of each profile, in the order of the record.
+    pub(crate) fn sampled(&self) -> &[Sampled] {
+        self.sampled.get_or_init(|| {
+            let profiles = self.incident.stacks.profiles.iter();
+            profiles.map(Sampled::of).collect()
+        })
+    }
+
     /// The statuses of InnoDB, oldest first.
     pub(crate) fn statuses(&self) -> &[Status<'a>] {
         self.statuses.get_or_init(|| Status::all(self.incident))
@@ -195,32 +208,26 @@ impl<'a> Evidence<'a> {
     /// Sessions that do something, by state.
     pub(crate) fn states(&self) -> &Interned {
         self.states
-            .get_or_init(|| by(&self.processlists, |list| &list.by_state))
+            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_state.iter()))
     }
 
     /// Sessions that do something, by user.
     pub(crate) fn users(&self) -> &Interned {
         self.users
-            .get_or_init(|| by(&self.processlists, |list| &list.by_user))
+            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_user.iter()))
     }
 
     /// All sessions, by command.
     pub(crate) fn commands(&self) -> &Interned {
         self.commands
-            .get_or_init(|| by(&self.processlists, |list| &list.by_command))
+            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_command.iter()))
     }
 
     /// The sessions that are recorded in full and run a statement, by statement.
     pub(crate) fn statements(&self) -> &Interned {
         self.statements.get_or_init(|| {
             Interned::new(&self.processlists, |list| {
-                let statements = list
-                    .longest
-                    .iter()
-                    .map(|session| session.statement.as_str());
-                statements
-                    .filter(|text| !text.is_empty())
-                    .map(|text| (text, 1))
+                list.statements().map(|text| (text, 1))
             })
         })
     }
@@ -363,17 +370,11 @@ fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
 
 /// Texts of a kind, of more than `most` an even selection. One that cannot be read is left out: it
 /// is no evidence.
-fn by(
-    lists: &[(Millis, ProcessList)],
-    column: fn(&ProcessList) -> &BTreeMap<String, u64>,
-) -> Interned {
-    Interned::new(lists, |list| {
-        let counts = column(list).iter();
-        counts.map(|(name, sessions)| (name.as_str(), *sessions))
-    })
-}
-
-fn read<T: DeserializeOwned>(incident: &Incident, kind: TextKind, most: usize) -> Vec<(Millis, T)> {
+fn read<'a, T: Deserialize<'a>>(
+    incident: &'a Incident,
+    kind: TextKind,
+    most: usize,
+) -> Vec<(Millis, T)> {
     let texts: Vec<_> = incident
         .texts
         .iter()

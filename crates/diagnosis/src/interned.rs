@@ -1,9 +1,11 @@
 //! The texts of all processlists, each once: there are a few states and statements, a list of them
 //! each second, and dozens of patterns to be held against them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use model::{Millis, ProcessList};
+use model::Millis;
+
+use crate::listed::Listed;
 
 /// How often each text stands in each processlist.
 pub(crate) struct Interned {
@@ -16,13 +18,14 @@ pub(crate) struct Interned {
 impl Interned {
     /// `of` gives the texts of a processlist with their sessions; one may come several times.
     pub(crate) fn new<'l, I>(
-        lists: &'l [(Millis, ProcessList)],
-        of: impl Fn(&'l ProcessList) -> I,
+        lists: &'l [(Millis, Listed<'_>)],
+        of: impl Fn(&'l Listed<'_>) -> I,
     ) -> Self
     where
         I: Iterator<Item = (&'l str, u64)>,
     {
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        // Statements are long: to compare two is done at the first difference, to hash one is not.
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut texts = Vec::new();
         let lists = lists
             .iter()

@@ -66,7 +66,6 @@ const TIME_BEFORE: &str = "the time before the onset";
 
 pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let tested = Tested::new(&cause.witnesses, evidence);
-    let against = Tested::new(&cause.against, evidence);
     let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
     let rejected = |why: String, refuted: bool| {
         if has_signs {
@@ -97,6 +96,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
                 sources.insert(TIME_BEFORE.to_owned());
             }
             let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
+            let against = Tested::new(&cause.against, evidence);
             let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
             let points_at = |(sign, witness): &(&Sign, Witness)| {
                 sign.counts && !GENERAL_SOURCES.contains(&witness.source.as_str())
@@ -114,6 +114,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     if !has_signs {
         return Judgement::Nothing;
     }
+    let against = Tested::new(&cause.against, evidence);
     if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
         return rejected(refuting.says.clone(), true);
     }

@@ -20,6 +20,7 @@ mod frames;
 mod human;
 mod interned;
 mod judge;
+mod listed;
 mod names;
 mod provenance;
 mod rank;

@@ -40,6 +40,8 @@ impl<'a> Status<'a> {
         let mut sections = Vec::new();
         let mut section = Section::default();
         let mut is_whole = false;
+        // Looked for in the text first: in each line it takes longer than all else that is done with it.
+        let end = text.find(END).unwrap_or(text.len());
         let mut lines = text.lines().take(LINES_MAX).peekable();
         let mut after_rule = false;
         while let Some(line) = lines.next() {
@@ -55,7 +57,7 @@ impl<'a> Status<'a> {
                     lines: Vec::new(),
                 };
                 sections.push(std::mem::replace(&mut section, next));
-            } else if line.contains(END) {
+            } else if offset_behind(line, text) > end && line.contains(END) {
                 is_whole = true;
             } else {
                 section.lines.push(line);
@@ -83,6 +85,11 @@ impl<'a> Status<'a> {
         let is_known = self.is_whole || known.peek().is_some();
         is_known.then(|| known.flat_map(|section| section.lines.iter().copied()))
     }
+}
+
+/// Where in a text one of its lines ends.
+fn offset_behind(line: &str, text: &str) -> usize {
+    line.as_bytes().as_ptr_range().end as usize - text.as_ptr() as usize
 }
 
 /// The lines of dashes around a heading.

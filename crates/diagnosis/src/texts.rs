@@ -105,7 +105,8 @@ impl LinePattern {
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
         match self {
             Self::Matches(pattern) => pattern.may_match_in(text),
-            Self::Captures(_) => true,
+            // A text of many lines has its begin and its end once.
+            Self::Captures(regex) => regex.as_str().contains(['^', '$']) || regex.is_match(text),
         }
     }
 

@@ -94,6 +94,39 @@ pub(crate) fn what(test: &ProfileTest) -> (String, Show) {
     (format!("{what} /{}/", test.functions.short()), show)
 }
 
+/// The samples of one profile without the threads' names, added up once for all signs.
+pub(crate) struct Sampled {
+    server: u64,
+    machine: u64,
+    /// Stack, whether of the server, and samples.
+    rows: Vec<(StackId, bool, u64)>,
+}
+
+impl Sampled {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let rows = profile.counts.iter();
+        let mut rows: Vec<_> = rows.map(|row| (row.stack, row.server, row.count)).collect();
+        rows.sort_unstable_by_key(|(stack, server, _)| (*stack, *server));
+        rows.dedup_by(|next, kept| {
+            let is_same = (next.0, next.1) == (kept.0, kept.1);
+            if is_same {
+                kept.2 = kept.2.saturating_add(next.2);
+            }
+            is_same
+        });
+        let of_server = rows.iter().filter(|(_, server, _)| *server);
+        Self {
+            server: sum(of_server.map(|(_, _, count)| *count)),
+            machine: sum(rows.iter().map(|(_, _, count)| *count)),
+            rows,
+        }
+    }
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
 /// Samples of some stretch of time.
 #[derive(Default)]
 struct Counted<'n> {
@@ -135,6 +168,11 @@ impl<'n> Named<'n> {
         }
     }
 
+    /// Some frame of the record is it; mostly none is.
+    fn is_possible(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// Nothing for a number that is not of the book: an empty stack.
     fn of(&mut self, stack: StackId) -> Option<&'n str> {
         let known = self.known.get_mut(stack.0 as usize)?;
@@ -157,16 +195,23 @@ fn count<'n>(
             .covered
             .saturating_add(profile.to.saturating_sub(profile.from));
         counted.lost = counted.lost.saturating_add(profile.lost);
+        let Some(sampled) = evidence.sampled().get(index) else {
+            continue;
+        };
+        let of = match test.machine {
+            true => sampled.machine,
+            false => sampled.server,
+        };
+        counted.of = counted.of.saturating_add(of);
         let mut matching: u64 = 0;
-        for row in &profile.counts {
-            if !test.machine && !row.server {
-                continue;
-            }
-            counted.of = counted.of.saturating_add(row.count);
-            if let Some(name) = named.of(row.stack) {
-                matching = row.count.saturating_add(matching);
+        let rows = named.is_possible().then_some(&sampled.rows);
+        for (stack, server, count) in rows.into_iter().flatten() {
+            if (test.machine || *server)
+                && let Some(name) = named.of(*stack)
+            {
+                matching = count.saturating_add(matching);
                 let by_name = counted.by_name.entry(name).or_default();
-                *by_name = row.count.saturating_add(*by_name);
+                *by_name = count.saturating_add(*by_name);
             }
         }
         if let Some((name, most)) = most_of_callers(test, evidence, named, index)

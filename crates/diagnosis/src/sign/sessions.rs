@@ -1,6 +1,6 @@
 //! Signs that look at the sessions of the processlist.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use model::{Millis, ProcessList, Window};
 use regex::Regex;
@@ -10,6 +10,7 @@ use crate::catalogue::{Column, Counting, PROCESSLIST, ProcesslistTest, Sign};
 use crate::evaluate::{self, Truth};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
+use crate::listed::{Counts, Listed};
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -95,7 +96,7 @@ fn counts(test: &ProcesslistTest, evidence: &Evidence) -> Vec<Counted> {
             let lists = evidence.processlists.iter();
             lists
                 .map(|(_, list)| {
-                    let matching = list.by_class.get(class).copied().unwrap_or(0);
+                    let matching = list.by_class.of(class);
                     (matching, list.active())
                 })
                 .collect()
@@ -160,10 +161,10 @@ fn see(test: &ProcesslistTest, counts: &[Counted], window: Window, truth: Truth)
     conditional(number, truth)
 }
 
-fn snapshots<'e>(
-    evidence: &'e Evidence,
+fn snapshots<'e, 'a>(
+    evidence: &'e Evidence<'a>,
     window: Window,
-) -> impl Iterator<Item = &'e (Millis, ProcessList)> {
+) -> impl Iterator<Item = &'e (Millis, Listed<'a>)> {
     evidence
         .processlists
         .iter()
@@ -209,14 +210,16 @@ fn described(column: &Column, counting: Counting) -> String {
 
 fn signals(test: &ProcesslistTest, evidence: &Evidence) -> Vec<String> {
     let named = ProcessList::signal;
-    let matching = |kind: &str, regex: &Regex, of: fn(&ProcessList) -> &BTreeMap<String, u64>| {
-        let names: BTreeSet<String> = snapshots(evidence, evidence.stall)
-            .flat_map(|(_, list)| of(list).keys())
-            .filter(|name| regex.is_match(name))
-            .map(|name| named(kind, name))
-            .collect();
-        names.into_iter().take(SIGNALS_MAX).collect()
-    };
+    let matching =
+        |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l Listed<'a>) -> &'l Counts<'a>| {
+            let names: BTreeSet<String> = snapshots(evidence, evidence.stall)
+                .flat_map(|(_, list)| of(list).iter())
+                .map(|(name, _)| name)
+                .filter(|name| regex.is_match(name))
+                .map(|name| named(kind, name))
+                .collect();
+            names.into_iter().take(SIGNALS_MAX).collect()
+        };
     match &test.column {
         Column::Class(class) => vec![named("class", class)],
         Column::State(regex) => matching("state", regex, |list| &list.by_state),

@@ -1,0 +1,142 @@
+//! The processlists of a record as the signs look at them: their texts stay where they are. A record of minutes has
+//! hundreds of them, and to copy their texts takes as long as much of the rest of a verdict.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+/// A [`model::ProcessList`].
+#[derive(Deserialize)]
+pub(crate) struct Listed<'a> {
+    /// Sessions seen.
+    pub(crate) sessions: u64,
+    /// Sessions by `Command`.
+    #[serde(borrow)]
+    pub(crate) by_command: Counts<'a>,
+    /// Sessions that do something, by `State`.
+    #[serde(borrow)]
+    pub(crate) by_state: Counts<'a>,
+    /// Sessions that do something, by user.
+    #[serde(borrow)]
+    pub(crate) by_user: Counts<'a>,
+    /// Sessions that do something, by class of their statement.
+    #[serde(borrow)]
+    pub(crate) by_class: Counts<'a>,
+    #[serde(borrow)]
+    longest: Vec<Longest<'a>>,
+}
+
+impl Listed<'_> {
+    /// Sessions that do something.
+    pub(crate) fn active(&self) -> u64 {
+        // The counts of a file that somebody wrote by hand need not add up.
+        self.by_class
+            .iter()
+            .fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    /// The statements of the sessions that have been longest in their state.
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &str> {
+        let statements = self.longest.iter().map(|one| one.statement.as_ref());
+        statements.filter(|text| !text.is_empty())
+    }
+}
+
+/// One session of which only the statement is looked at.
+#[derive(Deserialize)]
+struct Longest<'a> {
+    #[serde(borrow)]
+    statement: Cow<'a, str>,
+}
+
+/// Texts with their numbers.
+#[derive(Default)]
+pub(crate) struct Counts<'a>(Vec<(Text<'a>, u64)>);
+
+impl Counts<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(text, count)| (text.0.as_ref(), *count))
+    }
+
+    /// The number of this text, or 0.
+    pub(crate) fn of(&self, wanted: &str) -> u64 {
+        let mut found = self.iter().filter(|(text, _)| *text == wanted);
+        found.next().map_or(0, |(_, count)| count)
+    }
+}
+
+/// serde borrows a text from its source where it stands in a field, not where it is a key.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Counts<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("texts with their numbers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Counts(pairs))
+            }
+        }
+
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ProcessList, Session};
+
+    use super::*;
+
+    #[test]
+    fn it_reads_what_the_recorder_writes() {
+        let counts = |pairs: &[(&str, u64)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(text, count)| ((*text).to_owned(), *count))
+                .collect()
+        };
+        let session = |statement: &str| Session {
+            id: 1,
+            user: "app".to_owned(),
+            host: "web".to_owned(),
+            db: String::new(),
+            command: "Query".to_owned(),
+            seconds: 1.5,
+            state: "Sending data".to_owned(),
+            statement: statement.to_owned(),
+        };
+        let list = ProcessList {
+            sessions: 9,
+            by_command: counts(&[("Query", 3), ("Sleep", 6)]),
+            by_state: counts(&[("Waiting for \"x\"\n", 3)]),
+            by_user: counts(&[("app", 3)]),
+            by_class: counts(&[("select", 2), ("update", 1)]),
+            longest: vec![session("SELECT ?"), session("")],
+        };
+        let json = serde_json::to_string(&list).unwrap();
+        let read: Listed = serde_json::from_str(&json).unwrap();
+        assert_eq!((read.sessions, read.active()), (9, list.active()));
+        assert_eq!(read.by_command.of("Sleep"), 6);
+        assert_eq!(read.by_command.of("Daemon"), 0);
+        let states: Vec<_> = read.by_state.iter().collect();
+        assert_eq!(states, [("Waiting for \"x\"\n", 3)]);
+        assert_eq!(read.by_user.of("app"), 3);
+        assert_eq!(read.statements().collect::<Vec<_>>(), ["SELECT ?"]);
+        // What was not escaped is not copied.
+        assert!(matches!(read.by_user.0[0].0.0, Cow::Borrowed("app")));
+    }
+}
