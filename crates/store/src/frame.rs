@@ -10,7 +10,7 @@ use crate::frame_queries::write_queries;
 use crate::frame_stacks::write_stacks;
 
 /// Version of the incident file's format, SQLite's `user_version`.
-pub const FRAME_VERSION: i64 = 3;
+pub const FRAME_VERSION: i64 = 4;
 
 /// "Ffrm": SQLite's `application_id` of an incident file.
 pub(crate) const APPLICATION_ID: i64 = 0x4666_726d;

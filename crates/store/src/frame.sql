@@ -117,6 +117,14 @@ CREATE TABLE profile_count (
     count   INTEGER NOT NULL
 );
 
+CREATE TABLE profile_caller (
+    profile INTEGER NOT NULL REFERENCES profile (id),
+    stack   INTEGER NOT NULL REFERENCES stack (id),
+    thread  TEXT NOT NULL,
+    server  INTEGER NOT NULL,
+    count   INTEGER NOT NULL
+);
+
 CREATE TABLE lock_table (
     from_ms INTEGER NOT NULL,
     to_ms   INTEGER NOT NULL,

@@ -18,6 +18,9 @@ const STACKS_SINCE: i64 = 2;
 /// The version from which a file has digests of statements.
 const QUERIES_SINCE: i64 = 3;
 
+/// The version from which a file has functions with all that they called.
+const CALLERS_SINCE: i64 = 4;
+
 /// Ticks of a source that are read at the most: ten per second for an hour and more.
 const TICKS_MAX: usize = 65_536;
 
@@ -86,7 +89,7 @@ pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
             text_row,
         ),
         stacks: if head.version >= STACKS_SINCE {
-            read_stacks(&connection, &mut damage)
+            read_stacks(&connection, head.version >= CALLERS_SINCE, &mut damage)
         } else {
             StackEvidence::default()
         },

@@ -1,9 +1,9 @@
 //! Stacks, profiles and lock tables in an incident file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    Frame, Incident, LockTable, Profile, ProfileCount, SnapshotNote, Stack, StackBook,
+    Callers, Frame, Incident, LockTable, Profile, ProfileCount, SnapshotNote, Stack, StackBook,
     StackEvidence, StackId, ThreadRun,
 };
 use rusqlite::{Connection, Row, Transaction, params};
@@ -18,7 +18,7 @@ pub(crate) fn write_stacks(
     let evidence = &incident.stacks;
     write_book(transaction, &evidence.book)?;
     write_snapshots(transaction, evidence)?;
-    write_profiles(transaction, &evidence.profiles)?;
+    write_profiles(transaction, evidence)?;
     let mut insert =
         transaction.prepare("INSERT INTO lock_table (from_ms, to_ms, body) VALUES (?1, ?2, ?3)")?;
     for table in &evidence.locks {
@@ -87,16 +87,12 @@ fn write_snapshots(
     Ok(())
 }
 
-fn write_profiles(transaction: &Transaction<'_>, profiles: &[Profile]) -> rusqlite::Result<()> {
+fn write_profiles(transaction: &Transaction<'_>, evidence: &StackEvidence) -> rusqlite::Result<()> {
     let mut profile = transaction.prepare(
         "INSERT INTO profile (id, from_ms, to_ms, hz, processors, lost)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    let mut count = transaction.prepare(
-        "INSERT INTO profile_count (profile, stack, thread, server, count)
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for (id, row) in profiles.iter().enumerate() {
+    for (id, row) in evidence.profiles.iter().enumerate() {
         profile.execute(params![
             id as i64,
             row.from as i64,
@@ -105,20 +101,41 @@ fn write_profiles(transaction: &Transaction<'_>, profiles: &[Profile]) -> rusqli
             row.processors,
             row.lost as i64
         ])?;
-        for entry in &row.counts {
-            count.execute(params![
-                id as i64,
-                entry.stack.0,
-                entry.thread,
-                entry.server,
-                entry.count as i64
-            ])?;
-        }
+    }
+    let counts = evidence.profiles.iter().enumerate();
+    let counts = counts.flat_map(|(id, profile)| profile.counts.iter().map(move |row| (id, row)));
+    write_counts(transaction, "profile_count", counts)?;
+    let callers = evidence.callers.iter();
+    let callers = callers.flat_map(|one| one.counts.iter().map(|row| (one.profile, row)));
+    write_counts(transaction, "profile_caller", callers)
+}
+
+fn write_counts<'a>(
+    transaction: &Transaction<'_>,
+    table: &str,
+    rows: impl Iterator<Item = (usize, &'a ProfileCount)>,
+) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare(&format!(
+        "INSERT INTO {table} (profile, stack, thread, server, count) VALUES (?1, ?2, ?3, ?4, ?5)"
+    ))?;
+    for (profile, row) in rows {
+        insert.execute(params![
+            profile as i64,
+            row.stack.0,
+            row.thread,
+            row.server,
+            row.count as i64
+        ])?;
     }
     Ok(())
 }
 
-pub(crate) fn read_stacks(connection: &Connection, damage: &mut Vec<Damage>) -> StackEvidence {
+/// `has_callers`: the file's version has the table of them.
+pub(crate) fn read_stacks(
+    connection: &Connection,
+    has_callers: bool,
+    damage: &mut Vec<Damage>,
+) -> StackEvidence {
     let book = read_book(connection, damage);
     let mut snapshots = read_table(
         connection,
@@ -145,7 +162,7 @@ pub(crate) fn read_stacks(connection: &Connection, damage: &mut Vec<Damage>) -> 
         run_row,
     );
     runs.sort_by_key(|run| run.from);
-    let profiles = read_profiles(connection, damage);
+    let (profiles, callers) = read_profiles(connection, has_callers, damage);
     let locks = read_table(connection, "lock_table", "body", damage, |row| {
         json_column::<LockTable>(row, 0)
     });
@@ -154,7 +171,7 @@ pub(crate) fn read_stacks(connection: &Connection, damage: &mut Vec<Damage>) -> 
         snapshots,
         runs,
         profiles,
-        callers: Vec::new(),
+        callers,
         locks,
     };
     note_foreign_stacks(&mut evidence, damage);
@@ -200,9 +217,14 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<ThreadRun> {
     })
 }
 
-fn read_profiles(connection: &Connection, damage: &mut Vec<Damage>) -> Vec<Profile> {
+/// The profiles by time, and what is known of their functions with all that they called.
+fn read_profiles(
+    connection: &Connection,
+    has_callers: bool,
+    damage: &mut Vec<Damage>,
+) -> (Vec<Profile>, Vec<Callers>) {
     let columns = "id, from_ms, to_ms, hz, processors, lost";
-    let heads = read_table(connection, "profile", columns, damage, |row| {
+    let mut heads = read_table(connection, "profile", columns, damage, |row| {
         let profile = Profile {
             from: ms_column(row, 1)?,
             to: ms_column(row, 2)?,
@@ -213,8 +235,35 @@ fn read_profiles(connection: &Connection, damage: &mut Vec<Damage>) -> Vec<Profi
         };
         Ok((row.get::<_, i64>(0)?, profile))
     });
+    heads.sort_by_key(|(_, profile)| profile.from);
+    let ids = heads.iter().enumerate();
+    let place: HashMap<i64, usize> = ids.map(|(index, (id, _))| (*id, index)).collect();
+    let mut profiles: Vec<Profile> = heads.into_iter().map(|(_, profile)| profile).collect();
+    for (id, count) in read_counts(connection, "profile_count", damage) {
+        if let Some(profile) = place.get(&id).and_then(|index| profiles.get_mut(*index)) {
+            profile.counts.push(count);
+        }
+    }
+    let mut callers: BTreeMap<usize, Vec<ProfileCount>> = BTreeMap::new();
+    if has_callers {
+        for (id, count) in read_counts(connection, "profile_caller", damage) {
+            if let Some(profile) = place.get(&id) {
+                callers.entry(*profile).or_default().push(count);
+            }
+        }
+    }
+    let callers = callers.into_iter();
+    let callers = callers.map(|(profile, counts)| Callers { profile, counts });
+    (profiles, callers.collect())
+}
+
+fn read_counts(
+    connection: &Connection,
+    table: &'static str,
+    damage: &mut Vec<Damage>,
+) -> Vec<(i64, ProfileCount)> {
     let columns = "profile, stack, thread, server, count";
-    let counts = read_table(connection, "profile_count", columns, damage, |row| {
+    read_table(connection, table, columns, damage, |row| {
         let count = ProfileCount {
             stack: StackId(row.get(1)?),
             thread: row.get(2)?,
@@ -222,20 +271,7 @@ fn read_profiles(connection: &Connection, damage: &mut Vec<Damage>) -> Vec<Profi
             count: ms_column(row, 4)?,
         };
         Ok((row.get::<_, i64>(0)?, count))
-    });
-    let place: HashMap<i64, usize> = heads
-        .iter()
-        .enumerate()
-        .map(|(index, (id, _))| (*id, index))
-        .collect();
-    let mut profiles: Vec<Profile> = heads.into_iter().map(|(_, profile)| profile).collect();
-    for (id, count) in counts {
-        if let Some(profile) = place.get(&id).and_then(|index| profiles.get_mut(*index)) {
-            profile.counts.push(count);
-        }
-    }
-    profiles.sort_by_key(|profile| profile.from);
-    profiles
+    })
 }
 
 /// A number that is of no stack of the file reads as an empty stack; that is damage.
@@ -244,8 +280,9 @@ fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
     let is_foreign = |stack: StackId| u64::from(stack.0) >= known;
     let runs = evidence.runs.iter().map(|run| run.stack);
     let counts = evidence.profiles.iter().flat_map(|profile| &profile.counts);
+    let callers = evidence.callers.iter().flat_map(|callers| &callers.counts);
     let foreign = runs
-        .chain(counts.map(|count| count.stack))
+        .chain(counts.chain(callers).map(|count| count.stack))
         .filter(|stack| is_foreign(*stack))
         .count();
     if foreign > 0 {

@@ -126,6 +126,14 @@ fn one_after_the_other(calm: Incident, stall: Incident) -> Incident {
     for profile in &mut evidence.profiles {
         profile.to = profile.to.min(onset.saturating_sub(1));
     }
+    let of_calm = evidence.profiles.len();
+    for mut callers in stall.stacks.callers {
+        callers.profile += of_calm;
+        for row in &mut callers.counts {
+            row.stack = number(row.stack);
+        }
+        evidence.callers.push(callers);
+    }
     for mut profile in stall.stacks.profiles {
         (profile.from, profile.to) = (at(profile.from), at(profile.to));
         for row in &mut profile.counts {

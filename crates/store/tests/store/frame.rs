@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::incident;
+use model::StackEvidence;
 use rusqlite::Connection;
 use store::{StoreError, read_frame, read_summary, write_frame};
 
@@ -181,34 +182,47 @@ fn a_person_reads_what_was_asked() {
     );
 }
 
-#[test]
-fn a_file_of_version_2_has_no_digests_and_is_sound() {
+/// The incident from a file that was made one of an older version.
+fn read_as_older(sql: &str) -> store::Loaded {
     let dir = tempfile::tempdir().unwrap();
     let path = write_frame(&incident(), dir.path()).unwrap();
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch("DROP VIEW query_class; DROP TABLE query_digest; PRAGMA user_version = 2;")
-        .unwrap();
-    let loaded = read_frame(&path).unwrap();
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    read_frame(&path).unwrap()
+}
+
+fn without_callers() -> StackEvidence {
+    StackEvidence {
+        callers: Vec::new(),
+        ..incident().stacks
+    }
+}
+
+#[test]
+fn a_file_of_version_3_has_no_callers_and_is_sound() {
+    let loaded = read_as_older("DROP TABLE profile_caller; PRAGMA user_version = 3;");
+    assert_eq!(loaded.damage, []);
+    assert_eq!(loaded.incident.stacks, without_callers());
+    assert_eq!(loaded.incident.queries, incident().queries);
+}
+
+#[test]
+fn a_file_of_version_2_has_no_digests_and_is_sound() {
+    let loaded = read_as_older(
+        "DROP TABLE profile_caller; DROP VIEW query_class; DROP TABLE query_digest;
+         PRAGMA user_version = 2;",
+    );
     assert_eq!(loaded.damage, []);
     assert_eq!(loaded.incident.queries, []);
-    assert_eq!(loaded.incident.stacks, incident().stacks);
+    assert_eq!(loaded.incident.stacks, without_callers());
 }
 
 #[test]
 fn a_file_of_version_1_has_no_stacks_and_is_sound() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
-    let connection = Connection::open(&path).unwrap();
-    connection
-        .execute_batch(
-            "DROP VIEW stack_text; DROP TABLE thread_run; DROP TABLE profile_count;
-             DROP TABLE profile; DROP TABLE stack; DROP TABLE stack_frame; DROP TABLE snapshot;
-             DROP TABLE lock_table; PRAGMA user_version = 1;",
-        )
-        .unwrap();
-    drop(connection);
-    let loaded = read_frame(&path).unwrap();
+    let loaded = read_as_older(
+        "DROP VIEW stack_text; DROP TABLE thread_run; DROP TABLE profile_count;
+         DROP TABLE profile_caller; DROP TABLE profile; DROP TABLE stack; DROP TABLE stack_frame;
+         DROP TABLE snapshot; DROP TABLE lock_table; PRAGMA user_version = 1;",
+    );
     assert_eq!(loaded.damage, []);
     assert!(loaded.incident.stacks.is_empty());
     assert_eq!(loaded.incident.texts, incident().texts);

@@ -1,12 +1,12 @@
 //! Incidents and samples for the tests of the store.
 
 use model::{
-    Absent, ChainLink, Clock, Counted, Depth, Fact, Frame, FutexWait, Holder, HolderBy, Incident,
-    LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile, ProfileCount,
-    QueryClass, QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState, Sample, Server,
-    Side, SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Syscall, Taken, Text, TextKind,
-    ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, WaitChain,
-    Window,
+    Absent, Callers, ChainLink, Clock, Counted, Depth, Fact, Frame, FutexWait, Holder, HolderBy,
+    Incident, LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile,
+    ProfileCount, QueryClass, QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState,
+    Sample, Server, Side, SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Syscall, Taken,
+    Text, TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger,
+    Unit, WaitChain, Window,
 };
 
 pub fn clock() -> Clock {
@@ -229,7 +229,15 @@ pub fn stacks() -> StackEvidence {
             }],
             lost: 1,
         }],
-        callers: Vec::new(),
+        callers: vec![Callers {
+            profile: 0,
+            counts: vec![ProfileCount {
+                stack: waiting,
+                thread: String::new(),
+                server: true,
+                count: 60,
+            }],
+        }],
         locks: vec![LockTable {
             from: 61_000,
             to: 63_000,
