@@ -249,8 +249,8 @@ impl<'a> Evidence<'a> {
         if seen.is_empty() { windows } else { seen }
     }
 
-    /// `moments` in ascending order.
-    fn is_sparse(&self, moments: &[Millis]) -> bool {
+    /// Taken once or a few times, and not followed. `moments` in ascending order.
+    pub(crate) fn is_sparse(&self, moments: &[Millis]) -> bool {
         if moments.len() <= SPARSE_MAX {
             return true;
         }

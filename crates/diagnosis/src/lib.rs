@@ -24,6 +24,7 @@ mod listed;
 mod names;
 mod provenance;
 mod rank;
+mod seen;
 mod sentence;
 mod sign;
 mod statuses;

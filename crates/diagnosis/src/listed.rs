@@ -42,13 +42,22 @@ impl Listed<'_> {
         let statements = self.longest.iter().map(|one| one.statement.as_ref());
         statements.filter(|text| !text.is_empty())
     }
+
+    /// The states of these sessions, with the seconds since they began.
+    pub(crate) fn longest_states(&self) -> impl Iterator<Item = (&str, f64)> {
+        let longest = self.longest.iter();
+        longest.map(|one| (one.state.as_ref(), one.seconds))
+    }
 }
 
-/// One session of which only the statement is looked at.
+/// What is looked at of one session.
 #[derive(Deserialize)]
 struct Longest<'a> {
     #[serde(borrow)]
     statement: Cow<'a, str>,
+    #[serde(borrow)]
+    state: Cow<'a, str>,
+    seconds: f64,
 }
 
 /// Texts with their numbers.
@@ -136,6 +145,8 @@ mod tests {
         assert_eq!(states, [("Waiting for \"x\"\n", 3)]);
         assert_eq!(read.by_user.of("app"), 3);
         assert_eq!(read.statements().collect::<Vec<_>>(), ["SELECT ?"]);
+        let longest = read.longest_states().next();
+        assert_eq!(longest, Some(("Sending data", 1.5)));
         // What was not escaped is not copied.
         assert!(matches!(read.by_user.0[0].0.0, Cow::Borrowed("app")));
     }

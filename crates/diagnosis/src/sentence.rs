@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use model::Incident;
 
 use crate::judge::Unjudged;
+use crate::seen::seen;
 use crate::verdict::Finding;
 
 /// Causes named in the sentence as not judged, at the most.
 const UNJUDGED_MAX: usize = 8;
+
+/// Sources of absent evidence named in the sentence, at the most.
+const SOURCES_MAX: usize = 8;
 
 /// The sentence for findings in order.
 pub(crate) fn found(findings: &[Finding]) -> Option<String> {
@@ -62,13 +66,7 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
 /// The sentence when nothing was found. `unjudged` are causes that could not be judged.
 pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> String {
     let mut text = "No known cause fits what was recorded.".to_owned();
-    let seen: Vec<&str> = incident
-        .stall
-        .triggers
-        .iter()
-        .map(|trigger| trigger.says.trim().trim_end_matches('.'))
-        .filter(|says| !says.is_empty())
-        .collect();
+    let seen = seen(incident);
     if !seen.is_empty() {
         text.push_str(&format!(" Seen: {}.", seen.join("; ")));
     }
@@ -80,6 +78,11 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> S
         .flat_map(|(_, one)| one.sources.iter().map(String::as_str))
         .collect();
     let sources: Vec<&str> = sources.into_iter().collect();
+    // A long list of them helps nobody: what is absent is told by itself, with what takes it.
+    let absent = match sources.len() {
+        0..=SOURCES_MAX => format!(" ({})", sources.join(", ")),
+        _ => String::new(),
+    };
     // Those that something speaks for are worth a name; the others are told by their number.
     let (mut pointed_at, mut others): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for (cause, one) in unjudged {
@@ -109,8 +112,7 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> S
         }
     }
     text.push_str(&format!(
-        " Not judged, because evidence is absent ({}): {causes}.",
-        sources.join(", "),
+        " Not judged, because evidence is absent{absent}: {causes}."
     ));
     text
 }

@@ -8,6 +8,9 @@ use crate::sign::lines::LINES_MAX;
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";
 
+/// Sections that tell of a moment that may be days ago: they are for those who ask for them.
+const PAST: [&str; 2] = ["LATEST DETECTED DEADLOCK", "LATEST FOREIGN KEY ERROR"];
+
 /// One status.
 pub(crate) struct Status<'a> {
     /// When it was taken.
@@ -73,11 +76,12 @@ impl<'a> Status<'a> {
         }
     }
 
-    /// The lines of a section, or all but the headings; nothing when the text was cut off before the
+    /// The lines of a section, or all but the headings and what is past; nothing when the text was cut off before the
     /// section could come.
     pub(crate) fn lines(&self, section: Option<&str>) -> Option<impl Iterator<Item = &'a str>> {
         let is_it = move |one: &&Section| match (section, one.heading) {
-            (None, _) => true,
+            (None, Some(heading)) => !PAST.contains(&heading),
+            (None, None) => true,
             (Some(wanted), Some(heading)) => wanted.eq_ignore_ascii_case(heading),
             (Some(_), None) => false,
         };

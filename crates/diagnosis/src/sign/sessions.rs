@@ -14,6 +14,9 @@ use crate::listed::{Counts, Listed};
 use crate::template::Filling;
 use crate::verdict::Witness;
 
+/// How long one session waits that is no coincidence, in seconds.
+const OLD_SECONDS: f64 = 30.0;
+
 /// Names of signals that a witness points at, at the most.
 const SIGNALS_MAX: usize = 8;
 
@@ -37,14 +40,16 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         median(before.filter_map(|one| one.number(test, min)).collect())
     });
     let (what, show) = what(test);
-    // A state that has one explanation only is shown because of it.
-    let is_part = sign.conclusive
+    // A state that has one explanation only is shown because of it; in a list that somebody took because something
+    // hung, one session that has been in it for long is what hung.
+    let is_one_enough = sign.conclusive
         && test.counting == Counting::Sessions
-        && evidence.is_part(Capture::Processlist);
-    let limits = match is_part {
-        true => evidence.limits(&test.limits, Capture::Processlist),
-        false => test.limits,
-    };
+        && (evidence.is_part(Capture::Processlist)
+            || (evidence.is_sparse(&moments) && is_old(test, evidence)));
+    let mut limits = test.limits;
+    if is_one_enough {
+        limits.above = limits.above.map(|above| above.min(1.0));
+    }
     let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
         Judged::Holds { value, limit } => (value, limit),
         Judged::Not(text) => return Outcome::Not(text),
@@ -65,8 +70,20 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         baseline,
         limit: Some(limit),
         signals: signals(test, evidence),
-        conclusive: sign.conclusive && !is_part,
+        conclusive: sign.conclusive && !is_one_enough,
     })
+}
+
+/// A session of the stall has been in such a state for [`OLD_SECONDS`].
+fn is_old(test: &ProcesslistTest, evidence: &Evidence) -> bool {
+    let Column::State(regex) = &test.column else {
+        return false;
+    };
+    let lists = evidence.processlists.iter();
+    lists
+        .filter(|(at, _)| evidence.tells_of_stall(*at, *at))
+        .flat_map(|(_, list)| list.longest_states())
+        .any(|(state, seconds)| seconds >= OLD_SECONDS && regex.is_match(state))
 }
 
 /// What one processlist shows.

@@ -1,0 +1,86 @@
+//! What a record shows where no cause of the catalogue fits: whoever reads one sentence only must not miss what the
+//! server itself says.
+
+use model::{HolderBy, Incident, LockRow, TextKind};
+
+use crate::human::{Show, show};
+
+/// How far a replica must be behind to be worth a word, in seconds.
+const BEHIND_MIN: f64 = 60.0;
+
+/// Locks that are told, at the most.
+const LOCKS_MAX: usize = 2;
+
+/// What a server writes that ends itself, or is ended by a mistake of its own (sql/signal_handler.cc, ut0dbg.cc).
+const CRASHES: [&str; 3] = ["got signal ", "Assertion failure", "got exception 0x"];
+
+/// The rule of a stall that nobody noticed: somebody took what there was.
+const IMPORTED: &str = "imported";
+
+/// In a few words each, most telling first.
+pub(crate) fn seen(incident: &Incident) -> Vec<String> {
+    let triggers = incident.stall.triggers.iter();
+    let said = |says: &str| says.trim().trim_end_matches('.').to_owned();
+    let noticed = triggers
+        .clone()
+        .filter(|trigger| trigger.rule != IMPORTED)
+        .map(|trigger| said(&trigger.says));
+    let mut seen: Vec<String> = noticed.collect();
+    seen.extend(crash(incident));
+    seen.extend(locks(incident));
+    seen.extend(behind(incident));
+    if seen.is_empty() {
+        seen = triggers.map(|trigger| said(&trigger.says)).collect();
+    }
+    seen.retain(|says| !says.is_empty());
+    seen
+}
+
+fn crash(incident: &Incident) -> Option<String> {
+    let texts = incident.texts.iter();
+    let mut lines = texts
+        .filter(|timed| timed.text.kind == TextKind::ErrorLog)
+        .flat_map(|timed| timed.text.body.lines());
+    let is_crash = |line: &&str| CRASHES.iter().any(|words| line.contains(words));
+    let found = lines.any(|line| is_crash(&line));
+    found.then(|| "the error log tells of a crash of the server".to_owned())
+}
+
+/// Locks whose waiters and holders the server told.
+fn locks(incident: &Incident) -> Vec<String> {
+    let tables = incident.stacks.locks.iter();
+    let mut rows: Vec<&LockRow> = tables
+        .flat_map(|table| &table.locks)
+        .filter(|row| row.waiters_max > 0)
+        .filter(|row| {
+            row.holders
+                .iter()
+                .any(|holder| holder.by == HolderBy::Server)
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.waiters_max));
+    let told = rows.iter().take(LOCKS_MAX);
+    told.filter_map(|row| {
+        let holder = row.holders.first()?;
+        let waits = match row.waiters_max {
+            1 => "1 session waited".to_owned(),
+            waiters => format!("{waiters} sessions waited"),
+        };
+        Some(format!("{waits} for {}, held by {}", row.name, holder.name))
+    })
+    .collect()
+}
+
+fn behind(incident: &Incident) -> Option<String> {
+    let timeline = &incident.timeline;
+    let series = timeline.get("replica.seconds_behind")?;
+    let most = timeline
+        .points(series)
+        .map(|(_, value)| value)
+        .reduce(f64::max)?;
+    let most = Some(most).filter(|most| *most >= BEHIND_MIN)?;
+    Some(format!(
+        "the replica was {} behind its source",
+        show(most, Show::Seconds)
+    ))
+}

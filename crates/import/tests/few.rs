@@ -1,0 +1,93 @@
+//! Captures with little in them: one session that waits, one line of a status. What the server itself says must be told,
+//! as a cause or in the sentence.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking; clippy does not see that helpers of tests are test code"
+)]
+
+use diagnosis::{Catalogue, Level, Verdict, diagnose};
+use import::{Input, import};
+
+fn verdict(text: &str) -> Verdict {
+    let input = Input {
+        path: "x",
+        bytes: text.as_bytes(),
+    };
+    let incident = import(&[input]).incident.unwrap();
+    diagnose(&incident, Catalogue::builtin())
+}
+
+fn found(text: &str) -> Vec<(String, Level)> {
+    let findings = verdict(text).findings.into_iter();
+    findings
+        .map(|finding| (finding.cause, finding.level))
+        .collect()
+}
+
+const LIST: &str = "\
++----+-----------------+-----------+------+---------+--------+---------------------------------+------------------+\n\
+| Id | User            | Host      | db   | Command | Time   | State                           | Info             |\n\
++----+-----------------+-----------+------+---------+--------+---------------------------------+------------------+\n\
+|  5 | event_scheduler | localhost | NULL | Daemon  | 990000 | Waiting on empty queue          | NULL             |\n\
+| 11 | system user     |           | shop | Connect |   SECS | Waiting for table metadata lock | DROP TABLE IF EXISTS `t` |\n\
+| 17 | app             | web1:5000 | shop | Sleep   |   1200 |                                 | NULL             |\n\
+| 23 | root            | localhost | NULL | Query   |      0 | starting                        | SHOW PROCESSLIST |\n\
++----+-----------------+-----------+------+---------+--------+---------------------------------+------------------+\n\
+4 rows in set (0.00 sec)\n";
+
+#[test]
+fn one_session_that_has_waited_for_long_is_what_hangs() {
+    let mdl = [("mdl-pileup".to_owned(), Level::Possible)];
+    assert_eq!(found(&LIST.replace("SECS", "3600")), mdl);
+    assert_eq!(found(&LIST.replace("SECS", "40")), mdl);
+    // A moment later it may be through.
+    assert_eq!(found(&LIST.replace("SECS", "2")), []);
+}
+
+#[test]
+fn a_deadlock_that_is_past_is_no_queue_of_the_present() {
+    let status = |heading: &str| {
+        format!(
+            "=====================================\n2026-03-04 10:00:00 0x7f INNODB MONITOR OUTPUT\n=====================================\n\
+            ------------------------\n{heading}\n------------------------\n2026-03-01 09:00:00 0x7f\n*** (1) TRANSACTION:\nTRANSACTION 77, ACTIVE 0 sec setting auto-inc lock\n\
+            *** (1) WAITING FOR THIS LOCK TO BE GRANTED:\nTABLE LOCK table `a`.`t` trx id 77 lock mode AUTO-INC waiting\n\
+            ----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n"
+        )
+    };
+    let causes = |heading: &str| -> Vec<String> {
+        let found = found(&status(heading)).into_iter();
+        found.map(|(cause, _)| cause).collect()
+    };
+    assert_eq!(causes("LATEST DETECTED DEADLOCK"), Vec::<String>::new());
+    assert_eq!(causes("TRANSACTIONS"), ["autoinc-lock"]);
+}
+
+#[test]
+fn the_sentence_tells_what_the_server_said_where_no_cause_fits() {
+    let wait = "*************************** 1. row ***************************\nwaiting_trx_id: 4210\nwaiting_thread: 42\nwait_time: 30\nwaiting_query: update t set a = 1\nwaiting_table_lock: `shop`.`t`\nblocking_trx_id: 50\nblocking_thread: 5\nblocking_query: NULL\n";
+    let told = verdict(wait);
+    assert!(told.findings.is_empty(), "{}", told.sentence);
+    assert!(
+        told.sentence.starts_with(
+            "No known cause fits what was recorded. Seen: 1 session waited for row lock on"
+        ),
+        "{}",
+        told.sentence
+    );
+    assert!(
+        told.sentence.contains(", held by connection 5."),
+        "{}",
+        told.sentence
+    );
+    let replica = "*************************** 1. row ***************************\n               Slave_IO_State: Waiting for master to send event\n                  Master_Host: db1\n             Slave_IO_Running: Yes\n            Slave_SQL_Running: Yes\n        Seconds_Behind_Master: 3034642\n      Slave_SQL_Running_State: Reading event from the relay log\n";
+    let told = verdict(replica).sentence;
+    assert!(
+        told.contains("Seen: the replica was 3034642 s behind its source."),
+        "{told}"
+    );
+    // A list of all that is absent helps nobody in a sentence.
+    assert!(
+        told.contains("Not judged, because evidence is absent: "),
+        "{told}"
+    );
+}
