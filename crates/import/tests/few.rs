@@ -40,8 +40,20 @@ fn one_session_that_has_waited_for_long_is_what_hangs() {
     let mdl = [("mdl-pileup".to_owned(), Level::Possible)];
     assert_eq!(found(&LIST.replace("SECS", "3600")), mdl);
     assert_eq!(found(&LIST.replace("SECS", "40")), mdl);
-    // A moment later it may be through.
+    // All that is done is to wait, and for seconds.
+    assert_eq!(found(&LIST.replace("SECS", "5")), mdl);
+    // A moment later it may be through; and beside others that work it is one of many.
     assert_eq!(found(&LIST.replace("SECS", "2")), []);
+    let busy: String = (31..34)
+        .map(|id| {
+            format!(
+                "|  {id} | app | web1:5001 | shop | Query | 4 | Sending data | SELECT a FROM u |\n"
+            )
+        })
+        .collect();
+    let busy = LIST.replace("|  5 | event", &format!("{busy}|  5 | event"));
+    assert_eq!(found(&busy.replace("SECS", "5")), []);
+    assert_eq!(found(&busy.replace("SECS", "3600")), mdl);
 }
 
 #[test]

@@ -14,8 +14,12 @@ use crate::listed::{Counts, Listed};
 use crate::template::Filling;
 use crate::verdict::Witness;
 
-/// How long one session waits that is no coincidence, in seconds.
+/// How long one session waits that is no coincidence, in seconds; and how long where few others do anything.
 const OLD_SECONDS: f64 = 30.0;
+const SOME_SECONDS: f64 = 3.0;
+
+/// The class of the statement that asks for the list.
+const ASKER: &str = "show processlist";
 
 /// Names of signals that a witness points at, at the most.
 const SIGNALS_MAX: usize = 8;
@@ -41,13 +45,11 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
     });
     let (what, show) = what(test);
     // A state that has one explanation only is shown because of it; in a list that somebody took because something
-    // hung, one session that has been in it for long is what hung.
-    let is_one_enough = sign.conclusive
-        && test.counting == Counting::Sessions
-        && (evidence.is_part(Capture::Processlist)
-            || (evidence.is_sparse(&moments) && is_old(test, evidence)));
+    // hung, it may be one session that hangs.
+    let explains = sign.conclusive && test.counting == Counting::Sessions;
+    let is_part = explains && evidence.is_part(Capture::Processlist);
     let mut limits = test.limits;
-    if is_one_enough {
+    if is_part || (explains && evidence.is_sparse(&moments) && is_what_hangs(test, evidence)) {
         limits.above = limits.above.map(|above| above.min(1.0));
     }
     let (value, limit) = match judge(&limits, test.over, seen, baseline, &what, show) {
@@ -70,20 +72,32 @@ pub(super) fn test(sign: &Sign, test: &ProcesslistTest, evidence: &Evidence) -> 
         baseline,
         limit: Some(limit),
         signals: signals(test, evidence),
-        conclusive: sign.conclusive && !is_one_enough,
+        conclusive: sign.conclusive
+            && !is_part
+            && test.limits.above.is_none_or(|above| value >= above),
     })
 }
 
-/// A session of the stall has been in such a state for [`OLD_SECONDS`].
-fn is_old(test: &ProcesslistTest, evidence: &Evidence) -> bool {
+/// A session of the stall has been in such a state for [`OLD_SECONDS`]; or for a few seconds, and half of those that do
+/// something are in it.
+fn is_what_hangs(test: &ProcesslistTest, evidence: &Evidence) -> bool {
     let Column::State(regex) = &test.column else {
         return false;
+    };
+    let hangs = |list: &Listed| {
+        let waits = || {
+            let states = list.longest_states();
+            states.filter(|(state, _)| regex.is_match(state))
+        };
+        let longest = waits().map(|(_, seconds)| seconds).fold(0.0, f64::max);
+        // Whoever asked for the list is in it.
+        let others = list.active().saturating_sub(list.by_class.of(ASKER));
+        longest >= OLD_SECONDS || (longest >= SOME_SECONDS && waits().count() as u64 * 2 >= others)
     };
     let lists = evidence.processlists.iter();
     lists
         .filter(|(at, _)| evidence.tells_of_stall(*at, *at))
-        .flat_map(|(_, list)| list.longest_states())
-        .any(|(state, seconds)| seconds >= OLD_SECONDS && regex.is_match(state))
+        .any(|(_, list)| hangs(list))
 }
 
 /// What one processlist shows.
