@@ -20,20 +20,15 @@ const IMPORTED: &str = "imported";
 /// In a few words each, most telling first.
 pub(crate) fn seen(incident: &Incident) -> Vec<String> {
     let triggers = incident.stall.triggers.iter();
-    let said = |says: &str| says.trim().trim_end_matches('.').to_owned();
     let noticed = triggers
-        .clone()
         .filter(|trigger| trigger.rule != IMPORTED)
-        .map(|trigger| said(&trigger.says));
-    let mut seen: Vec<String> = noticed.collect();
-    seen.extend(crash(incident));
-    seen.extend(locks(incident));
-    seen.extend(behind(incident));
-    if seen.is_empty() {
-        seen = triggers.map(|trigger| said(&trigger.says)).collect();
-    }
-    seen.retain(|says| !says.is_empty());
-    seen
+        .map(|trigger| trigger.says.trim().trim_end_matches('.').to_owned())
+        .filter(|says| !says.is_empty());
+    noticed
+        .chain(crash(incident))
+        .chain(locks(incident))
+        .chain(behind(incident))
+        .collect()
 }
 
 fn crash(incident: &Incident) -> Option<String> {
