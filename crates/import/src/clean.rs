@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, kind, unfold, wrapped};
+use crate::{client_lists, json_log, kind, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -26,6 +26,13 @@ impl Line<'_> {
     pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
+
+    fn into_owned<'a>(self) -> Line<'a> {
+        Line {
+            number: self.number,
+            text: Cow::Owned(self.text.into_owned()),
+        }
+    }
 }
 
 /// A text whose lines are lines: `mysql -B` writes the line ends of an InnoDB status as `\\n`.
@@ -37,12 +44,26 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text: quotation marks of mails, names of containers, HTML entities and carriage
-/// returns are taken away.
+/// The lines of a text: JSON of log collectors, quotation marks of mails, names of containers, HTML
+/// entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let parts = (1..)
-        .zip(text.split('\n'))
-        .flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
+    let mut lines = match json_log::unwrapped(text) {
+        None => bare((1..).zip(text.split('\n'))),
+        Some(unwrapped) => {
+            let unwrapped = unwrapped.iter();
+            let lines = bare(unwrapped.map(|(number, line)| (*number, line.as_ref())));
+            lines.into_iter().map(Line::into_owned).collect()
+        }
+    };
+    client_lists::rewrite(&mut lines);
+    wrapped::join(&mut lines);
+    lines
+}
+
+/// Lines with their numbers, without what stands around each.
+fn bare<'a>(numbered: impl Iterator<Item = (usize, &'a str)>) -> Vec<Line<'a>> {
+    let parts =
+        numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
     let mut raw = parts.map(|(number, line)| {
         let line = line
             .get(..line.floor_char_boundary(LINE_BYTES_MAX))
@@ -54,7 +75,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             )))),
         )
     });
-    let mut lines = Vec::with_capacity(text.len() / 64);
+    let mut lines = Vec::new();
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
     let mut line = raw.next();
@@ -77,8 +98,6 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         before = Some(this);
         line = next;
     }
-    client_lists::rewrite(&mut lines);
-    wrapped::join(&mut lines);
     lines
 }
 

@@ -13,6 +13,7 @@ mod beside;
 mod clean;
 mod client_lists;
 mod heads;
+mod json_log;
 mod kind;
 mod line;
 mod moments;
