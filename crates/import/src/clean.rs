@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, json_log, kind, unfold, wrapped};
+use crate::{client_lists, json_log, kind, marked, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -70,9 +70,9 @@ fn bare<'a>(numbered: impl Iterator<Item = (usize, &'a str)>) -> Vec<Line<'a>> {
             .unwrap_or(line);
         (
             number,
-            unstamped(behind_syslog(untagged(unquoted(
+            unstamped(behind_syslog(marked::unlisted(untagged(unquoted(
                 line.trim_end_matches(['\r', ' ', '\t']),
-            )))),
+            ))))),
         )
     });
     let mut lines = Vec::new();
@@ -200,15 +200,18 @@ fn behind_syslog(line: &str) -> &str {
     if is_ours { text } else { line }
 }
 
-/// `db_1   | text` → `db_1`, `text`.
+/// `db_1   | text` → `db_1`, `text`. Behind an indent, as Markdown has of what is kept as it is, a
+/// number alone is none: tables of other servers have no bar in front of their first cell.
 fn container(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once('|')?;
-    let name = name.trim_end();
+    let is_indented = name.starts_with([' ', '\t']);
+    let name = name.trim();
     let is_name = !name.is_empty()
         && name.len() <= CONTAINER_BYTES_MAX
         && name
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && (!is_indented || name.starts_with(|c: char| c.is_ascii_alphabetic()));
     is_name.then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
@@ -274,6 +277,11 @@ mod tests {
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);
+        assert_eq!(
+            texts("    db_1  | one\n\tdb_1  |   two\n    db_1  |"),
+            ["one", "  two", ""]
+        );
+        assert_eq!(texts("  5 | 1\n  5 | 2"), ["  5 | 1", "  5 | 2"]);
         assert_eq!(
             texts(
                 "Aug  5 10:07:45 db1 mariadbd[659]: 2025-08-25 10:07:45 9 [Note] x\nAug 25 10:07:45 db1 mysqld: [Note] y"

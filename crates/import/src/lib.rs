@@ -16,6 +16,7 @@ mod heads;
 mod json_log;
 mod kind;
 mod line;
+mod marked;
 mod moments;
 mod one_input;
 mod origins;
