@@ -18,6 +18,7 @@ mod kind;
 mod line;
 mod marked;
 mod moments;
+mod notes;
 mod one_input;
 mod origins;
 mod part;

@@ -146,6 +146,12 @@ mod tests {
     }
 
     #[test]
+    fn a_note_behind_a_number_is_none_of_it() {
+        let read = read(&clean::lines(&print("808           // and rising", "Yes")));
+        assert_eq!(read.values("replica.seconds_behind"), [808.0]);
+    }
+
+    #[test]
     fn the_worst_of_several_channels_counts() {
         let (first, second) = (print("5", "Yes"), print("70", "Yes"));
         let text = first + &second.replace("* 1. row", "* 2. row");
