@@ -68,7 +68,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             if text.contains("* 1. row *") {
                 prints.end();
             }
-        } else if text.starts_with('|') || text.contains('\t') {
+        } else if text.starts_with('|')
+            || (text.contains('\t') && (!columns.is_empty() || vertical_name(text).is_none()))
+        {
             let row = cells(text);
             if is_replication_head(&row) {
                 prints.end();
