@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, json_log, kind, marked, unfold, wrapped};
+use crate::{broken, client_lists, json_log, kind, marked, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -57,6 +57,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     };
     client_lists::rewrite(&mut lines);
     wrapped::join(&mut lines);
+    broken::join(&mut lines);
     lines
 }
 

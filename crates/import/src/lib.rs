@@ -10,6 +10,7 @@
 mod absent;
 mod assemble;
 mod beside;
+mod broken;
 mod clean;
 mod client_lists;
 mod heads;
