@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{client_lists, kind, unfold, wrapped};
+use crate::{broken, client_lists, json_log, kind, marked, unfold, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -26,6 +26,13 @@ impl Line<'_> {
     pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
+
+    fn into_owned<'a>(self) -> Line<'a> {
+        Line {
+            number: self.number,
+            text: Cow::Owned(self.text.into_owned()),
+        }
+    }
 }
 
 /// A text whose lines are lines: `mysql -B` writes the line ends of an InnoDB status as `\\n`.
@@ -37,24 +44,39 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text: quotation marks of mails, names of containers, HTML entities and carriage
-/// returns are taken away.
+/// The lines of a text: JSON of log collectors, quotation marks of mails, names of containers, HTML
+/// entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let parts = (1..)
-        .zip(text.split('\n'))
-        .flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
+    let mut lines = match json_log::unwrapped(text) {
+        None => bare((1..).zip(text.split('\n'))),
+        Some(unwrapped) => {
+            let unwrapped = unwrapped.iter();
+            let lines = bare(unwrapped.map(|(number, line)| (*number, line.as_ref())));
+            lines.into_iter().map(Line::into_owned).collect()
+        }
+    };
+    client_lists::rewrite(&mut lines);
+    wrapped::join(&mut lines);
+    broken::join(&mut lines);
+    lines
+}
+
+/// Lines with their numbers, without what stands around each.
+fn bare<'a>(numbered: impl Iterator<Item = (usize, &'a str)>) -> Vec<Line<'a>> {
+    let parts =
+        numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
     let mut raw = parts.map(|(number, line)| {
         let line = line
             .get(..line.floor_char_boundary(LINE_BYTES_MAX))
             .unwrap_or(line);
         (
             number,
-            unstamped(behind_syslog(untagged(unquoted(
+            unstamped(behind_syslog(marked::unlisted(untagged(unquoted(
                 line.trim_end_matches(['\r', ' ', '\t']),
-            )))),
+            ))))),
         )
     });
-    let mut lines = Vec::with_capacity(text.len() / 64);
+    let mut lines = Vec::new();
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
     let mut line = raw.next();
@@ -77,8 +99,6 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         before = Some(this);
         line = next;
     }
-    client_lists::rewrite(&mut lines);
-    wrapped::join(&mut lines);
     lines
 }
 
@@ -181,15 +201,18 @@ fn behind_syslog(line: &str) -> &str {
     if is_ours { text } else { line }
 }
 
-/// `db_1   | text` → `db_1`, `text`.
+/// `db_1   | text` → `db_1`, `text`. Behind an indent, as Markdown has of what is kept as it is, a
+/// number alone is none: tables of other servers have no bar in front of their first cell.
 fn container(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once('|')?;
-    let name = name.trim_end();
+    let is_indented = name.starts_with([' ', '\t']);
+    let name = name.trim();
     let is_name = !name.is_empty()
         && name.len() <= CONTAINER_BYTES_MAX
         && name
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && (!is_indented || name.starts_with(|c: char| c.is_ascii_alphabetic()));
     is_name.then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
@@ -255,6 +278,11 @@ mod tests {
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);
+        assert_eq!(
+            texts("    db_1  | one\n\tdb_1  |   two\n    db_1  |"),
+            ["one", "  two", ""]
+        );
+        assert_eq!(texts("  5 | 1\n  5 | 2"), ["  5 | 1", "  5 | 2"]);
         assert_eq!(
             texts(
                 "Aug  5 10:07:45 db1 mariadbd[659]: 2025-08-25 10:07:45 9 [Note] x\nAug 25 10:07:45 db1 mysqld: [Note] y"

@@ -10,12 +10,16 @@
 mod absent;
 mod assemble;
 mod beside;
+mod broken;
 mod clean;
 mod client_lists;
 mod heads;
+mod json_log;
 mod kind;
 mod line;
+mod marked;
 mod moments;
+mod notes;
 mod one_input;
 mod origins;
 mod part;

@@ -91,7 +91,7 @@ pub(super) fn is_of_plan(text: &str) -> bool {
 
 /// How many cells the rows behind a head have, where tabs part them.
 pub(super) fn cells_of_head(text: &str) -> usize {
-    match text.starts_with(['|', '*']) {
+    match text.starts_with(['|', '*']) || kind::vertical_name(text).is_some() {
         true => 0,
         false => kind::cells(text).len(),
     }

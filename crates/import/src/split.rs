@@ -245,6 +245,7 @@ impl Open {
                 (self.monitor && self.carried < WRAPPED_LINES_MAX)
                     || (self.statement && !text.is_empty() && self.carried < WRAPPED_LINES_MAX)
                     || is_monitor_detail(text)
+                    || (own.is_none() && kind::is_crash_detail(text))
             }
             Kind::Backtrace => {
                 own == Some(Kind::Backtrace)

@@ -1,5 +1,6 @@
 //! What a line belongs to, by its own words.
 
+mod crash;
 mod host;
 mod kernel_log;
 mod plans;
@@ -10,6 +11,7 @@ mod server;
 mod stacks;
 mod sysstat;
 
+pub(crate) use crash::{is_crash_detail, is_crash_event};
 pub(crate) use host::is_fact;
 pub(crate) use kernel_log::{behind_syslog_date, is_kernel_detail, starts_with_syslog_date};
 pub(crate) use plans::{STAGES, stage};
@@ -240,7 +242,7 @@ const KINDS: [(Kind, Test); 40] = [
     (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
     (Kind::GeneralLog, |line, _, _| server::is_general(line)),
     (Kind::ServerText, |_, text, next| {
-        server::is_server_line(text) || server::is_section(text, next)
+        is_server_line(text) || is_section(text, next)
     }),
     (Kind::PerfReport, |_, text, _| stacks::is_perf_report(text)),
     (Kind::Opreport, |_, text, _| {

@@ -12,6 +12,36 @@ const HEADS: [&str; 4] = [
     "replica_sql_running",
 ];
 
+/// Fields of the status in the words of all generations (MySQL manual, "SHOW REPLICA STATUS"), by
+/// which one in the form of `\G` is known whose first lines are missing. No other table has them.
+const FIELDS: [&str; 22] = [
+    "Slave_IO_State",
+    "Replica_IO_State",
+    "Master_Host",
+    "Source_Host",
+    "Master_Log_File",
+    "Source_Log_File",
+    "Read_Master_Log_Pos",
+    "Read_Source_Log_Pos",
+    "Relay_Log_File",
+    "Relay_Log_Space",
+    "Relay_Master_Log_File",
+    "Relay_Source_Log_File",
+    "Slave_IO_Running",
+    "Replica_IO_Running",
+    "Slave_SQL_Running",
+    "Replica_SQL_Running",
+    "Exec_Master_Log_Pos",
+    "Exec_Source_Log_Pos",
+    "Seconds_Behind_Master",
+    "Seconds_Behind_Source",
+    "Slave_SQL_Running_State",
+    "Replica_SQL_Running_State",
+];
+
+/// So many of them tell that it is such a status.
+const FIELDS_MIN: usize = 3;
+
 /// A status of a replica, one of performance_schema's tables of replication, or the statement that
 /// pt-stalk prints in front of either.
 pub(super) fn is_replication(text: &str, next: &[&str]) -> bool {
@@ -21,7 +51,20 @@ pub(super) fn is_replication(text: &str, next: &[&str]) -> bool {
             HEADS.iter().any(|head| name.eq_ignore_ascii_case(head)) || name == "CHANNEL_NAME"
         });
     }
-    is_status_query(text) || (text.contains("_IO_State") && is_replication_head(&cells(text)))
+    is_status_query(text)
+        || (text.contains("_IO_State") && is_replication_head(&cells(text)))
+        || is_headless(text, next)
+}
+
+/// A field of the status, with others of it behind.
+fn is_headless(text: &str, next: &[&str]) -> bool {
+    let is_field =
+        |line: &str| vertical_name(line.trim()).is_some_and(|(name, _)| FIELDS.contains(&name));
+    if !is_field(text) {
+        return false;
+    }
+    let behind = next.iter().filter(|line| is_field(line)).count();
+    behind + 1 >= FIELDS_MIN
 }
 
 /// The head of a table of the status.
@@ -124,4 +167,33 @@ pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
         return Some("pt-stalk's own log");
     }
     is_strace_line(text).then_some("strace output")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, import};
+
+    fn part(text: &str) -> (String, String) {
+        let bytes = text.as_bytes();
+        let part = import(&[Input { path: "x", bytes }]).parts.remove(0);
+        (part.kind, part.brought)
+    }
+
+    #[test]
+    fn a_status_without_its_first_line_is_one() {
+        let old = "it says\n            Slave_IO_Running: Yes\n           Slave_SQL_Running: Yes\n                  Last_Error: \n\
+                    Relay_Log_Space: 500\n       Seconds_Behind_Master: 808\t# rising\n                   SQL_Delay: 0\n";
+        let new = old.replace("Slave", "Replica").replace("Master", "Source");
+        for text in [old, &new] {
+            let (kind, brought) = part(text);
+            assert_eq!(kind, "replication status", "{text}");
+            assert_eq!(brought, "1 channel, 808 s behind");
+        }
+    }
+
+    #[test]
+    fn two_fields_are_not_enough() {
+        let text = "Slave_IO_Running: Yes\nSlave_SQL_Running: Yes\nIs_this: all right\n";
+        assert_eq!(part(text).0, "unknown");
+    }
 }

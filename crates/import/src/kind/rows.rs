@@ -2,6 +2,7 @@
 //! by the names of its columns.
 
 use super::{cells, is_vertical_row};
+use crate::notes;
 
 /// A table whose rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -136,7 +137,8 @@ fn has_metric(lines: &[&str]) -> bool {
         .any(|line| line.split(['|', '\t', ' ']).any(is_name))
 }
 
-/// The name of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`.
+/// The name and the value of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`. A
+/// number is without what somebody noted behind it.
 pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once(':')?;
     let is_name = !name.is_empty()
@@ -144,7 +146,7 @@ pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name.then(|| (name, value.trim()))
+    is_name.then(|| (name, notes::without(value.trim())))
 }
 
 /// A head of such a table, or a row in the form of `\G` with the first of its fields behind it.

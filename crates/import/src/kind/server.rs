@@ -2,6 +2,7 @@
 
 use sql::log::LogKind;
 
+use super::crash::is_crash_line;
 use super::{cells, is_vertical_row};
 
 /// A line of a slow log's head and of nothing else.
@@ -259,6 +260,7 @@ pub(crate) fn is_server_line(text: &str) -> bool {
         || (text.contains(" lock struct(s), heap size ") && text.ends_with("row lock(s)"))
         || (text.starts_with("Version: '") && text.contains("socket:"))
         || (text.starts_with("mysqld: ") || text.starts_with("mariadbd: "))
+        || is_crash_line(text)
 }
 
 /// A number in front of words that only the monitor has: `1 pending log flushes, 0 pending chkp writes`.

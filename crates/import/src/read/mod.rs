@@ -2,6 +2,7 @@
 
 mod backtrace;
 mod call_graph;
+mod crash;
 mod host_lists;
 mod iostat;
 mod kernel_tables;

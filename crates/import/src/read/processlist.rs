@@ -7,7 +7,7 @@ use server::Row;
 use super::Read;
 use crate::clean::Line;
 use crate::kind::{cells, is_processlist_head, is_processlist_row, is_vertical_row};
-use crate::times;
+use crate::{notes, times};
 
 /// Sessions of one list that are read.
 const SESSIONS_MAX: usize = 100_000;
@@ -78,8 +78,10 @@ impl Reader {
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && (COLUMNS.contains(&name.to_ascii_lowercase().as_str()) || !self.fields.is_empty())
         {
-            self.fields
-                .push((name.to_ascii_lowercase(), value.trim().to_owned()));
+            self.fields.push((
+                name.to_ascii_lowercase(),
+                notes::without(value.trim()).to_owned(),
+            ));
         } else if let Some((_, value)) = self
             .fields
             .last_mut()
@@ -192,6 +194,12 @@ mod tests {
             );
             assert_eq!(list.longest[0].seconds, 12.0);
         }
+    }
+
+    #[test]
+    fn a_note_behind_a_number_is_none_of_it() {
+        let text = "***** 1. row *****\n     Id: 5\n   User: app\nCommand: Query\n   Time: 1200 -- since the import\n  State: updating\n   Info: delete from t\n";
+        assert_eq!(lists(text)[0].longest[0].seconds, 1200.0);
     }
 
     #[test]

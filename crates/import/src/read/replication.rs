@@ -68,7 +68,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             if text.contains("* 1. row *") {
                 prints.end();
             }
-        } else if text.starts_with('|') || text.contains('\t') {
+        } else if text.starts_with('|')
+            || (text.contains('\t') && (!columns.is_empty() || vertical_name(text).is_none()))
+        {
             let row = cells(text);
             if is_replication_head(&row) {
                 prints.end();
@@ -143,6 +145,12 @@ mod tests {
         let read = read(&clean::lines(&print("NULL", "Yes")));
         assert_eq!(read.values("replica.seconds_behind"), [0.0; 0]);
         assert_eq!(read.values("replica.receives"), [1.0]);
+    }
+
+    #[test]
+    fn a_note_behind_a_number_is_none_of_it() {
+        let read = read(&clean::lines(&print("808           // and rising", "Yes")));
+        assert_eq!(read.values("replica.seconds_behind"), [808.0]);
     }
 
     #[test]

@@ -303,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn a_note_behind_a_number_is_none_of_it() {
+        let text = "***** 1. row *****\n object_schema: shop\n   object_name: t\nwaiting_thread_id: 7\n  blocking_pid: 34117   -- holds it\n waiting_query: select 1 -- a\n";
+        let read = read(&clean::lines(text));
+        let rows: Vec<_> = read.rows[0]
+            .each(["blocking_pid", "waiting_query"])
+            .collect();
+        assert_eq!(rows, [["34117", "select 1 -- a"]]);
+    }
+
+    #[test]
     fn each_print_is_a_moment() {
         let row = "***** 1. row *****\ntrx_id: 5\ntrx_state: RUNNING\ntrx_started: x\n";
         let text = format!("TS 1700000000.5 x\n{row}TS 1700000001.5 x\n{row}{row}");

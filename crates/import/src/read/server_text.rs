@@ -3,9 +3,9 @@
 use model::{Text, TextKind};
 use server::innodb;
 
-use super::{Read, counted};
+use super::{Read, counted, crash};
 use crate::clean::Line;
-use crate::kind::{is_section, is_wait, starts_with_date};
+use crate::kind::{is_crash_event, is_section, is_wait, starts_with_date};
 
 /// Printouts of the monitor in one log that are read.
 const PRINTOUTS_MAX: usize = 100;
@@ -47,11 +47,14 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         read.take("innodb", None, index * 1000, taken);
         from = next;
     }
+    let sessions = crash::sessions(lines);
+    let has_sessions = sessions.is_some();
+    read.ticks.extend(sessions);
     let log = log_lines(lines, &mut read);
     let waits = lines.iter().filter(|line| is_wait(line.trimmed())).count();
     let is_part = printouts == 0 && has_section(lines);
     read.what = Some(
-        match (log > 0, printouts > 0) {
+        match (log > 0 || has_sessions, printouts > 0) {
             (true, true) => "error log with InnoDB status",
             (true, false) if is_part => "error log with part of an InnoDB status",
             (true, false) => "error log",
@@ -76,6 +79,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     }
     if log > 0 {
         brought.push(counted(log, "log line", "log lines"));
+    }
+    if has_sessions {
+        brought.push("sessions at a crash".to_owned());
     }
     if brought.is_empty() && !read.is_empty() {
         brought.push(counted(lines.len(), "line", "lines"));
@@ -164,6 +170,7 @@ fn is_log_line(text: &str) -> bool {
         || text.starts_with("Version: '")
         || text.starts_with("mysqld: ")
         || text.starts_with("mariadbd: ")
+        || is_crash_event(text)
         || (starts_with_date(text)
             && [
                 "[Note]",

@@ -1,0 +1,110 @@
+//! Lines of the error log that an editor or a mail broke in two or three.
+
+use std::borrow::Cow;
+
+use crate::clean::Line;
+use crate::kind;
+
+/// Messages that are looked at by what they say at their end, by words near their begin and the
+/// last ones. Sources: `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0.
+const MESSAGES: [(&str, &str); 2] = [
+    ("InnoDB: page_cleaner: 1000ms", "during the time.)"),
+    ("[InnoDB] Page cleaner took", " pages"),
+];
+
+/// Lines that one message is put together of, at the most.
+const LINES_MAX: usize = 3;
+
+/// Longest message, in bytes.
+const BYTES_MAX: usize = 400;
+
+/// Puts messages together whose end is on one of the next lines; all others stay.
+pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
+    if !lines.iter().any(|line| end_of(&line.text).is_some()) {
+        return;
+    }
+    let mut joined = Vec::with_capacity(lines.len());
+    let mut rest = lines.as_slice();
+    while let Some((line, behind)) = rest.split_first() {
+        let whole = end_of(&line.text).and_then(|end| message(line, behind, end));
+        let (line, taken) = whole.unwrap_or_else(|| (line.clone(), 0));
+        joined.push(line);
+        rest = behind.get(taken..).unwrap_or_default();
+    }
+    *lines = joined;
+}
+
+/// What a message ends with that begins on the line and does not end there.
+fn end_of(line: &str) -> Option<&'static str> {
+    let (_, end) = MESSAGES.iter().find(|(begin, _)| line.contains(begin))?;
+    (line.len() < BYTES_MAX && !line.contains(end)).then_some(*end)
+}
+
+/// The message, and how many of the lines behind belong to it.
+fn message<'a>(begin: &Line<'a>, behind: &[Line<'a>], end: &str) -> Option<(Line<'a>, usize)> {
+    let mut text = begin.trimmed().to_owned();
+    for (taken, line) in (1..LINES_MAX).zip(behind) {
+        let part = line.trimmed();
+        if part.is_empty() || part.len() > BYTES_MAX || kind::is_server_line(part) {
+            return None;
+        }
+        text.push(' ');
+        text.push_str(part);
+        if text.ends_with(end) {
+            let whole = Line {
+                number: begin.number,
+                text: Cow::Owned(text),
+            };
+            return Some((whole, taken));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clean;
+
+    fn texts(text: &str) -> Vec<(usize, String)> {
+        let lines = clean::lines(text);
+        let text = |line: &clean::Line<'_>| (line.number, line.text.to_string());
+        lines.iter().map(text).collect()
+    }
+
+    #[test]
+    fn messages_are_whole_again() {
+        let text = "\t[Note]\u{a0}InnoDB:\u{a0}page_cleaner:\u{a0}1000ms\u{a0}intended\u{a0}loop took\u{a0}9000ms.\u{a0}\n\
+            \t\tThe\u{a0}settings might not be optimal.\n(flushed=12\u{a0}and\u{a0}evicted=0,\u{a0}during\u{a0}the\u{a0}time.)\u{a0}\t\n\
+            2026-11-21T06:25:01Z 0 [Warning] [MY-011953] [InnoDB] Page cleaner took\n9000ms to flush 20 and evict 0 pages\nend";
+        assert_eq!(
+            texts(text),
+            [
+                (
+                    1,
+                    "[Note] InnoDB: page_cleaner: 1000ms intended loop took 9000ms. The settings might not be optimal. (flushed=12 and evicted=0, during the time.)"
+                ),
+                (
+                    4,
+                    "2026-11-21T06:25:01Z 0 [Warning] [MY-011953] [InnoDB] Page cleaner took 9000ms to flush 20 and evict 0 pages"
+                ),
+                (6, "end"),
+            ]
+            .map(|(number, text)| (number, text.to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_makes_no_message_stays() {
+        let begin = "[Note] InnoDB: page_cleaner: 1000ms intended loop took 9000ms.";
+        for behind in [
+            "and so on",
+            "\nThe settings might not be optimal. (flushed=1 and evicted=0, during the time.)",
+            "InnoDB: page_cleaner: 1000ms intended loop took 8000ms. The settings might not be optimal. (flushed=1 and evicted=0, during the time.)",
+            "1\n2\n3\n4 during the time.)",
+        ] {
+            let text = format!("{begin}\n{behind}");
+            let lines: Vec<String> = texts(&text).into_iter().map(|(_, text)| text).collect();
+            assert_eq!(lines.join("\n"), text);
+        }
+    }
+}
