@@ -116,6 +116,10 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
             Ok((incident, sources))
         }
         None if sources.is_empty() => bail!("there is no file in it"),
+        None if found.frames.only_these(found) > 1 => bail!(
+            "these are {} incidents, and a verdict is on one: give one of them (freezeframe compare A B compares two)",
+            found.frames.only_these(found)
+        ),
         None => {
             let told: Vec<String> = sources.iter().take(3).map(SourceRead::line).collect();
             bail!(

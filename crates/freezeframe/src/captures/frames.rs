@@ -105,6 +105,13 @@ impl Frames {
         Some(path)
     }
 
+    /// How many incidents were given, when there is no capture beside them.
+    pub(super) fn only_these(&self, found: &Found) -> usize {
+        let is_alone = found.files.is_empty() && found.stretches.is_empty();
+        let count = usize::from(self.first.is_some()) + self.more.len();
+        if is_alone { count } else { 0 }
+    }
+
     /// Reads the first.
     pub(super) fn load(&self) -> Result<Loaded> {
         let Some((path, file)) = &self.first else {

@@ -172,6 +172,18 @@ fn an_incident_is_the_same_bytes_however_it_is_given() {
         let output = piped(&content, &["explain", "--json", "-"]);
         assert_eq!(output.stdout, as_file, "standard input");
     }
+    // Of two none is chosen.
+    std::fs::copy(
+        dir.path().join("other.frame"),
+        dir.path().join("next.frame"),
+    )
+    .unwrap();
+    let mut two = freezeframe();
+    let two = two
+        .args(["explain", "other.frame", "next.frame"])
+        .current_dir(dir.path());
+    let said = String::from_utf8(two.output().unwrap().stderr).unwrap();
+    assert!(said.contains("these are 2 incidents"), "{said}");
     // Beside something else it is none of the captures.
     let list_path = dir.path().join("list");
     write(dir.path(), &[("list", &list(GLOBAL))]);
