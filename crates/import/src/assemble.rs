@@ -107,7 +107,8 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     }
 }
 
-/// Our own export has its samples twice: as whole stacks, and by function for those who know opreport.
+/// Our own export has its samples twice: as whole stacks, and by function for those who know opreport. Functions of
+/// which it knows only how much they called stand in a perf report without samples of its own.
 fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
     let total = |read: &Read| -> u64 {
         let rows = read.listings.iter().flat_map(|listing| &listing.rows);
@@ -117,16 +118,40 @@ fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
     let whole = folded
         .map(|(_, read)| total(read))
         .fold(0, u64::saturating_add);
-    let before = all.len();
-    all.retain(|(kind, read)| *kind != Kind::Opreport || whole == 0 || total(read) != whole);
-    if all.len() < before {
-        for part in parts
-            .iter_mut()
-            .filter(|part| part.kind == Kind::Opreport.name())
-        {
-            part.skipped =
-                Some("as many samples as in the folded stacks: they are the same".to_owned());
+    if whole == 0 {
+        return;
+    }
+    let is_twin = |kind: Kind, read: &Read| match kind {
+        Kind::Opreport => total(read) == whole,
+        Kind::PerfReport => {
+            let mut listings = read.listings.iter();
+            total(read) == whole && listings.all(Listing::has_callers_only)
         }
+        _ => false,
+    };
+    let mut twins = Vec::new();
+    all.retain_mut(|(kind, read)| {
+        let is_twin = is_twin(*kind, read);
+        if is_twin {
+            twins.push((*kind, std::mem::take(&mut read.listings)));
+        }
+        !is_twin
+    });
+    let mut folded = all.iter_mut().filter(|(kind, _)| *kind == Kind::Folded);
+    let folded = folded.find_map(|(_, read)| read.listings.first_mut());
+    let callers = twins.iter_mut().flat_map(|(_, listings)| listings);
+    if let Some(folded) = folded {
+        folded
+            .callers
+            .extend(callers.flat_map(|listing| std::mem::take(&mut listing.callers)));
+    }
+    let was_opreport = twins.iter().any(|(kind, _)| *kind == Kind::Opreport);
+    for part in parts
+        .iter_mut()
+        .filter(|part| was_opreport && part.kind == Kind::Opreport.name())
+    {
+        part.skipped =
+            Some("as many samples as in the folded stacks: they are the same".to_owned());
     }
 }
 

@@ -111,7 +111,7 @@ pub fn pt_stalk(incident: &Incident, zone: &TimeZone) -> Directory {
 const ALWAYS: usize = 3;
 
 /// What each file is made of, and what is different from pt-stalk's, for people.
-const NOTES: [(&str, &str); 23] = [
+const NOTES: [(&str, &str); 24] = [
     (
         "output",
         "what was exported, and when; pt-sift finds collections by it",
@@ -155,6 +155,10 @@ const NOTES: [(&str, &str); 23] = [
         "the samples of folded by the function that ran, in opreport's form, for pt-sift",
     ),
     (
+        "perf-report",
+        "not of pt-stalk: functions with all that they called, where the capture told that and no stacks; their own samples are in folded",
+    ),
+    (
         "vmstat",
         "made of /proc/stat, /proc/meminfo and /proc/diskstats; swpd is SwapTotal less SwapFree, bi and bo are those of whole disks, in was not recorded and is -",
     ),
@@ -195,7 +199,7 @@ fn note(suffix: &str) -> &'static str {
 
 /// The files of one stretch of time, by name.
 fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
-    let parts: [(&'static str, String); 23] = [
+    let parts: [(&'static str, String); 24] = [
         ("output", server::output(scene)),
         ("trigger", server::trigger(scene)),
         ("hostname", server::hostname(scene)),
@@ -208,6 +212,7 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
         ("stacktrace", stacks::stacktrace(scene)),
         ("folded", stacks::folded(scene)),
         ("opreport", stacks::opreport(scene)),
+        ("perf-report", stacks::perf_report(scene)),
         ("vmstat", processors::vmstat(scene)),
         ("vmstat-overall", processors::vmstat_overall(scene)),
         ("procstat", processors::procstat(scene)),

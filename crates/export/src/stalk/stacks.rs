@@ -126,6 +126,49 @@ pub(super) fn folded(scene: &Scene<'_>) -> String {
     })
 }
 
+/// The server's functions with all that they called, of which no stacks are known, as `perf report` lists them: an import has such
+/// where somebody kept the listing only. Their own samples are those of [`folded`].
+pub(super) fn perf_report(scene: &Scene<'_>) -> String {
+    let evidence = &scene.incident.stacks;
+    let Some(profile) = crate::profile(scene.incident, scene.window) else {
+        return String::new();
+    };
+    let all = profile.samples();
+    let callers = evidence.callers.iter().filter(|callers| {
+        let profile = evidence.profiles.get(callers.profile);
+        profile.is_some_and(|profile| {
+            profile.from <= scene.window.to && profile.to >= scene.window.from
+        })
+    });
+    let mut rows = String::new();
+    let callers = callers.flat_map(|callers| &callers.counts);
+    for row in callers.filter(|row| row.server) {
+        let Some(frame) = evidence.book.frames_of(row.stack).next() else {
+            continue;
+        };
+        let image = match frame.image.trim() {
+            "" => "-".to_owned(),
+            image => one_word(image),
+        };
+        let mark = match frame.side {
+            Side::Kernel => 'k',
+            Side::User => '.',
+        };
+        let share = row.count as f64 * 100.0 / all.max(1) as f64;
+        let _ = writeln!(
+            rows,
+            "{share:>10.4}%     0.00%  mysqld  {image}  [{mark}] {}",
+            word(frame)
+        );
+    }
+    match rows.is_empty() {
+        true => rows,
+        false => format!(
+            "# Samples: {all} of event 'cpu-clock'\n# Children      Self  Command  Shared Object  Symbol\n{rows}"
+        ),
+    }
+}
+
 /// Samples by the function that ran, as opreport lists them: pt-sift shows the first rows.
 pub(super) fn opreport(scene: &Scene<'_>) -> String {
     let Some(profile) = crate::profile(scene.incident, scene.window) else {

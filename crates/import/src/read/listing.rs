@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use model::{Frame, Side};
 
 use super::call_graph::{self, Tree};
-use super::{Listing, Read, Row, frame};
+use super::{Listing, NOT_LISTED, Read, Row, frame};
 use crate::clean::Line;
 
 /// Samples that a listing of shares is written out as.
@@ -21,9 +21,6 @@ const ROWS_MAX: usize = 5_000;
 
 /// Functions known by their callees that are kept.
 const CALLERS_MAX: usize = 200;
-
-/// Samples whose function is not listed.
-const NOT_LISTED: &str = "(not listed)";
 
 /// A row as read.
 struct Share {

@@ -87,6 +87,17 @@ pub(crate) struct Listing {
     pub(crate) seconds: Option<f64>,
 }
 
+impl Listing {
+    /// No sample has a function of its own.
+    pub(crate) fn has_callers_only(&self) -> bool {
+        let is_named = |row: &Row| row.frames.iter().any(|frame| frame.name != NOT_LISTED);
+        !self.callers.is_empty() && !self.rows.iter().any(is_named)
+    }
+}
+
+/// Samples whose function is not listed.
+pub(crate) const NOT_LISTED: &str = "(not listed)";
+
 /// Signals of one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Tick {
