@@ -44,24 +44,24 @@ fn crash(incident: &Incident) -> Option<String> {
 /// Locks whose waiters and holders the server told.
 fn locks(incident: &Incident) -> Vec<String> {
     let tables = incident.stacks.locks.iter();
-    let mut rows: Vec<&LockRow> = tables
+    let told = |row: &LockRow| {
+        let mut holders = row.holders.iter();
+        let holder = holders.find(|holder| holder.by == HolderBy::Server)?;
+        Some((row.waiters_max, row.name.clone(), holder.name.clone()))
+    };
+    let mut rows: Vec<(u32, String, String)> = tables
         .flat_map(|table| &table.locks)
         .filter(|row| row.waiters_max > 0)
-        .filter(|row| {
-            row.holders
-                .iter()
-                .any(|holder| holder.by == HolderBy::Server)
-        })
+        .filter_map(told)
         .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.waiters_max));
-    let told = rows.iter().take(LOCKS_MAX);
-    told.filter_map(|row| {
-        let holder = row.holders.first()?;
-        let waits = match row.waiters_max {
+    rows.sort_by_key(|(waiters, ..)| std::cmp::Reverse(*waiters));
+    let rows = rows.into_iter().take(LOCKS_MAX);
+    rows.map(|(waiters, lock, holder)| {
+        let waits = match waiters {
             1 => "1 session waited".to_owned(),
             waiters => format!("{waiters} sessions waited"),
         };
-        Some(format!("{waits} for {}, held by {}", row.name, holder.name))
+        format!("{waits} for {lock}, held by {holder}")
     })
     .collect()
 }
