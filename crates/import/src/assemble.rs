@@ -124,8 +124,7 @@ fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
     let is_twin = |kind: Kind, read: &Read| match kind {
         Kind::Opreport => total(read) == whole,
         Kind::PerfReport => {
-            let mut listings = read.listings.iter();
-            total(read) == whole && listings.all(Listing::has_callers_only)
+            !read.listings.is_empty() && read.listings.iter().all(Listing::has_callers_only)
         }
         _ => false,
     };
@@ -133,7 +132,12 @@ fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
     all.retain_mut(|(kind, read)| {
         let is_twin = is_twin(*kind, read);
         if is_twin {
-            twins.push((*kind, std::mem::take(&mut read.listings)));
+            // A listing of shares is read as so many samples at the most, whatever it was made of.
+            let all = total(read).max(1) as f64;
+            let mut listings = std::mem::take(&mut read.listings);
+            let rows = listings.iter_mut().flat_map(|listing| &mut listing.callers);
+            rows.for_each(|row| row.count = (row.count as f64 * whole as f64 / all) as u64);
+            twins.push((*kind, listings));
         }
         !is_twin
     });

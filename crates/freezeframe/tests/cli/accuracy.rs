@@ -187,3 +187,35 @@ fn samples_that_are_there_twice_count_once() {
     };
     assert_eq!((count(&incident), count(&again)), (100, 100));
 }
+
+/// Of two listings together there are more samples than a reader makes of one.
+#[test]
+fn callers_of_several_listings_come_back() {
+    let listing = |own: &str| {
+        format!(
+            "# Samples: 40K of event 'cycles'\n# Children  Self  Command  Shared Object  Symbol\n\
+             80.00%     0.00%  mysqld   mysqld          [.] start_thread\n\
+             30.00%    30.00%  mysqld   mysqld          [.] {own}\n"
+        )
+    };
+    let (one, other) = (listing("ut_delay"), listing("my_free"));
+    let inputs = [("a", &one), ("b", &other)].map(|(path, text)| Input {
+        path,
+        bytes: text.as_bytes(),
+    });
+    let incident = import(&inputs).incident.unwrap();
+    let again = through_pt_stalk(&incident).unwrap();
+    let counts = |incident: &Incident| -> (u64, Vec<u64>) {
+        let profiles = incident.stacks.profiles.iter();
+        let callers = incident.stacks.callers.iter();
+        (
+            profiles.map(|profile| profile.samples()).sum(),
+            callers
+                .flat_map(|callers| &callers.counts)
+                .map(|row| row.count)
+                .collect(),
+        )
+    };
+    assert_eq!(counts(&incident), (20_000, vec![8_000, 8_000]));
+    assert_eq!(counts(&again), (20_000, vec![8_000, 8_000]));
+}
