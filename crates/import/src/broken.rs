@@ -18,6 +18,11 @@ const LINES_MAX: usize = 3;
 /// Longest message, in bytes.
 const BYTES_MAX: usize = 400;
 
+/// The text has a word of such a message.
+pub(crate) fn may_be_in(text: &str) -> bool {
+    text.contains("cleaner")
+}
+
 /// Puts messages together whose end is on one of the next lines; all others stay.
 pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
     if !lines.iter().any(|line| end_of(&line.text).is_some()) {

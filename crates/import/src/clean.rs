@@ -20,11 +20,11 @@ pub(crate) struct Line<'a> {
 impl Line<'_> {
     /// Without blanks on either side.
     pub(crate) fn trimmed(&self) -> &str {
-        self.text.trim()
+        self.text.trim_ascii()
     }
 
     pub(crate) fn is_blank(&self) -> bool {
-        self.text.trim().is_empty()
+        self.text.trim_ascii().is_empty()
     }
 
     fn into_owned<'a>(self) -> Line<'a> {
@@ -48,34 +48,93 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
 /// entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut lines = match json_log::unwrapped(text) {
-        None => bare((1..).zip(text.split('\n'))),
+        None => bare((1..).zip(text.split('\n')), Around::of(text)),
         Some(unwrapped) => {
             let unwrapped = unwrapped.iter();
-            let lines = bare(unwrapped.map(|(number, line)| (*number, line.as_ref())));
+            let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
+            let lines = bare(unwrapped, Around::ALL);
             lines.into_iter().map(Line::into_owned).collect()
         }
     };
     client_lists::rewrite(&mut lines);
     wrapped::join(&mut lines);
-    broken::join(&mut lines);
+    if broken::may_be_in(text) {
+        broken::join(&mut lines);
+    }
     lines
 }
 
+/// What may stand around a line of a text: most large captures have none of it, and one look at the
+/// whole is much faster than one at each line.
+#[derive(Clone, Copy)]
+struct Around {
+    /// Rows in boxes, names of containers.
+    bars: bool,
+    tags: bool,
+    /// Entities, escaped signs, no-break spaces.
+    entities: bool,
+    /// Several frames on one line.
+    frames: bool,
+}
+
+impl Around {
+    const ALL: Self = Self {
+        bars: true,
+        tags: true,
+        entities: true,
+        frames: true,
+    };
+
+    fn of(text: &str) -> Self {
+        Self {
+            bars: text.contains('|'),
+            tags: text.contains('<'),
+            entities: text.contains('&') || text.contains('\u{a0}') || text.contains("\\|"),
+            frames: text.contains(" #"),
+        }
+    }
+}
+
 /// Lines with their numbers, without what stands around each.
-fn bare<'a>(numbered: impl Iterator<Item = (usize, &'a str)>) -> Vec<Line<'a>> {
-    let parts =
-        numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part)));
-    let mut raw = parts.map(|(number, line)| {
+fn bare<'a>(
+    numbered: impl Iterator<Item = (usize, &'a str)> + 'a,
+    around: Around,
+) -> Vec<Line<'a>> {
+    let parts: Box<dyn Iterator<Item = (usize, &'a str)>> = match around.frames {
+        true => Box::new(
+            numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part))),
+        ),
+        false => Box::new(numbered),
+    };
+    let raw = parts.map(|(number, line)| {
         let line = line
             .get(..line.floor_char_boundary(LINE_BYTES_MAX))
             .unwrap_or(line);
-        (
-            number,
-            unstamped(behind_syslog(marked::unlisted(untagged(unquoted(
-                line.trim_end_matches(['\r', ' ', '\t']),
-            ))))),
-        )
+        let mut line = unquoted(line.trim_ascii_end());
+        if around.tags {
+            line = untagged(line);
+        }
+        if around.bars {
+            line = marked::unlisted(line);
+        }
+        line = behind_syslog(line);
+        if around.bars {
+            line = unstamped(line);
+        }
+        (number, line)
     });
+    let text = |line: &'a str| match around.entities {
+        true => decoded(line),
+        false => Cow::Borrowed(line),
+    };
+    if !around.bars {
+        let line = |(number, line)| Line {
+            number,
+            text: text(line),
+        };
+        return raw.map(line).collect();
+    }
+    let mut raw = raw;
     let mut lines = Vec::new();
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
@@ -94,7 +153,7 @@ fn bare<'a>(numbered: impl Iterator<Item = (usize, &'a str)>) -> Vec<Line<'a>> {
         };
         lines.push(Line {
             number,
-            text: decoded(shown),
+            text: text(shown),
         });
         before = Some(this);
         line = next;
@@ -187,6 +246,9 @@ fn behind_syslog(line: &str) -> &str {
     {
         return text;
     }
+    if !kind::starts_with_syslog_date(line) {
+        return line;
+    }
     let Some((head, text)) = line.split_once(": ") else {
         return line;
     };
@@ -196,7 +258,6 @@ fn behind_syslog(line: &str) -> &str {
     });
     let is_ours = by_server
         && head.len() <= SYSLOG_BYTES_MAX
-        && kind::starts_with_syslog_date(head)
         && (kind::starts_with_date(text) || !kind::starts_with_date(head));
     if is_ours { text } else { line }
 }

@@ -27,7 +27,7 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
     let mut above: Option<(usize, Form)> = None;
     let mut written = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let text = line.text.trim();
+        let text = line.trimmed();
         if let Some(form) = form_of(text) {
             above = Some((index, form));
         } else if let Some((head, form)) = &above
@@ -47,6 +47,9 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
 /// The form that a head tells.
 fn form_of(text: &str) -> Option<Form> {
     const HEAD_BYTES_MAX: usize = 200;
+    if !text.starts_with(['i', 'I', '"', '\'', '`']) {
+        return None;
+    }
     let begin = text.trim_start_matches(QUOTES).get(..2);
     let begins = begin.is_some_and(|begin| begin.eq_ignore_ascii_case("id"));
     if !begins || text.len() > HEAD_BYTES_MAX || text.contains('\t') {

@@ -11,8 +11,12 @@ pub(crate) fn of_rows(texts: &[&str]) -> Vec<Option<usize>> {
     let mut head = None;
     let mut before = "";
     for (index, text) in texts.iter().enumerate() {
-        let text = text.trim();
-        let next = |ahead: usize| texts.get(index + ahead).map_or("", |line| line.trim());
+        let text = text.trim_ascii();
+        let next = |ahead: usize| {
+            texts
+                .get(index + ahead)
+                .map_or("", |line| line.trim_ascii())
+        };
         if is_row(text) {
             if head.is_none() && !is_row(before) && is_any_rule(next(1)) && is_row(next(2)) {
                 head = Some(index);

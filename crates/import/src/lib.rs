@@ -27,6 +27,7 @@ mod printed;
 mod read;
 mod shell;
 mod split;
+mod starts;
 mod times;
 mod told;
 mod unfold;

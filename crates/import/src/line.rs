@@ -1,6 +1,7 @@
 //! What a line looks like, by itself: whether a piece goes on with it.
 
 use crate::kind::{self, Kind};
+use crate::starts::Starts;
 
 /// Opened and not closed round brackets.
 pub(super) fn brackets(text: &str) -> i32 {
@@ -23,7 +24,7 @@ pub(super) fn is_wrapped(line: &str, text: &str) -> bool {
 
 /// Lines of the monitor that are its own only inside of it.
 pub(super) fn is_monitor_detail(text: &str) -> bool {
-    const STARTS: [&str; 38] = [
+    static STARTS: Starts = Starts::new(&[
         "X-lock ",
         "S-lock ",
         "SX-lock ",
@@ -62,7 +63,7 @@ pub(super) fn is_monitor_detail(text: &str) -> bool {
         "Spin rounds per wait",
         "srv_master_thread ",
         "Per second averages calculated ",
-    ];
+    ]);
     const WORDS: [&str; 9] = [
         ": len ",
         " lock struct",
@@ -74,8 +75,7 @@ pub(super) fn is_monitor_detail(text: &str) -> bool {
         " pending preads, ",
         ", delete mark ",
     ];
-    STARTS.iter().any(|start| text.starts_with(start))
-        || WORDS.iter().any(|words| text.contains(words))
+    STARTS.are_in_front_of(text) || WORDS.iter().any(|words| text.contains(words))
 }
 
 pub(super) fn is_rule(text: &str) -> bool {
@@ -99,13 +99,19 @@ pub(super) fn cells_of_head(text: &str) -> usize {
 
 /// Columns that hold a statement.
 pub(super) fn holds_statement(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name == "info"
-        || name == "sql_text"
-        || name == "processlist_info"
-        || name == "digest_text"
-        || name == "query_sample_text"
-        || name.ends_with("_query")
+    const NAMES: [&str; 5] = [
+        "info",
+        "sql_text",
+        "processlist_info",
+        "digest_text",
+        "query_sample_text",
+    ];
+    const END: &str = "_query";
+    let end = name.len().saturating_sub(END.len());
+    NAMES.iter().any(|one| name.eq_ignore_ascii_case(one))
+        || name
+            .get(end..)
+            .is_some_and(|end| end.eq_ignore_ascii_case(END))
 }
 
 /// Clients align the names of fields on the right: one that stands further left than all is of a
@@ -155,13 +161,14 @@ pub(super) fn is_date_time(text: &str) -> bool {
 
 /// `        State: Waiting for global read lock`.
 pub(super) fn is_vertical_field(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && name.len() <= 20
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    })
+    kind::field(text, 20).is_some()
+}
+
+/// `shop  orders  1  0`, a row of `SHOW OPEN TABLES`.
+pub(super) fn is_open_table(text: &str) -> bool {
+    let mut cells = text.rsplit('\t');
+    let mut number = || cells.next().is_some_and(|cell| cell.parse::<u64>().is_ok());
+    number() && number() && cells.count() == 2
 }
 
 pub(super) fn is_option(text: &str) -> bool {

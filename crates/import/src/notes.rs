@@ -5,10 +5,13 @@ const BEGINS: [&str; 6] = ["--", "//", "#", "<-", "←", "("];
 
 /// The number in front of a note: `34117   -- this one holds it` → `34117`. All other values stay.
 pub(crate) fn without(value: &str) -> &str {
+    if !value.starts_with(|c: char| c.is_ascii_digit()) {
+        return value;
+    }
     let Some((number, note)) = value.split_once(char::is_whitespace) else {
         return value;
     };
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty();
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
     let note = note.trim_start();
     match is_number && BEGINS.iter().any(|begin| note.starts_with(begin)) {
         true => number,

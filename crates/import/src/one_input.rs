@@ -1,5 +1,6 @@
 //! What one input tells, without the others.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use sql::log::LogKind;
@@ -102,7 +103,11 @@ impl OneInput {
 
     /// Reads the pieces of a text.
     fn text(&mut self, input: &Input<'_>, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
+        // The check of a whole text is much faster than the search for what to put right.
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        };
         let text = shell::as_printed(clean::with_lines(&text));
         let lines = clean::lines(&text);
         let mut covered = 0;

@@ -6,8 +6,8 @@ use crate::heads;
 use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
-    is_numbers, is_of_plan, is_option, is_padded, is_perf_call, is_proc_line, is_rule, is_top_line,
-    is_vertical_field, is_wrapped, sets_session,
+    is_numbers, is_of_plan, is_open_table, is_option, is_padded, is_perf_call, is_proc_line,
+    is_rule, is_top_line, is_vertical_field, is_wrapped, sets_session,
 };
 use crate::times;
 
@@ -60,7 +60,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         if pieces.len() >= PIECES_MAX {
             break;
         }
-        let trimmed = text.trim();
+        let trimmed = text.trim_ascii();
         if is_fence(trimmed) {
             close(&mut open, &mut pieces);
             continue;
@@ -77,7 +77,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
             .unwrap_or_default();
         let head = heads.get(index).copied().flatten();
         let is_named = |head: usize| texts.get(head).is_some_and(|head| is_variables(head));
-        let own = kind::of_line(text, next)
+        let own = kind::of_line(text, trimmed, next)
             .filter(|own| *own != Kind::NameValue || head.is_none_or(is_named));
         let ends = |piece: &Open| piece.is_table() && own != Some(piece.kind);
         if head == Some(index) && open.as_ref().is_some_and(ends) {
@@ -225,6 +225,7 @@ impl Open {
             Kind::Vmstat => is_numbers(text),
             Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo => is_proc_line(text, self.kind),
             Kind::PerfScript => line.starts_with([' ', '\t']) && !text.is_empty(),
+            Kind::OpenTables => is_open_table(text),
             _ => false,
         }
     }

@@ -5,9 +5,10 @@
 //! `storage/innobase/ut/ut0dbg.cc`.
 
 use super::starts_with_date;
+use crate::starts::Starts;
 
 /// Lines that nobody else prints.
-const LINES: [&str; 30] = [
+static LINES: Starts = Starts::new(&[
     "This could be because you hit a bug. ",
     "or one of the libraries it was linked against is corrupt, ",
     "or misconfigured. This error can also be caused by ",
@@ -38,10 +39,10 @@ const LINES: [&str; 30] = [
     "The manual page at https://mariadb.com/kb/",
     "information that should help you find out what is causing the crash.",
     "Number of processes running now: ",
-];
+]);
 
 /// Lines that are of a crash between others of it: option files and prose have such, too.
-const DETAILS: [&str; 14] = [
+static DETAILS: Starts = Starts::new(&[
     "key_buffer_size=",
     "read_buffer_size=",
     "max_connections=",
@@ -56,7 +57,7 @@ const DETAILS: [&str; 14] = [
     "thd: 0x",
     "Status: NOT_KILLED",
     "Status: KILL_",
-];
+]);
 
 /// What `mysqld_safe` of 5.0 says behind its date.
 const RESTARTS: [&str; 3] = ["mysqld restarted", "mysqld started", "mysqld ended"];
@@ -69,10 +70,10 @@ const SIGNAL_BYTES_MAX: usize = 200;
 pub(crate) fn is_crash_event(text: &str) -> bool {
     let is_signal = || {
         text.len() <= SIGNAL_BYTES_MAX
+            && (text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('m'))
             && ["mysqld got signal ", "mariadbd got signal "]
                 .iter()
                 .any(|words| text.contains(words))
-            && (text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('m'))
     };
     let has_date = || starts_with_date(text);
     is_signal()
@@ -82,12 +83,12 @@ pub(crate) fn is_crash_event(text: &str) -> bool {
 
 /// A line of what is printed of a crash, by its own words.
 pub(super) fn is_crash_line(text: &str) -> bool {
-    LINES.iter().any(|line| text.starts_with(line)) || is_crash_event(text)
+    LINES.are_in_front_of(text) || is_crash_event(text)
 }
 
 /// A line that is of a crash where it stands between others of the server.
 pub(crate) fn is_crash_detail(text: &str) -> bool {
-    DETAILS.iter().any(|line| text.starts_with(line)) || is_stack(text)
+    DETAILS.are_in_front_of(text) || is_stack(text)
 }
 
 /// A frame of the thread that died: `/usr/sbin/mysqld(handle_fatal_signal+0x31d)[0x58dd4d]`.

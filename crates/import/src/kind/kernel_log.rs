@@ -1,27 +1,38 @@
 //! Lines of the kernel's log, and what keepers of containers say of their ends.
 
+use super::place::{Place, sign};
 use super::{clock, starts_with_date};
+use crate::starts::Starts;
 
 /// Longest that stands in front of the kernel's stamp: a host, a container, a prompt.
 const PREFIX_BYTES_MAX: usize = 64;
 
 /// Months as syslog and `dmesg --reltime` write them.
-const MONTHS: [&str; 12] = [
+static MONTHS: Starts = Starts::new(&[
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+]);
+
+/// What is behind the name of a month.
+fn behind_month(text: &str) -> Option<&str> {
+    MONTHS.are_in_front_of(text).then(|| text.get(3..))?
+}
 
 /// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
 /// either or with nothing but a date in front, a container that was killed.
-pub(super) fn is_kernel_log(text: &str) -> bool {
-    let text = text
+pub(super) fn is_kernel_log(at: &Place<'_>) -> bool {
+    let text = at
+        .text
         .strip_prefix('<')
         .and_then(|rest| rest.split_once('>'))
-        .map_or(text, |(_, rest)| rest);
+        .map_or(at.text, |(_, rest)| rest);
     let undated = behind_syslog_date(text).unwrap_or(text);
-    is_stamped(undated)
+    (at.has(sign::BRACKET) && is_stamped(undated))
         || is_syslog(text)
         || is_message(undated)
-        || text.split_whitespace().any(|word| word == "OOMKilled")
+        || (at.has(sign::EQUAL) && is_want_of_memory(undated))
+        || (at.has(sign::CAPITAL_O)
+            && text.contains("OOMKilled")
+            && text.split_whitespace().any(|word| word == "OOMKilled"))
 }
 
 /// A line that belongs to the message above it: the state and the stack of a task.
@@ -84,7 +95,7 @@ fn is_seconds(stamp: &str, digits_min: usize) -> bool {
 
 /// `Oct28 16:58`.
 fn is_minute(stamp: &str) -> bool {
-    let Some(rest) = MONTHS.iter().find_map(|month| stamp.strip_prefix(month)) else {
+    let Some(rest) = behind_month(stamp) else {
         return false;
     };
     let is_number = |text: &str| {
@@ -103,17 +114,15 @@ fn is_syslog(text: &str) -> bool {
 
 /// `Jan  1 00:00:00` or a date of digits.
 pub(crate) fn starts_with_syslog_date(text: &str) -> bool {
-    let is_month = |month: &str| {
-        text.strip_prefix(month)
-            .is_some_and(|rest| rest.starts_with(' '))
-    };
-    MONTHS.iter().any(|month| is_month(month)) || starts_with_date(text)
+    behind_month(text).is_some_and(|rest| rest.starts_with(' ')) || starts_with_date(text)
 }
 
 /// `Jan  1 00:00:00 text` → `text`, as logs have it that keep neither host nor program.
 pub(crate) fn behind_syslog_date(text: &str) -> Option<&str> {
-    let rest = MONTHS.iter().find_map(|month| text.strip_prefix(month))?;
-    let (day, rest) = rest.strip_prefix(' ')?.trim_start().split_once(' ')?;
+    let (day, rest) = behind_month(text)?
+        .strip_prefix(' ')?
+        .trim_start()
+        .split_once(' ')?;
     let is_day = (1..=2).contains(&day.len()) && day.bytes().all(|byte| byte.is_ascii_digit());
     is_day.then(|| clock(rest))?.map(|(_, text)| text)
 }
@@ -126,7 +135,7 @@ fn is_end_of_a_unit(text: &str) -> bool {
 
 /// What the kernel alone says: the end of a process for want of memory, a task that hangs.
 fn is_message(text: &str) -> bool {
-    const STARTS: [&str; 8] = [
+    static STARTS: Starts = Starts::new(&[
         "Out of memory: Kill process ",
         "Out of memory: kill process ",
         "Out of memory: Killed process ",
@@ -135,9 +144,9 @@ fn is_message(text: &str) -> bool {
         "oom-kill:constraint=",
         "oom_reaper: reaped process ",
         "Kernel panic - not syncing: ",
-    ];
+    ]);
     let is_pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    STARTS.iter().any(|start| text.starts_with(start))
+    STARTS.are_in_front_of(text)
         || text
             .strip_prefix("Killed process ")
             .is_some_and(|rest| is_pid(rest) && rest.contains('('))
@@ -148,14 +157,21 @@ fn is_message(text: &str) -> bool {
                         && time.contains(" seconds")
                 })
         })
-        || text
-            .split_once(" invoked oom-killer: gfp_mask=")
-            .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
+}
+
+/// A task that asked for memory in vain.
+fn is_want_of_memory(text: &str) -> bool {
+    text.split_once(" invoked oom-killer: gfp_mask=")
+        .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_one(text: &str) -> bool {
+        is_kernel_log(&Place::new(text, text, &[]))
+    }
 
     #[test]
     fn stamps_of_the_kernel_in_every_form() {
@@ -176,7 +192,7 @@ mod tests {
             "Nov  2 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663",
             "Nov 22 10:11:12 INFO: task mysqld:4123 blocked for more than 120 seconds.",
         ] {
-            assert!(is_kernel_log(text), "{text}");
+            assert!(is_one(text), "{text}");
         }
         for text in [
             "Aug 25 11:10:09 db1 systemd[1]: Started MariaDB 10.11.11 database server.",
@@ -190,7 +206,7 @@ mod tests {
             "Nov 22 10:11 Out of memory: Kill process 16556 (mysqld)",
             "it took: [1.234567]s",
         ] {
-            assert!(!is_kernel_log(text), "{text}");
+            assert!(!is_one(text), "{text}");
         }
     }
 
@@ -204,7 +220,7 @@ mod tests {
             "INFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.",
             "mysqld invoked oom-killer: gfp_mask=0x6280ca, order=0",
         ] {
-            assert!(is_kernel_log(text), "{text}");
+            assert!(is_one(text), "{text}");
         }
         for text in [
             "INFO: task $NAME:$PID blocked for more than 120 seconds.",
@@ -213,7 +229,7 @@ mod tests {
             "we saw that mysqld invoked oom-killer: twice",
             "I think the server was Killed process 5 (mysqld)",
         ] {
-            assert!(!is_kernel_log(text), "{text}");
+            assert!(!is_one(text), "{text}");
         }
     }
 }

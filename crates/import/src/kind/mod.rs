@@ -3,8 +3,10 @@
 mod crash;
 mod host;
 mod kernel_log;
+mod place;
 mod plans;
 mod process;
+mod recognisers;
 mod replication;
 mod rows;
 mod server;
@@ -19,8 +21,9 @@ pub(crate) use process::{
     is_interrupts_head, is_interrupts_row, is_lsof_row, is_maps_line, is_maps_part, is_numa_row,
     is_pmap_row, is_slab_row,
 };
+pub(crate) use recognisers::of_line;
 pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
-pub(crate) use rows::{Table, table_of, vertical_name};
+pub(crate) use rows::{Table, field, table_of, vertical_name};
 pub(crate) use server::{
     is_command, is_name_value_head, is_processlist_head, is_processlist_row, is_section,
     is_server_line, is_variable, is_wait, name_and_value, starts_with_date,
@@ -219,104 +222,6 @@ impl Kind {
     }
 }
 
-/// Whether a line, also without the blanks around it, with the lines behind it is of a kind.
-type Test = fn(&str, &str, &[&str]) -> bool;
-
-/// What the line is by itself; `next` are the lines behind it.
-pub(crate) fn of_line(line: &str, next: &[&str]) -> Option<Kind> {
-    let text = line.trim();
-    if text.is_empty() {
-        return None;
-    }
-    KINDS
-        .iter()
-        .find(|(_, is)| is(line, text, next))
-        .map(|(kind, _)| *kind)
-}
-
-/// What is looked at first wins: the words that nobody else prints come before those that others may.
-const KINDS: [(Kind, Test); 40] = [
-    (Kind::Backtrace, |_, text, next| {
-        stacks::is_backtrace(text, next)
-    }),
-    (Kind::SlowLog, |_, text, _| server::is_slow_head(text)),
-    (Kind::GeneralLog, |line, _, _| server::is_general(line)),
-    (Kind::ServerText, |_, text, next| {
-        is_server_line(text) || is_section(text, next)
-    }),
-    (Kind::PerfReport, |_, text, _| stacks::is_perf_report(text)),
-    (Kind::Opreport, |_, text, _| {
-        stacks::is_opreport_header(text)
-    }),
-    (Kind::Plockstat, |_, text, _| {
-        stacks::is_plockstat_header(text) || stacks::is_plockstat_columns(text)
-    }),
-    (Kind::Rows, |_, text, next| rows::is_rows(text, next)),
-    (Kind::Processlist, |_, text, next| {
-        server::is_processlist(text, next)
-    }),
-    (Kind::StalkTrigger, |_, text, _| {
-        text.contains(" pt-stalk ran with --") || text.contains(" Check results: ")
-    }),
-    (Kind::Replication, |_, text, next| {
-        replication::is_replication(text, next)
-    }),
-    (Kind::OpenTables, |_, text, _| is_open_tables_head(text)),
-    (Kind::Unread, |_, text, next| {
-        unread_of(text, next).is_some()
-    }),
-    (Kind::NameValue, |line, text, next| {
-        server::is_name_value(line, text, next)
-    }),
-    (Kind::Sysctl, |line, _, _| sysstat::is_sysctl(line)),
-    (Kind::Facts, |_, text, _| is_fact(text)),
-    (Kind::PtPmp, |_, text, _| stacks::is_pmp(text)),
-    (Kind::Folded, |_, text, _| stacks::is_folded(text)),
-    (Kind::OptionFile, |_, text, _| server::is_option_file(text)),
-    (Kind::KernelLog, |_, text, _| {
-        kernel_log::is_kernel_log(text)
-    }),
-    (Kind::Limits, |_, text, _| host::is_limit(text)),
-    (Kind::Top, |_, text, _| host::is_top_header(text)),
-    (Kind::Vmstat, |_, text, _| host::is_vmstat_header(text)),
-    (Kind::Iostat, |_, text, next| {
-        sysstat::is_iostat_header(text, next)
-    }),
-    (Kind::Sysstat, |_, text, _| sysstat::is_sysstat_header(text)),
-    (Kind::Free, |_, text, _| sysstat::is_free_header(text)),
-    (Kind::Netstat, |_, text, next| {
-        sysstat::is_netstat(text, next)
-    }),
-    (Kind::Df, |_, text, _| sysstat::is_df_header(text)),
-    (Kind::Ps, |_, text, _| sysstat::is_ps_header(text)),
-    (Kind::Slabinfo, |_, text, _| process::is_slab_head(text)),
-    (Kind::Interrupts, |_, text, next| {
-        is_interrupts_head(text)
-            && next
-                .first()
-                .is_some_and(|row| is_interrupts_row(row.trim()))
-    }),
-    (Kind::Numastat, |_, text, next| {
-        process::is_numa_head(text, next)
-    }),
-    (Kind::Pmap, |_, text, next| {
-        process::is_pmap_head(text, next)
-    }),
-    (Kind::ProcMaps, |_, text, _| is_maps_line(text)),
-    (Kind::Lsof, |_, text, _| process::is_lsof_head(text)),
-    (Kind::ProcStat, |line, _, _| host::is_proc_stat(line)),
-    (Kind::ProcVmstat, |line, _, next| {
-        host::is_proc_vmstat(line, next)
-    }),
-    (Kind::ProcMeminfo, |_, text, _| {
-        text.starts_with("MemTotal:") || text.starts_with("MemFree:")
-    }),
-    (Kind::ProcDiskstats, |_, text, _| host::is_diskstats(text)),
-    (Kind::PerfScript, |line, text, next| {
-        stacks::is_perf_script(line, text, next)
-    }),
-];
-
 /// `*************************** 1. row ***************************`.
 pub(crate) fn is_vertical_row(text: &str) -> bool {
     text.starts_with("*****") && text.ends_with("*****") && text.contains(". row ")
@@ -326,10 +231,10 @@ pub(crate) fn is_vertical_row(text: &str) -> bool {
 pub(crate) fn cells(text: &str) -> Vec<&str> {
     if let Some(inner) = text.strip_prefix('|') {
         let inner = inner.strip_suffix('|').unwrap_or(inner);
-        return inner.split('|').map(str::trim).collect();
+        return inner.split('|').map(str::trim_ascii).collect();
     }
     if text.contains('\t') {
-        return text.split('\t').map(str::trim).collect();
+        return text.split('\t').map(str::trim_ascii).collect();
     }
     Vec::new()
 }

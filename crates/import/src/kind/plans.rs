@@ -1,5 +1,6 @@
 //! What the server says of one statement: `EXPLAIN` and `SHOW PROFILE`.
 
+use super::place::{Place, sign};
 use super::{cells, is_variable, is_vertical_row, vertical_name};
 
 /// `EXPLAIN` as a table, in the form of `\G`, as a tree or as JSON.
@@ -26,14 +27,15 @@ const COMMON: [&str; 12] = [
 ];
 
 /// What a line begins, or belongs to.
-pub(super) fn plan_of(text: &str, next: &[&str]) -> Option<&'static str> {
+pub(super) fn plan_of(at: &Place<'_>) -> Option<&'static str> {
+    let (text, next) = (at.text, at.next);
     if is_vertical_row(text) {
         let mut fields = next.iter().filter_map(|line| vertical_name(line.trim()));
         let is_plan = fields.any(|(name, _)| name == "select_type" || name == "EXPLAIN");
         return is_plan.then_some(PLAN);
     }
     let is = |cell: &str, name: &str| cell.eq_ignore_ascii_case(name);
-    match cells(text).as_slice() {
+    match at.cells() {
         [id, kind, table, ..] if is(id, "id") && is(kind, "select_type") && is(table, "table") => {
             return Some(PLAN);
         }
@@ -52,12 +54,17 @@ pub(super) fn plan_of(text: &str, next: &[&str]) -> Option<&'static str> {
     }
     let is_common =
         |line: &&str| stage(line.trim()).is_some_and(|(name, _)| COMMON.contains(&name));
-    let is_stage = stage(text).is_some() && std::iter::once(&text).chain(next).any(is_common);
+    let is_stage = at.has(sign::TABLE | sign::DOT)
+        && stage(text).is_some()
+        && std::iter::once(&text).chain(next).any(is_common);
     is_stage.then_some(STAGES)
 }
 
 /// `-> Table scan on t  (cost=10.2 rows=100) (actual time=0.1..2.3 rows=100 loops=1)`.
 fn is_step(text: &str) -> bool {
+    if !text.starts_with(['|', 'E', '-']) {
+        return false;
+    }
     let text = text.trim_start_matches(['|', ' ']);
     let text = text.strip_prefix("EXPLAIN: ").unwrap_or(text);
     text.starts_with("->")
@@ -83,6 +90,10 @@ pub(crate) fn stage(text: &str) -> Option<(&str, f64)> {
 mod tests {
     use super::*;
 
+    fn plan(text: &str, next: &[&str]) -> Option<&'static str> {
+        plan_of(&Place::new(text, text, next))
+    }
+
     #[test]
     fn forms_of_both() {
         for (text, what) in [
@@ -100,18 +111,18 @@ mod tests {
             ("| Opening tables | 0.000029 |", STAGES),
             ("| Query_ID | Duration | Query |", STATEMENTS),
         ] {
-            assert_eq!(plan_of(text, &[]), Some(what), "{text}");
+            assert_eq!(plan(text, &[]), Some(what), "{text}");
         }
         let rare = "| Repair by sorting | 0.020695 |";
-        assert_eq!(plan_of(rare, &[]), None);
-        assert_eq!(plan_of(rare, &["| query end | 0.000003 |"]), Some(STAGES));
+        assert_eq!(plan(rare, &[]), None);
+        assert_eq!(plan(rare, &["| query end | 0.000003 |"]), Some(STAGES));
         for text in [
             "| wsrep_flow_control_paused | 0.984000 |",
             "| init | 0.98 |",
             "-> then restart it (cost: none)",
             "| id | User | Host |",
         ] {
-            assert_eq!(plan_of(text, &[]), None, "{text}");
+            assert_eq!(plan(text, &[]), None, "{text}");
         }
     }
 }

@@ -98,7 +98,9 @@ pub(super) fn is_slab_head(text: &str) -> bool {
 
 /// `dentry  81312 81312 192 21 1 : tunables 0 0 0 : slabdata 3872 3872 0`.
 pub(crate) fn is_slab_row(text: &str) -> bool {
-    text.contains(" : tunables ") && text.contains(" : slabdata ")
+    text.ends_with(|c: char| c.is_ascii_digit())
+        && text.contains(" : tunables ")
+        && text.contains(" : slabdata ")
 }
 
 /// `           CPU0       CPU1`.

@@ -1,5 +1,6 @@
 //! Rows of the server that tell of replication, of open tables, and those that are known and not read.
 
+use super::place::{Place, sign};
 use super::plans::plan_of;
 use super::process::{is_stalk_line, is_strace_line};
 use super::{cells, is_vertical_row, vertical_name};
@@ -44,23 +45,24 @@ const FIELDS_MIN: usize = 3;
 
 /// A status of a replica, one of performance_schema's tables of replication, or the statement that
 /// pt-stalk prints in front of either.
-pub(super) fn is_replication(text: &str, next: &[&str]) -> bool {
-    if is_vertical_row(text) {
-        let mut names = next.iter().filter_map(|line| vertical_name(line.trim()));
+pub(super) fn is_replication(at: &Place<'_>) -> bool {
+    if is_vertical_row(at.text) {
+        let mut names = at.next.iter().filter_map(|line| vertical_name(line.trim()));
         return names.any(|(name, _)| {
             HEADS.iter().any(|head| name.eq_ignore_ascii_case(head)) || name == "CHANNEL_NAME"
         });
     }
-    is_status_query(text)
-        || (text.contains("_IO_State") && is_replication_head(&cells(text)))
-        || is_headless(text, next)
+    is_status_query(at.text)
+        || (at.has(sign::TABLE) && at.text.contains("_IO_State") && is_replication_head(at.cells()))
+        || (at.has(sign::COLON) && is_headless(at.text, at.next))
 }
 
 /// A field of the status, with others of it behind.
 fn is_headless(text: &str, next: &[&str]) -> bool {
     let is_field =
         |line: &str| vertical_name(line.trim()).is_some_and(|(name, _)| FIELDS.contains(&name));
-    if !is_field(text) {
+    // What the names of all these fields begin with.
+    if !text.starts_with(['S', 'R', 'M', 'E']) || !is_field(text) {
         return false;
     }
     let behind = next.iter().filter(|line| is_field(line)).count();
@@ -133,7 +135,12 @@ const ENGINES: [&str; 8] = [
 
 /// What a line begins, where that is known and tells nothing that a cause asks for.
 pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
-    if let Some(name) = plan_of(text, next) {
+    unread(&Place::new(text, text, next))
+}
+
+pub(super) fn unread(at: &Place<'_>) -> Option<&'static str> {
+    let (text, next) = (at.text, at.next);
+    if let Some(name) = plan_of(at) {
         return Some(name);
     }
     if is_vertical_row(text) {
@@ -155,8 +162,9 @@ pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
         text.get(..9)
             .is_some_and(|begin| begin.eq_ignore_ascii_case("thread_id"))
     };
-    if is_head(text)
-        && let [thread, name, value, ..] = cells(text).as_slice()
+    if at.has(sign::TABLE)
+        && is_head(text)
+        && let [thread, name, value, ..] = at.cells()
         && thread.eq_ignore_ascii_case("thread_id")
         && name.eq_ignore_ascii_case("variable_name")
         && value.eq_ignore_ascii_case("variable_value")

@@ -1,7 +1,8 @@
 //! Tables of the server that tell of transactions, locks, threads and statements: which one it is,
 //! by the names of its columns.
 
-use super::{cells, is_vertical_row};
+use super::is_vertical_row;
+use super::place::Place;
 use crate::notes;
 
 /// A table whose rows are read.
@@ -140,18 +141,25 @@ fn has_metric(lines: &[&str]) -> bool {
 /// The name and the value of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`. A
 /// number is without what somebody noted behind it.
 pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
-    let (name, value) = text.split_once(':')?;
-    let is_name = !name.is_empty()
-        && name.len() <= 64
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name.then(|| (name, notes::without(value.trim())))
+    let (name, value) = field(text, 64)?;
+    Some((name, notes::without(value.trim_ascii())))
+}
+
+/// A name of so many bytes at the most, and what is behind its colon.
+pub(crate) fn field(text: &str, name_bytes_max: usize) -> Option<(&str, &str)> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let end = text.bytes().position(|byte| !is_of_name(byte))?;
+    let (name, rest) = text.split_at_checked(end)?;
+    let value = rest.strip_prefix(':')?;
+    (1..=name_bytes_max)
+        .contains(&name.len())
+        .then_some((name, value))
 }
 
 /// A head of such a table, or a row in the form of `\G` with the first of its fields behind it.
-pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
-    if is_vertical_row(text) {
+pub(super) fn is_rows(at: &Place<'_>) -> bool {
+    let next = at.next;
+    if is_vertical_row(at.text) {
         let names: Vec<String> = next
             .iter()
             .filter_map(|line| vertical_name(line.trim()))
@@ -163,11 +171,7 @@ pub(super) fn is_rows(text: &str, next: &[&str]) -> bool {
             table => table.is_some(),
         };
     }
-    // Heads are long, and few lines begin like one.
-    if !text.starts_with(['|', '\t']) && !text.contains('\t') {
-        return false;
-    }
-    let cells = cells(text);
+    let cells = at.cells();
     if cells.len() < 2 || !cells.iter().all(|cell| is_column(cell)) {
         return false;
     }

@@ -3,7 +3,9 @@
 use sql::log::LogKind;
 
 use super::crash::is_crash_line;
+use super::place::Place;
 use super::{cells, is_vertical_row};
+use crate::starts::Starts;
 
 /// A line of a slow log's head and of nothing else.
 pub(crate) fn is_slow_head(text: &str) -> bool {
@@ -39,23 +41,22 @@ const COMMANDS: [&str; 17] = [
 ];
 
 /// A head of the list, or a row that is one by its words.
-pub(super) fn is_processlist(text: &str, next: &[&str]) -> bool {
-    if is_vertical_row(text) {
-        return next.iter().take(2).any(|line| {
+pub(super) fn is_processlist(at: &Place<'_>) -> bool {
+    if is_vertical_row(at.text) {
+        return at.next.iter().take(2).any(|line| {
             line.trim_start().starts_with("Id: ") || line.trim_start().starts_with("ID: ")
-        }) && next.iter().take(8).any(|line| {
+        }) && at.next.iter().take(8).any(|line| {
             let line = line.trim_start();
             line.starts_with("Command:") || line.starts_with("COMMAND:")
         });
     }
-    let cells = cells(text);
-    is_processlist_head(&cells) || is_processlist_row(&cells)
+    is_processlist_head(at.cells()) || is_processlist_row(at.cells())
 }
 
 /// The columns of the list, or those that somebody chose of it.
 pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
     let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
-    has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
+    cells.len() > 2 && has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
 }
 
 /// What a session does, as the column `Command` has it.
@@ -77,28 +78,37 @@ pub(crate) fn is_processlist_row(cells: &[&str]) -> bool {
 }
 
 /// A head `Variable_name | Value`, or some rows of a name and a value.
-pub(super) fn is_name_value(line: &str, text: &str, next: &[&str]) -> bool {
-    if is_name_value_head(text) {
+pub(super) fn is_name_value(at: &Place<'_>) -> bool {
+    if is_head_of_two(at.cells()) {
         return true;
     }
-    if line.starts_with('|') || line.trim_start().starts_with('|') {
+    if at.text.starts_with('|') {
         // Only a row of two cells tells by itself that it is one.
-        return matches!(cells(text).as_slice(), [name, _] if is_variable(name));
+        return matches!(at.cells(), [name, _] if is_variable(name));
     }
     // Without boxes only a run of such lines is one.
-    let rows = std::iter::once(&text)
-        .chain(next.iter().take(3))
-        .filter(|row| {
-            row.contains('\t')
-                && name_and_value(row.trim()).is_some_and(|(name, _)| is_variable(name))
-        });
+    let rows = std::iter::once(&at.text)
+        .chain(at.next.iter().take(3))
+        .filter(|row| is_tabbed_variable(row.trim()));
     rows.count() >= 3
+}
+
+/// A name and a value behind a tab.
+fn is_tabbed_variable(text: &str) -> bool {
+    !text.starts_with('|')
+        && text
+            .split_once('\t')
+            .is_some_and(|(name, value)| !value.contains('\t') && is_variable(name.trim_end()))
 }
 
 /// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
 /// beside the name.
 pub(crate) fn is_name_value_head(text: &str) -> bool {
-    match cells(text).as_slice() {
+    is_head_of_two(&cells(text))
+}
+
+fn is_head_of_two(cells: &[&str]) -> bool {
+    match cells {
         [name] => name.eq_ignore_ascii_case("variable_name"),
         [name, value] => {
             name.eq_ignore_ascii_case("variable_name")
@@ -202,7 +212,7 @@ pub(crate) fn starts_with_date(text: &str) -> bool {
 
 /// The InnoDB monitor's, or the error log's.
 pub(crate) fn is_server_line(text: &str) -> bool {
-    const STARTS: [&str; 37] = [
+    static STARTS: Starts = Starts::new(&[
         "---TRANSACTION ",
         "MySQL thread id ",
         "MariaDB thread id ",
@@ -240,7 +250,7 @@ pub(crate) fn is_server_line(text: &str) -> bool {
         "Pending flushes (fsync) ",
         "Buffer pool size ",
         "Modified db pages ",
-    ];
+    ]);
     const LEVELS: [&str; 8] = [
         "[Note]",
         "[Warning]",
@@ -251,13 +261,13 @@ pub(crate) fn is_server_line(text: &str) -> bool {
         "INNODB MONITOR OUTPUT",
         "mysqld_safe ",
     ];
-    STARTS.iter().any(|start| text.starts_with(start))
+    STARTS.are_in_front_of(text)
         || is_wait(text)
         || (text.starts_with("--Thread ") && text.contains(" has waited at "))
-        || is_count(text)
         || (starts_with_date(text) && LEVELS.iter().any(|level| text.contains(level)))
+        || is_count(text)
         || is_bare_transaction(text)
-        || (text.contains(" lock struct(s), heap size ") && text.ends_with("row lock(s)"))
+        || (text.ends_with("row lock(s)") && text.contains(" lock struct(s), heap size "))
         || (text.starts_with("Version: '") && text.contains("socket:"))
         || (text.starts_with("mysqld: ") || text.starts_with("mariadbd: "))
         || is_crash_line(text)
@@ -303,7 +313,9 @@ pub(crate) fn is_section(text: &str, next: &[&str]) -> bool {
 
 /// `--Thread 140 has waited at a.cc line 3 for 241.00 seconds the semaphore:`.
 pub(crate) fn is_wait(text: &str) -> bool {
-    text.contains("Thread ")
+    const BYTES_MIN: usize = "Thread 1 has waited at a line 1 for 1 seconds the semaphore".len();
+    text.len() >= BYTES_MIN
+        && text.contains("Thread ")
         && text.contains(" has waited at ")
         && text.contains(" seconds the semaphore")
 }

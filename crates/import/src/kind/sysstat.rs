@@ -40,6 +40,9 @@ pub(super) fn is_iostat_header(text: &str, next: &[&str]) -> bool {
 /// The head of iostat's table on FreeBSD, where the device stands first, and on Solaris, where it
 /// stands last with `-n`.
 pub(crate) fn is_iostat_of_unix(text: &str) -> bool {
+    if !text.contains("%b") {
+        return false;
+    }
     let words: Vec<&str> = text.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
     (words.first() == Some(&"device") || words.last() == Some(&"device"))

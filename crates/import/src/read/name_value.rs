@@ -74,18 +74,18 @@ fn is_galera_status(name: &str) -> bool {
 
 /// One print of a table.
 #[derive(Default)]
-struct Table {
+struct Table<'a> {
     at: Option<i64>,
-    seen: HashSet<String>,
-    rows: Vec<(String, String)>,
+    seen: HashSet<&'a str>,
+    rows: Vec<(&'a str, &'a str)>,
     readings: Vec<Reading>,
     facts: Vec<Fact>,
 }
 
-impl Table {
-    fn row(&mut self, name: &str, value: &str) {
-        self.seen.insert(name.to_owned());
-        self.rows.push((name.to_owned(), value.to_owned()));
+impl<'a> Table<'a> {
+    fn row(&mut self, name: &'a str, value: &'a str) {
+        self.seen.insert(name);
+        self.rows.push((name, value));
     }
 
     /// Status variables begin with a capital letter, but for those of Galera; settings do not. The
@@ -99,13 +99,11 @@ impl Table {
             .count();
         let is_status = of_status * 2 > rows.len();
         for (name, value) in rows {
-            if capital(&name)
-                || is_galera_status(&name)
-                || (is_status && name.starts_with("wsrep_"))
+            if capital(name) || is_galera_status(name) || (is_status && name.starts_with("wsrep_"))
             {
-                self.readings.extend(server::status_reading(&name, &value));
+                self.readings.extend(server::status_reading(name, value));
             } else if !is_status {
-                self.facts.push(server::variable_fact(&name, &value));
+                self.facts.push(server::variable_fact(name, value));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! SHOW PROCESSLIST: in boxes, with tabs, or a row a paragraph (`\G`).
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use server::Row;
@@ -36,19 +37,21 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
 }
 
 #[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     read: Read,
     columns: Rc<[String]>,
+    /// The names of the fields of the last row in the form of `\G`: the next one mostly has the same.
+    names: Rc<[String]>,
     rows: Vec<Row>,
     at: Option<i64>,
     lists: u64,
     sessions: usize,
     /// The row that is being read, field by field.
-    fields: Vec<(String, String)>,
+    fields: Vec<(&'a str, Cow<'a, str>)>,
 }
 
-impl Reader {
-    fn line(&mut self, line: &Line<'_>) {
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: &'a Line<'_>) {
         let text = line.trimmed();
         if let Some(at) = times::ts(text) {
             self.end_row();
@@ -76,17 +79,19 @@ impl Reader {
             && name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && (COLUMNS.contains(&name.to_ascii_lowercase().as_str()) || !self.fields.is_empty())
+            && (!self.fields.is_empty()
+                || COLUMNS
+                    .iter()
+                    .any(|column| name.eq_ignore_ascii_case(column)))
         {
-            self.fields.push((
-                name.to_ascii_lowercase(),
-                notes::without(value.trim()).to_owned(),
-            ));
+            self.fields
+                .push((name, Cow::Borrowed(notes::without(value.trim()))));
         } else if let Some((_, value)) = self
             .fields
             .last_mut()
             .filter(|_| !text.is_empty() && value_goes_on(text))
         {
+            let value = value.to_mut();
             value.push(' ');
             value.push_str(text);
         }
@@ -116,15 +121,23 @@ impl Reader {
     }
 
     fn end_row(&mut self) {
-        let fields = std::mem::take(&mut self.fields);
-        if !fields.iter().any(|(name, _)| name == "command") || self.rows.len() >= SESSIONS_MAX {
-            return;
+        let fields = self.fields.as_slice();
+        let is_row = fields
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("command"));
+        if is_row && self.rows.len() < SESSIONS_MAX {
+            let has_same = fields.len() == self.names.len()
+                && (fields.iter().zip(self.names.iter()))
+                    .all(|((name, _), last)| name.eq_ignore_ascii_case(last));
+            if !has_same {
+                let names = fields.iter().map(|(name, _)| name.to_ascii_lowercase());
+                self.names = names.collect();
+            }
+            let values = fields.iter().map(|(_, value)| null(value).to_owned());
+            self.rows
+                .push(Row::new(Rc::clone(&self.names), values.collect()));
         }
-        let (names, values): (Vec<String>, Vec<String>) = fields
-            .into_iter()
-            .map(|(name, value)| (name, null(&value).to_owned()))
-            .unzip();
-        self.rows.push(Row::new(names.into(), values));
+        self.fields.clear();
     }
 
     fn end_list(&mut self) {
