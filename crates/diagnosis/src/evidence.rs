@@ -10,6 +10,7 @@ use crate::catalogue::Limits;
 use crate::frames::Frames;
 use crate::interned::Interned;
 use crate::listed::Listed;
+use crate::runs::Runs;
 use crate::sign::profile::Sampled;
 use crate::sign::semaphores::PlacedWait;
 use crate::statuses::Status;
@@ -68,6 +69,8 @@ pub(crate) struct Evidence<'a> {
     lacking: RefCell<HashMap<String, bool>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
+    /// Where the threads stood.
+    runs: OnceCell<Runs<'a>>,
     /// The samples of each profile.
     sampled: OnceCell<Vec<Sampled>>,
     /// Some status variable was recorded.
@@ -148,6 +151,7 @@ impl<'a> Evidence<'a> {
                 .filter(|capture| incident.fact(capture.fact()) == Some("part"))
                 .collect(),
             frames: Frames::new(&incident.stacks.book),
+            runs: OnceCell::new(),
             sampled: OnceCell::new(),
             has_variables: incident
                 .facts
@@ -190,6 +194,11 @@ impl<'a> Evidence<'a> {
                 .map(|(at, list)| (at, placed(list)))
                 .collect()
         })
+    }
+
+    /// Where the threads stood, by stack.
+    pub(crate) fn runs(&self) -> &Runs<'a> {
+        self.runs.get_or_init(|| Runs::new(&self.incident.stacks))
     }
 
     /// The samples of each profile, in the order of the record.

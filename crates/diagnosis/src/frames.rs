@@ -7,15 +7,16 @@ use std::rc::Rc;
 
 use model::{Side, StackBook, StackId};
 
+use crate::grouped::Grouped;
 use crate::names::{NamePattern, Names};
 
 /// Which frames of a book a pattern matches.
 struct Matching {
     /// By number of the frame.
     frames: Vec<bool>,
-    /// At least one does. Most patterns of a catalogue match nothing in a record, and then no stack
-    /// need be looked at.
-    any: bool,
+    /// The stacks in which one of them stands, each once. Most patterns of a catalogue match nothing
+    /// in a record, and the others little: no other stack need be looked at.
+    stacks: Vec<StackId>,
 }
 
 impl Matching {
@@ -28,6 +29,8 @@ impl Matching {
 pub(crate) struct Frames<'a> {
     book: &'a StackBook,
     names: OnceCell<Names<'a>>,
+    /// By number of the frame the stacks in which it stands, in order.
+    standing: OnceCell<Grouped<u32>>,
     tested: RefCell<HashMap<String, Rc<Matching>>>,
 }
 
@@ -36,6 +39,7 @@ impl<'a> Frames<'a> {
         Self {
             book,
             names: OnceCell::new(),
+            standing: OnceCell::new(),
             tested: RefCell::default(),
         }
     }
@@ -51,10 +55,20 @@ impl<'a> Frames<'a> {
             Names::new(frames.map(|frame| frame.name.as_str()))
         });
         let frames = pattern.matches(names);
-        let done = Rc::new(Matching {
-            any: frames.contains(&true),
-            frames,
-        });
+        let standing = self.standing.get_or_init(|| standing(self.book));
+        let mut stands = vec![false; self.book.stacks().len()];
+        for (frame, _) in (0..).zip(&frames).filter(|(_, matches)| **matches) {
+            for stack in standing.of(frame) {
+                if let Some(stands) = stands.get_mut(*stack as usize) {
+                    *stands = true;
+                }
+            }
+        }
+        let stacks = (0..).map(StackId).zip(stands);
+        let stacks = stacks
+            .filter_map(|(stack, stands)| stands.then_some(stack))
+            .collect();
+        let done = Rc::new(Matching { frames, stacks });
         tested.insert(pattern.text().to_owned(), Rc::clone(&done));
         done
     }
@@ -91,6 +105,16 @@ impl<'a> Frames<'a> {
     }
 }
 
+/// For each frame of a book the stacks in which it stands, in order; twice where it calls itself.
+fn standing(book: &StackBook) -> Grouped<u32> {
+    let stacks = (0..).zip(book.stacks());
+    let frames = stacks.flat_map(|(id, stack)| stack.frames.iter().map(move |frame| (frame, id)));
+    Grouped::new(
+        book.frames().len(),
+        frames.map(|(frame, id)| (frame.0 as usize, id)),
+    )
+}
+
 /// See [`Frames::path`].
 pub(crate) struct Path<'a> {
     book: &'a StackBook,
@@ -104,9 +128,13 @@ impl Path<'_> {
         Self { direct, ..self }
     }
 
-    /// Each pattern matches some frame: where one does not, no stack goes through them all.
-    pub(crate) fn is_possible(&self) -> bool {
-        self.steps.iter().all(|matching| matching.any)
+    /// The stacks of the book that go there, each once; nothing where any stack does, for want of a
+    /// pattern.
+    pub(crate) fn stacks(&self) -> Option<impl Iterator<Item = StackId>> {
+        let steps = self.steps.iter();
+        let rarest = steps.min_by_key(|matching| matching.stacks.len())?;
+        let rarest = rarest.stacks.iter().copied();
+        Some(rarest.filter(|stack| self.is_of(*stack)))
     }
 
     /// Whether this stack goes there.
@@ -121,7 +149,7 @@ impl Path<'_> {
         let mut frames = frames.iter();
         self.steps
             .iter()
-            .all(|matching| matching.any && frames.any(|frame| matching.get(frame.0 as usize)))
+            .all(|matching| frames.any(|frame| matching.get(frame.0 as usize)))
     }
 }
 
@@ -135,13 +163,14 @@ pub(crate) struct Innermost<'a> {
 }
 
 impl<'a> Innermost<'a> {
-    /// Some frame of the record matches.
-    pub(crate) fn is_possible(&self) -> bool {
-        self.functions.any
+    /// The stacks of the book that have such a frame, each once, with its name.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = (StackId, &'a str)> {
+        let stacks = self.functions.stacks.iter();
+        stacks.filter_map(|stack| Some((*stack, self.of(*stack)?)))
     }
 
     /// The name of this stack's frame.
-    pub(crate) fn of(&self, stack: StackId) -> Option<&'a str> {
+    fn of(&self, stack: StackId) -> Option<&'a str> {
         let frames = &self.book.stack(stack).frames;
         let depth = if self.only_self { 1 } else { frames.len() };
         for (index, id) in frames.iter().enumerate().take(depth) {

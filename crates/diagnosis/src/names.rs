@@ -66,7 +66,7 @@ impl NamePattern {
     /// Whether some line of a text may match: `false` is certain.
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
         match &self.how {
-            How::Regex(_) => true,
+            How::Regex(regex) => may_match_a_line(regex, text),
             How::Words(words) => {
                 let mut words = words.iter();
                 words.any(|word| memmem::find(text.as_bytes(), word.text.as_bytes()).is_some())
@@ -104,6 +104,12 @@ impl NamePattern {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// Whether an expression may match some line of a text. A text of many lines has its begin and its
+/// end once, so one that asks for either may match lines of which the text knows nothing.
+pub(crate) fn may_match_a_line(regex: &Regex, text: &str) -> bool {
+    regex.as_str().contains(['^', '$']) || regex.is_match(text)
 }
 
 /// Largest regular expression, in bytes as the library counts them: ours have some thousands, and a

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::catalogue::Limits;
 use crate::expression::Condition;
 use crate::human::Show;
-use crate::names::NamePattern;
+use crate::names::{NamePattern, may_match_a_line};
 
 /// The name of the group in a pattern that captures the number for [`LineCounting::Largest`].
 pub(crate) const NUMBER: &str = "number";
@@ -105,8 +105,7 @@ impl LinePattern {
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
         match self {
             Self::Matches(pattern) => pattern.may_match_in(text),
-            // A text of many lines has its begin and its end once.
-            Self::Captures(regex) => regex.as_str().contains(['^', '$']) || regex.is_match(text),
+            Self::Captures(regex) => may_match_a_line(regex, text),
         }
     }
 

@@ -8,15 +8,14 @@ use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{Limits, PROFILE, Sign};
 use crate::deep::{ProfileCounting, ProfileTest};
 use crate::evidence::Evidence;
-use crate::frames::Innermost;
 use crate::human::Show;
 
 pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outcome {
-    let mut named = Named::new(test, evidence);
-    let stall = count(test, evidence, &mut named, |from, to| {
+    let named = Named::new(test, evidence);
+    let stall = count(test, evidence, &named, |from, to| {
         evidence.tells_of_stall(from, to)
     });
-    let before = count(test, evidence, &mut named, |from, to| {
+    let before = count(test, evidence, &named, |from, to| {
         evidence.tells_of_before(from, to)
     });
     let length = evidence.stall.to.saturating_sub(evidence.stall.from);
@@ -45,7 +44,7 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
         baseline,
         what,
         show,
-        each: top(&stall),
+        each: top(&stall, &named),
         source: PROFILE,
     };
     let limits = match test.counting {
@@ -69,11 +68,11 @@ fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
 
 /// The number in each profile of the record; where the server did not run, none of it was in it.
 pub(crate) fn numbers(test: &ProfileTest, evidence: &Evidence) -> Vec<(Window, f64)> {
-    let mut named = Named::new(test, evidence);
+    let named = Named::new(test, evidence);
     let profiles = evidence.incident.stacks.profiles.iter();
     profiles
         .map(|profile| {
-            let counted = count(test, evidence, &mut named, |from, to| {
+            let counted = count(test, evidence, &named, |from, to| {
                 (from, to) == (profile.from, profile.to)
             });
             let window = Window {
@@ -129,7 +128,7 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
 
 /// Samples of some stretch of time.
 #[derive(Default)]
-struct Counted<'n> {
+struct Counted {
     matching: u64,
     of: u64,
     /// Busy processors times milliseconds.
@@ -139,15 +138,16 @@ struct Counted<'n> {
     is_without_rate: bool,
     covered: Millis,
     lost: u64,
-    by_name: HashMap<&'n str, u64>,
+    /// By place of the function's name.
+    by_name: Vec<u64>,
 }
 
-/// The function that a test looks for, by stack: each is looked at once, in however many profiles it
-/// stands.
+/// The functions that a test looks for.
 struct Named<'n> {
-    innermost: Innermost<'n>,
-    /// By number of the stack; empty where no stack has one.
-    known: Vec<Option<Option<&'n str>>>,
+    /// Each once.
+    names: Vec<&'n str>,
+    /// By number of the stack the place in `names`; empty where no stack has one.
+    of: Vec<Option<usize>>,
 }
 
 impl<'n> Named<'n> {
@@ -158,35 +158,45 @@ impl<'n> Named<'n> {
             test.side,
             test.only_self,
         );
-        let stacks = match innermost.is_possible() {
-            true => evidence.incident.stacks.book.stacks().len(),
-            false => 0,
-        };
-        Self {
-            innermost,
-            known: vec![None; stacks],
+        let mut names = Vec::new();
+        let mut of = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (stack, name) in innermost.stacks() {
+            if of.is_empty() {
+                of = vec![None; evidence.incident.stacks.book.stacks().len()];
+            }
+            let place = *places.entry(name).or_insert_with(|| {
+                names.push(name);
+                names.len() - 1
+            });
+            if let Some(known) = of.get_mut(stack.0 as usize) {
+                *known = Some(place);
+            }
         }
+        Self { names, of }
     }
 
-    /// Some frame of the record is it; mostly none is.
+    /// Some stack of the record has one; mostly none has.
     fn is_possible(&self) -> bool {
-        !self.known.is_empty()
+        !self.of.is_empty()
     }
 
     /// Nothing for a number that is not of the book: an empty stack.
-    fn of(&mut self, stack: StackId) -> Option<&'n str> {
-        let known = self.known.get_mut(stack.0 as usize)?;
-        *known.get_or_insert_with(|| self.innermost.of(stack))
+    fn of(&self, stack: StackId) -> Option<usize> {
+        self.of.get(stack.0 as usize).copied().flatten()
     }
 }
 
-fn count<'n>(
+fn count(
     test: &ProfileTest,
-    evidence: &Evidence<'n>,
-    named: &mut Named<'n>,
+    evidence: &Evidence,
+    named: &Named,
     tells: impl Fn(Millis, Millis) -> bool,
-) -> Counted<'n> {
-    let mut counted = Counted::default();
+) -> Counted {
+    let mut counted = Counted {
+        by_name: vec![0; named.names.len()],
+        ..Counted::default()
+    };
     let profiles = evidence.incident.stacks.profiles.iter().enumerate();
     for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
         counted.profiles += 1;
@@ -210,16 +220,18 @@ fn count<'n>(
                 && let Some(name) = named.of(*stack)
             {
                 matching = count.saturating_add(matching);
-                let by_name = counted.by_name.entry(name).or_default();
-                *by_name = count.saturating_add(*by_name);
+                if let Some(by_name) = counted.by_name.get_mut(name) {
+                    *by_name = count.saturating_add(*by_name);
+                }
             }
         }
         if let Some((name, most)) = most_of_callers(test, evidence, named, index)
             && most > matching
         {
             // Samples of its own function are among them.
-            let by_name = counted.by_name.entry(name).or_default();
-            *by_name = most.max(*by_name);
+            if let Some(by_name) = counted.by_name.get_mut(name) {
+                *by_name = most.max(*by_name);
+            }
             matching = most;
         }
         counted.matching = counted.matching.saturating_add(matching);
@@ -230,12 +242,12 @@ fn count<'n>(
 
 /// The function that matches and had most samples with those of what it called. Such functions may
 /// include each other and the profile's own rows: the largest is what is sure.
-fn most_of_callers<'n>(
+fn most_of_callers(
     test: &ProfileTest,
-    evidence: &Evidence<'n>,
-    named: &mut Named<'n>,
+    evidence: &Evidence,
+    named: &Named,
     profile: usize,
-) -> Option<(&'n str, u64)> {
+) -> Option<(usize, u64)> {
     if test.only_self {
         return None;
     }
@@ -264,10 +276,10 @@ fn value(test: &ProfileTest, counted: &Counted) -> Option<f64> {
 }
 
 /// The function that matched most often; of equal ones the first by name.
-fn top(counted: &Counted) -> Option<String> {
-    let most = counted
-        .by_name
-        .iter()
+fn top(counted: &Counted, named: &Named) -> Option<String> {
+    let counts = named.names.iter().zip(&counted.by_name);
+    let most = counts
+        .filter(|(_, count)| **count > 0)
         .max_by(|(a, left), (b, right)| left.cmp(right).then_with(|| b.cmp(a)));
     most.map(|(name, _)| (*name).to_owned())
 }

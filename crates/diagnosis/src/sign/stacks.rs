@@ -1,15 +1,15 @@
 //! Signs that look at where the server's threads stood.
 
-use model::{Millis, StackId, Window};
+use model::{Millis, Window};
 
 use super::{Judged, Outcome, Seen, absent, conditional, judge, windows};
 use crate::catalogue::{STACKS, Sign};
 use crate::deep::{StacksCounting, StacksTest};
 use crate::evaluate::{self, Truth};
 use crate::evidence::{Capture, Evidence};
-use crate::frames::Path;
 use crate::human::Show;
 use crate::names::NamePattern;
+use crate::runs::RunSeen;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -103,43 +103,34 @@ impl Counts {
 
 /// Each run is added where it begins and taken off behind its end.
 fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
-    let stacks = &evidence.incident.stacks;
-    let mut snapshots: Vec<Snapshot> = stacks
-        .snapshots
-        .iter()
-        .map(|note| Snapshot {
-            at: note.at,
-            threads: note.threads,
+    let runs = evidence.runs();
+    let snapshots = runs.snapshots.iter();
+    let mut snapshots: Vec<Snapshot> = snapshots
+        .map(|(at, threads)| Snapshot {
+            at: *at,
+            threads: *threads,
             matching: 0,
         })
         .collect();
-    snapshots.sort_by_key(|one| one.at);
-    let path = evidence.frames.path(&test.frames).direct(test.direct);
-    if !path.is_possible() {
-        return Counts(snapshots);
-    }
-    let mut matched: Vec<Option<bool>> = vec![None; stacks.book.stacks().len()];
-    for run in &stacks.runs {
-        let matches = test.state.is_none_or(|state| run.state == state)
-            && test
-                .thread
-                .as_ref()
-                .is_none_or(|thread| thread.is_match(&run.name))
-            && goes_through(&path, &mut matched, run.stack);
+    let mut add = |seen: &RunSeen| {
+        let matches = runs.run(seen).is_some_and(|run| {
+            test.state.is_none_or(|state| run.state == state)
+                && (test.thread.as_ref()).is_none_or(|thread| thread.is_match(&run.name))
+        });
         if !matches {
-            continue;
+            return;
         }
-        let from = snapshots.partition_point(|one| one.at < run.from);
-        let behind = snapshots.partition_point(|one| one.at <= run.to);
-        if from >= behind {
-            continue;
-        }
-        if let Some(first) = snapshots.get_mut(from) {
+        if let Some(first) = snapshots.get_mut(seen.from as usize) {
             first.matching += 1;
         }
-        if let Some(next) = snapshots.get_mut(behind) {
+        if let Some(next) = snapshots.get_mut(seen.behind as usize) {
             next.matching -= 1;
         }
+    };
+    let path = evidence.frames.path(&test.frames).direct(test.direct);
+    match path.stacks() {
+        Some(stacks) => stacks.flat_map(|stack| runs.of(stack)).for_each(&mut add),
+        None => runs.all().iter().for_each(&mut add),
     }
     let mut sum = 0;
     for one in &mut snapshots {
@@ -147,15 +138,6 @@ fn counts(test: &StacksTest, evidence: &Evidence) -> Counts {
         one.matching = sum;
     }
     Counts(snapshots)
-}
-
-/// Each stack is tested once, however many threads stood there.
-fn goes_through(path: &Path, matched: &mut [Option<bool>], stack: StackId) -> bool {
-    match matched.get_mut(stack.0 as usize) {
-        Some(known) => *known.get_or_insert_with(|| path.is_of(stack)),
-        // A number that is not of the book: an empty stack.
-        None => path.is_of(stack),
-    }
 }
 
 fn see(test: &StacksTest, counts: &Counts, window: Window, truth: Truth) -> Seen {

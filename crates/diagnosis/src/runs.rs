@@ -1,0 +1,69 @@
+//! Where the threads of a record stood, sorted by stack: each of dozens of signs looks at a few stacks
+//! of thousands of runs.
+
+use model::{Millis, StackEvidence, StackId, ThreadRun};
+
+use crate::grouped::Grouped;
+
+/// A run that some snapshot saw.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RunSeen {
+    /// Its place in the record.
+    run: u32,
+    /// Place of the first snapshot that saw it, and behind the last.
+    pub(crate) from: u32,
+    pub(crate) behind: u32,
+}
+
+/// The snapshots and runs of a record.
+pub(crate) struct Runs<'a> {
+    /// When each snapshot was taken and of how many threads, by time.
+    pub(crate) snapshots: Vec<(Millis, u32)>,
+    runs: &'a [ThreadRun],
+    by_stack: Grouped<RunSeen>,
+}
+
+impl<'a> Runs<'a> {
+    pub(crate) fn new(stacks: &'a StackEvidence) -> Self {
+        let notes = stacks.snapshots.iter();
+        let mut snapshots: Vec<(Millis, u32)> = notes.map(|note| (note.at, note.threads)).collect();
+        snapshots.sort_by_key(|(at, _)| *at);
+        let seen: Vec<(usize, RunSeen)> = (0..)
+            .zip(&stacks.runs)
+            .map(|(place, run)| {
+                let from = snapshots.partition_point(|(at, _)| *at < run.from);
+                let behind = snapshots.partition_point(|(at, _)| *at <= run.to);
+                let seen = RunSeen {
+                    run: place,
+                    from: from as u32,
+                    behind: behind as u32,
+                };
+                (run.stack.0 as usize, seen)
+            })
+            .filter(|(_, seen)| seen.from < seen.behind)
+            .collect();
+        // The number behind those of the book is an empty stack's.
+        let numbers = stacks.book.stacks().len();
+        let seen = seen
+            .iter()
+            .map(|(stack, seen)| ((*stack).min(numbers), *seen));
+        Self {
+            by_stack: Grouped::new(numbers + 1, seen),
+            runs: &stacks.runs,
+            snapshots,
+        }
+    }
+
+    pub(crate) fn all(&self) -> &[RunSeen] {
+        self.by_stack.all()
+    }
+
+    /// Those of one stack.
+    pub(crate) fn of(&self, stack: StackId) -> &[RunSeen] {
+        self.by_stack.of(stack.0 as usize)
+    }
+
+    pub(crate) fn run(&self, seen: &RunSeen) -> Option<&'a ThreadRun> {
+        self.runs.get(seen.run as usize)
+    }
+}
