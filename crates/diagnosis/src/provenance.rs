@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 36] = [
+const ORIGINS: [Origin; 37] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",
@@ -78,6 +78,11 @@ const ORIGINS: [Origin; 36] = [
         "interrupts",
         "interrupts",
         "/proc/interrupts, in captures of other tools",
+    ),
+    origin(
+        "plockstat",
+        "stacks",
+        "plockstat of Solaris, in captures of other tools",
     ),
     origin("slab", "slab", "/proc/slabinfo, in captures of other tools"),
     origin("numa", "numa", "numastat, in captures of other tools"),

@@ -46,6 +46,26 @@ fn plockstat_names_the_allocator() {
     );
 }
 
+/// The same as it was published: https://jkshah.blogspot.com/2009/09/infobright-tuning-on-opensolarissolaris_14.html.
+/// The section of what was waited for is not in it.
+const PLOCKSTAT_PUBLISHED: &str = include_str!("published/s5-plockstat.txt");
+
+#[test]
+fn the_published_plockstat_names_the_allocator() {
+    let found = causes(&[PLOCKSTAT_PUBLISHED]);
+    assert_eq!(found, [("malloc-arena".to_owned(), Level::Possible)]);
+    for other in [
+        // A lock of the server's own.
+        PLOCKSTAT_PUBLISHED.replace("libc.so.1`libc_malloc_lock", "mysqld`LOCK_open"),
+        // Hardly anything ran.
+        PLOCKSTAT_PUBLISHED
+            .replace("36343", "3")
+            .replace("36266", "3"),
+    ] {
+        assert_eq!(causes(&[&other]), [], "{other}");
+    }
+}
+
 #[test]
 fn one_table_of_waits_is_one_source() {
     let mut rows = String::new();

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{Depth, LockCaller, LockRow, LockTable, NamedBy, StackBook, StackEnd, StackId};
+use model::{
+    Depth, LockCaller, LockRow, LockTable, NamedBy, Reading, StackBook, StackEnd, StackId, Unit,
+};
 
-use super::{Read, counted, frame};
+use super::{Read, Tick, counted, frame};
 use crate::clean::Line;
 use crate::kind::{is_plockstat_columns, is_plockstat_header};
 
@@ -101,8 +103,32 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         }
     }
     read.brought = brought.join(", ");
+    read.ticks.extend((holds > 0).then(|| taken(&rows, holds)));
     read.plockstat = rows;
     read
+}
+
+/// How often locks were taken, and of that the allocator's.
+fn taken(rows: &[Row], holds: u64) -> Tick {
+    let of_allocator: Vec<Row> = rows
+        .iter()
+        .filter(|row| is_allocator(&row.lock))
+        .cloned()
+        .collect();
+    let readings = [
+        ("plockstat.holds", holds),
+        (
+            "plockstat.allocator_holds",
+            count(&of_allocator, Counts::Holds),
+        ),
+    ];
+    let readings = readings.map(|(name, count)| Reading::gauge(name, Unit::Count, count as f64));
+    Tick {
+        source: "plockstat",
+        at: None,
+        after: 0,
+        readings: readings.into(),
+    }
 }
 
 fn count(rows: &[Row], counts: Counts) -> u64 {
@@ -112,8 +138,17 @@ fn count(rows: &[Row], counts: Counts) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// ``  563 12345 libc.so.1`libc_malloc_lock   libc.so.1`malloc+0x38``.
+/// ``  563 12345 libc.so.1`libc_malloc_lock   libc.so.1`malloc+0x38``. Pages that make links of what
+/// looks like a host leave the libraries' names out: ``563 12345`libc_malloc_lock`malloc+0x38``.
 fn row(text: &str) -> Option<Row> {
+    if let Some((numbers, names)) = text.split_once('`')
+        && numbers.split_whitespace().count() == 2
+        && numbers.ends_with(|c: char| c.is_ascii_digit())
+        && let Some((lock, caller)) = names.split_once('`')
+        && !lock.contains(char::is_whitespace)
+    {
+        return row(&format!("{numbers} `{lock} `{caller}"));
+    }
     let mut words = text.split_whitespace();
     let count: u64 = words.next()?.parse().ok()?;
     let mean_ns: f64 = words.next()?.parse().ok()?;
@@ -141,24 +176,31 @@ fn is_function(name: &str) -> bool {
         || name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
-/// ``libc.so.1`malloc+0x38`` is `malloc`.
+/// ``libc.so.1`malloc+0x38`` is `malloc`, and ``libstdc++.so.6`_Znwm+0x2b`` is `operator new`.
 fn function(name: &str) -> String {
     let name = name.rsplit('`').next().unwrap_or(name);
     let bare = match name.rfind("+0x") {
         Some(at) => name.get(..at).unwrap_or(name),
         None => name,
     };
-    // Names that were not demangled are left: the diagnosis knows the allocator by its lock.
-    bare.chars().take(500).collect()
+    match bare.starts_with("_Z") {
+        true => stacks::shorten::shorten(bare),
+        false => bare.chars().take(500).collect(),
+    }
+}
+
+/// The lock is one of an allocator: that of libc, of libumem, of mtmalloc.
+fn is_allocator(lock: &str) -> bool {
+    let (library, name) = lock.rsplit_once('`').unwrap_or(("", lock));
+    ["libc_malloc_lock", "__malloc_lock"].contains(&name)
+        || library.contains("malloc")
+        || library.contains("libumem")
 }
 
 /// The lock's name as it is called here.
 fn lock_name(lock: &str) -> (String, NamedBy) {
-    let (library, name) = lock.rsplit_once('`').unwrap_or(("", lock));
-    let is_allocator = ["libc_malloc_lock", "__malloc_lock"].contains(&name)
-        || library.contains("malloc")
-        || library.contains("libumem");
-    if is_allocator {
+    let name = lock.rsplit_once('`').map_or(lock, |(_, name)| name);
+    if is_allocator(lock) {
         return (format!("malloc lock {name}"), NamedBy::Told);
     }
     match name.starts_with("0x") {
@@ -276,7 +318,28 @@ mod tests {
         let text = TABLES.split("Mutex hold").nth(1).unwrap();
         let read = read(&clean::lines(&format!("Mutex hold\n{text}")));
         assert_eq!(read.brought, "3600000 holds");
+        assert_eq!(read.values("plockstat.allocator_holds"), [3_600_000.0]);
         assert!(table(&read.plockstat, &mut StackBook::default()).is_none());
+    }
+
+    /// As in https://jkshah.blogspot.com/2009/09/infobright-tuning-on-opensolarissolaris_14.html,
+    /// and as a page shows it that made links of the libraries' names.
+    #[test]
+    fn names_are_read_mangled_and_without_their_libraries() {
+        let text = "Mutex hold\nCount nsec Lock Caller\n---\n\
+            3634393 1122 libc.so.1`libc_malloc_lock libstdc++.so.6.0.3`_Znwm+0x2b\n\
+            2 536317885 0x177b878 mysqld`_ZN7IBMutex6UnlockEv+0x12\n";
+        let linked = text
+            .replace(" libc.so.1", "")
+            .replace(" libstdc++.so.6.0.3", "");
+        for text in [text, &linked] {
+            let read = read(&clean::lines(text));
+            assert!(read.skipped.is_empty(), "{:?}", read.skipped);
+            assert_eq!(read.brought, "3634395 holds");
+            assert_eq!(read.values("plockstat.allocator_holds"), [3_634_393.0]);
+            let paths: Vec<_> = read.plockstat.iter().map(|row| &row.path[0]).collect();
+            assert_eq!(paths, ["operator new", "IBMutex::Unlock"]);
+        }
     }
 
     /// As in https://dom.as/2009/02/15/eyecandy-mutexes/: one lock, pasted without its section.
