@@ -46,6 +46,28 @@ fn plockstat_names_the_allocator() {
     );
 }
 
+/// Story S4, as far as it is public: https://github.blog/2013-02-21-tcmalloc-and-mysql/. Its stacks were not kept there.
+const KERNEL_MUTEX_PUBLISHED: &str = include_str!("published/s4-innodb-status.txt");
+
+/// Two listings of opreport, of the timer and of a counter of the processor:
+/// https://blog.koehntopp.info/2006/10/14/mysql-performanceprobleme-mit-einem-profiler-analysieren.html.
+const OPREPORT_PUBLISHED: [&str; 2] = [
+    include_str!("published/opreport-memcpy.txt"),
+    include_str!("published/opreport-query-cache.txt"),
+];
+
+#[test]
+fn published_listings_name_what_they_show() {
+    let possible = |cause: &str| [(cause.to_owned(), Level::Possible)];
+    assert_eq!(causes(&[KERNEL_MUTEX_PUBLISHED]), possible("kernel-mutex"));
+    let [memcpy, query_cache] = OPREPORT_PUBLISHED;
+    // 5 % of the first server's time were of the query cache as well, which is no stall.
+    assert_eq!(causes(&[memcpy]), []);
+    assert_eq!(causes(&[query_cache]), possible("query-cache"));
+    let off = "Variable_name\tValue\nquery_cache_size\t536870912\nquery_cache_type\tOFF\nquery_cache_limit\t1048576\n";
+    assert_eq!(causes(&[query_cache, off]), []);
+}
+
 /// The same as it was published: https://jkshah.blogspot.com/2009/09/infobright-tuning-on-opensolarissolaris_14.html.
 /// The section of what was waited for is not in it.
 const PLOCKSTAT_PUBLISHED: &str = include_str!("published/s5-plockstat.txt");
