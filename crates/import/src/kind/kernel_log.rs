@@ -66,10 +66,18 @@ pub(crate) fn is_kernel_detail(text: &str) -> bool {
 /// `[12345.678901] text`, `[  +0.000003] text` and `[Oct28 16:58] text` of `dmesg --reltime`, also
 /// behind the name of a host or a container, or behind a prompt.
 fn is_stamped(text: &str) -> bool {
-    let Some((before, rest)) = text.split_once('[') else {
+    let brackets = text.match_indices('[').map(|(at, _)| at);
+    let mut brackets = brackets.take_while(|at| *at <= PREFIX_BYTES_MAX);
+    brackets.any(|at| is_stamp_at(text, at))
+}
+
+/// The bracket at this place begins the kernel's stamp.
+fn is_stamp_at(text: &str, at: usize) -> bool {
+    let Some((before, rest)) = text.split_at_checked(at) else {
         return false;
     };
-    let Some((stamp, message)) = rest.split_once(']') else {
+    let inner = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let Some((stamp, message)) = inner else {
         return false;
     };
     let stamp = stamp.trim_start();
@@ -77,10 +85,9 @@ fn is_stamped(text: &str) -> bool {
         return is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 3) || is_minute(stamp);
     }
     // The kernel prints six digits behind the point: in the midst of a line nothing less tells.
-    before.len() <= PREFIX_BYTES_MAX
-        && [": ", "| ", "# ", "$ "]
-            .iter()
-            .any(|end| before.ends_with(end))
+    [": ", "| ", "# ", "$ "]
+        .iter()
+        .any(|end| before.ends_with(end))
         && is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 6)
         && message.starts_with(' ')
 }
@@ -184,6 +191,8 @@ mod tests {
             "percona # [   16.869199] mysqld invoked oom-killer: order=0",
             "db-1  | [  812.000001] text",
             "root@x:~# [  812.000001] text",
+            "[root@db1 ~]# [  812.000001] text",
+            "[wrsroot@controller-0 ~(keystone_admin)]$ [519825.439055] text",
             "Mar  2 17:35:10 db1 kernel: text",
             "kernel: nf_conntrack: nf_conntrack: table full, dropping packet",
             "Aug 25 11:10:09 db1 systemd[1]: mariadb.service: Failed with result 'oom-kill'.",
