@@ -243,6 +243,11 @@ pub enum Step {
         /// MiB.
         mib: u64,
     },
+    /// The server's control group may have so many threads more than it has.
+    ThreadLimit {
+        /// How many.
+        more: u64,
+    },
     /// The server's control group may write so often a second to its disk, which must be its own.
     WriteLimit {
         /// How often.
@@ -293,6 +298,7 @@ impl Step {
             | Self::Fragment { .. }
             | Self::CpuQuota { .. }
             | Self::MemoryLimit { .. }
+            | Self::ThreadLimit { .. }
             | Self::WriteLimit { .. }
             | Self::ReadLimit { .. }
             | Self::Copy { .. }

@@ -22,9 +22,11 @@ pub enum ProbeOutcome {
     ServerError,
     /// Another error of the way to it.
     Failed,
+    /// The server cannot get a thread or the memory for it: errors 1135 and 1041.
+    NoResources,
 }
 
-const CODES: [(ProbeOutcome, u8, &str); 8] = [
+const CODES: [(ProbeOutcome, u8, &str); 9] = [
     (ProbeOutcome::Ok, 0, "answered"),
     (ProbeOutcome::Refused, 1, "refused"),
     (ProbeOutcome::TimedOut, 2, "timed out"),
@@ -33,6 +35,11 @@ const CODES: [(ProbeOutcome, u8, &str); 8] = [
     (ProbeOutcome::Lost, 5, "connection lost"),
     (ProbeOutcome::ServerError, 6, "server error"),
     (ProbeOutcome::Failed, 7, "failed"),
+    (
+        ProbeOutcome::NoResources,
+        8,
+        "no thread or memory for a connection",
+    ),
 ];
 
 impl ProbeOutcome {
@@ -65,7 +72,11 @@ impl ProbeOutcome {
     pub fn is_stall_sign(self) -> bool {
         matches!(
             self,
-            Self::Refused | Self::TimedOut | Self::TooManyConnections | Self::Lost
+            Self::Refused
+                | Self::TimedOut
+                | Self::TooManyConnections
+                | Self::Lost
+                | Self::NoResources
         )
     }
 }

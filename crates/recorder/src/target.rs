@@ -201,10 +201,20 @@ fn is_successor(old: &ServerProcess, new: &ServerProcess) -> bool {
         .tcp_ports
         .iter()
         .any(|port| old.tcp_ports.contains(port));
-    let same_kind = old.program == new.program
-        && old.uid == new.uid
-        && old.same_net_namespace == new.same_net_namespace;
-    same_kind && (same_socket || same_port || (is_unseen(old) && is_unseen(new)))
+    let same_network = old.same_net_namespace == new.same_net_namespace;
+    may_succeed(old, new)
+        && same_network
+        && (same_socket || same_port || (is_unseen(old) && is_unseen(new)))
+}
+
+/// Whether a process that does not listen yet, or not for our eyes, may be the one that was there
+/// before: on a host with two servers, one that begins while the other is down is not its successor.
+fn may_succeed(old: &ServerProcess, new: &ServerProcess) -> bool {
+    let same_data = match (&old.datadir, &new.datadir) {
+        (Some(old), Some(new)) => old.path == new.path,
+        _ => true,
+    };
+    old.program == new.program && old.uid == new.uid && same_data
 }
 
 fn label(process: Option<&ServerProcess>, addresses: &[Address]) -> String {
@@ -258,6 +268,8 @@ const EXTRA_PORTS_MAX: usize = 3;
 pub(crate) struct Shared {
     target: Target,
     process: Mutex<Option<ServerProcess>>,
+    /// The last one that there was.
+    last: Mutex<Option<ServerProcess>>,
     /// There was a process at some time.
     was_found: AtomicBool,
     /// The recorder's own kept connections, left out of the processlist.
@@ -281,6 +293,7 @@ impl Shared {
     pub(crate) fn new(target: Target) -> Self {
         Self {
             process: Mutex::new(target.process.clone()),
+            last: Mutex::new(target.process.clone()),
             was_found: AtomicBool::new(target.process.is_some()),
             target,
             own_connections: Default::default(),
@@ -331,12 +344,20 @@ impl Shared {
                 return true;
             }
         }
-        let found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
+        let mut found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        found.retain(|server| {
+            let before = last.as_ref();
+            !is_unseen(server) || before.is_none_or(|before| may_succeed(before, server))
+        });
         let successor = match (&self.target.process, &self.target.addresses[..]) {
             (Some(first), []) => found.into_iter().find(|server| is_successor(first, server)),
             (_, addresses) => owner_of(found, addresses),
         };
         let there = successor.is_some();
+        if there {
+            last.clone_from(&successor);
+        }
         self.was_found.fetch_or(there, Ordering::Relaxed);
         *self.lock() = successor;
         there
@@ -444,7 +465,7 @@ fn known_addresses(process: &ServerProcess) -> Vec<Address> {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
-    use kernel::servers::UnixListener;
+    use kernel::servers::{Datadir, DatadirSource, UnixListener};
 
     use super::*;
 
@@ -518,6 +539,29 @@ mod tests {
             &process(5, "/a", "/a", 1),
             &process(6, "/b", "/b", 2)
         ));
+    }
+
+    #[test]
+    fn another_server_that_begins_is_no_successor() {
+        let with_data = |pid: u32, path: &str| ServerProcess {
+            datadir: Some(Datadir {
+                path: path.into(),
+                source: DatadirSource::CommandLine,
+            }),
+            ..hidden(pid)
+        };
+        let old = with_data(1, "/var/lib/mysql");
+        assert!(may_succeed(&old, &with_data(2, "/var/lib/mysql")));
+        assert!(!may_succeed(&old, &with_data(2, "/var/lib/mysql2")));
+        assert!(
+            may_succeed(&old, &hidden(2)),
+            "nobody knows where its data is"
+        );
+        let other_user = ServerProcess {
+            uid: Some(1000),
+            ..with_data(2, "/var/lib/mysql")
+        };
+        assert!(!may_succeed(&old, &other_user));
     }
 
     #[test]

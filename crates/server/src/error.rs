@@ -19,6 +19,10 @@ pub struct ServerError {
 /// Errors by which a full server turns a client away (MySQL 8.4 error reference).
 const TOO_MANY: [u16; 3] = [1040, 1203, 1226];
 
+/// Errors of a server that cannot make a thread, or has no memory for it: `ER_CANT_CREATE_THREAD`
+/// and `ER_OUT_OF_RESOURCES`.
+const NO_RESOURCES: [u16; 2] = [1135, 1041];
+
 /// Errors that say "I do not know you": wrong password, host not allowed or blocked, account
 /// locked, authentication plugin.
 const DENIED: [u16; 10] = [1044, 1045, 1129, 1130, 1251, 1524, 1698, 1862, 3118, 4151];
@@ -42,9 +46,13 @@ impl ServerError {
             (_, Some(code)) if NOT_THERE.contains(&code) => Reason::Unsupported,
             (ProbeOutcome::TimedOut, _) => Reason::Deadline,
             (ProbeOutcome::AccessDenied, _) => Reason::NoLogin,
-            (ProbeOutcome::Refused | ProbeOutcome::Lost | ProbeOutcome::TooManyConnections, _) => {
-                Reason::NoConnection
-            }
+            (
+                ProbeOutcome::Refused
+                | ProbeOutcome::Lost
+                | ProbeOutcome::TooManyConnections
+                | ProbeOutcome::NoResources,
+                _,
+            ) => Reason::NoConnection,
             _ => Reason::Failed,
         };
         Absent::new(what, reason, self.text.clone())
@@ -71,6 +79,8 @@ impl From<mysql::Error> for ServerError {
                 code = Some(server.code);
                 if TOO_MANY.contains(&server.code) {
                     ProbeOutcome::TooManyConnections
+                } else if NO_RESOURCES.contains(&server.code) {
+                    ProbeOutcome::NoResources
                 } else if DENIED.contains(&server.code) {
                     ProbeOutcome::AccessDenied
                 } else {

@@ -140,6 +140,7 @@ fn controller(step: &Step) -> Option<&'static str> {
     match step {
         Step::CpuQuota { .. } => Some("cpu"),
         Step::MemoryLimit { .. } | Step::Swap { .. } => Some("memory"),
+        Step::ThreadLimit { .. } => Some("pids"),
         Step::WriteLimit { .. } | Step::ReadLimit { .. } => Some("blkio"),
         _ => None,
     }
@@ -276,6 +277,18 @@ impl Host {
                 let file = self.file("memory", "memory.limit_in_bytes")?;
                 write(&file, &own.saturating_add(mib << 20).to_string())?;
                 OnHost::Limit(file, "-1".to_owned())
+            }
+            Step::ThreadLimit { more } => {
+                let current = self.file("pids", "pids.current")?;
+                let text = std::fs::read_to_string(&current)
+                    .with_context(|| current.display().to_string())?;
+                let now: u64 = text
+                    .trim()
+                    .parse()
+                    .with_context(|| current.display().to_string())?;
+                let file = self.file("pids", "pids.max")?;
+                write(&file, &now.saturating_add(*more).to_string())?;
+                OnHost::Limit(file, "max".to_owned())
             }
             Step::WriteLimit { per_second } => {
                 self.disk_limit("blkio.throttle.write_iops_device", *per_second)?

@@ -107,6 +107,7 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         | Step::Fragment { .. }
         | Step::CpuQuota { .. }
         | Step::MemoryLimit { .. }
+        | Step::ThreadLimit { .. }
         | Step::WriteLimit { .. }
         | Step::ReadLimit { .. }
         | Step::Copy { .. }

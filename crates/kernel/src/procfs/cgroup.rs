@@ -95,7 +95,7 @@ pub struct MemoryEvents {
     pub oom_kill: Option<u64>,
 }
 
-/// Parses `memory.events`.
+/// Parses `memory.events`, or `pids.events`, which has `max` alone: how often a fork failed at the limit.
 pub fn parse_memory_events(bytes: &[u8]) -> MemoryEvents {
     let mut events = MemoryEvents::default();
     for (name, value) in lines(bytes).filter_map(name_and_number) {

@@ -19,9 +19,10 @@ const NO_LIMIT_BYTES: u64 = 1 << 62;
 pub(crate) struct Groups {
     /// Of the unified hierarchy.
     v2: Option<PathBuf>,
-    /// Of the v1 hierarchies of the two controllers.
+    /// Of the v1 hierarchies of these controllers.
     cpu: Option<PathBuf>,
     memory: Option<PathBuf>,
+    pids: Option<PathBuf>,
 }
 
 impl Groups {
@@ -44,6 +45,7 @@ impl Groups {
             v2: below_root.and_then(|path| cg::directory(&cg::v2_mount_point(&mounts)?, path)),
             cpu: v1("cpu"),
             memory: v1("memory"),
+            pids: v1("pids"),
         })
     }
 
@@ -53,6 +55,7 @@ impl Groups {
         if let Some(directory) = &self.v2 {
             found.cpu_stat(directory);
             found.memory_of_v2(directory);
+            found.pids(directory);
             for name in ["cpu.max", "memory.max"] {
                 if let Ok(bytes) = cg::read_file(directory, name) {
                     let value = String::from_utf8_lossy(&bytes).trim().to_owned();
@@ -67,6 +70,9 @@ impl Groups {
         }
         if let Some(directory) = &self.memory {
             found.memory_of_v1(directory);
+        }
+        if let Some(directory) = &self.pids {
+            found.pids(directory);
         }
         if found.readings.is_empty() {
             let detail = match &self.v2 {
@@ -157,6 +163,23 @@ impl Found {
         }
     }
 
+    /// Threads are tasks, and each counts; v1 has the same files (kernel/cgroup/pids.c).
+    fn pids(&mut self, directory: &Path) {
+        let Ok(limit) = cg::read_file(directory, "pids.max") else {
+            return;
+        };
+        let value = String::from_utf8_lossy(&limit).trim().to_owned();
+        self.fact("pids_max", value);
+        if let Ok(bytes) = cg::read_file(directory, "pids.events") {
+            let refused = cg::parse_memory_events(&bytes).max;
+            self.counter("cgroup.pids.max", Unit::Count, refused);
+        }
+        let name = "cgroup.pids.current";
+        let current = number(directory, "pids.current");
+        let reading = current.map(|tasks| Reading::gauge(name, Unit::Count, tasks as f64));
+        self.readings.extend(reading);
+    }
+
     fn current(&mut self, bytes: Option<u64>) {
         let name = "cgroup.memory.current_bytes";
         let reading = bytes.map(|bytes| Reading::gauge(name, Unit::Bytes, bytes as f64));
@@ -194,10 +217,14 @@ mod tests {
             "memory.oom_control",
             "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
         );
+        file("pids.max", "50\n");
+        file("pids.events", "max 7\n");
+        file("pids.current", "49\n");
         let groups = Groups {
             v2: None,
             cpu: Some(dir.path().to_owned()),
             memory: Some(dir.path().to_owned()),
+            pids: Some(dir.path().to_owned()),
         };
         let taken = groups.read().unwrap();
         let value = |name: &str| {
@@ -208,6 +235,8 @@ mod tests {
         assert_eq!(value("cgroup.cpu.throttled_us"), Some(77.0));
         assert_eq!(value("cgroup.memory.max"), Some(3.0));
         assert_eq!(value("cgroup.memory.oom_kill"), Some(1.0));
+        assert_eq!(value("cgroup.pids.max"), Some(7.0));
+        assert_eq!(value("cgroup.pids.current"), Some(49.0));
         let facts: Vec<_> = taken
             .facts
             .iter()
@@ -217,7 +246,8 @@ mod tests {
             facts,
             [
                 ("cgroup.cpu_max", "50000 100000"),
-                ("cgroup.memory_max", "max")
+                ("cgroup.memory_max", "max"),
+                ("cgroup.pids_max", "50")
             ]
         );
     }

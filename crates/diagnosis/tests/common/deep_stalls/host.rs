@@ -61,6 +61,15 @@ pub fn memory_limit() -> Story {
         .threads(&[WAITS])
 }
 
+pub fn thread_limit() -> Story {
+    Story::healthy()
+        .level("probe.connect_outcome", 0.0, 8.0)
+        .rate("cgroup.pids.max", 0.0, 30.0)
+        .level("cgroup.pids.current", 60.0, 99.0)
+        .fact("cgroup.pids_max", "100")
+        .rate("status.Connection_errors_internal", 0.0, 30.0)
+}
+
 pub fn throttled() -> Story {
     Story::healthy()
         .rate("cgroup.cpu.nr_periods", 10.0, 10.0)

@@ -61,6 +61,7 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("direct-reclaim", Certain, host::reclaim()),
         ("numa-swap", Certain, host::swapping()),
         ("cgroup-memory", Certain, host::memory_limit()),
+        ("thread-limit", Certain, host::thread_limit()),
         ("cgroup-throttle", Certain, host::throttled()),
         ("steal-time", Certain, host::steal()),
         ("too-many-running", Certain, host::too_many()),
