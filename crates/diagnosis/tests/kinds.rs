@@ -3,6 +3,8 @@
 
 #![allow(
     clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
@@ -118,6 +120,29 @@ fn a_profile_tells_the_share_of_a_function() {
          was 0 %, the limit is 20 %"
     );
     assert_eq!(says(&compaction().unchanged(), COMPACTION), None);
+}
+
+#[test]
+fn the_seconds_in_which_it_begins_are_not_the_usual() {
+    // A server that did little, and two seconds in which the trouble was there before somebody noticed.
+    let mut incident = compaction().build();
+    let stacks = &mut incident.stacks;
+    let [before, stall, ..] = stacks.profiles.as_slice() else {
+        panic!("{} profiles", stacks.profiles.len());
+    };
+    let (mut quiet, mut begun) = (before.clone(), stall.clone());
+    quiet.to -= 2_000;
+    for row in &mut quiet.counts {
+        row.count = row.count.min(2);
+    }
+    (begun.from, begun.to) = (quiet.to, before.to);
+    stacks.profiles.splice(..1, [quiet, begun]);
+    let sign = format!("[[witness]]\nid = \"w\"\n{COMPACTION}\n");
+    let catalogue = Catalogue::from_files(&[("x.toml", file(&sign))]).unwrap();
+    let verdict = diagnose(&incident, &catalogue);
+    let witness = &verdict.findings.first().expect("it is found").witnesses[0];
+    let baseline = witness.baseline.unwrap();
+    assert!((0.01..0.1).contains(&baseline), "{baseline}");
 }
 
 #[test]

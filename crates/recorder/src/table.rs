@@ -147,7 +147,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("own", "the recorder's own CPU and memory, the wall clock's steps", 1000, Cost::Small, NOTHING, Take::Host(own::own)),
     source("process", "/proc/PID/stat and status of the server", 1000, Cost::Small, NOTHING, Take::Process(process::process)),
     source("threads", "/proc/PID/task/*/stat and schedstat of the server, by thread name", 1000, Cost::Medium, NOTHING, Take::Process(process::threads)),
-    source("cgroup", "cpu.stat, memory.events and limits of the server's cgroup", 1000, Cost::Small, NOTHING, Take::Process(process::cgroup)),
+    source("cgroup", "cpu.stat, memory.events, pids.events and limits of the server's cgroup", 1000, Cost::Small, NOTHING, Take::Process(process::cgroup)),
     source("server", "which process the server is, and its listening sockets", 5000, Cost::Small, SOCKETS, Take::Memory(process::identity)),
     source("allocator", "/proc/PID/maps, once per start of the server: the malloc in use", 5000, Cost::Small, PTRACE, Take::Memory(process::allocator)),
     source("status", "SHOW GLOBAL STATUS", 1000, Cost::Statement, LOGIN, Take::Database(database::status)),

@@ -37,7 +37,8 @@ pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outc
     let (what, show) = what(test);
     let baseline = match test.counting {
         ProfileCounting::Share if before.of < test.min_samples => None,
-        _ => value(test, &before),
+        ProfileCounting::Share => before.usual_share().or_else(|| value(test, &before)),
+        ProfileCounting::Cpus => value(test, &before),
     };
     let number = Number {
         seen,
@@ -137,9 +138,20 @@ struct Counted {
     /// How often samples were taken is not known of one of them.
     is_without_rate: bool,
     covered: Millis,
+    /// The share in each profile times the milliseconds that it covers, and those milliseconds.
+    share_ms: f64,
+    sampled_ms: f64,
     lost: u64,
     /// By place of the function's name.
     by_name: Vec<u64>,
+}
+
+impl Counted {
+    /// The share that it had most of the time: a server that did little and then, in the seconds in which the trouble
+    /// began, much has most of its samples of those.
+    fn usual_share(&self) -> Option<f64> {
+        (self.sampled_ms > 0.0).then(|| self.share_ms / self.sampled_ms)
+    }
 }
 
 /// The functions that a test looks for.
@@ -235,6 +247,11 @@ fn count(
             matching = most;
         }
         counted.matching = counted.matching.saturating_add(matching);
+        if of > 0 {
+            let covered = profile.to.saturating_sub(profile.from) as f64;
+            counted.share_ms += covered * matching as f64 / of as f64;
+            counted.sampled_ms += covered;
+        }
         counted.cpu_ms += busy_ms(profile, matching);
     }
     counted
