@@ -8,6 +8,7 @@ mod general_log;
 mod in_flight;
 mod incidents;
 mod keeper;
+mod meant;
 mod notice;
 pub mod packets;
 mod pulse;
