@@ -41,6 +41,39 @@ pub(super) fn connections(look: &Look) -> Judged {
     Ok(None)
 }
 
+/// Threads that the limit of tasks leaves to connections.
+pub(super) fn threads(look: &Look) -> Judged {
+    let tasks = look.last("cgroup.pids.current")?;
+    let limit = look
+        .maybe("cgroup.pids_max")
+        .and_then(|limit| limit.parse::<f64>().ok());
+    let Some(limit) = limit else { return Ok(None) };
+    let Some(max) = look.variable_number("max_connections")? else {
+        return Ok(None);
+    };
+    // A pool needs few threads for many connections.
+    if look.variable("thread_handling")?.unwrap_or("") == "pool-of-threads" {
+        return Ok(None);
+    }
+    let connected = look.status("Threads_connected")?.unwrap_or(0.0);
+    let room = limit - (tasks - connected).max(0.0);
+    if room >= max {
+        return Ok(None);
+    }
+    let text = format!(
+        "the server's cgroup may have {} tasks (pids.max) and has {}: {} connections fit, and \
+         max_connections is {}",
+        show(limit, Show::Count),
+        show(tasks, Show::Count),
+        show(room.max(0.0), Show::Count),
+        show(max, Show::Count)
+    );
+    if connected >= 0.9 * room {
+        return serious(text);
+    }
+    note(text)
+}
+
 pub(super) fn table_cache(look: &Look) -> Judged {
     let (Some(open), Some(opened)) = (
         look.status("Open_tables")?,
