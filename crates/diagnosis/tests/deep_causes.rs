@@ -421,6 +421,26 @@ fn workers_of_a_replica_that_take_turns_are_no_stall() {
 
 /// Seen beside a queue for a lock: somebody copied a file on the same host, and the server did not wait for the disk.
 #[test]
+fn a_host_that_always_withholds_as_much_took_nothing_away() {
+    // A fifth of what was wanted, before and in the stall: steal is counted only while somebody wants to run.
+    let always = |busy: f64, steal: f64| {
+        host::steal()
+            .level("cpu.busy_share", 0.16, busy)
+            .level("cpu.steal_share", 0.04, steal)
+    };
+    let verdict = always(0.75, 0.2).verdict();
+    assert!(named(&verdict).is_empty(), "{}", verdict.sentence);
+    let why = why(&verdict, "steal-time");
+    assert!(why.contains("more was wanted, not less given"), "{why}");
+    // As much was wanted as before, and more taken away.
+    let taken = always(0.16, 0.24).verdict();
+    assert_eq!(
+        named(&taken).first().map(|(cause, _)| *cause),
+        Some("steal-time")
+    );
+}
+
+#[test]
 fn pages_that_wait_to_be_written_are_no_stall_of_a_server_that_does_not_wait_for_them() {
     assert_eq!(
         named(&host::writeback().verdict()),
