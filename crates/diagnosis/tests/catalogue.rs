@@ -312,6 +312,11 @@ fn the_built_in_catalogue_is_whole() {
     for cause in catalogue.causes() {
         let id = &cause.id;
         assert!(!cause.look_alikes.is_empty(), "{id} has no look-alike");
+        // Who makes another worse comes after it, a root before: both would hold each other back for nothing.
+        for other in &cause.aggravates {
+            let effect_of = &catalogue.get(other).unwrap().effect_of;
+            assert!(!effect_of.contains(id), "{id} and {other}");
+        }
         for alike in &cause.look_alikes {
             assert!(!alike.difference.is_empty());
         }
