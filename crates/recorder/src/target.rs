@@ -272,6 +272,8 @@ impl Shared {
                 *self.lock() = Some(now);
                 return true;
             }
+            // It never was the one: nothing has to be like it.
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         let mut found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
