@@ -24,6 +24,7 @@ mod scenario;
 mod session;
 mod slow_sync;
 mod victims;
+mod withheld;
 
 pub use allocator::{Allocator, OLD_GLIBC};
 pub use at_once::at_once;
@@ -48,3 +49,4 @@ pub use scenario::{
 pub use session::{HeldSession, say};
 pub use slow_sync::{Slow, SlowSync};
 pub use victims::{Victim, build_victim, victim_names};
+pub use withheld::{WITHHELD_MUCH, Withheld, others};

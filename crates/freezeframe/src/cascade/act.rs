@@ -127,8 +127,15 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
         .recorder
         .wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
 
+    let withheld = lab::Withheld::start();
     let first = stage.break_it(world)?;
-    let mut outcome = judge(act, world.kind, first.broken.from, &first.incidents)?;
+    let mut outcome = judge(
+        act,
+        world.kind,
+        first.broken.from,
+        withheld.share(),
+        &first.incidents,
+    )?;
     let verdict = match &outcome.incident {
         Some(path) => explain(path)?,
         None => Value::Null,

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lab::{Load, PrivateServer, ServerKind};
+use lab::{Load, PrivateServer, ServerKind, Withheld};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -150,6 +150,7 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
     let mut judged_so_far = 0;
     for load_kind in KINDS.iter().filter(wanted) {
         recorder.wait(calm, |_| false)?;
+        let withheld = Withheld::start();
         let running = load_kind.start(&server)?;
         for pause in pauses {
             recorder.wait(*pause, |_| false)?;
@@ -175,7 +176,7 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
             }
             // Also those that were written since the last look: a stall that nobody provoked counts.
             for path in recorder.incidents().iter().skip(judged_so_far) {
-                let capture = judged(kind, load_kind, path)?;
+                let capture = judged(kind, load_kind, path, &withheld)?;
                 if !args.json {
                     output::print(&line(&capture))?;
                 }
@@ -201,13 +202,12 @@ fn mark(server: &PrivateServer) -> Load {
     }
 }
 
-fn judged(kind: ServerKind, load_kind: &Kind, path: &Path) -> Result<Capture> {
+fn judged(kind: ServerKind, load_kind: &Kind, path: &Path, withheld: &Withheld) -> Result<Capture> {
     let verdict = explain(path)?;
     let findings = || {
         ["findings", "folded"]
             .into_iter()
-            .filter_map(|list| verdict[list].as_array())
-            .flatten()
+            .flat_map(|list| withheld.others(&verdict[list]))
     };
     let level = |finding: &Value| finding["level"].as_str().unwrap_or_default().to_owned();
     let cause = |finding: &Value| finding["cause"].as_str().unwrap_or_default().to_owned();

@@ -35,6 +35,10 @@ pub(crate) struct Outcome {
     pub(crate) level: Option<String>,
     /// Causes that are at least likely and neither true nor said to be there as well.
     pub(crate) wrong: Vec<String>,
+    /// The share of the machine's CPU time that its hypervisor withheld in the break: where that is much, it is a second
+    /// true cause.
+    #[serde(default)]
+    pub(crate) withheld: f64,
     /// Statements a second that the clients of the break were answered.
     pub(crate) break_per_second: f64,
     /// The verdict in a sentence.
@@ -75,6 +79,7 @@ pub(crate) fn judge(
     scenario: &Scenario,
     kind: ServerKind,
     begin: Timestamp,
+    withheld: f64,
     incidents: &[PathBuf],
 ) -> Result<Outcome> {
     let mut outcome = Outcome {
@@ -88,6 +93,7 @@ pub(crate) fn judge(
         rank: None,
         level: None,
         wrong: Vec::new(),
+        withheld,
         break_per_second: 0.0,
         sentence: String::new(),
         remedy: Vec::new(),
@@ -149,8 +155,7 @@ fn read_verdict(outcome: &mut Outcome, scenario: &Scenario, verdict: &Value) {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let findings: Vec<&Value> = ["findings", "folded"]
         .into_iter()
-        .filter_map(|list| verdict[list].as_array())
-        .flatten()
+        .flat_map(|list| lab::others(&verdict[list], outcome.withheld))
         .collect();
     let truth = &scenario.truth;
     let effects = effects_of(&truth.cause, &findings);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab::{Help, Scenario, ServerKind, Step};
+use lab::{Help, Scenario, ServerKind, Step, Withheld};
 
 use super::judge::{Outcome, StageProof, judge};
 use super::prove;
@@ -91,7 +91,9 @@ pub(super) fn run(
     recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
     let earlier = recorder.incidents().len();
 
+    let withheld = Withheld::start();
     let span = break_it(&scenario.steps, break_length, scene, &mut recorder)?;
+    let withheld = withheld.share();
     let written = |recorder: &Recorder| recorder.incidents().len() > earlier;
     if recorder.in_stall() || written(&recorder) {
         recorder.wait(WRITTEN_MAX, |recorder| {
@@ -103,7 +105,7 @@ pub(super) fn run(
         .get(earlier..)
         .unwrap_or_default()
         .to_vec();
-    let mut outcome = judge(scenario, kind, span.from, &incidents)?;
+    let mut outcome = judge(scenario, kind, span.from, withheld, &incidents)?;
     let length = span.to.duration_since(span.from).as_secs_f64();
     outcome.break_per_second = span.statements as f64 / length.max(0.001);
     if outcome.incident.is_none() {

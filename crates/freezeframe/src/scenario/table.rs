@@ -140,6 +140,13 @@ fn summary(outcomes: &[Outcome]) -> String {
         );
     }
     text.push('.');
+    let disturbed = count(&|one| one.withheld >= lab::WITHHELD_MUCH);
+    if disturbed > 0 {
+        let _ = write!(
+            text,
+            " In {disturbed} the hypervisor withheld a twentieth of the machine or more: steal-time is true there too."
+        );
+    }
     let proven = count(&|one| one.proof.as_deref() == Some("worked"));
     let tried = count(&|one| one.proof.is_some());
     if tried > 0 {

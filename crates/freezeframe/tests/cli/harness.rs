@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use lab::{Options, PrivateServer};
+use lab::{Options, PrivateServer, Withheld};
 use model::Incident;
 use serde_json::Value;
 
@@ -156,11 +156,12 @@ pub(crate) fn incident(event: &Value) -> Incident {
     loaded.incident
 }
 
-/// The causes that an event's verdict names.
-pub(crate) fn causes(event: &Value) -> Vec<&str> {
-    let findings = event["verdict"]["findings"].as_array().unwrap();
+/// The causes that an event's verdict names, but what the machine of the test itself did.
+pub(crate) fn causes<'a>(event: &'a Value, withheld: &Withheld) -> Vec<&'a str> {
+    let findings = &event["verdict"]["findings"];
+    assert!(findings.is_array(), "{event}");
+    let findings = withheld.others(findings).into_iter();
     findings
-        .iter()
         .filter_map(|finding| finding["cause"].as_str())
         .collect()
 }
