@@ -287,6 +287,11 @@ fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String
             ));
         }
         for name in names {
+            // "max" of a control group's file: it was taken, and there is nothing to compare with.
+            if let Some(word) = incident.fact(name).filter(|it| it.parse::<f64>().is_err()) {
+                lines.push(format!("{name} is {word:?}, which is no number"));
+                continue;
+            }
             // Facts have a file or a statement of their own under the same name.
             let prefix = name.split('.').next().unwrap_or(name).to_owned();
             match by_source.iter_mut().find(|(known, _)| *known == prefix) {

@@ -466,3 +466,16 @@ fn a_few_threads_at_the_memory_map_are_not_what_a_crowd_waits_for() {
         Level::Possible
     );
 }
+
+/// A control group without a limit says "max": it was taken, and nothing can be compared with it.
+#[test]
+fn a_limit_that_is_a_word_is_told_as_it_is() {
+    let verdict = host::thread_limit()
+        .fact("cgroup.pids_max", "max")
+        .verdict();
+    let unknown = &finding(&verdict, "thread-limit").unknown;
+    let told = "cgroup.pids_max is \"max\", which is no number";
+    assert!(unknown.iter().any(|line| line == told), "{unknown:?}");
+    let is_missed = |line: &String| line.contains("pids_max") && line.contains("not in the record");
+    assert!(!unknown.iter().any(is_missed), "{unknown:?}");
+}
