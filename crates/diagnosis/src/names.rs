@@ -109,7 +109,8 @@ impl NamePattern {
 /// Whether an expression may match some line of a text. A text of many lines has its begin and its
 /// end once, so one that asks for either may match lines of which the text knows nothing.
 pub(crate) fn may_match_a_line(regex: &Regex, text: &str) -> bool {
-    regex.as_str().contains(['^', '$']) || regex.is_match(text)
+    let asks = |mark: &str| regex.as_str().contains(mark);
+    ["^", "$", r"\A", r"\z"].into_iter().any(asks) || regex.is_match(text)
 }
 
 /// Largest regular expression, in bytes as the library counts them: ours have some thousands, and a
@@ -219,7 +220,8 @@ mod tests {
         ];
         let all = Names::new(names.into_iter());
         for pattern in [
-            "malloc", "^malloc$", "^malloc", "malloc$", "l|^fr", "(oc|x)$", "none",
+            "malloc", "^malloc$", "^malloc", "malloc$", "l|^fr", "(oc|x)$", "none", r"\Afree",
+            r"mall\z",
         ] {
             let parsed = NamePattern::parse(pattern).unwrap();
             let expected = names.map(|name| parsed.is_match(name));

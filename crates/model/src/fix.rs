@@ -75,6 +75,11 @@ pub enum FixAction {
         /// What it becomes.
         value: FixValue,
     },
+    /// The limit of tasks, which threads are, of the server's control group.
+    TasksLimit {
+        /// What it becomes.
+        value: FixValue,
+    },
 }
 
 impl FixAction {
@@ -88,6 +93,7 @@ impl FixAction {
             Self::PreloadAllocator => "preload-allocator",
             Self::ServerEnvironment { .. } => "server-environment",
             Self::OpenFilesLimit { .. } => "open-files-limit",
+            Self::TasksLimit { .. } => "tasks-limit",
         }
     }
 }

@@ -80,12 +80,15 @@ impl Reader<'_> {
             "open-files-limit" => Ok(FixAction::OpenFilesLimit {
                 value: self.value(spanned)?,
             }),
+            "tasks-limit" => Ok(FixAction::TasksLimit {
+                value: self.value(spanned)?,
+            }),
             other => Err(self.at(
                 &raw.action,
                 "action",
                 format!(
                     "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator, \
-                     server-environment and open-files-limit"
+                     server-environment, open-files-limit and tasks-limit"
                 ),
             )),
         }
@@ -101,8 +104,11 @@ impl Reader<'_> {
                 | FixAction::OptionFile { .. }
                 | FixAction::ServerEnvironment { .. }
         );
-        let has_value =
-            has_key || has_variable || matches!(action, FixAction::OpenFilesLimit { .. });
+        let is_limit = matches!(
+            action,
+            FixAction::OpenFilesLimit { .. } | FixAction::TasksLimit { .. }
+        );
+        let has_value = has_key || has_variable || is_limit;
         let given = [
             ("key", raw.key.is_some(), has_key),
             ("variable", raw.variable.is_some(), has_variable),
@@ -135,6 +141,7 @@ impl Reader<'_> {
                 | FixAction::PreloadAllocator
                 | FixAction::ServerEnvironment { .. }
                 | FixAction::OpenFilesLimit { .. }
+                | FixAction::TasksLimit { .. }
         );
         if only_later && word != FixWhen::Durable {
             let problem = format!("{} counts from the next start on: durable", action.word());

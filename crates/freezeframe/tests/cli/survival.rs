@@ -146,7 +146,7 @@ fn a_full_disk_is_told_once_and_recording_goes_on() {
         .unwrap();
     let incident = incident(written);
     assert!(
-        ticks(&incident, "stat", 0, incident.stall.trigger) >= 14,
+        ticks(&incident, "stat", 0, incident.stall.trigger) >= 11,
         "all of it from memory"
     );
 }

@@ -76,6 +76,60 @@ fn the_limit_of_open_files_is_raised_and_lowered() {
 }
 
 #[test]
+fn the_limit_of_tasks_is_that_of_the_server_s_own_control_group() {
+    const FILE: &str = "sys/fs/cgroup/system.slice/mariadb.service/pids.max";
+    let scene = Scene::new();
+    let only = |state: &str| {
+        let plan = scene.json(&["thread-limit"]);
+        let steps = plan["steps"].as_array().unwrap();
+        assert_eq!(steps.len(), 1, "{plan}");
+        assert_eq!(steps[0]["state"], state, "{plan}");
+        steps[0].clone()
+    };
+    only("not-here");
+    scene.write(
+        "proc/self/mountinfo",
+        "30 24 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    );
+    scene.write(FILE, "512\n");
+    let before = scene.tree();
+    let more = only("to-do");
+    assert_eq!(
+        more["place"],
+        "/etc/systemd/system/mariadb.service.d/zz-freezeframe-TasksMax.conf"
+    );
+    assert_eq!(more["after"], "[Service]\nTasksMax=32768");
+    assert_eq!(more["before"], "pids.max 512 (of the running server)");
+    scene.json(&["thread-limit", "--apply", "--yes"]);
+    let why = only("already")["why"].to_string();
+    assert!(why.contains("does not have it yet"), "{why}");
+    scene.run(&["--undo"]);
+    assert_eq!(scene.tree(), before);
+
+    for enough in ["32768\n", "max\n"] {
+        scene.write(FILE, enough);
+        only("already");
+    }
+
+    // Nobody's unit, and a container: the files of the host are left alone.
+    let group = "sys/fs/cgroup/mine/pids.max";
+    scene.write(group, "512\n");
+    scene.write("proc/4711/cgroup", "0::/mine\n");
+    let here = only("by-hand");
+    assert_eq!(commands(&here), format!("echo 32768 > /{group}"));
+    scene.write("proc/4711/cgroup", &format!("0::/docker/{CONTAINER}\n"));
+    scene.write(
+        &format!("sys/fs/cgroup/docker/{CONTAINER}/pids.max"),
+        "512\n",
+    );
+    let made_anew = commands(&only("by-hand"));
+    assert!(
+        made_anew.starts_with("docker run --pids-limit 32768"),
+        "{made_anew}"
+    );
+}
+
+#[test]
 fn mysqld_safe_is_told_by_its_section_and_started_again_as_it_was() {
     let scene = Scene::new();
     with_limit(&scene, 1024);

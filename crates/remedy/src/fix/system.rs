@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use kernel::procfs::cgroup;
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use model::{Release, release};
@@ -80,6 +81,8 @@ pub struct SeenServer {
     pub other_network: bool,
     /// Files that it may have open at most: what its process was started with.
     pub open_files_limit: Option<String>,
+    /// Tasks that its control group may have at most, where it says.
+    pub tasks_limit: Option<TasksLimit>,
     /// Its own tree of files, when it is another one than ours.
     pub other_root: Option<PathBuf>,
     /// Option files that it reads at its start.
@@ -112,6 +115,15 @@ pub struct SeenServer {
     pub utc_offset: Option<String>,
     /// Why there is no login.
     pub no_login: Option<String>,
+}
+
+/// `pids.max` of a control group (Linux, Documentation/admin-guide/cgroup-v2.rst, PID).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TasksLimit {
+    /// The file.
+    pub file: PathBuf,
+    /// What it says: a number, or `max`.
+    pub value: String,
 }
 
 impl SeenServer {
@@ -239,6 +251,7 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         other_network: process.same_net_namespace == Some(false),
         open_files_limit: kernel::procfs::limits::soft(&limits, "Max open files")
             .map(str::to_owned),
+        tasks_limit: tasks_limit(root, &proc, pid),
         option_files: files,
         include_directories: directories,
         no_defaults: none,
@@ -256,6 +269,26 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
             .and_then(|value| value.split_whitespace().next()?.parse().ok()),
         ..SeenServer::default()
     }
+}
+
+/// What the control group of a process says itself. The root of a hierarchy has no such file.
+fn tasks_limit(root: &Root, proc: &ProcRoot, pid: u32) -> Option<TasksLimit> {
+    let groups = cgroup::read(&proc.of(pid, "cgroup")).ok()?;
+    let mounts = cgroup::read_mountinfo(&proc.file("self/mountinfo")).ok()?;
+    let unified = groups.v2.as_deref().and_then(|path| {
+        let mount_point = cgroup::v2_mount_point(&mounts)?;
+        cgroup::directory(&mount_point, path)
+    });
+    let alone = cgroup::v1_directory(&groups, &mounts, "pids");
+    [unified, alone]
+        .into_iter()
+        .flatten()
+        .find_map(|directory| {
+            let file = directory.join("pids.max");
+            let bytes = root.read(&file, BYTES_MAX).ok()?;
+            let value = String::from_utf8_lossy(&bytes).trim().to_owned();
+            Some(TasksLimit { file, value })
+        })
 }
 
 /// Where a process belongs: its unit, or its container. What no runtime's name tells, namespaces do.

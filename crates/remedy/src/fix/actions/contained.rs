@@ -11,6 +11,8 @@ pub(super) enum Made<'a> {
     Environment(&'a str, &'a str),
     /// Files that may be open.
     OpenFiles(&'a str),
+    /// Tasks that there may be in it: processes and their threads.
+    Tasks(&'a str),
     /// A variable of the server.
     Option(&'a str, &'a str),
     /// A setting of the kernel that each network has its own of.
@@ -77,6 +79,10 @@ pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
             format!("--ulimit nofile={limit}:{limit}"),
             format!("ulimits: {{ nofile: {limit} }}"),
         ),
+        (Runtime::Docker | Runtime::Podman, Made::Tasks(limit)) => run(
+            format!("--pids-limit {limit}"),
+            format!("pids_limit: {limit}"),
+        ),
         (Runtime::Docker | Runtime::Podman, Made::Option(variable, value)) => {
             run(option(variable, value), option(variable, value))
         }
@@ -89,6 +95,9 @@ pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
         )],
         (Runtime::Kubernetes, Made::OpenFiles(limit)) => vec![format!(
             "no setting of a pod: LimitNOFILE={limit} in the unit of containerd or CRI-O, on each node"
+        )],
+        (Runtime::Kubernetes, Made::Tasks(limit)) => vec![format!(
+            "no setting of a pod: podPidsLimit: {limit} in the kubelet's configuration, on each node"
         )],
         (Runtime::Kubernetes, Made::Option(variable, value)) => vec![format!(
             "pod, of the container: args: [ARGS, \"{}\"], with ARGS as they are, or the image's command where there are none",
@@ -105,6 +114,9 @@ pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
         (_, Made::OpenFiles(limit)) => {
             vec![format!("ulimit -n {limit} in what starts the server there")]
         }
+        (_, Made::Tasks(limit)) => vec![format!(
+            "{limit} in pids.max of the container's control group, by what makes the container"
+        )],
         (_, Made::Option(variable, value)) => vec![format!(
             "{}, on the command line of the server there",
             option(variable, value)

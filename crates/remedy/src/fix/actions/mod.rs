@@ -6,6 +6,7 @@ mod launch;
 mod open_files;
 mod preload;
 mod sysctl;
+mod tasks;
 mod thp;
 mod variable;
 
@@ -28,7 +29,7 @@ pub(super) struct Action {
 }
 
 /// All kinds.
-const ACTIONS: [Action; 7] = [
+const ACTIONS: [Action; 8] = [
     Action {
         name: "thp-never",
         steps: thp::steps,
@@ -56,6 +57,10 @@ const ACTIONS: [Action; 7] = [
     Action {
         name: "open-files-limit",
         steps: open_files::steps,
+    },
+    Action {
+        name: "tasks-limit",
+        steps: tasks::steps,
     },
 ];
 
