@@ -38,9 +38,10 @@ pub(crate) struct Unjudged {
     pub(crate) pointed_at: bool,
 }
 
-/// Sources that many systems do not have. That they are absent is no reason to name every cause
+/// Sources that many systems do not have, or captures of other tools. That they are absent is no reason to name every cause
 /// that could be looked for in them: only those that something else points at.
-const DEEP_SOURCES: [&str; 9] = [
+const DEEP_SOURCES: [&str; 10] = [
+    "host",
     "replica",
     "cgroup",
     "stacks",

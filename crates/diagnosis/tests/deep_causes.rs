@@ -479,3 +479,43 @@ fn a_limit_that_is_a_word_is_told_as_it_is() {
     let is_missed = |line: &String| line.contains("pids_max") && line.contains("not in the record");
     assert!(!unknown.iter().any(is_missed), "{unknown:?}");
 }
+
+/// The lines are the same in every kernel that inserts one; the timers of newer ones know of it.
+#[test]
+fn a_leap_second_is_blamed_on_old_kernels_only() {
+    let causes = |story: Story| {
+        named(&story.verdict())
+            .iter()
+            .any(|it| it.0 == "leap-second")
+    };
+    assert!(causes(host::leap_second()));
+    let newer = host::leap_second().fact("host.kernel", "5.14.0-362.el9.x86_64");
+    assert!(!causes(newer));
+    let busier = host::leap_second().rate("status.Questions", 4_000.0, 9_000.0);
+    assert!(!causes(busier));
+    let other = host::timers_at_once().kernel_log(&["usb 1-1: new device"]);
+    assert!(!causes(other));
+}
+
+/// Threads wait in the same place for a mutex that somebody has, and on kernels that wake them.
+#[test]
+fn a_mutex_that_somebody_holds_has_lost_no_wake_up() {
+    let causes = |story: Story| {
+        named(&story.verdict())
+            .iter()
+            .any(|it| it.0 == "futex-wait-bug")
+    };
+    assert!(causes(host::lost_wakeup()));
+    let mended = host::lost_wakeup().fact("host.kernel", "2.6.32-504.16.2.el6.x86_64");
+    assert!(!causes(mended));
+    let held = host::lost_wakeup().locks(
+        &[common::deep_stalls::held(
+            "mutex",
+            30,
+            "mysqld",
+            &["buf_page_get_gen"],
+        )],
+        &[],
+    );
+    assert!(!causes(held));
+}

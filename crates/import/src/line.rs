@@ -199,6 +199,15 @@ pub(super) fn is_top_line(text: &str) -> bool {
                 .is_some_and(|pid| pid.parse::<u32>().is_ok()))
 }
 
+/// `Aufgaben: 213 gesamt,   1 laufend`: a name, and numbers with a word behind each.
+pub(super) fn is_top_summary(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, rest)| {
+        name.chars().count() <= 12
+            && rest.contains(',')
+            && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
 pub(super) fn is_numbers(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())

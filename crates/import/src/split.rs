@@ -7,7 +7,7 @@ use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
     is_numbers, is_of_plan, is_open_table, is_option, is_padded, is_perf_call, is_proc_line,
-    is_rule, is_top_line, is_vertical_field, is_wrapped, sets_session,
+    is_rule, is_top_line, is_top_summary, is_vertical_field, is_wrapped, sets_session,
 };
 use crate::times;
 
@@ -299,7 +299,8 @@ impl Open {
                 own == Some(Kind::Free)
                     || text.starts_with("Mem:")
                     || text.starts_with("Swap:")
-                    || text.starts_with("-/+ buffers/cache")
+                    || text.starts_with("-/+ ")
+                    || (own.is_none() && kind::free_row(text).is_some())
             }
             Kind::Netstat => {
                 own == Some(Kind::Netstat) || (own.is_none() && kind::is_net_line(line, text))
@@ -350,7 +351,11 @@ impl Open {
                                 .is_some_and(|(name, _)| !name.contains(' '))))
             }
             Kind::OptionFile => own == Some(Kind::OptionFile) || is_option(text),
-            Kind::Top => own == Some(Kind::Top) || is_top_line(text),
+            Kind::Top => {
+                own == Some(Kind::Top)
+                    || is_top_line(text)
+                    || (own.is_none() && is_top_summary(text))
+            }
             Kind::Vmstat => own == Some(Kind::Vmstat) || is_numbers(text),
             Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo => {
                 own == Some(self.kind) || is_proc_line(text, self.kind)

@@ -55,6 +55,7 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "fs-memory-reclaim",
         "needs the whole memory of the host, and another file system",
     ),
+    ("futex-wait-bug", "needs a kernel of 2014, and luck"),
     (
         "fts-aux",
         "tried on MySQL 9.7: the processors are the limit before the index is",
@@ -71,6 +72,7 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "large-trx",
         "tried on MariaDB 10.11: the change of 640,000 rows itself is noticed first, as load",
     ),
+    ("leap-second", "needs a kernel before 3.5"),
     (
         "malloc-mmap-threshold",
         "tried on MySQL 5.5.9: on two processors the statements themselves are too many first",

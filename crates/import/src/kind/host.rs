@@ -34,7 +34,7 @@ pub(super) fn is_limit(text: &str) -> bool {
 
 pub(super) fn is_top_header(text: &str) -> bool {
     text.starts_with("top - ")
-        || (text.starts_with("PID ") && text.contains("%CPU") && text.contains("COMMAND"))
+        || (text.starts_with("PID ") && text.contains("%CPU") && text.contains("%MEM"))
 }
 
 pub(super) fn is_vmstat_header(text: &str) -> bool {

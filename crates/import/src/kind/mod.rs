@@ -33,8 +33,8 @@ pub(crate) use stacks::{
     is_thread_head, pmp_frames,
 };
 pub(crate) use sysstat::{
-    CONNECTION_STATES, clock, iostat_row, is_df_row, is_host_line, is_iostat_of_unix, is_net_line,
-    is_ps_row, is_sysstat_row, number,
+    CONNECTION_STATES, clock, free_row, iostat_row, is_device_head, is_df_row, is_english_free,
+    is_host_line, is_iostat_of_unix, is_net_line, is_ps_row, is_sysstat_row, is_words, number,
 };
 
 /// What can be recognised in a text.

@@ -88,12 +88,14 @@ const RECOGNISERS: [Recogniser; 40] = [
     recogniser(Kind::Sysstat, "L0123456789", 0, |at| {
         sysstat::is_sysstat_header(at.text)
     }),
-    recogniser(Kind::Free, "t", 0, |at| sysstat::is_free_header(at.text)),
+    recogniser(Kind::Free, "", 0, |at| {
+        !at.has(sign::DIGIT) && !at.has(sign::COLON) && sysstat::is_free_header(at.text, at.next)
+    }),
     recogniser(Kind::Netstat, "APSNIUTM0123456789", 0, |at| {
         sysstat::is_netstat(at.text, at.next)
     }),
     recogniser(Kind::Df, "", sign::PERCENT, |at| {
-        sysstat::is_df_header(at.text)
+        sysstat::is_df_header(at.text, at.next)
     }),
     recogniser(Kind::Ps, "UP", 0, |at| sysstat::is_ps_header(at.text)),
     recogniser(Kind::Slabinfo, "", 0, |at| {

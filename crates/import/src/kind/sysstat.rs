@@ -29,12 +29,26 @@ pub(crate) fn is_host_line(text: &str) -> bool {
 /// The heads of iostat's two tables, or the line of the host in front of them.
 pub(super) fn is_iostat_header(text: &str, next: &[&str]) -> bool {
     let is_head = |text: &str| {
-        (text.starts_with("Device") && text.contains("%util"))
+        is_device_head(text)
             || (text.starts_with("avg-cpu:") && text.contains("%user"))
             || is_iostat_of_unix(text)
     };
     let is_title = is_host_line(text) || text.starts_with("extended device statistics");
     is_head(text) || (is_title && next.iter().take(5).any(|line| is_head(line.trim())))
+}
+
+/// The head of iostat's table on Linux: `Device`, in the word of each language, and the columns.
+pub(crate) fn is_device_head(text: &str) -> bool {
+    if !text.contains("%util") {
+        return false;
+    }
+    let mut words = text.split_whitespace();
+    let is_name = |word: &str| word.starts_with(char::is_alphabetic) && !word.contains('/');
+    text.starts_with("Device")
+        || (words.next().is_some_and(is_name)
+            && ["r/s", "w/s"]
+                .iter()
+                .all(|word| words.clone().any(|it| it == *word)))
 }
 
 /// The head of iostat's table on FreeBSD, where the device stands first, and on Solaris, where it
@@ -106,9 +120,42 @@ pub(crate) fn number(word: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// `total used free shared buff/cache available`.
-pub(super) fn is_free_header(text: &str) -> bool {
+/// `total used free shared buff/cache available`; in other languages six words above a row of as many numbers with a
+/// name, and a row of three.
+pub(super) fn is_free_header(text: &str, next: &[&str]) -> bool {
+    is_english_free(text)
+        || (is_words(text)
+            && next
+                .first()
+                .and_then(|row| free_row(row.trim()))
+                .is_some_and(|(_, values)| values.len() == text.split_whitespace().count())
+            && next
+                .iter()
+                .skip(1)
+                .take(2)
+                .filter_map(|row| free_row(row.trim()))
+                .any(|(_, values)| values.len() == 3))
+}
+
+pub(crate) fn is_english_free(text: &str) -> bool {
     text.starts_with("total ") && text.contains(" used ") && text.contains(" free")
+}
+
+/// The names of columns in any language.
+pub(crate) fn is_words(text: &str) -> bool {
+    text.len() < 150
+        && text.split_whitespace().count() >= 4
+        && !text.contains(|c: char| c.is_ascii_digit() || c == ':')
+}
+
+/// A row of `free`: `Mem:  16384 1 8192 1 1 8192`, with the name in the word of each language.
+pub(crate) fn free_row(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, rest) = text.split_once(':')?;
+    let is_name = (1..=24).contains(&name.len()) && name.starts_with(char::is_alphabetic);
+    let values: Vec<&str> = rest.split_whitespace().collect();
+    let is_value = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    (is_name && (3..=7).contains(&values.len()) && values.iter().all(is_value))
+        .then_some((name, values))
 }
 
 /// Heads of `netstat -s`.
@@ -174,8 +221,9 @@ pub(crate) const CONNECTION_STATES: [&str; 12] = [
 ];
 
 /// `Filesystem 1K-blocks Used Available Use% Mounted on`, or a row.
-pub(super) fn is_df_header(text: &str) -> bool {
-    (text.starts_with("Filesystem ") && text.contains('%')) || is_df_row(text)
+pub(super) fn is_df_header(text: &str, next: &[&str]) -> bool {
+    let is_above_row = || next.first().is_some_and(|row| is_df_row(row.trim()));
+    (text.contains('%') && (text.starts_with("Filesystem ") || is_above_row())) || is_df_row(text)
 }
 
 /// `/dev/sda1  51474912  12345  48000000  1% /var`.

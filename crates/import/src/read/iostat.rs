@@ -7,7 +7,7 @@ use model::{Reading, Unit};
 use super::proc_files::is_whole;
 use super::{Read, Tick, counted};
 use crate::clean::Line;
-use crate::kind::{iostat_row, is_iostat_of_unix, number};
+use crate::kind::{iostat_row, is_device_head, is_iostat_of_unix, number};
 
 /// Reports, and disks of one, that are kept.
 const REPORTS_MAX: usize = 20_000;
@@ -36,12 +36,16 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         let text = line.trimmed();
         if text.starts_with("avg-cpu:") {
             wants_processors = true;
-        } else if text.starts_with("Device") || is_iostat_of_unix(text) {
+        } else if text.starts_with("Device") || is_device_head(text) || is_iostat_of_unix(text) {
+            let name = match is_iostat_of_unix(text) {
+                true => "device",
+                false => text.split_whitespace().next().unwrap_or_default(),
+            };
             if reports.len() < REPORTS_MAX {
                 reports.push(Report {
                     columns: text
                         .split_whitespace()
-                        .filter(|word| !word.starts_with("Device") && *word != "device")
+                        .filter(|word| *word != name)
                         .map(str::to_owned)
                         .collect(),
                     processors: std::mem::take(&mut processors),

@@ -6,7 +6,7 @@ use model::{Fact, Reading, Unit};
 
 use super::{Read, Tick, counted};
 use crate::clean::Line;
-use crate::kind::{clock, is_host_line, number};
+use crate::kind::{clock, free_row, is_english_free, is_host_line, is_words, number};
 
 /// Rows that are read.
 const ROWS_MAX: usize = 200_000;
@@ -317,22 +317,33 @@ impl Reader {
     }
 }
 
+/// The columns of `free`, in the order that all languages have.
+const FREE: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "available"];
+
 /// `free`: the host's memory. Which unit it prints is told by `-h` only, and else by what hosts have.
 pub(super) fn free(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut columns: Vec<String> = Vec::new();
+    // Of another language: the rows are told by their place.
+    let mut next_row = None;
     let mut prints: u64 = 0;
     let mut unit = None;
     for line in lines {
         let text = line.trimmed();
-        if text.starts_with("total ") {
+        if is_english_free(text) {
             columns = text.split_whitespace().map(str::to_owned).collect();
+            next_row = None;
             continue;
         }
-        let Some((kind, rest)) = text.split_once(':') else {
+        if is_words(text) {
+            columns = FREE.map(str::to_owned).to_vec();
+            next_row = Some("Mem");
+            continue;
+        }
+        let Some((kind, values)) = free_row(text) else {
             continue;
         };
-        let values: Vec<&str> = rest.split_whitespace().collect();
+        let kind = next_row.replace("Swap").unwrap_or(kind);
         let value = |name: &str| {
             let place = columns.iter().position(|column| column == name)?;
             values.get(place).copied()

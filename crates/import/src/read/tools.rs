@@ -4,6 +4,7 @@ use model::{Reading, Unit};
 
 use super::{Read, Tick};
 use crate::clean::Line;
+use crate::kind::number;
 use crate::times;
 
 /// Processes of one print of top that are kept.
@@ -132,10 +133,7 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
         if text.starts_with("top - ") {
             end(&mut readings, &mut shares);
             columns.clear();
-        } else if let Some(rest) = text
-            .strip_prefix("%Cpu(s):")
-            .or_else(|| text.strip_prefix("Cpu(s):"))
-        {
+        } else if let Some(rest) = cpu_line(text) {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
             columns = text.split_whitespace().map(str::to_owned).collect();
@@ -145,8 +143,9 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
                 let index = columns.iter().position(|column| column == name)?;
                 words.get(index).copied()
             };
-            if let Some((command, share)) =
-                cell("COMMAND").zip(cell("%CPU").and_then(|share| share.parse::<f64>().ok()))
+            // The last one, in the word of each language.
+            let command = columns.len().checked_sub(1).and_then(|it| words.get(it));
+            if let Some((command, share)) = command.zip(cell("%CPU").and_then(number))
                 && processes < PROCESSES_MAX
                 && share > 0.0
             {
@@ -174,18 +173,36 @@ fn plain(command: &str) -> String {
         .collect()
 }
 
-/// `12.0 us, 80.0 sy, …` and `12.0%us, 80.0%sy, …`.
+/// What stands behind `%Cpu(s):`, in any writing.
+fn cpu_line(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once(':')?;
+    (name.len() <= 12 && name.to_ascii_lowercase().contains("cpu(s)")).then_some(rest)
+}
+
+/// The times of the processors, in the order that all languages have.
+const TIMES: [&str; 8] = ["us", "sy", "ni", "id", "wa", "hi", "si", "st"];
+
+/// `12.0 us, 80.0 sy, …`, `12.0%us, 80.0%sy, …` and `12,0 be, 80,0 sy, …`.
 fn cpu_shares(text: &str) -> Vec<Reading> {
-    let share = |name: &str| {
-        text.split(',').find_map(|part| {
-            let number = part.trim().strip_suffix(name)?;
-            number
-                .trim()
-                .trim_end_matches('%')
-                .trim()
-                .parse::<f64>()
-                .ok()
+    let parts: Vec<(Option<f64>, &str)> = parts(text)
+        .map(|part| {
+            let part = part.trim();
+            let end = part.find(|c: char| !c.is_ascii_digit() && !".,".contains(c));
+            let (value, name) = part.split_at(end.unwrap_or(part.len()));
+            (number(value), name.trim_matches(['%', ' ']))
         })
+        .collect();
+    let is_english = parts.iter().any(|(_, name)| *name == "us");
+    let share = |name: &str| {
+        let is_it = |(place, part): &(usize, &(Option<f64>, &str))| match is_english {
+            true => part.1 == name,
+            false => TIMES.get(*place) == Some(&name),
+        };
+        parts
+            .iter()
+            .enumerate()
+            .find(is_it)
+            .and_then(|(_, part)| part.0)
     };
     let (user, system) = (share("us"), share("sy"));
     [
@@ -201,6 +218,25 @@ fn cpu_shares(text: &str) -> Vec<Reading> {
     .into_iter()
     .filter_map(|(name, share)| Some(Reading::gauge(name, Unit::Share, share? / 100.0)))
     .collect()
+}
+
+/// What stands between commas, but for those between the digits of a number.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let ends = text
+        .match_indices(',')
+        .map(|(at, _)| at)
+        .filter(move |at| !(is_digit(at.checked_sub(1)) && is_digit(Some(at + 1))))
+        .chain([text.len()]);
+    ends.scan(0, move |from, to| {
+        let part = text.get(*from..to);
+        *from = to + 1;
+        part
+    })
 }
 
 #[cfg(test)]

@@ -399,6 +399,49 @@ pub fn spinning() -> Story {
         .samples(&[CPU])
 }
 
+pub fn leap_second() -> Story {
+    timers_at_once().kernel_log(&["Clock: inserting leap second 23:59:60 UTC"])
+}
+
+pub fn timers_at_once() -> Story {
+    const TIMERS: Samples = (
+        60,
+        &[
+            "k:hrtimer_start_range_ns",
+            "k:futex_wait",
+            "k:do_futex",
+            "pthread_cond_timedwait",
+            "os_event_wait_time_low",
+        ],
+    );
+    Story::healthy()
+        .fact("host.kernel", "2.6.32-220.el6.x86_64")
+        .level("cpu.system_share", 0.05, 0.6)
+        .rate("process.system_ticks", 20.0, 180.0)
+        .samples(&[TIMERS])
+}
+
+pub fn lost_wakeup() -> Story {
+    const WAITS: Threads = (
+        30,
+        "mysqld",
+        Sleeping,
+        &[
+            "k:futex_wait_queue_me",
+            "k:futex_wait",
+            "__lll_lock_wait",
+            "pthread_mutex_lock",
+            "buf_page_get_gen",
+        ],
+    );
+    Story::healthy()
+        .fact("host.kernel", "2.6.32-504.8.1.el6.x86_64")
+        .rate("status.Questions", 4_000.0, 0.0)
+        .rate("process.user_ticks", 90.0, 0.0)
+        .rate("process.system_ticks", 20.0, 0.0)
+        .threads(&[WAITS])
+}
+
 pub fn audit() -> Story {
     const CPU: Samples = (
         30,

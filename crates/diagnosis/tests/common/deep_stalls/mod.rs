@@ -88,6 +88,8 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("hot-page-latch", Likely, server::hot_page()),
         ("change-buffer", Likely, server::merges()),
         ("doublewrite", Likely, server::double_writes()),
+        ("leap-second", Certain, host::leap_second()),
+        ("futex-wait-bug", Likely, host::lost_wakeup()),
         ("linux-auditd", Certain, host::audit()),
         ("linux-auditd", Certain, host::audit_queue()),
         ("fs-memory-reclaim", Certain, host::caches()),
