@@ -88,6 +88,18 @@ fn shares_of_the_processors_are_known_by_their_place() {
 }
 
 #[test]
+fn a_list_of_ps_is_no_top() {
+    let list =
+        "  PID  PPID CMD                 %MEM %CPU\n 1234     1 /usr/sbin/mysqld     40.0 151.3\n";
+    let read = imported(list);
+    assert!(
+        read.parts.iter().all(|part| part.kind != "top output"),
+        "{:?}",
+        read.parts
+    );
+}
+
+#[test]
 fn free_of_other_languages() {
     for text in [
         "              total       usado       livre    compart.  buff/cache  disponível\n\

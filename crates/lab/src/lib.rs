@@ -49,4 +49,4 @@ pub use scenario::{
 pub use session::{HeldSession, say};
 pub use slow_sync::{Slow, SlowSync};
 pub use victims::{Victim, build_victim, victim_names};
-pub use withheld::{WITHHELD_MUCH, Withheld, others};
+pub use withheld::{WITHHELD_MUCH, WITHHELD_SOME, Withheld};

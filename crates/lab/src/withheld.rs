@@ -11,7 +11,7 @@ const CAUSE: &str = "steal-time";
 pub const WITHHELD_MUCH: f64 = 0.05;
 
 /// From this share of a whole run on, its worst seconds may be those of the cause, which asks for a tenth of five.
-const SOME: f64 = 0.01;
+pub const WITHHELD_SOME: f64 = 0.01;
 
 /// CPU time that the hypervisor withholds from this machine, by the lab's own two looks at `/proc/stat`: whether a verdict
 /// says it rightly is not judged by the evidence of the verdict.
@@ -39,11 +39,10 @@ impl Withheld {
     }
 }
 
-/// The same of a run that is over, by what was withheld in it.
-pub fn others(findings: &Value, share: f64) -> Vec<&Value> {
+fn others(findings: &Value, share: f64) -> Vec<&Value> {
     let findings = findings.as_array().into_iter().flatten();
     findings
-        .filter(|finding| share < SOME || finding["cause"] != CAUSE)
+        .filter(|finding| share < WITHHELD_SOME || finding["cause"] != CAUSE)
         .collect()
 }
 

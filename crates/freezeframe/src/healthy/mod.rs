@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lab::{Load, PrivateServer, ServerKind, Withheld};
+use lab::{Load, PrivateServer, ServerKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -150,7 +150,6 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
     let mut judged_so_far = 0;
     for load_kind in KINDS.iter().filter(wanted) {
         recorder.wait(calm, |_| false)?;
-        let withheld = Withheld::start();
         let running = load_kind.start(&server)?;
         for pause in pauses {
             recorder.wait(*pause, |_| false)?;
@@ -176,7 +175,7 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
             }
             // Also those that were written since the last look: a stall that nobody provoked counts.
             for path in recorder.incidents().iter().skip(judged_so_far) {
-                let capture = judged(kind, load_kind, path, &withheld)?;
+                let capture = judged(kind, load_kind, path)?;
                 if !args.json {
                     output::print(&line(&capture))?;
                 }
@@ -202,12 +201,13 @@ fn mark(server: &PrivateServer) -> Load {
     }
 }
 
-fn judged(kind: ServerKind, load_kind: &Kind, path: &Path, withheld: &Withheld) -> Result<Capture> {
+fn judged(kind: ServerKind, load_kind: &Kind, path: &Path) -> Result<Capture> {
     let verdict = explain(path)?;
     let findings = || {
         ["findings", "folded"]
             .into_iter()
-            .flat_map(|list| withheld.others(&verdict[list]))
+            .filter_map(|list| verdict[list].as_array())
+            .flatten()
     };
     let level = |finding: &Value| finding["level"].as_str().unwrap_or_default().to_owned();
     let cause = |finding: &Value| finding["cause"].as_str().unwrap_or_default().to_owned();

@@ -35,8 +35,7 @@ pub(crate) struct Outcome {
     pub(crate) level: Option<String>,
     /// Causes that are at least likely and neither true nor said to be there as well.
     pub(crate) wrong: Vec<String>,
-    /// The share of the machine's CPU time that its hypervisor withheld in the break: where that is much, it is a second
-    /// true cause.
+    /// The share of the machine's CPU time that its hypervisor withheld in the break, by the lab's own look.
     #[serde(default)]
     pub(crate) withheld: f64,
     /// Statements a second that the clients of the break were answered.
@@ -155,7 +154,8 @@ fn read_verdict(outcome: &mut Outcome, scenario: &Scenario, verdict: &Value) {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let findings: Vec<&Value> = ["findings", "folded"]
         .into_iter()
-        .flat_map(|list| lab::others(&verdict[list], outcome.withheld))
+        .filter_map(|list| verdict[list].as_array())
+        .flatten()
         .collect();
     let truth = &scenario.truth;
     let effects = effects_of(&truth.cause, &findings);

@@ -144,7 +144,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     if disturbed > 0 {
         let _ = write!(
             text,
-            " In {disturbed} the hypervisor withheld a twentieth of the machine or more: steal-time is true there too."
+            " In {disturbed} the hypervisor withheld a twentieth of the machine or more."
         );
     }
     let proven = count(&|one| one.proof.as_deref() == Some("worked"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use lab::{WITHHELD_SOME, Withheld};
 use serde_json::Value;
 
 use crate::harness::run;
@@ -33,9 +34,17 @@ fn the_truth_of_every_scenario_is_a_cause_of_the_catalogue() {
 fn named(scenario: &str) {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().to_str().unwrap();
+    let withheld = Withheld::start();
     let outcome = json(&["lab", "run", scenario, "--brief", "--json", "--dir", at]);
-    assert_eq!(outcome["rank"], 1, "{outcome}");
-    assert_eq!(outcome["wrong"], serde_json::json!([]), "{outcome}");
+    // What the hypervisor takes from the machine of the test is true as well, and may stand first.
+    let is_of_machine = |wrong: &&Value| {
+        withheld.share() >= WITHHELD_SOME && wrong.as_str().unwrap().ends_with(": steal-time")
+    };
+    let wrong = outcome["wrong"].as_array().unwrap();
+    let of_machine = wrong.iter().filter(is_of_machine).count();
+    assert_eq!(wrong.len(), of_machine, "{outcome}");
+    let rank = outcome["rank"].as_u64().unwrap();
+    assert!((1..=1 + of_machine as u64).contains(&rank), "{outcome}");
     assert!(
         outcome["evidence_seconds"].as_f64().unwrap() > 0.0,
         "{outcome}"

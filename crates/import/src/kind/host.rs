@@ -34,7 +34,9 @@ pub(super) fn is_limit(text: &str) -> bool {
 
 pub(super) fn is_top_header(text: &str) -> bool {
     text.starts_with("top - ")
-        || (text.starts_with("PID ") && text.contains("%CPU") && text.contains("%MEM"))
+        || (text.starts_with("PID ")
+            && text.contains("%CPU")
+            && (text.contains("COMMAND") || text.contains(" PR ") && text.contains(" NI ")))
 }
 
 pub(super) fn is_vmstat_header(text: &str) -> bool {

@@ -143,9 +143,11 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
                 let index = columns.iter().position(|column| column == name)?;
                 words.get(index).copied()
             };
-            // The last one, in the word of each language.
-            let command = columns.len().checked_sub(1).and_then(|it| words.get(it));
-            if let Some((command, share)) = command.zip(cell("%CPU").and_then(number))
+            // In other languages it has another name, and is the last one.
+            let last = || words.get(columns.len() - 1).copied();
+            if let Some((command, share)) = cell("COMMAND")
+                .or_else(last)
+                .zip(cell("%CPU").and_then(number))
                 && processes < PROCESSES_MAX
                 && share > 0.0
             {
