@@ -497,6 +497,24 @@ fn a_leap_second_is_blamed_on_old_kernels_only() {
     assert!(!causes(other));
 }
 
+/// A node that is shut down says that it is in no primary component; one whose cluster is whole waits for a slow one.
+#[test]
+fn who_leaves_a_cluster_has_not_lost_it() {
+    let causes = |story: Story| {
+        named(&story.verdict())
+            .iter()
+            .any(|it| it.0 == "quorum-lost")
+    };
+    assert!(causes(host::non_primary()));
+    let leaves = Story::healthy().error_log(&[
+        "2026-11-01 10:00:06 0 [Note] WSREP: gcomm: closing backend",
+        "2026-11-01 10:00:06 0 [Note] WSREP: New COMPONENT: primary = no, bootstrap = no, my_idx = 0, memb_num = 1",
+        "2026-11-01 10:00:06 0 [Note] WSREP: Received self-leave message.",
+    ]);
+    assert!(!causes(leaves));
+    assert!(!causes(host::galera()));
+}
+
 /// Threads wait in the same place for a mutex that somebody has, and on kernels that wake them.
 #[test]
 fn a_mutex_that_somebody_holds_has_lost_no_wake_up() {

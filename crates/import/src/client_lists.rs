@@ -1,5 +1,6 @@
 //! Processlists of other clients, written again as `mysql` prints them: cells behind commas, with
-//! quotation marks around texts, and cells behind blanks, as a page leaves them of a table.
+//! quotation marks around texts, cells behind blanks, as a page leaves them of a table, and rows of
+//! phpMyAdmin, whose head is in the language of its user.
 
 use std::borrow::Cow;
 
@@ -35,6 +36,8 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
         {
             written.push((*head, boxed(form, columns(form))));
             written.push((index, boxed(form, cells)));
+        } else if let Some(cells) = of_page(text) {
+            written.push((index, format!("| {} |", cells.join(" | "))));
         }
     }
     for (index, text) in written {
@@ -42,6 +45,29 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
             line.text = Cow::Owned(text);
         }
     }
+}
+
+/// A row of phpMyAdmin's page, its cells behind tabs: a button, the eight columns of the servers, and between the last
+/// two of them how far a statement is (`0.000`). `---` is nothing. What the server says in them is English.
+fn of_page(text: &str) -> Option<[&str; 8]> {
+    let is_number = |cell: &str| cell.parse::<f64>().is_ok();
+    let cells: Vec<&str> = text.split('\t').map(str::trim).collect();
+    let button = usize::from(!is_number(cells.first()?));
+    let (own, behind) = cells.get(button..)?.split_at_checked(7)?;
+    let &[id, user, host, db, command, time, state] = own else {
+        return None;
+    };
+    let told = |cell| if cell == "---" { "" } else { cell };
+    let (progress, statement) = match *behind {
+        [progress, statement] => (progress, statement),
+        [statement] if button == 1 => ("---", statement),
+        _ => return None,
+    };
+    (is_number(id)
+        && is_number(time)
+        && kind::is_command(command)
+        && (progress == "---" || is_number(progress)))
+    .then_some([id, user, host, db, command, time, told(state), told(statement)])
 }
 
 /// The form that a head tells.
@@ -305,6 +331,23 @@ mod tests {
             "8 app web:1 shop Query soon",
             "id BIGINT DEFAULT 0,",
         ] {
+            assert_eq!(row(line), line);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_page() {
+        let head = "\tID\tBenutzer\tHost\tDatenbank\tBefehl\tZeit\tStatus\tFortschritt\tSQL-Abfrage";
+        let row = |line: &str| rewritten(&format!("{head}\n{line}"))[1].clone();
+        assert_eq!(
+            row("Abbrechen\t1234\tapp\tweb:1\tshop\tQuery\t45\tWaiting for table metadata lock\t0.000\tSELECT 1"),
+            "| 1234 | app | web:1 | shop | Query | 45 | Waiting for table metadata lock | SELECT 1 |"
+        );
+        assert_eq!(
+            row("1237\tapp\tweb:1\tshop\tSleep\t500\t---\t0.000\t---"),
+            "| 1237 | app | web:1 | shop | Sleep | 500 |  |  |"
+        );
+        for line in ["1\tapp\tweb:1\tshop\tQuery\t5\tinit\tselect 1", "a\tb\tc"] {
             assert_eq!(row(line), line);
         }
     }

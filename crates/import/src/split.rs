@@ -263,6 +263,12 @@ impl Open {
                     || (text.starts_with('|') && own.is_none())
                     || self.statement_goes_on(text, own)
             }
+            Kind::States => {
+                own == Some(Kind::States)
+                    || is_rule(text)
+                    || self.is_row(text)
+                    || (own.is_none() && kind::counted_state(text).is_some())
+            }
             Kind::Rows => {
                 own == Some(Kind::Rows)
                     || is_rule(text)
@@ -401,6 +407,7 @@ impl Open {
             self.kind,
             Kind::NameValue
                 | Kind::Processlist
+                | Kind::States
                 | Kind::Rows
                 | Kind::Replication
                 | Kind::OpenTables

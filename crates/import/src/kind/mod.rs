@@ -11,6 +11,7 @@ mod replication;
 mod rows;
 mod server;
 mod stacks;
+mod states;
 mod sysstat;
 
 pub(crate) use crash::{is_crash_detail, is_crash_event};
@@ -32,9 +33,11 @@ pub(crate) use stacks::{
     frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,
     is_thread_head, pmp_frames,
 };
+pub(crate) use states::{columns as state_columns, counted as counted_state};
 pub(crate) use sysstat::{
     CONNECTION_STATES, clock, free_row, iostat_row, is_device_head, is_df_row, is_english_free,
-    is_host_line, is_iostat_of_unix, is_net_line, is_ps_row, is_sysstat_row, is_words, number,
+    is_host_line, is_iostat_of_unix, is_net_line, is_ps_header, is_ps_row, is_sysstat_row, is_words,
+    number,
 };
 
 /// What can be recognised in a text.
@@ -56,6 +59,8 @@ pub enum Kind {
     ServerText,
     /// `SHOW PROCESSLIST`.
     Processlist,
+    /// Sessions counted by their state.
+    States,
     /// Two columns, a name and a value: status or variables.
     NameValue,
     /// `my.cnf`.
@@ -128,7 +133,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::Backtrace,
         Self::PtPmp,
         Self::Folded,
@@ -137,6 +142,7 @@ impl Kind {
         Self::Opreport,
         Self::ServerText,
         Self::Processlist,
+        Self::States,
         Self::NameValue,
         Self::OptionFile,
         Self::KernelLog,
@@ -184,6 +190,7 @@ impl Kind {
             Self::Opreport => "opreport listing",
             Self::ServerText => "InnoDB status or error log",
             Self::Processlist => "processlist",
+            Self::States => "sessions by state",
             Self::NameValue => "server variables or status",
             Self::OptionFile => "option file",
             Self::KernelLog => "kernel log",

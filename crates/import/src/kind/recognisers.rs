@@ -3,7 +3,8 @@
 use super::place::{Place, sign};
 use super::{
     Kind, host, is_fact, is_interrupts_head, is_interrupts_row, is_maps_line, is_open_tables_head,
-    is_section, is_server_line, kernel_log, process, replication, rows, server, stacks, sysstat,
+    is_section, is_server_line, kernel_log, process, replication, rows, server, stacks, states,
+    sysstat,
 };
 
 /// By what a line of a kind is known.
@@ -33,7 +34,7 @@ const fn recogniser(
 const DIGITS: &str = "0123456789";
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const RECOGNISERS: [Recogniser; 40] = [
+const RECOGNISERS: [Recogniser; 41] = [
     recogniser(Kind::Backtrace, "#TS[", 0, |at| {
         stacks::is_backtrace(at.text, at.next)
     }),
@@ -55,6 +56,7 @@ const RECOGNISERS: [Recogniser; 40] = [
     }),
     recogniser(Kind::Rows, "", sign::TABLE, rows::is_rows),
     recogniser(Kind::Processlist, "", sign::TABLE, server::is_processlist),
+    recogniser(Kind::States, "|0123456789sScCnNtTqQpP", 0, states::is_states),
     recogniser(Kind::StalkTrigger, "", sign::EQUAL, |at| {
         at.text.contains(" pt-stalk ran with --") || at.text.contains(" Check results: ")
     }),
@@ -97,7 +99,7 @@ const RECOGNISERS: [Recogniser; 40] = [
     recogniser(Kind::Df, "", sign::PERCENT, |at| {
         sysstat::is_df_header(at.text, at.next)
     }),
-    recogniser(Kind::Ps, "UP", 0, |at| sysstat::is_ps_header(at.text)),
+    recogniser(Kind::Ps, "UPTLSEFNRCW%", 0, |at| sysstat::is_ps_header(at.text)),
     recogniser(Kind::Slabinfo, "", 0, |at| {
         (at.text.starts_with(['s', '#']) || at.has(sign::COLON)) && process::is_slab_head(at.text)
     }),

@@ -103,9 +103,22 @@ pub(super) fn is_sysstat_header(text: &str) -> bool {
             .is_some_and(|(_, rest)| rest.split_whitespace().any(|word| SYSSTAT.contains(&word)))
 }
 
+/// `Average:     all    6.00  …`, `Durchschn.:`, `Moyenne :`: a word of any language, then mostly numbers.
+fn is_mean(text: &str) -> bool {
+    let Some((name, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let name = name.trim_end();
+    let is_word = (4..=24).contains(&name.len())
+        && name.chars().all(|c| c.is_alphabetic() || c == '.');
+    let words = rest.split_whitespace();
+    let numbers = words.clone().filter(|word| number(word).is_some()).count();
+    text.starts_with("Average:") || (is_word && numbers >= 2 && numbers + 2 >= words.count())
+}
+
 /// A row of them: the time or `Average:`, then values.
 pub(crate) fn is_sysstat_row(text: &str) -> bool {
-    clock(text).is_some() || text.starts_with("Average:")
+    clock(text).is_some() || is_mean(text)
 }
 
 /// A number with a decimal point or comma.
@@ -250,14 +263,40 @@ pub(crate) fn is_sysctl(line: &str) -> bool {
     })
 }
 
+/// Columns of ps that number what a row is of.
+const PS_NUMBERS: [&str; 5] = ["PID", "TID", "LWP", "SPID", "TGID"];
+
+/// Columns of ps that name the program.
+const PS_COMMANDS: [&str; 3] = ["CMD", "COMMAND", "COMM"];
+
+/// The other columns of ps(1), by their heads; those of `-o` may be asked for in any order.
+const PS_COLUMNS: [&str; 45] = [
+    "UID", "USER", "EUSER", "RUSER", "EUID", "RUID", "GROUP", "PPID", "PGID", "PGRP", "SID",
+    "SESS", "TPGID", "NLWP", "THCNT", "S", "STAT", "F", "C", "CP", "%CPU", "%MEM", "PRI", "NI",
+    "CLS", "RTPRIO", "PSR", "P", "ADDR", "SZ", "SIZE", "VSZ", "RSS", "RSZ", "MINFL", "MAJFL",
+    "WCHAN", "TT", "TTY", "TIME", "STIME", "START", "STARTED", "ELAPSED", "CGROUP",
+];
+
+/// `Ssl`, `D`, `R+`: the state of a process as ps has it.
+fn is_process_state(word: &str) -> bool {
+    let mut letters = word.bytes();
+    letters.next().is_some_and(|state| b"DRSTtZIWX".contains(&state))
+        && letters.all(|more| b"<NLsl+".contains(&more))
+}
+
 /// `UID PID PPID C SZ RSS PSR STIME TTY TIME CMD`, `USER PID %CPU %MEM VSZ RSS …`, and what was asked
 /// for by name: `PID VSZ COMMAND`.
-pub(super) fn is_ps_header(text: &str) -> bool {
+pub(crate) fn is_ps_header(text: &str) -> bool {
     let mut words = text.split_whitespace();
-    let (first, second) = (words.next(), words.next());
-    let is_known = matches!((first, second), (Some("UID" | "USER"), Some("PID")))
-        || (first == Some("PID") && matches!(second, Some("VSZ" | "RSS" | "RSZ")));
-    is_known && (text.ends_with("CMD") || text.ends_with("COMMAND"))
+    let (mut has_number, mut has_command, mut count) = (false, false, 0);
+    words.all(|word| {
+        has_number |= PS_NUMBERS.contains(&word);
+        has_command |= PS_COMMANDS.contains(&word);
+        count += 1;
+        PS_NUMBERS.contains(&word) || PS_COMMANDS.contains(&word) || PS_COLUMNS.contains(&word)
+    }) && has_number
+        && has_command
+        && count >= 3
 }
 
 /// A process: its user, then its number; or its number, then its size.
@@ -266,5 +305,10 @@ pub(crate) fn is_ps_row(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let count = words.clone().count();
     let (first, second) = (is_number(words.next()), is_number(words.next()));
-    second && (count >= 6 || (first && count >= 3 && !is_number(words.next())))
+    let sizes = second && (count >= 6 || (first && count >= 3 && !is_number(words.next())));
+    // With other columns only the process's state tells: `1234 Ssl 0.3 mysqld`.
+    sizes
+        || (count >= 3
+            && text.split_whitespace().take(6).any(is_process_state)
+            && text.split_whitespace().take(4).any(|word| is_number(Some(word))))
 }

@@ -295,56 +295,6 @@ pub(super) fn facts(lines: &[Line<'_>]) -> Read {
     read
 }
 
-/// `ps`: the server's memory, and how many processes cannot be interrupted.
-pub(super) fn ps(lines: &[Line<'_>]) -> Read {
-    let mut read = Read::default();
-    let mut columns: Vec<&str> = Vec::new();
-    let mut processes = 0_usize;
-    let mut resident: Option<f64> = None;
-    let mut has_server = false;
-    for line in lines {
-        let text = line.trimmed();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if words.iter().take(2).any(|word| *word == "PID") {
-            columns = words;
-            continue;
-        }
-        let value = |name: &str| {
-            let place = columns.iter().position(|column| *column == name)?;
-            words.get(place).copied()
-        };
-        let Some(command) = value("CMD").or_else(|| value("COMMAND")) else {
-            continue;
-        };
-        processes += 1;
-        let program = command.rsplit('/').next().unwrap_or(command);
-        let is_server = ["mysqld", "mariadbd"].contains(&program);
-        has_server |= is_server;
-        if is_server && let Some(kib) = value("RSS").and_then(|kib| kib.parse::<f64>().ok()) {
-            // The largest is the server; its children and its guard are small.
-            let bytes = kib * 1024.0;
-            resident = Some(resident.map_or(bytes, |most: f64| most.max(bytes)));
-        }
-    }
-    read.brought = counted(processes, "process", "processes");
-    if let Some(bytes) = resident {
-        read.brought.push_str(&format!(
-            ", the server has {:.1} GiB",
-            bytes / 1_073_741_824.0
-        ));
-        let reading = Reading::gauge("process.resident_bytes", Unit::Bytes, bytes);
-        push(&mut read, "process", None, 0, vec![reading]);
-    }
-    if read.is_empty() && processes > 0 {
-        let why = match has_server {
-            true => "how much memory the server has is not in it (RSS)",
-            false => "no process in it is a MySQL or MariaDB server",
-        };
-        read.skipped.push((0, why.into()));
-    }
-    read
-}
-
 /// Why pt-stalk collected: `Check results: status(Threads_running)=30, matched=yes, cycles_true=5`.
 pub(super) fn stalk_trigger(lines: &[Line<'_>]) -> Read {
     const WORDS_MAX: usize = 200;
@@ -437,19 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_with_the_columns_that_were_asked_for() {
-        let read = ps(&clean::lines(
-            "  PID    RSS COMMAND\n    1  23712 init\n16680 1048576 mysqld\n",
-        ));
-        assert_eq!(read.values("process.resident_bytes"), [1_073_741_824.0]);
-        let read = ps(&clean::lines(
-            "  PID    VSZ COMMAND\n16680 136345132 mysqld\n",
-        ));
-        assert!(read.skipped[0].1.contains("RSS"), "{:?}", read.skipped);
-    }
-
-    #[test]
-    fn filesystems_settings_processes() {
+    fn filesystems_and_settings() {
         let read = df(&clean::lines(
             "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 100 99 1 99% /var/lib/mysql\ntmpfs 5 5 0 100% /run\n",
         ));
@@ -473,13 +411,6 @@ mod tests {
                 Fact::new("sysctl.vm.swappiness", "60"),
                 Fact::new("sysctl.net.ipv4.tcp_wmem", "4096 16384 4194304")
             ]
-        );
-        let read = ps(&clean::lines(
-            "UID          PID    PPID  C    SZ   RSS PSR STIME TTY          TIME CMD\nmysql        812       1  5 500000 1048576   1 10:00 ?        00:10:00 /usr/sbin/mysqld --daemonize\nroot 9 1 0 1 1 0 10:00 ? 00:00:00 [kworker/0:1]\n",
-        ));
-        assert_eq!(
-            read.values("process.resident_bytes").last().copied(),
-            Some(1_073_741_824.0)
         );
     }
 }

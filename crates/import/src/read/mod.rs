@@ -18,10 +18,12 @@ mod pprof;
 mod proc_files;
 mod process;
 mod processlist;
+mod ps;
 mod replication;
 mod rows;
 mod script;
 mod server_text;
+mod states;
 mod sysstat;
 mod tools;
 mod unread;
@@ -217,7 +219,7 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Netstat => host_lists::netstat(lines),
         Kind::Df => host_lists::df(lines),
         Kind::Sysctl => host_lists::sysctl(lines),
-        Kind::Ps => host_lists::ps(lines),
+        Kind::Ps => ps::read(lines),
         Kind::StalkTrigger => host_lists::stalk_trigger(lines),
         // Bytes, not lines: read where files are opened.
         Kind::Pcap | Kind::Pprof => Read::default(),
@@ -233,6 +235,7 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Unread => unread::read(lines),
         Kind::ServerText => server_text::read(lines),
         Kind::Processlist => processlist::read(lines),
+        Kind::States => states::read(lines),
         Kind::NameValue => name_value::read(lines),
         Kind::OptionFile => option_file::read(lines),
         Kind::KernelLog => limits::kernel_log(lines),

@@ -2,7 +2,7 @@
 
 use model::{Reading, Unit};
 
-use super::{Read, Tick};
+use super::{Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::number;
 use crate::times;
@@ -35,7 +35,7 @@ pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
         rows.remove(0);
     }
     let mut read = Read {
-        brought: super::counted(rows.len(), "moment", "moments"),
+        brought: counted(rows.len(), "moment", "moments"),
         relative: true,
         ..Read::default()
     };
@@ -157,7 +157,11 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
         }
     }
     end(&mut readings, &mut shares);
-    read.brought = format!("{processes} processes that used processors");
+    read.brought = counted(
+        processes,
+        "process that used processors",
+        "processes that used processors",
+    );
     read
 }
 

@@ -278,6 +278,22 @@ pub fn galera() -> Story {
         .threads(&[WAITS])
 }
 
+pub fn no_majority() -> Story {
+    waiting("waiting for handler commit").error_log(&[
+        "2026-10-19T16:47:36.707073Z 0 [Warning] [MY-011493] [Repl] Plugin group_replication reported: 'Member with address mgr03:3306 has become unreachable.'",
+        "2026-10-19T16:47:36.707099Z 0 [ERROR] [MY-011495] [Repl] Plugin group_replication reported: 'This server is not able to reach a majority of members \
+         in the group. This server will now block all updates.'",
+    ])
+}
+
+pub fn non_primary() -> Story {
+    waiting("wsrep: initiating replication for write set (-1)").error_log(&[
+        "2026-11-01 10:00:01 0 [Note] WSREP: (abcd1234-9c3e, 'tcp://0.0.0.0:4567') turning message relay requesting on, nonlive peers: tcp://10.0.0.2:4567",
+        "2026-11-01 10:00:06 0 [Note] WSREP: New COMPONENT: primary = no, bootstrap = no, my_idx = 0, memb_num = 1",
+        "2026-11-01 10:00:06 0 [Note] WSREP: Received NON-PRIMARY.",
+    ])
+}
+
 pub fn jemalloc() -> Story {
     const CPU: Samples = (
         30,

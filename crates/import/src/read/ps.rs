@@ -1,0 +1,206 @@
+//! `ps`: processes, or their threads, in the columns that somebody asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Reading, Unit};
+
+use super::{Read, Tick, counted};
+use crate::clean::Line;
+use crate::kind::is_ps_header;
+
+/// `ps`: the server's memory; with a row a thread (`-L`) also how many of its threads cannot be interrupted.
+pub(super) fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut columns: Vec<&str> = Vec::new();
+    let mut rows = 0_usize;
+    let mut resident: Option<f64> = None;
+    let mut threads = Threads::default();
+    let mut servers: BTreeSet<&str> = BTreeSet::new();
+    for line in lines {
+        let text = line.trimmed();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if is_ps_header(text) {
+            columns = words;
+            continue;
+        }
+        let Some(row) = PsRow::of(&columns, &words) else {
+            continue;
+        };
+        rows += 1;
+        let program = row.command.rsplit('/').next().unwrap_or(row.command);
+        let number = row.value(&["PID", "TGID"]);
+        if ["mysqld", "mariadbd"].contains(&program) {
+            servers.extend(number);
+        } else if !number.is_some_and(|number| servers.contains(number)) {
+            // From 8.0 on the threads behind the first one have names of their own.
+            continue;
+        }
+        if let Some(kib) = row.value(&["RSS", "RSZ"]).and_then(|kib| kib.parse().ok()) {
+            // The largest is the server; its children and its guard are small.
+            let bytes: f64 = kib;
+            let bytes = bytes * 1024.0;
+            resident = Some(resident.map_or(bytes, |most: f64| most.max(bytes)));
+        }
+        if row.value(&["TID", "LWP", "SPID"]).is_some() {
+            threads.count(&row);
+        }
+    }
+    read.brought = match threads.all {
+        0 => counted(rows, "process", "processes"),
+        _ => counted(rows, "thread or process", "threads and processes"),
+    };
+    if let Some(bytes) = resident {
+        read.brought.push_str(&format!(
+            ", the server has {:.1} GiB",
+            bytes / 1_073_741_824.0
+        ));
+        let reading = Reading::gauge("process.resident_bytes", Unit::Bytes, bytes);
+        push(&mut read, "process", reading);
+    }
+    if threads.states > 0 {
+        let blocked = threads.uninterruptible;
+        read.brought.push_str(&format!(
+            ", {blocked} of {} cannot be interrupted{}",
+            counted(threads.all, "thread of the server", "threads of the server"),
+            threads.most_waited_for()
+        ));
+        let reading = Reading::gauge("threads.uninterruptible", Unit::Count, blocked as f64);
+        push(&mut read, "threads", reading);
+    }
+    if read.is_empty() && rows > 0 {
+        let why = match servers.is_empty() {
+            false => "how much memory the server has is not in it (RSS), nor a row for each thread (-L)",
+            true => "no process in it is a MySQL or MariaDB server",
+        };
+        read.skipped.push((0, why.into()));
+    }
+    read
+}
+
+fn push(read: &mut Read, source: &'static str, reading: Reading) {
+    read.ticks.push(Tick {
+        source,
+        at: None,
+        after: 0,
+        readings: vec![reading],
+    });
+}
+
+/// A row below the head of ps.
+struct PsRow<'a, 't> {
+    columns: &'a [&'t str],
+    words: &'a [&'t str],
+    /// The place of the command among the columns.
+    place: usize,
+    command: &'t str,
+}
+
+impl<'a, 't> PsRow<'a, 't> {
+    fn of(columns: &'a [&'t str], words: &'a [&'t str]) -> Option<Self> {
+        let place = columns
+            .iter()
+            .position(|column| ["CMD", "COMMAND", "COMM"].contains(column))?;
+        Some(Self {
+            columns,
+            words,
+            place,
+            command: words.get(place)?,
+        })
+    }
+
+    /// The first of the columns that is there. Behind the command it is found from the end: a command has blanks.
+    fn value(&self, names: &[&str]) -> Option<&'t str> {
+        let at = self
+            .columns
+            .iter()
+            .position(|column| names.contains(column))?;
+        let word = match at < self.place {
+            true => at,
+            false => self.words.len().checked_sub(self.columns.len() - at)?,
+        };
+        self.words.get(word).copied()
+    }
+}
+
+/// Threads of the server, by their state.
+#[derive(Default)]
+struct Threads {
+    all: usize,
+    /// Those whose state is told.
+    states: usize,
+    uninterruptible: usize,
+    /// Where those wait in the kernel, where that is told (`wchan`).
+    places: BTreeMap<String, usize>,
+}
+
+impl Threads {
+    fn count(&mut self, row: &PsRow<'_, '_>) {
+        self.all += 1;
+        let Some(state) = row.value(&["STAT", "S"]) else {
+            return;
+        };
+        self.states += 1;
+        if state.starts_with('D') {
+            self.uninterruptible += 1;
+            if let Some(place) = row.value(&["WCHAN"]).filter(|place| place.len() > 1) {
+                *self.places.entry(place.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    fn most_waited_for(&self) -> String {
+        match self.places.iter().max_by_key(|(_, count)| **count) {
+            Some((place, count)) => format!(" ({count} in {place})"),
+            None => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn processes_with_the_columns_that_were_asked_for() {
+        let told = read(&clean::lines(
+            "  PID    RSS COMMAND\n    1  23712 init\n16680 1048576 mysqld\n",
+        ));
+        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
+        let told = read(&clean::lines(
+            "  PID    VSZ COMMAND\n16680 136345132 mysqld\n",
+        ));
+        assert!(told.skipped[0].1.contains("RSS"), "{:?}", told.skipped);
+    }
+
+    #[test]
+    fn threads_that_cannot_be_interrupted() {
+        let told = read(&clean::lines(
+            "    PID     TID STAT WCHAN                            COMMAND\n   1234    1234 Ssl  poll_schedule_timeout            mysqld\n\
+               1234    1250 Dsl  io_schedule                      mysqld\n   1234    1251 Dsl  io_schedule                      mysqld\n\
+               1234    1252 Dsl  jbd2_log_wait_commit             connection\n    900     900 D    io_schedule                      jbd2/vda1-8\n",
+        ));
+        assert_eq!(
+            told.brought,
+            "5 threads and processes, 3 of 4 threads of the server cannot be interrupted (2 in io_schedule)"
+        );
+        assert_eq!(told.values("threads.uninterruptible"), [3.0]);
+        // What stands behind a command with blanks is found from the end.
+        let told = read(&clean::lines(
+            "  PID  PPID CMD                         RSS STAT\n 1234     1 /usr/sbin/mysqld --user=mysql 1048576 Ssl\n",
+        ));
+        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
+        assert!(told.values("threads.uninterruptible").is_empty());
+    }
+
+    #[test]
+    fn all_columns() {
+        let told = read(&clean::lines(
+            "UID          PID    PPID  C    SZ   RSS PSR STIME TTY          TIME CMD\nmysql        812       1  5 500000 1048576   1 10:00 ?        00:10:00 /usr/sbin/mysqld --daemonize\nroot 9 1 0 1 1 0 10:00 ? 00:00:00 [kworker/0:1]\n",
+        ));
+        assert_eq!(
+            told.values("process.resident_bytes").last().copied(),
+            Some(1_073_741_824.0)
+        );
+    }
+}
