@@ -513,6 +513,12 @@ fn who_leaves_a_cluster_has_not_lost_it() {
     ]);
     assert!(!causes(leaves));
     assert!(!causes(host::galera()));
+    let verdict = host::non_primary().verdict();
+    let found = named(&verdict);
+    assert!(
+        found.iter().all(|it| it.0 != "galera-gr-flow-control"),
+        "{found:?}"
+    );
 }
 
 /// Threads wait in the same place for a mutex that somebody has, and on kernels that wake them.

@@ -67,7 +67,16 @@ fn of_page(text: &str) -> Option<[&str; 8]> {
         && is_number(time)
         && kind::is_command(command)
         && (progress == "---" || is_number(progress)))
-    .then_some([id, user, host, db, command, time, told(state), told(statement)])
+    .then_some([
+        id,
+        user,
+        host,
+        db,
+        command,
+        time,
+        told(state),
+        told(statement),
+    ])
 }
 
 /// The form that a head tells.
@@ -337,10 +346,13 @@ mod tests {
 
     #[test]
     fn rows_of_a_page() {
-        let head = "\tID\tBenutzer\tHost\tDatenbank\tBefehl\tZeit\tStatus\tFortschritt\tSQL-Abfrage";
+        let head =
+            "\tID\tBenutzer\tHost\tDatenbank\tBefehl\tZeit\tStatus\tFortschritt\tSQL-Abfrage";
         let row = |line: &str| rewritten(&format!("{head}\n{line}"))[1].clone();
         assert_eq!(
-            row("Abbrechen\t1234\tapp\tweb:1\tshop\tQuery\t45\tWaiting for table metadata lock\t0.000\tSELECT 1"),
+            row(
+                "Abbrechen\t1234\tapp\tweb:1\tshop\tQuery\t45\tWaiting for table metadata lock\t0.000\tSELECT 1"
+            ),
             "| 1234 | app | web:1 | shop | Query | 45 | Waiting for table metadata lock | SELECT 1 |"
         );
         assert_eq!(

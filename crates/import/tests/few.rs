@@ -103,3 +103,32 @@ fn the_sentence_tells_what_the_server_said_where_no_cause_fits() {
         "{told}"
     );
 }
+
+/// What people paste of a list that is too long, and what a page makes of it.
+#[test]
+fn sessions_counted_by_their_state_or_copied_from_a_page() {
+    for text in [
+        "We ran it again:\n\n$ mysql -e 'SHOW PROCESSLIST\\G' | grep State: | sort | uniq -c | sort -rn\n     45   State: Waiting for table metadata lock\n\
+         \x20    12   State: Sending data\n      3   State:\n\nand then nothing went.\n",
+        "+---------------------------------+----------+\n| state                           | count(*) |\n+---------------------------------+----------+\n\
+         | Waiting for table metadata lock |       45 |\n| Sending data                    |       12 |\n+---------------------------------+----------+\n",
+        "\tID\tUser\tHost\tDatabase\tCommand\tTime\tStatus\tProgress\tSQL query\n\
+         Kill\t1234\tapp\tweb:1\tshop\tQuery\t45\tWaiting for table metadata lock\t0.000\tSELECT * FROM orders WHERE id = 5\n\
+         Kill\t1235\tapp\tweb:2\tshop\tQuery\t44\tWaiting for table metadata lock\t0.000\tSELECT * FROM orders WHERE id = 6\n\
+         Kill\t1236\tapp\tweb:3\tshop\tQuery\t50\taltering table\t0.000\tALTER TABLE orders ADD COLUMN x INT\n\
+         Kill\t1237\tapp\tweb:4\tshop\tSleep\t500\t---\t0.000\t---\n",
+    ] {
+        let found = found(text);
+        assert!(
+            found.iter().any(|(cause, _)| cause == "mdl-pileup"),
+            "{text}: {found:?}"
+        );
+    }
+    // Statements that somebody counted are no sessions.
+    let statements = "    120 commit\n     45 update t set a = 1\n     33 end of file\n";
+    let input = Input {
+        path: "x",
+        bytes: statements.as_bytes(),
+    };
+    assert!(import(&[input]).incident.is_none());
+}

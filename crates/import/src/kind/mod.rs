@@ -36,8 +36,8 @@ pub(crate) use stacks::{
 pub(crate) use states::{columns as state_columns, counted as counted_state};
 pub(crate) use sysstat::{
     CONNECTION_STATES, clock, free_row, iostat_row, is_device_head, is_df_row, is_english_free,
-    is_host_line, is_iostat_of_unix, is_net_line, is_ps_header, is_ps_row, is_sysstat_row, is_words,
-    number,
+    is_host_line, is_iostat_of_unix, is_net_line, is_ps_header, is_ps_row, is_sysstat_row,
+    is_words, number,
 };
 
 /// What can be recognised in a text.

@@ -56,7 +56,12 @@ const RECOGNISERS: [Recogniser; 41] = [
     }),
     recogniser(Kind::Rows, "", sign::TABLE, rows::is_rows),
     recogniser(Kind::Processlist, "", sign::TABLE, server::is_processlist),
-    recogniser(Kind::States, "|0123456789sScCnNtTqQpP", 0, states::is_states),
+    recogniser(
+        Kind::States,
+        "|0123456789sScCnNtTqQpP",
+        0,
+        states::is_states,
+    ),
     recogniser(Kind::StalkTrigger, "", sign::EQUAL, |at| {
         at.text.contains(" pt-stalk ran with --") || at.text.contains(" Check results: ")
     }),
@@ -81,6 +86,10 @@ const RECOGNISERS: [Recogniser; 41] = [
     }),
     recogniser(Kind::KernelLog, "", 0, kernel_log::is_kernel_log),
     recogniser(Kind::Limits, "LM", 0, |at| host::is_limit(at.text)),
+    // Before top, whose table has columns that ps has not.
+    recogniser(Kind::Ps, "UPTLSEFNRCW%", 0, |at| {
+        sysstat::is_ps_header(at.text)
+    }),
     recogniser(Kind::Top, "tP", 0, |at| host::is_top_header(at.text)),
     recogniser(Kind::Vmstat, "pr", 0, |at| host::is_vmstat_header(at.text)),
     recogniser(Kind::Iostat, "", 0, |at| {
@@ -99,7 +108,6 @@ const RECOGNISERS: [Recogniser; 41] = [
     recogniser(Kind::Df, "", sign::PERCENT, |at| {
         sysstat::is_df_header(at.text, at.next)
     }),
-    recogniser(Kind::Ps, "UPTLSEFNRCW%", 0, |at| sysstat::is_ps_header(at.text)),
     recogniser(Kind::Slabinfo, "", 0, |at| {
         (at.text.starts_with(['s', '#']) || at.has(sign::COLON)) && process::is_slab_head(at.text)
     }),

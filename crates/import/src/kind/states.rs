@@ -3,8 +3,8 @@
 
 use super::place::Place;
 
-/// What the states of sessions begin with, as the servers of all generations name them.
-const STATES: [&str; 46] = [
+/// States of sessions as the servers of all generations name them; one that ends with a blank goes on in many ways.
+const STATES: [&str; 50] = [
     "NULL",
     "Waiting ",
     "waiting ",
@@ -14,49 +14,63 @@ const STATES: [&str; 46] = [
     "updating",
     "update",
     "statistics",
+    "Statistics",
     "Opening table",
-    "Opened tables",
+    "Opening tables",
     "freeing items",
+    "Freeing items",
     "init",
+    "Init",
     "end",
     "query end",
+    "Query end",
     "Copying to ",
     "copy to tmp table",
     "Creating ",
     "creating table",
     "Sorting ",
     "login",
-    "checking ",
+    "checking permissions",
+    "Checking permissions",
     "System lock",
     "Table lock",
     "closing tables",
+    "Closing tables",
     "cleaning up",
     "executing",
+    "Executing",
     "preparing",
     "optimizing",
     "Writing to net",
     "Reading from net",
-    "converting HEAP",
-    "converting heap",
+    "converting HEAP ",
     "removing tmp table",
     "altering table",
-    "rename result table",
     "Commit",
-    "commit",
     "starting",
-    "deleting from",
+    "deleting from ",
     "Filling schema table",
     "User sleep",
     "User lock",
     "logging slow query",
     "Reset for next command",
-    "wsrep",
+    "wsrep: ",
 ];
 
 /// What the column of the numbers is called.
 const COUNTS: [&str; 12] = [
-    "count(*)", "count(1)", "count(id)", "count", "cnt", "c", "n", "num", "total", "sessions",
-    "threads", "qty",
+    "count(*)",
+    "count(1)",
+    "count(id)",
+    "count",
+    "cnt",
+    "c",
+    "n",
+    "num",
+    "total",
+    "sessions",
+    "threads",
+    "qty",
 ];
 
 /// A row without a table.
@@ -88,7 +102,11 @@ pub(crate) fn counted(text: &str) -> Option<Counted<'_>> {
 
 impl Counted<'_> {
     fn is_known(&self) -> bool {
-        self.labelled || STATES.iter().any(|state| self.state.starts_with(state))
+        let is = |state: &str| match state.ends_with(' ') {
+            true => self.state.starts_with(state),
+            false => self.state == state,
+        };
+        self.labelled || STATES.iter().any(|state| is(state))
     }
 }
 

@@ -109,8 +109,8 @@ fn is_mean(text: &str) -> bool {
         return false;
     };
     let name = name.trim_end();
-    let is_word = (4..=24).contains(&name.len())
-        && name.chars().all(|c| c.is_alphabetic() || c == '.');
+    let is_word =
+        (4..=24).contains(&name.len()) && name.chars().all(|c| c.is_alphabetic() || c == '.');
     let words = rest.split_whitespace();
     let numbers = words.clone().filter(|word| number(word).is_some()).count();
     text.starts_with("Average:") || (is_word && numbers >= 2 && numbers + 2 >= words.count())
@@ -280,7 +280,9 @@ const PS_COLUMNS: [&str; 45] = [
 /// `Ssl`, `D`, `R+`: the state of a process as ps has it.
 fn is_process_state(word: &str) -> bool {
     let mut letters = word.bytes();
-    letters.next().is_some_and(|state| b"DRSTtZIWX".contains(&state))
+    letters
+        .next()
+        .is_some_and(|state| b"DRSTtZIWX".contains(&state))
         && letters.all(|more| b"<NLsl+".contains(&more))
 }
 
@@ -310,5 +312,8 @@ pub(crate) fn is_ps_row(text: &str) -> bool {
     sizes
         || (count >= 3
             && text.split_whitespace().take(6).any(is_process_state)
-            && text.split_whitespace().take(4).any(|word| is_number(Some(word))))
+            && text
+                .split_whitespace()
+                .take(4)
+                .any(|word| is_number(Some(word))))
 }

@@ -69,7 +69,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     }
     if read.is_empty() && rows > 0 {
         let why = match servers.is_empty() {
-            false => "how much memory the server has is not in it (RSS), nor a row for each thread (-L)",
+            false => {
+                "how much memory the server has is not in it (RSS), nor a row for each thread (-L)"
+            }
             true => "no process in it is a MySQL or MariaDB server",
         };
         read.skipped.push((0, why.into()));

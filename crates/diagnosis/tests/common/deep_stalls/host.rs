@@ -287,11 +287,27 @@ pub fn no_majority() -> Story {
 }
 
 pub fn non_primary() -> Story {
-    waiting("wsrep: initiating replication for write set (-1)").error_log(&[
-        "2026-11-01 10:00:01 0 [Note] WSREP: (abcd1234-9c3e, 'tcp://0.0.0.0:4567') turning message relay requesting on, nonlive peers: tcp://10.0.0.2:4567",
-        "2026-11-01 10:00:06 0 [Note] WSREP: New COMPONENT: primary = no, bootstrap = no, my_idx = 0, memb_num = 1",
-        "2026-11-01 10:00:06 0 [Note] WSREP: Received NON-PRIMARY.",
-    ])
+    // As MariaDB 10.11 in a cluster of three wrote it, whose other nodes were stopped.
+    const WAITS: Threads = (
+        40,
+        "mariadbd",
+        Sleeping,
+        &[
+            "pthread_cond_wait",
+            "libgalera_smm.so+0xb09b0",
+            "wsrep_certify_v1",
+            "wsrep::wsrep_provider_v26::certify",
+            "wsrep::transaction::certify_commit",
+        ],
+    );
+    waiting("Waiting for certification")
+        .rate("status.wsrep_flow_control_paused_ns", 0.0, 0.0)
+        .threads(&[WAITS])
+        .error_log(&[
+            "2026-11-22 20:56:41 0 [Note] WSREP: (205b4099-99b2, 'tcp://127.0.0.1:4570') connection to peer 20ae3237-bcb5 with addr tcp://127.0.0.1:4580 timed out, no messages seen in PT3S",
+            "2026-11-22 20:56:43 0 [Note] WSREP: evs::proto(205b4099-99b2, OPERATIONAL, view_id(REG,205b4099-99b2,3)) suspecting node: 20ae3237-bcb5",
+            "2026-11-22 20:56:44 0 [Note] WSREP: view(view_id(NON_PRIM,205b4099-99b2,3) memb {",
+        ])
 }
 
 pub fn jemalloc() -> Story {

@@ -78,7 +78,7 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("semisync-ack", Certain, host::semisync()),
         ("galera-gr-flow-control", Certain, host::galera()),
         ("quorum-lost", Certain, host::no_majority()),
-        ("quorum-lost", Likely, host::non_primary()),
+        ("quorum-lost", Certain, host::non_primary()),
         ("jemalloc-purge", Likely, host::jemalloc()),
         ("tcmalloc-central", Certain, host::tcmalloc()),
         ("mmap-lock", Certain, host::memory_map()),

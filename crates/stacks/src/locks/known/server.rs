@@ -137,6 +137,14 @@ pub(super) static ROWS: &[Known] = &[
         "with Galera 3, 4",
         "gcs/src/gcs_sm.hpp; published stack",
     ),
+    // The provider's own functions have no names where it is stripped, as Debian's is.
+    row(
+        Wait("Galera: certification in the cluster"),
+        EVENT,
+        &["*", "wsrep_certify_v1|wsrep::wsrep_provider_v26::certify"],
+        "MariaDB 10.4 and later with Galera 4",
+        "wsrep-lib/src/wsrep_provider_v26.cpp; stack of MariaDB 10.11 whose cluster did not answer",
+    ),
     row(
         Wait("Galera: order of commits"),
         EVENT,
