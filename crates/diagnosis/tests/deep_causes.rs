@@ -506,6 +506,10 @@ fn who_leaves_a_cluster_has_not_lost_it() {
             .any(|it| it.0 == "quorum-lost")
     };
     assert!(causes(host::non_primary()));
+    let alone = Story::healthy().level("status.wsrep_cluster_size", 0.0, 0.0);
+    assert!(!causes(alone));
+    let two_fewer = Story::healthy().level("status.wsrep_cluster_size", 3.0, 1.0);
+    assert!(causes(two_fewer));
     let leaves = Story::healthy().error_log(&[
         "2026-11-01 10:00:06 0 [Note] WSREP: gcomm: closing backend",
         "2026-11-01 10:00:06 0 [Note] WSREP: New COMPONENT: primary = no, bootstrap = no, my_idx = 0, memb_num = 1",

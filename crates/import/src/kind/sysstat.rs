@@ -289,16 +289,18 @@ fn is_process_state(word: &str) -> bool {
 /// `UID PID PPID C SZ RSS PSR STIME TTY TIME CMD`, `USER PID %CPU %MEM VSZ RSS …`, and what was asked
 /// for by name: `PID VSZ COMMAND`.
 pub(crate) fn is_ps_header(text: &str) -> bool {
+    let has = |names: &[&str]| text.split_whitespace().any(|word| names.contains(&word));
+    if !has(&PS_NUMBERS) || !has(&PS_COMMANDS) {
+        return false;
+    }
     let mut words = text.split_whitespace();
-    let (mut has_number, mut has_command, mut count) = (false, false, 0);
-    words.all(|word| {
-        has_number |= PS_NUMBERS.contains(&word);
-        has_command |= PS_COMMANDS.contains(&word);
-        count += 1;
-        PS_NUMBERS.contains(&word) || PS_COMMANDS.contains(&word) || PS_COLUMNS.contains(&word)
-    }) && has_number
-        && has_command
-        && count >= 3
+    let known = [&PS_NUMBERS[..], &PS_COMMANDS[..], &PS_COLUMNS[..]];
+    let is_known = |word: &str| known.iter().any(|names| names.contains(&word));
+    let begins = |text: &str| {
+        let mut words = text.split_whitespace();
+        matches!(words.next(), Some("UID" | "USER")) && words.next() == Some("PID")
+    };
+    words.clone().count() >= 3 && (begins(text) || words.all(is_known))
 }
 
 /// A process: its user, then its number; or its number, then its size.
