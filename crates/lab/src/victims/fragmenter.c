@@ -73,6 +73,34 @@ static long large_blocks(void) {
     return sum;
 }
 
+/* Free blocks that are not for us: the kernel keeps some for allocations that must not fail (MIGRATE_HIGHATOMIC in
+   mm/page_alloc.c), and buddyinfo counts them. What we take while as many stay was made for us by compaction, and who
+   goes on like that compacts all the time. */
+static long not_for_us;
+#define SAME_MAX 4
+/* So many rounds later it is tried again. */
+#define ROUNDS_MAX 2000
+
+static void learn(long before, long after) {
+    static int same;
+    same = after == before ? same + 1 : 0;
+    if (same >= SAME_MAX) {
+        not_for_us = after;
+        same = 0;
+    }
+}
+
+/* What can be had without compaction. */
+static long blocks_for_us(void) {
+    static int rounds;
+    long blocks = large_blocks();
+    if (blocks < not_for_us || ++rounds >= ROUNDS_MAX) {
+        not_for_us = 0;
+        rounds = 0;
+    }
+    return blocks - not_for_us;
+}
+
 /* Every second page of a block goes back at once. */
 static void give_every_second_back(char *block) {
     static struct iovec pages[PAGES / 2];
@@ -136,7 +164,7 @@ int main(int argc, char **argv) {
             sleep_us(100000);
             continue;
         }
-        long free_blocks = told || next >= (size_t)holes ? large_blocks() : holes - (long)next;
+        long free_blocks = told ? blocks_for_us() : next >= (size_t)holes ? large_blocks() : holes - (long)next;
         long room = room_mib(keep, told ? holes : 0);
         for (; free_blocks > 0 && !atomic_load(&over); free_blocks--) {
             if (next - first >= slots - 1 || room <= 0) {
@@ -147,14 +175,17 @@ int main(int argc, char **argv) {
                 given_back++;
                 room++;
             }
+            long before = told ? large_blocks() : 0;
             char *block = slot(next++);
             /* Where the kernel gives a small page after all, all of them are touched. */
             for (size_t n = 0; n < PAGES; n++)
                 *(volatile char *)(block + n * PAGE) = 1;
             taken++;
             room -= 2;
-            if (told)
+            if (told) {
+                learn(before, large_blocks());
                 give_every_second_back(block);
+            }
             /* Only now: until then others' caches made room for them. */
             for (size_t n = 0; taken == (unsigned long long)holes && n < next; n++)
                 give_every_second_back(slot(n));
