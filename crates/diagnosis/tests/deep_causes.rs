@@ -508,8 +508,8 @@ fn who_leaves_a_cluster_has_not_lost_it() {
     assert!(causes(host::non_primary()));
     let alone = Story::healthy().level("status.wsrep_cluster_size", 0.0, 0.0);
     assert!(!causes(alone));
-    let two_fewer = Story::healthy().level("status.wsrep_cluster_size", 3.0, 1.0);
-    assert!(causes(two_fewer));
+    let shut_down = host::galera().level("status.wsrep_cluster_size", 2.0, 1.0);
+    assert!(!causes(shut_down));
     let leaves = Story::healthy().error_log(&[
         "2026-11-01 10:00:06 0 [Note] WSREP: gcomm: closing backend",
         "2026-11-01 10:00:06 0 [Note] WSREP: New COMPONENT: primary = no, bootstrap = no, my_idx = 0, memb_num = 1",
