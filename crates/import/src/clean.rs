@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{broken, client_lists, json_log, kind, marked, unfold, wrapped};
+use crate::{broken, client_lists, collapsed, json_log, kind, marked, unfold, web_page, wrapped};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -44,18 +44,34 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text: JSON of log collectors, quotation marks of mails, names of containers, HTML
-/// entities and carriage returns are taken away.
+/// The lines of a text: what a web page shows of it, and JSON of log collectors, quotation marks of
+/// mails, names of containers, HTML entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut lines = match json_log::unwrapped(text) {
+    let unwrapped = web_page::unwrapped(text).or_else(|| json_log::unwrapped(text));
+    let lines = match unwrapped {
         None => bare((1..).zip(text.split('\n')), Around::of(text)),
-        Some(unwrapped) => {
-            let unwrapped = unwrapped.iter();
-            let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
-            let lines = bare(unwrapped, Around::ALL);
-            lines.into_iter().map(Line::into_owned).collect()
-        }
+        Some(unwrapped) => of_unwrapped(&unwrapped),
     };
+    whole(lines, text)
+}
+
+/// The lines of a text that may be a part of a web page.
+pub(crate) fn lines_of_page(text: &str) -> Vec<Line<'_>> {
+    whole(of_unwrapped(&web_page::shown(text)), text)
+}
+
+fn of_unwrapped<'a>(unwrapped: &[(usize, Cow<'_, str>)]) -> Vec<Line<'a>> {
+    let unwrapped = unwrapped.iter();
+    let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
+    let lines = bare(unwrapped, Around::ALL);
+    lines.into_iter().map(Line::into_owned).collect()
+}
+
+/// Lines that a client, a terminal or a mail broke are one again.
+fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
+    if collapsed::may_be_in(text) {
+        collapsed::unfold(&mut lines);
+    }
     client_lists::rewrite(&mut lines);
     wrapped::join(&mut lines);
     if broken::may_be_in(text) {

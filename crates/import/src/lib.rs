@@ -13,6 +13,7 @@ mod beside;
 mod broken;
 mod clean;
 mod client_lists;
+mod collapsed;
 mod heads;
 mod json_log;
 mod kind;
@@ -31,6 +32,7 @@ mod starts;
 mod times;
 mod told;
 mod unfold;
+mod web_page;
 mod wrapped;
 
 pub use assemble::{Imported, import};

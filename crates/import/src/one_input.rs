@@ -9,7 +9,7 @@ use crate::clean;
 use crate::kind::{Kind, Table};
 use crate::read::{self, Read};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, shell};
+use crate::{INPUT_BYTES_MAX, Input, Part, shell, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -109,11 +109,15 @@ impl OneInput {
             Err(_) => String::from_utf8_lossy(bytes),
         };
         let text = shell::as_printed(clean::with_lines(&text));
-        let lines = clean::lines(&text);
+        let mut lines = clean::lines(&text);
+        let mut pieces = split(&lines);
+        if pieces.is_empty() && web_page::may_be_in(&text) {
+            lines = clean::lines_of_page(&text);
+            pieces = split(&lines);
+        }
         let mut covered = 0;
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
-        let pieces = split(&lines);
         for Piece { kind, from, to } in pieces.iter().copied() {
             let piece = lines.get(from..to).unwrap_or_default();
             let number = |line: Option<&clean::Line<'_>>| line.map_or(0, |line| line.number);
@@ -148,14 +152,14 @@ impl OneInput {
         }
         if pieces.is_empty() {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
+            // A page may show nothing.
+            let last = lines.last().map_or(1, |line| line.number);
             self.skip(
                 input,
-            Some((1, lines.len())),
-            "unknown",
-            format!(
-                "nothing known in {count} lines of text: no stacks, listings, statuses or log lines"
-            ),
-        );
+                Some((1, last)),
+                "unknown",
+                format!("nothing known in {count} lines of text: no stacks, listings, statuses or log lines"),
+            );
         } else {
             let other = lines.len().saturating_sub(covered);
             let blank = lines.iter().filter(|line| line.is_blank()).count();

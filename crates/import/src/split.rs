@@ -117,7 +117,9 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 carried: 0,
                 frame: None,
                 cells: match kind {
-                    Kind::Rows | Kind::Replication | Kind::Unread => cells_of_head(trimmed),
+                    Kind::Processlist | Kind::Rows | Kind::Replication | Kind::Unread => {
+                        cells_of_head(trimmed)
+                    }
                     _ => 0,
                 },
             };
@@ -261,6 +263,10 @@ impl Open {
                     || is_rule(text)
                     || is_vertical_field(text)
                     || (text.starts_with('|') && own.is_none())
+                    // Rows whose columns have an order of their own.
+                    || (self.cells > 0
+                        && matches!(own, None | Some(Kind::States))
+                        && self.is_row(text))
                     || self.statement_goes_on(text, own)
             }
             Kind::States => {

@@ -84,6 +84,13 @@ const LINES: &[&str] = &[
     "> quoted text",
     "db_1  | --Thread 1400 has waited at a.c line 1 for 9.00 seconds the semaphore:",
     "&lt;a&gt; &amp;amp;",
+    "<!DOCTYPE html>",
+    "<table><tr><td>5</td><td>root",
+    "</td></tr></table>",
+    "<pre><span class='a'>#0  0x01 in f ()</span><br>",
+    "<resultset statement=\"SHOW PROCESSLIST\">",
+    "<row><field name=\"Id\">5</field><field name=\"db\" xsi:nil=\"true\" />",
+    "mysql> show processlist; +----+---+ | Id | a | +----+---+ | 5 | b | | 6 | c |",
 ];
 
 fn texts() -> impl Strategy<Value = String> {
@@ -152,10 +159,16 @@ fn a_long_text_without_meaning_takes_no_more_than_its_length() {
         "1 a,b",
         "---TRANSACTION 1, ACTIVE 1 sec",
         "<<<<<<<<",
+        "<table><tr><td>",
+        "<!DOCTYPE html><pre>",
+        "+---+---+ | 1 | 2 |",
     ] {
         let text = format!("{line}\n").repeat(50_000);
         read(text.as_bytes());
     }
     read("(".repeat(1 << 20).as_bytes());
     read("#0 ".repeat(1 << 18).as_bytes());
+    read("<table><td>".repeat(1 << 17).as_bytes());
+    read(format!("<html>{}", "<a b='c' ".repeat(1 << 17)).as_bytes());
+    read("+---+ | 1 ".repeat(1 << 17).as_bytes());
 }

@@ -140,7 +140,7 @@ fn tables_name_who_blocks(kind: ServerKind, tables: &str) {
         .map(|_| HeldSession::begin(&login, &texts(&[update]), PATIENCE).unwrap())
         .collect();
     assert!(wait(1 + WAITERS));
-    for form in ["-t", "-B", "-E"] {
+    for form in ["-t", "-B", "-E", "-H", "-X"] {
         let text = client(&server, form, tables).unwrap();
         let incident = explained(text.as_bytes());
         let waiting = last(&incident, "innodb.lock_wait_transactions");

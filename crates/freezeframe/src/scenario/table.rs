@@ -83,7 +83,7 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
             runs.len(),
             times(&|run| run.sign_to_trigger_seconds),
             times(&|run| run.noticed_seconds),
-            after_probe(runs),
+            after_probe(runs.iter().filter_map(|run| run.probe_to_trigger_seconds)),
             times(&|run| run.evidence_seconds),
             runs.len(),
             different(runs.iter().filter_map(|run| run.level.as_deref())),
@@ -156,16 +156,19 @@ fn summary(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// When the first probe failed or was slow, as [`middle_and_worst`].
-fn after_probe(runs: &[&Outcome]) -> String {
-    let times: Vec<f64> = runs
-        .iter()
-        .filter_map(|run| run.probe_to_trigger_seconds)
-        .collect();
-    if !times.is_empty() && times.iter().all(|seconds| *seconds <= 0.0) {
-        return "earlier".to_owned();
+/// When the first probe failed or was slow: "earlier" for each trigger that came before that, then the others as
+/// [`middle_and_worst`].
+fn after_probe(seconds: impl Iterator<Item = f64>) -> String {
+    let (earlier, after): (Vec<f64>, Vec<f64>) = seconds.partition(|seconds| *seconds <= 0.0);
+    let after = (!after.is_empty()).then(|| middle_and_worst(after));
+    match (earlier.len(), after) {
+        (0, None) => middle_and_worst(Vec::new()),
+        (0, Some(after)) => after,
+        (count, after) => {
+            let earlier = different(std::iter::repeat_n("earlier", count));
+            earlier + &after.map_or_else(String::new, |after| format!(", {after}"))
+        }
     }
-    middle_and_worst(times)
 }
 
 /// "1.2 s (2.0 s)"
@@ -224,4 +227,18 @@ fn harm(harm: Harm) -> (String, String) {
             harm.without.broken.probe_worst_ms, harm.with.broken.probe_worst_ms
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_probe;
+
+    #[test]
+    fn a_trigger_before_the_first_slow_probe_is_told_and_is_no_number() {
+        let told = |seconds: &[f64]| after_probe(seconds.iter().copied());
+        assert_eq!(told(&[]), "-");
+        assert_eq!(told(&[-3.6]), "earlier");
+        assert_eq!(told(&[-3.6, 0.2, -1.0]), "2 × earlier, 0.2 s");
+        assert_eq!(told(&[0.4, 1.0, 0.8]), "0.8 s (1.0 s)");
+    }
 }

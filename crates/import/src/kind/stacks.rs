@@ -31,7 +31,8 @@ pub(crate) fn is_thread_head(text: &str) -> bool {
             .is_some_and(|rest| number(rest, ":"))
 }
 
-/// `#12 rest`, also where the blanks in front of the address were lost (`#120x00007f…`).
+/// `#12 rest`, also where the blanks in front of the address were lost (`#120x00007f…`), or the address itself was
+/// left out (`#12 in rest`).
 pub(crate) fn frame_number(text: &str) -> Option<(usize, &str)> {
     let rest = text.strip_prefix('#')?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -39,7 +40,9 @@ pub(crate) fn frame_number(text: &str) -> Option<(usize, &str)> {
     let digits = digits - usize::from(is_glued);
     let number = rest.get(..digits)?.parse().ok()?;
     let rest = rest.get(digits..)?;
-    (is_glued || rest.starts_with([' ', '\t'])).then(|| (number, rest.trim_start()))
+    let is_frame = is_glued || rest.starts_with([' ', '\t']);
+    let rest = rest.trim_start();
+    is_frame.then(|| (number, rest.strip_prefix("in ").unwrap_or(rest)))
 }
 
 /// `0x00 in f (…)`, `f (a=1) at x.c:3`, `0x00 f - /lib/x.so`; no sentence.
@@ -57,9 +60,15 @@ pub(crate) fn is_frame(rest: &str) -> bool {
     looks_like_frame(rest) || is_bare(rest)
 }
 
-/// `trx_allocate_for_mysql`, `ha_innobase::info`: a name that no prose has.
+/// `trx_allocate_for_mysql`, `ha_innobase::info`, `nanosleep from /lib64/libc.so.6`: what no prose has.
 fn is_bare(rest: &str) -> bool {
-    !rest.contains(' ') && is_function(rest) && (rest.contains('_') || rest.contains("::"))
+    let (name, library) = match rest.split_once(" from /") {
+        Some((name, library)) => (name, Some(library)),
+        None => (rest, None),
+    };
+    !name.contains(' ')
+        && is_function(name)
+        && (library.is_some() || name.contains('_') || name.contains("::"))
 }
 
 /// The first of the lines is frame 1: a name behind `#0` alone is none.
