@@ -75,6 +75,10 @@ pub struct Scenario {
     /// What helps, where the lab can do it.
     #[serde(default)]
     pub remedy: Option<Help>,
+    /// With [`Self::remedy`]: what is done in place of the break once it helped, such as the same work in another way.
+    /// Where the break's clients are most of the load, a time without them proves nothing.
+    #[serde(default)]
+    pub instead: Vec<Step>,
     /// What helps from the server's next start on; the same break is made again then.
     #[serde(default)]
     pub restart: Option<Restart>,
@@ -135,9 +139,9 @@ pub struct Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Help {
-    /// Those who do it stop: the break is not made again.
+    /// Those who do it stop: the break is not made again, or [`Scenario::instead`] is done.
     Gone,
-    /// `freezeframe fix --apply` makes the changes at once, and the same break is made again.
+    /// `freezeframe fix --apply` makes the changes at once, and the same break is made again, or [`Scenario::instead`].
     Fix,
 }
 
@@ -330,6 +334,7 @@ impl Scenario {
         self.setup
             .iter()
             .chain(&self.steps)
+            .chain(&self.instead)
             .filter(|step| step.is_of_host())
     }
 

@@ -126,9 +126,14 @@ pub(super) fn run(
             recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
         }
         recorder.wait(SETTLE, |_| false)?;
-        let after = match help {
-            Help::Fix => break_it(&scenario.steps, PROOF, scene, &mut recorder)?,
-            Help::Gone => {
+        let again = match (help, scenario.instead.is_empty()) {
+            (_, false) => Some(&scenario.instead),
+            (Help::Fix, true) => Some(&scenario.steps),
+            (Help::Gone, true) => None,
+        };
+        let after = match again {
+            Some(steps) => break_it(steps, PROOF, scene, &mut recorder)?,
+            None => {
                 let from = Timestamp::now();
                 recorder.wait(PROOF, |_| false)?;
                 Span {
