@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::{broken, client_lists, collapsed, json_log, kind, marked, unfold, web_page, wrapped};
+use crate::{
+    broken, client_lists, collapsed, json_log, json_rows, kind, marked, unfold, web_page, wrapped,
+};
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -44,10 +46,12 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text: what a web page shows of it, and JSON of log collectors, quotation marks of
+/// The lines of a text: what a web page shows of it, rows in JSON as rows, and JSON of log collectors, quotation marks of
 /// mails, names of containers, HTML entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let unwrapped = web_page::unwrapped(text).or_else(|| json_log::unwrapped(text));
+    let unwrapped = web_page::unwrapped(text)
+        .or_else(|| json_log::unwrapped(text))
+        .or_else(|| json_rows::unwrapped(text));
     let lines = match unwrapped {
         None => bare((1..).zip(text.split('\n')), Around::of(text)),
         Some(unwrapped) => of_unwrapped(&unwrapped),

@@ -15,6 +15,8 @@ use std::borrow::Cow;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
+use crate::printed_rows;
+
 /// So many bytes tell whether a text begins as a page.
 const HEAD_BYTES: usize = 1 << 10;
 
@@ -262,8 +264,7 @@ impl Page {
 
     fn start_record(&mut self) {
         self.rows += 1;
-        let stars = "*".repeat(27);
-        let head = format!("{stars} {}. row {stars}", self.rows);
+        let head = printed_rows::head(self.rows);
         self.lines.end();
         self.lines.push(self.number, &head);
         self.lines.end();
@@ -278,7 +279,7 @@ impl Page {
             return;
         };
         self.lines.end();
-        self.lines.push(self.number, &format!("{name:>12}: "));
+        self.lines.push(self.number, &printed_rows::name(&name));
         if attribute(b"xsi:nil").as_deref() == Some("true") {
             self.lines.push(self.number, "NULL");
         }

@@ -146,6 +146,25 @@ fn frames_without_addresses_and_arguments_are_a_stack() {
 }
 
 #[test]
+fn rows_in_json_are_a_list() {
+    let wait = "Waiting for table metadata lock";
+    let row = |id: u32| {
+        format!(
+            "{{\"Id\":{id},\"User\":\"app\",\"Host\":\"web1:1\",\"db\":\"shop\",\"Command\":\"Query\",\"Time\":50,\"State\":\"{wait}\",\"Info\":\"ALTER TABLE t\\nADD b INT\"}}"
+        )
+    };
+    assert_eq!(waiting(&format!("[{},{}]", row(5), row(6))), Some(2.0));
+    assert_eq!(
+        waiting(&format!(
+            "SQL > show processlist;\n{}\n{}\n",
+            row(5),
+            row(6)
+        )),
+        Some(2.0)
+    );
+}
+
+#[test]
 fn columns_may_have_any_order() {
     let text = "time\tstate\tinfo\tid\n60\tWaiting for table metadata lock\tALTER TABLE t\t9\n\
         50\tWaiting for table metadata lock\tSELECT 1\t10\n";

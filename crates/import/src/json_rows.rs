@@ -1,0 +1,212 @@
+//! Rows of the server's tables that a client wrote as JSON, an object a row.
+//!
+//! ```text
+//! [{"Id":5,"User":"app","Host":"web1:50","db":"shop","Command":"Query","Time":9,"State":"init","Info":null},…]
+//! ```
+//!
+//! MySQL Shell has `--result-format=json` (an object over several lines), `ndjson` (one a line) and
+//! `json/array`; clients with windows export arrays, some within an object. They are written again as `\G` does,
+//! with the columns in their order.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde_json::{Deserializer, Value};
+
+use crate::printed_rows;
+
+/// Largest text that is looked at.
+const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// Columns, one of which each table has whose rows are read; several in one entry belong together.
+const SIGNS: [&[&str]; 14] = [
+    &["state", "info"],
+    &["state", "command"],
+    &["variable_name"],
+    &["type", "status"],
+    &["trx_id"],
+    &["waiting_pid"],
+    &["blocking_pid"],
+    &["engine_lock_id"],
+    &["requesting_engine_lock_id"],
+    &["requesting_trx_id"],
+    &["lock_trx_id"],
+    &["lock_status"],
+    &["digest_text"],
+    &["seconds_behind_source"],
+];
+
+/// The lines with their numbers, objects as the rows that they are; `None` where there is no such object.
+pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
+    let begins = |text: &str| text.starts_with(['{', '[']);
+    let may_be = begins(text.trim_start()) || text.contains("\n{") || text.contains("\n[");
+    if !may_be || text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let mut lines = Vec::new();
+    let (mut rows, mut number) = (0, 1);
+    let (mut from, mut told) = (0, 0);
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find('{')) {
+        let at = from + at;
+        from = at + 1;
+        let Some((fields, length)) = text.get(at..).and_then(row) else {
+            continue;
+        };
+        between(
+            text.get(told..at).unwrap_or_default(),
+            &mut number,
+            &mut lines,
+        );
+        rows += 1;
+        lines.push((number, Cow::Owned(printed_rows::head(rows))));
+        for (name, value) in fields {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Null => "NULL".to_owned(),
+                other => other.to_string(),
+            };
+            let field = printed_rows::name(&name) + &value;
+            let parts = field.lines().map(|line| Cow::Owned(line.to_owned()));
+            lines.extend(parts.map(|line| (number, line)));
+        }
+        let end = at + length;
+        number += newlines(text.get(at..end).unwrap_or_default());
+        (from, told) = (end, end);
+    }
+    if rows == 0 {
+        return None;
+    }
+    between(
+        text.get(told..).unwrap_or_default(),
+        &mut number,
+        &mut lines,
+    );
+    Some(lines)
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Lines that are none of an object; what only parts and surrounds objects is left out.
+fn between<'a>(text: &'a str, number: &mut usize, lines: &mut Vec<(usize, Cow<'a, str>)>) {
+    for (index, line) in text.split('\n').enumerate() {
+        *number += usize::from(index > 0);
+        if !line
+            .trim_matches([' ', '\t', '\r', ',', '[', ']', '}'])
+            .is_empty()
+        {
+            lines.push((*number, Cow::Borrowed(line)));
+        }
+    }
+}
+
+/// The columns of an object in their order, which a map of `serde_json` does not keep.
+struct Row(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Columns;
+
+        impl<'de> Visitor<'de> for Columns {
+            type Value = Row;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
+                let mut columns = Vec::new();
+                while let Some(column) = map.next_entry()? {
+                    columns.push(column);
+                }
+                Ok(Row(columns))
+            }
+        }
+
+        deserializer.deserialize_map(Columns)
+    }
+}
+
+/// The row that the text begins with, and its length, where it is one of a table that is read.
+fn row(text: &str) -> Option<(Vec<(String, Value)>, usize)> {
+    let mut rows = Deserializer::from_str(text).into_iter::<Row>();
+    let Row(columns) = rows.next()?.ok()?;
+    let is_flat = columns
+        .iter()
+        .all(|(_, value)| !value.is_array() && !value.is_object());
+    let has = |sign: &str| {
+        let mut names = columns.iter();
+        names.any(|(name, _)| name.eq_ignore_ascii_case(sign))
+    };
+    let is_row = is_flat && SIGNS.iter().any(|signs| signs.iter().all(|sign| has(sign)));
+    is_row.then(|| (columns, rows.byte_offset()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<(usize, String)> {
+        let lines = unwrapped(text).unwrap_or_default().into_iter();
+        lines
+            .map(|(number, line)| (number, line.trim_matches(['*', ' ']).to_owned()))
+            .collect()
+    }
+
+    fn told(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
+        lines
+            .iter()
+            .map(|(number, line)| (*number, (*line).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn objects_are_rows_wherever_they_stand() {
+        let rows = [
+            (1, "1. row"),
+            (1, "State: a {"),
+            (1, "Info: NULL"),
+            (1, "2. row"),
+            (1, "State:"),
+            (1, "Info: b"),
+        ];
+        let array = r#"[{"State":"a {","Info":null}, {"State":"","Info":"b"}]"#;
+        assert_eq!(texts(array), told(&rows));
+        assert_eq!(
+            texts(&format!("{{\"query\":{array}}}"))[1..],
+            told(&rows)[..]
+        );
+        let lines = "SQL > show processlist;\n{\n  \"State\": \"a\",\n  \"Info\": 5\n}\n{\n  \"State\": \"b\",\n  \"Info\": \"c\\nd\"\n}\n2 rows";
+        assert_eq!(
+            texts(lines),
+            told(&[
+                (1, "SQL > show processlist;"),
+                (2, "1. row"),
+                (2, "State: a"),
+                (2, "Info: 5"),
+                (6, "2. row"),
+                (6, "State: b"),
+                (6, "Info: c"),
+                (6, "d"),
+                (10, "2 rows"),
+            ])
+        );
+        // The end is lost.
+        assert_eq!(texts(&array[..40])[..3], told(&rows)[..3]);
+    }
+
+    #[test]
+    fn other_objects_are_left() {
+        for text in [
+            "{\"a\":1}",
+            "[{\"State\":{\"a\":1},\"Info\":2}]",
+            "f {\n}\n[x]",
+            "{{{{",
+            "[[[[",
+        ] {
+            assert!(unwrapped(text).is_none(), "{text}");
+        }
+    }
+}
