@@ -21,8 +21,9 @@ use crate::printed_rows;
 const HEAD_BYTES: usize = 1 << 10;
 
 /// Ends of tags that a text has which is a part of a page.
-const ENDS: [&str; 8] = [
-    "</span>", "</td>", "</tr>", "</div>", "</p>", "</pre>", "</code>", "</field>",
+const ENDS: [&str; 10] = [
+    "</span>", "</td>", "</TD>", "</tr>", "</TR>", "</div>", "</p>", "</pre>", "</code>",
+    "</field>",
 ];
 
 /// So many of them are in a text that may be a part of a page: fewer are in many a ticket.

@@ -109,6 +109,10 @@ fn a_table_of_a_page_is_a_list() {
         })
         .collect();
     assert_eq!(waiting(&format!("<table>\n{rows}</table>")), Some(3.0));
+    // As the client writes it, behind the command that somebody typed.
+    let rows = rows.replace("td>", "TD>").replace("tr>", "TR>");
+    let pasted = format!("$ mysql -H -e 'SHOW PROCESSLIST'\n<TABLE BORDER=1>{rows}</TABLE>");
+    assert_eq!(waiting(&pasted), Some(3.0));
 }
 
 #[test]
@@ -143,6 +147,25 @@ fn frames_without_addresses_and_arguments_are_a_stack() {
     let names: Vec<&str> = frames.map(|frame| frame.name.as_str()).collect();
     assert!(names.contains(&"srv_conc_enter_innodb"), "{names:?}");
     assert!(names.contains(&"nanosleep"), "{names:?}");
+}
+
+#[test]
+fn the_list_of_a_debugger_has_a_frame_of_each_thread() {
+    let text = "(gdb) info threads\n  Id   Target Id         Frame \n\
+        \x20 20   Thread 0x7f5300540700 (LWP 13913) \"mysqld\" 0x00007f52 in __lll_lock_wait () from /lib64/libpthread.so.0\n\
+        \x20 19   Thread 0x7f5300540600 (LWP 13912) 0x00007f52 in __lll_lock_wait () from /lib64/libpthread.so.0\n\
+        * 1    LWP 13900 \"mysqld\" poll () at poll.c:29\n";
+    let list = (
+        "backtraces of threads".to_owned(),
+        Some((3, 5)),
+        "3 threads".to_owned(),
+    );
+    assert_eq!(told(text), [list]);
+    let incident = read(text).1.unwrap();
+    let runs = &incident.stacks.runs;
+    let mut tids: Vec<u32> = runs.iter().map(|run| run.tid).collect();
+    tids.sort_unstable();
+    assert_eq!(tids, [13900, 13912, 13913]);
 }
 
 #[test]

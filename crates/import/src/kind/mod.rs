@@ -31,7 +31,7 @@ pub(crate) use server::{
 };
 pub(crate) use stacks::{
     frame_number, is_frame, is_function, is_plockstat_columns, is_plockstat_header, is_pmp_rest,
-    is_thread_head, pmp_frames,
+    is_thread_head, listed_thread, pmp_frames,
 };
 pub(crate) use states::{columns as state_columns, counted as counted_state};
 pub(crate) use sysstat::{

@@ -34,9 +34,12 @@ const fn recogniser(
 const DIGITS: &str = "0123456789";
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const RECOGNISERS: [Recogniser; 41] = [
+const RECOGNISERS: [Recogniser; 42] = [
     recogniser(Kind::Backtrace, "#TS[", 0, |at| {
         stacks::is_backtrace(at.text, at.next)
+    }),
+    recogniser(Kind::Backtrace, "*0123456789", 0, |at| {
+        stacks::listed_thread(at.text).is_some()
     }),
     recogniser(Kind::SlowLog, "#", 0, |at| server::is_slow_head(at.text)),
     recogniser(Kind::GeneralLog, "", sign::TABLE, |at| {

@@ -31,6 +31,32 @@ pub(crate) fn is_thread_head(text: &str) -> bool {
             .is_some_and(|rest| number(rest, ":"))
 }
 
+/// A row of gdb's `info threads`, `* 20   Thread 0x7f00 (LWP 913) "mysqld" 0x7f52 in poll () from /lib64/libc.so.6`: what
+/// tells of the thread, and the frame that it is in.
+pub(crate) fn listed_thread(text: &str) -> Option<(&str, &str)> {
+    let row = text.strip_prefix('*').unwrap_or(text).trim_start();
+    let digits = row
+        .bytes()
+        .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
+        .count();
+    let thread = row.get(digits..)?;
+    let target = thread.trim_start();
+    if digits == 0 || target.len() == thread.len() {
+        return None;
+    }
+    let end = if target.starts_with("Thread 0x") {
+        target.find(')')? + 1
+    } else {
+        target.strip_prefix("LWP ")?.find(' ')? + "LWP ".len()
+    };
+    let mut frame = target.get(end..)?.trim_start();
+    if let Some(name) = frame.strip_prefix('"') {
+        frame = name.split_once('"')?.1.trim_start();
+    }
+    let head = text.get(..text.len() - frame.len())?;
+    (head.contains("LWP ") && looks_like_frame(frame)).then_some((head, frame))
+}
+
 /// `#12 rest`, also where the blanks in front of the address were lost (`#120x00007f…`), or the address itself was
 /// left out (`#12 in rest`).
 pub(crate) fn frame_number(text: &str) -> Option<(usize, &str)> {

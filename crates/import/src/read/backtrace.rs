@@ -6,7 +6,7 @@ use model::{Frame, Side};
 
 use super::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
 use crate::clean::Line;
-use crate::kind::{frame_number, is_thread_head};
+use crate::kind::{frame_number, is_thread_head, listed_thread};
 use crate::times;
 
 /// Characters of one frame with all its arguments that are read.
@@ -76,6 +76,13 @@ impl Reader {
             self.end_thread();
             let head = head(text);
             self.begin(head);
+            return;
+        }
+        if let Some((thread, frame)) = listed_thread(text) {
+            self.end_thread();
+            self.begin(head(thread));
+            self.text = Some((0, String::new()));
+            self.more(frame);
             return;
         }
         let is_noise = text.starts_with('[')
