@@ -150,19 +150,23 @@ pub(crate) fn is_pmp_rest(text: &str) -> bool {
 }
 
 /// The frames; commas within parentheses do not part them. pt-pmp cuts names inside of template
-/// arguments, so brackets need not be closed: a place in parentheses closes them.
+/// arguments, so brackets need not be closed: a place in parentheses closes them. Other scripts cut at the first blank,
+/// inside of parameters (`f(THD*,,g(char,h`): where parentheses stay open each comma parts.
 pub(crate) fn pmp_frames(stack: &str) -> impl Iterator<Item = &str> {
+    let is_closed = stack.matches('(').count() == stack.matches(')').count();
     let mut depth = 0_usize;
     let parts = stack.trim_end_matches(',').split(move |letter| {
         match letter {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => return true,
+            ',' if depth == 0 || !is_closed => return true,
             _ => {}
         }
         false
     });
-    parts.map(str::trim)
+    parts
+        .map(str::trim)
+        .filter(move |frame| is_closed || !frame.is_empty())
 }
 
 fn is_pmp_frame(frame: &str) -> bool {

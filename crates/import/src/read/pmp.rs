@@ -38,8 +38,11 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             }
             if frames.len() < FRAMES_MAX {
                 let (name, place) = part.split_once('(').unwrap_or((part, ""));
-                let place = place.trim_end_matches(')');
-                let image = if place.contains(':') { "" } else { place };
+                // Neither a place in the source nor parameters.
+                let image = place
+                    .strip_suffix(')')
+                    .filter(|place| !place.contains([':', '*', '&']) && !place.is_empty());
+                let image = image.unwrap_or_default();
                 frames.push(frame(name, image, Side::User));
             }
         }
@@ -94,6 +97,31 @@ mod tests {
         assert_eq!(frames, [(507, 4), (398, 4)]);
         assert_eq!(threads[1].frames[1].name, "MDL_wait::timed_wait");
         assert!(threads.iter().all(|thread| thread.end.is_complete()));
+    }
+
+    #[test]
+    fn parameters_that_were_cut_are_none_of_the_stack() {
+        let read = read(&clean::lines(
+            "24 __lll_lock_wait,get_db_stats(char,mysql_execute_command(THD*,,do_command(THD*),start_thread,clone",
+        ));
+        let thread = &read.snapshots[0].threads[0];
+        let frames = thread.frames.iter();
+        let names: Vec<(&str, &str)> = frames
+            .map(|frame| (frame.name.as_str(), frame.image.as_str()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "__lll_lock_wait",
+                "get_db_stats",
+                "mysql_execute_command",
+                "do_command",
+                "start_thread",
+                "clone"
+            ]
+            .map(|name| (name, ""))
+        );
+        assert!(thread.end.is_complete());
     }
 
     #[test]
