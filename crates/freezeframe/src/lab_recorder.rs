@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use lab::PrivateServer;
 use serde_json::Value;
 
@@ -117,6 +118,19 @@ impl Drop for Recorder {
             let _ = self.child.wait();
         }
     }
+}
+
+/// The first of the incidents that was triggered then or later.
+pub(crate) fn first_since(incidents: &[PathBuf], from: Timestamp) -> Result<Option<PathBuf>> {
+    for path in incidents {
+        let trigger = explain(path)?["incident"]["trigger"]
+            .as_str()
+            .and_then(|text| text.parse::<Timestamp>().ok());
+        if trigger.is_some_and(|trigger| trigger >= from) {
+            return Ok(Some(path.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// What `freezeframe explain --json` says of the file.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
-use crate::lab_recorder::{Recorder, explain};
+use crate::lab_recorder::{Recorder, explain, first_since};
 use crate::scenario::judge::{Outcome, judge};
 use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
@@ -251,19 +251,7 @@ impl Stage<'_> {
         after: &Break,
         incident: &Path,
     ) -> Result<Trial> {
-        let begun = |path: &PathBuf| -> Result<bool> {
-            let trigger = explain(path)?["incident"]["trigger"]
-                .as_str()
-                .and_then(|text| text.parse::<Timestamp>().ok());
-            Ok(trigger.is_some_and(|trigger| trigger >= after.broken.from))
-        };
-        let mut second = None;
-        for path in &after.incidents {
-            if begun(path)? {
-                second = Some(path.clone());
-                break;
-            }
-        }
+        let second = first_since(&after.incidents, after.broken.from)?;
         let window = |broken: &Broken| format!("{}..{}", broken.from, broken.to);
         let mut arguments: Vec<String> = vec!["--cause".to_owned(), self.act.truth.cause.clone()];
         match &second {

@@ -113,10 +113,36 @@ pub(super) fn compare(
     cause: &str,
 ) -> Result<String> {
     let window = |span: &Span| format!("{}..{}", span.from, span.to);
+    let arguments = [
+        "--before".to_owned(),
+        window(before),
+        "--after".to_owned(),
+        window(after),
+        "--server".to_owned(),
+        server.port().to_string(),
+    ];
+    verdict(cause, dir, &arguments)
+}
+
+/// The same where the break was noticed again: incidents have the stacks and locks that the history does not keep.
+pub(super) fn compare_incidents(
+    before: &Path,
+    after: &Path,
+    dir: &Path,
+    cause: &str,
+) -> Result<String> {
+    let arguments = [
+        "--stalls".to_owned(),
+        before.display().to_string(),
+        after.display().to_string(),
+    ];
+    verdict(cause, dir, &arguments)
+}
+
+fn verdict(cause: &str, dir: &Path, arguments: &[String]) -> Result<String> {
     let answer = Command::new(std::env::current_exe()?)
         .args(["compare", "--json", "--cause", cause])
-        .args(["--before", &window(before), "--after", &window(after)])
-        .args(["--server", &server.port().to_string()])
+        .args(arguments)
         .arg("--dir")
         .arg(dir)
         .output()?;

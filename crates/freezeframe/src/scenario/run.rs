@@ -13,7 +13,7 @@ use super::stage::Stage;
 use super::steps::{Scene, load, take, undo_all};
 use crate::background::Background;
 use crate::cascade;
-use crate::lab_recorder::Recorder;
+use crate::lab_recorder::{Recorder, first_since};
 
 /// Ordinary load before the break: what is usual must be known.
 const HEALTHY: Duration = Duration::from_secs(22);
@@ -145,14 +145,13 @@ pub(super) fn run(
         };
         recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
         usual.end()?;
+        let noticed = first_since(recorder.incidents(), after.from)?;
         recorder.stop()?;
-        outcome.proof = Some(prove::compare(
-            &span,
-            &after,
-            dir,
-            server,
-            &scenario.truth.cause,
-        )?);
+        let cause = &scenario.truth.cause;
+        outcome.proof = Some(match noticed.filter(|_| again.is_some()) {
+            Some(again) => prove::compare_incidents(&incident, &again, dir, cause)?,
+            None => prove::compare(&span, &after, dir, server, cause)?,
+        });
         for (then, after) in &stages {
             let verdict = prove::compare(&span, after, dir, server, &then.cause)?;
             outcome.stages.push(StageProof {

@@ -95,8 +95,11 @@ pub fn stacks_summary(incident: &Incident) -> Option<StacksSummary> {
         .iter()
         .map(|note| u64::from(note.complete))
         .sum();
-    // Chains are of one table each: that of the first burst shows the stall as it began.
-    let chains = evidence.locks.iter().find(|table| !table.chains.is_empty());
+    // Chains are of one table each: that of the first burst shows the stall as it began. Another stall may have been
+    // in the time before the onset.
+    let mut tables = evidence.locks.iter();
+    let chains = tables
+        .find(|table| !table.chains.is_empty() && table.to >= stall.from && table.from <= stall.to);
     let (samples, risen) = risen(incident, before, stall);
     Some(StacksSummary {
         snapshots: [calm.snapshots, stalled.snapshots],
