@@ -505,10 +505,12 @@ fn fate(row: &SignalChange) -> Fate {
         return Fate::TooShort;
     }
     let sure = p < ALPHA && difference.abs() >= row.floor;
+    // The side of the limit, and not the mean, which one odd reading moves: that all of four independent blocks are on
+    // one side of it and none of four others has a probability of 1 in 70 by chance.
     let crossed = |from: f64, to: f64| row.conclusive && from >= HELD_MOST && to <= HELD_MIN;
     match held {
-        Some((before, after)) if sure && crossed(before, after) => return Fate::Gone,
-        Some((before, after)) if sure && crossed(after, before) => return Fate::More,
+        Some((before, after)) if crossed(before, after) => return Fate::Gone,
+        Some((before, after)) if crossed(after, before) => return Fate::More,
         Some((_, after)) if sure && factor <= MATTERS && after <= HELD_MIN => return Fate::Gone,
         _ if sure && factor <= MATTERS => return Fate::Less,
         _ if sure && factor >= 1.0 / MATTERS => return Fate::More,
@@ -541,5 +543,39 @@ mod tests {
             }
         }
         assert_eq!(formulas, 2);
+    }
+
+    /// 30 readings below a limit of 108 but for one that is far above, then 30 that are above it.
+    fn moved(before_odd: f64) -> SignalChange {
+        let side = |values: Vec<f64>| Readings {
+            held: values.iter().map(|value| *value < 108.0).collect(),
+            points: (0..).map(|at| at * 1000).zip(values).collect(),
+        };
+        let mut before = vec![100.0; 32];
+        before.extend([before_odd]);
+        let mut row = SignalChange::new("a", "bytes".to_owned(), Role::Deciding, Show::Count);
+        row.low_is_bad = true;
+        row.limit = Some(108.0);
+        row.conclusive = true;
+        row.fill(&[side(before), side(vec![121.0; 33])]);
+        row.fate = fate(&row);
+        row
+    }
+
+    #[test]
+    fn the_side_of_a_conclusive_limit_decides_whatever_one_reading_does_to_the_mean() {
+        let row = moved(2000.0);
+        assert_eq!(row.fate, Fate::Gone, "{row:?}");
+        let told = super::super::words::brief(&row);
+        assert_eq!(
+            told,
+            "bytes was below 108 in 97 % of the readings before and 0 % after"
+        );
+        let weaker = SignalChange {
+            conclusive: false,
+            ..row
+        };
+        assert_ne!(fate(&weaker), Fate::Gone);
+        assert!(super::super::words::brief(&moved(100.0)).contains("from 100 to 121"));
     }
 }

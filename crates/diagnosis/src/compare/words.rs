@@ -1,6 +1,7 @@
 //! A comparison in sentences.
 
 use super::judge::Case;
+use super::signals::ALPHA;
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange};
 use crate::human::{self, Show};
 
@@ -44,6 +45,9 @@ pub(super) fn sentence(
 
 /// "X fell from 1 to 2 (-50 %, 95 % interval -60 % to -40 %)".
 pub(super) fn brief(row: &SignalChange) -> String {
+    if let Some(told) = by_side(row) {
+        return told;
+    }
     let say = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| row.say(value));
     let verb = match row.difference {
         Some(difference) if row.fate != Fate::Same && difference < 0.0 => "fell",
@@ -60,6 +64,24 @@ pub(super) fn brief(row: &SignalChange) -> String {
     )
 }
 
+/// "X was below 108 in 97 % of the readings before and 0 % after": where the side of the limit decided, and the means
+/// alone would not have.
+fn by_side(row: &SignalChange) -> Option<String> {
+    let decided = row.conclusive && matches!(row.fate, Fate::Gone | Fate::More);
+    if !decided || row.p_adjusted.or(row.p)? < ALPHA {
+        return None;
+    }
+    let (before, after) = row.held()?;
+    let side = if row.low_is_bad { "below" } else { "above" };
+    Some(format!(
+        "{} was {side} {} in {} of the readings before and {} after",
+        row.title,
+        row.say(row.limit?),
+        percent(before),
+        percent(after)
+    ))
+}
+
 /// Why, of one signal.
 pub(super) fn reason(row: &SignalChange) -> String {
     let held = |share: Option<f64>| share.map(percent);
@@ -70,6 +92,7 @@ pub(super) fn reason(row: &SignalChange) -> String {
     };
     if let (Some(before), Some(after)) = (held(row.before.held), held(row.after.held))
         && row.fate != Fate::NotThere
+        && by_side(row).is_none()
     {
         out.push_str(&format!(
             "; a sign of the cause in {before} of the readings before and {after} after"
@@ -77,6 +100,7 @@ pub(super) fn reason(row: &SignalChange) -> String {
     }
     if let Some(p) = row.p_adjusted.filter(|_| row.role == Role::Deciding)
         && row.fate != Fate::NotThere
+        && by_side(row).is_none()
     {
         out.push_str(&match p {
             p if p < 0.001 => "; p < 0.001".to_owned(),
