@@ -9,15 +9,19 @@
 //! with the columns in their order.
 
 use std::borrow::Cow;
+use std::fmt::Formatter;
 
 use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
-use serde_json::{Deserializer, Value};
+use serde::de::{Error, MapAccess, Visitor};
+use serde_json::Deserializer;
 
 use crate::printed_rows;
 
 /// Largest text that is looked at.
 const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// Columns of a row at the most: tables of the server have a hundred.
+const COLUMNS_MAX: usize = 512;
 
 /// Columns, one of which each table has whose rows are read; several in one entry belong together.
 const SIGNS: [&[&str]; 14] = [
@@ -61,11 +65,6 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         rows += 1;
         lines.push((number, Cow::Owned(printed_rows::head(rows))));
         for (name, value) in fields {
-            let value = match value {
-                Value::String(text) => text,
-                Value::Null => "NULL".to_owned(),
-                other => other.to_string(),
-            };
             let field = printed_rows::name(&name) + &value;
             let parts = field.lines().map(|line| Cow::Owned(line.to_owned()));
             lines.extend(parts.map(|line| (number, line)));
@@ -103,7 +102,10 @@ fn between<'a>(text: &'a str, number: &mut usize, lines: &mut Vec<(usize, Cow<'a
 }
 
 /// The columns of an object in their order, which a map of `serde_json` does not keep.
-struct Row(Vec<(String, Value)>);
+struct Row(Vec<(String, String)>);
+
+/// A value as the client prints it. What holds others is none, and ends the object at once: so no `{` is passed twice.
+struct Scalar(String);
 
 impl<'de> Deserialize<'de> for Row {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -112,14 +114,17 @@ impl<'de> Deserialize<'de> for Row {
         impl<'de> Visitor<'de> for Columns {
             type Value = Row;
 
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
                 let mut columns = Vec::new();
-                while let Some(column) = map.next_entry()? {
-                    columns.push(column);
+                while let Some((name, Scalar(value))) = map.next_entry()? {
+                    if columns.len() == COLUMNS_MAX {
+                        return Err(A::Error::custom("too many columns"));
+                    }
+                    columns.push((name, value));
                 }
                 Ok(Row(columns))
             }
@@ -129,18 +134,55 @@ impl<'de> Deserialize<'de> for Row {
     }
 }
 
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Printed;
+
+        impl Visitor<'_> for Printed {
+            type Value = Scalar;
+
+            fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a text, a number, true, false or null")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+                Ok(Scalar(value.to_string()))
+            }
+
+            fn visit_unit<E>(self) -> Result<Scalar, E> {
+                Ok(Scalar("NULL".to_owned()))
+            }
+        }
+
+        deserializer.deserialize_any(Printed)
+    }
+}
+
 /// The row that the text begins with, and its length, where it is one of a table that is read.
-fn row(text: &str) -> Option<(Vec<(String, Value)>, usize)> {
+fn row(text: &str) -> Option<(Vec<(String, String)>, usize)> {
     let mut rows = Deserializer::from_str(text).into_iter::<Row>();
     let Row(columns) = rows.next()?.ok()?;
-    let is_flat = columns
-        .iter()
-        .all(|(_, value)| !value.is_array() && !value.is_object());
     let has = |sign: &str| {
         let mut names = columns.iter();
         names.any(|(name, _)| name.eq_ignore_ascii_case(sign))
     };
-    let is_row = is_flat && SIGNS.iter().any(|signs| signs.iter().all(|sign| has(sign)));
+    let is_row = SIGNS.iter().any(|signs| signs.iter().all(|sign| has(sign)));
     is_row.then(|| (columns, rows.byte_offset()))
 }
 

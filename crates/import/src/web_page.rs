@@ -20,6 +20,9 @@ use crate::printed_rows;
 /// So many bytes tell whether a text begins as a page.
 const HEAD_BYTES: usize = 1 << 10;
 
+/// A longer text is none of a page: a tag may hold millions of attributes, and each takes thirty times its length.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+
 /// Ends of tags that a text has which is a part of a page.
 const ENDS: [&str; 10] = [
     "</span>", "</td>", "</TD>", "</tr>", "</TR>", "</div>", "</p>", "</pre>", "</code>",
@@ -66,7 +69,7 @@ const OWN_LINES_MIN: usize = 3;
 
 /// The lines with their numbers, where the text begins as a page.
 pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
-    begins_as_page(text).then(|| shown(text))
+    (text.len() <= PAGE_BYTES_MAX && begins_as_page(text)).then(|| shown(text))
 }
 
 fn begins_as_page(text: &str) -> bool {
@@ -88,7 +91,7 @@ fn begins_as_page(text: &str) -> bool {
 /// Whether a text in which nothing was known may be a part of a page.
 pub(crate) fn may_be_in(text: &str) -> bool {
     let ends = ENDS.iter().flat_map(|end| text.matches(end));
-    ends.take(ENDS_MIN).count() == ENDS_MIN
+    text.len() <= PAGE_BYTES_MAX && ends.take(ENDS_MIN).count() == ENDS_MIN
 }
 
 /// What a page shows.

@@ -171,4 +171,7 @@ fn a_long_text_without_meaning_takes_no_more_than_its_length() {
     read("<table><td>".repeat(1 << 17).as_bytes());
     read(format!("<html>{}", "<a b='c' ".repeat(1 << 17)).as_bytes());
     read("+---+ | 1 ".repeat(1 << 17).as_bytes());
+    read("{\"a\":[".repeat(1 << 17).as_bytes());
+    read(format!("{{\"a\":[{}", "1,".repeat(1 << 20)).as_bytes());
+    read("{\"State\":\"\\\"".repeat(1 << 17).as_bytes());
 }
