@@ -12,6 +12,9 @@ const COLUMNS: [&str; 8] = [
     "Id", "User", "Host", "db", "Command", "Time", "State", "Info",
 ];
 
+/// How mytop's head begins.
+const MYTOP: [&str; 6] = ["Id", "User", "Host/IP", "DB", "Time", "Cmd"];
+
 /// Quotation marks around a cell.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
@@ -20,6 +23,8 @@ enum Form {
     /// The names, and the place of the statement.
     Commas(Vec<String>, usize),
     Blanks,
+    /// mytop's: the time stands in front of the command.
+    Mytop,
 }
 
 /// Writes heads and rows of such lists as rows in boxes; all other lines stay, and a head without
@@ -99,6 +104,9 @@ fn form_of(text: &str) -> Option<Form> {
     {
         return Some(Form::Blanks);
     }
+    if text.split_whitespace().take(MYTOP.len()).eq(MYTOP) {
+        return Some(Form::Mytop);
+    }
     let cells: Vec<&str> = text.split(',').map(unquoted).collect();
     if !kind::is_processlist_head(&cells) {
         return None;
@@ -111,7 +119,7 @@ fn form_of(text: &str) -> Option<Form> {
 fn columns(form: &Form) -> Vec<String> {
     match form {
         Form::Commas(names, _) => names.clone(),
-        Form::Blanks => COLUMNS.map(str::to_owned).into(),
+        Form::Blanks | Form::Mytop => COLUMNS.map(str::to_owned).into(),
     }
 }
 
@@ -126,6 +134,7 @@ fn row(form: &Form, text: &str) -> Option<Vec<String>> {
     match form {
         Form::Commas(names, statement) => behind_commas(names, *statement, text),
         Form::Blanks => behind_blanks(text),
+        Form::Mytop => of_mytop(text),
     }
 }
 
@@ -223,6 +232,41 @@ fn behind_blanks(text: &str) -> Option<Vec<String>> {
         db,
         &command,
         words.get(at + length)?,
+        &state,
+        &statement,
+    ];
+    Some(cells.map(str::to_owned).into())
+}
+
+/// `1011291 app 10.0.0.11 shop 341 Query UPDATE t SET a = 1`: no database, no host may be there, the time with the
+/// command behind it always is.
+fn of_mytop(text: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.first()?.parse::<u64>().ok()?;
+    let is_number = |place: usize| {
+        let word = words.get(place)?;
+        word.parse::<f64>().ok()
+    };
+    let (time, command) = (2..=4).find_map(|time| {
+        is_number(time)?;
+        // Newer ones have a share between both.
+        let behind = time + 1 + usize::from(is_number(time + 1).is_some());
+        kind::is_command(words.get(behind)?).then_some((time, behind))
+    })?;
+    let [user, host, db] = match words.get(1..time)? {
+        [user] => [*user, "", ""],
+        [user, host] => [*user, *host, ""],
+        [user, host, db] => [*user, *host, *db],
+        _ => return None,
+    };
+    let (state, statement) = state_and_statement(words.get(command + 1..)?);
+    let cells = [
+        words.first()?,
+        user,
+        host,
+        db,
+        words.get(command)?,
+        words.get(time)?,
         &state,
         &statement,
     ];
@@ -339,6 +383,34 @@ mod tests {
             "8 apples and pears",
             "8 app web:1 shop Query soon",
             "id BIGINT DEFAULT 0,",
+        ] {
+            assert_eq!(row(line), line);
+        }
+    }
+
+    #[test]
+    fn rows_of_mytop() {
+        let head = "      Id      User         Host/IP         DB      Time    Cmd Query or State";
+        let row = |line: &str| rewritten(&format!("{head}\n{line}"))[1].clone();
+        for (line, cells) in [
+            (
+                "1011291 app 10.0.0.11 shop 341 Query UPDATE t SET n = 1",
+                "| 1011291 | app | 10.0.0.11 | shop | Query | 341 |  | UPDATE t SET n = 1 |",
+            ),
+            (
+                "1011292 app 10.0.0.12 341 Query Waiting for table metadata lock",
+                "| 1011292 | app | 10.0.0.12 |  | Query | 341 | Waiting for table metadata lock |  |",
+            ),
+            (
+                "5 app 10.0.0.12 shop 3 0.0 Query Sending data SELECT 1",
+                "| 5 | app | 10.0.0.12 | shop | Query | 3 | Sending data | SELECT 1 |",
+            ),
+        ] {
+            assert_eq!(row(line), cells);
+        }
+        for line in [
+            "      --      ----         -------         --      ----    --- ----------",
+            "5 apples",
         ] {
             assert_eq!(row(line), line);
         }

@@ -320,6 +320,10 @@ impl Open {
             Kind::Df => own == Some(Kind::Df) || kind::is_df_row(text),
             Kind::Sysctl => own == Some(Kind::Sysctl),
             Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
+            Kind::Dstat => own == Some(Kind::Dstat) || kind::is_dstat_row(text),
+            Kind::Exporter => own == Some(Kind::Exporter) || kind::is_metrics_line(text),
+            Kind::Unit => own == Some(Kind::Unit) || kind::is_unit_line(text),
+            Kind::Containers => own == Some(Kind::Containers) || kind::is_containers_row(text),
             Kind::Pcap | Kind::Pprof => false,
             Kind::Slabinfo => own == Some(Kind::Slabinfo) || kind::is_slab_row(text),
             Kind::Interrupts => {

@@ -1,6 +1,9 @@
 //! What a line belongs to, by its own words.
 
 mod crash;
+mod dstat;
+mod exporter;
+mod headless;
 mod host;
 mod kernel_log;
 mod place;
@@ -8,13 +11,18 @@ mod plans;
 mod process;
 mod recognisers;
 mod replication;
+mod reports;
 mod rows;
 mod server;
 mod stacks;
 mod states;
 mod sysstat;
+mod units;
 
 pub(crate) use crash::{is_crash_detail, is_crash_event};
+pub(crate) use dstat::{columns as dstat_columns, is_dstat_row, value as dstat_value};
+pub(crate) use exporter::{Metric, is_metrics_line, metric};
+pub(crate) use headless::{PS_AUX, TOP, is_ps_aux_row, is_top_row};
 pub(crate) use host::is_fact;
 pub(crate) use kernel_log::{behind_syslog_date, is_kernel_detail, starts_with_syslog_date};
 pub(crate) use plans::{STAGES, stage};
@@ -24,7 +32,7 @@ pub(crate) use process::{
 };
 pub(crate) use recognisers::of_line;
 pub(crate) use replication::{is_bare_query, is_open_tables_head, is_replication_head, unread_of};
-pub(crate) use rows::{Table, field, table_of, vertical_name};
+pub(crate) use rows::{Table, field, is_mutex_row, table_of, vertical_name};
 pub(crate) use server::{
     is_command, is_name_value_head, is_processlist_head, is_processlist_row, is_section,
     is_server_line, is_variable, is_wait, name_and_value, starts_with_date,
@@ -39,6 +47,7 @@ pub(crate) use sysstat::{
     is_host_line, is_iostat_of_unix, is_net_line, is_ps_header, is_ps_row, is_sysstat_row,
     is_words, number,
 };
+pub(crate) use units::{is_containers_head, is_containers_row, is_unit_line, unit_of};
 
 /// What can be recognised in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,6 +134,14 @@ pub enum Kind {
     Replication,
     /// `SHOW OPEN TABLES`.
     OpenTables,
+    /// `dstat` and `dool`.
+    Dstat,
+    /// What mysqld_exporter and node_exporter answer.
+    Exporter,
+    /// `systemctl status`.
+    Unit,
+    /// `docker stats` and `podman stats`.
+    Containers,
     /// What an export of ours says of server and host.
     Facts,
     /// Known, and nothing in it that a cause asks for.
@@ -133,7 +150,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 47] = [
         Self::Backtrace,
         Self::PtPmp,
         Self::Folded,
@@ -175,6 +192,10 @@ impl Kind {
         Self::Lsof,
         Self::Replication,
         Self::OpenTables,
+        Self::Dstat,
+        Self::Exporter,
+        Self::Unit,
+        Self::Containers,
         Self::Facts,
         Self::Unread,
     ];
@@ -223,6 +244,10 @@ impl Kind {
             Self::Lsof => "open files of a process",
             Self::Replication => "replication status",
             Self::OpenTables => "open tables",
+            Self::Dstat => "dstat output",
+            Self::Exporter => "metrics of an exporter",
+            Self::Unit => "systemctl status",
+            Self::Containers => "docker stats",
             Self::Facts => "facts of freezeframe",
             Self::Unread => "known text",
         }

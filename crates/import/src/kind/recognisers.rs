@@ -2,9 +2,10 @@
 
 use super::place::{Place, sign};
 use super::{
-    Kind, host, is_fact, is_interrupts_head, is_interrupts_row, is_maps_line, is_open_tables_head,
-    is_section, is_server_line, kernel_log, process, replication, rows, server, stacks, states,
-    sysstat,
+    Kind, dstat, exporter, host, is_containers_head, is_fact, is_interrupts_head,
+    is_interrupts_row, is_maps_line, is_open_tables_head, is_ps_aux_row, is_section,
+    is_server_line, is_top_row, kernel_log, process, replication, rows, server, stacks, states,
+    sysstat, units,
 };
 
 /// By what a line of a kind is known.
@@ -34,7 +35,7 @@ const fn recogniser(
 const DIGITS: &str = "0123456789";
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const RECOGNISERS: [Recogniser; 42] = [
+const RECOGNISERS: [Recogniser; 48] = [
     recogniser(Kind::Backtrace, "#TS[", 0, |at| {
         stacks::is_backtrace(at.text, at.next)
     }),
@@ -94,6 +95,22 @@ const RECOGNISERS: [Recogniser; 42] = [
         sysstat::is_ps_header(at.text)
     }),
     recogniser(Kind::Top, "tP", 0, |at| host::is_top_header(at.text)),
+    recogniser(Kind::Ps, "", sign::COLON | sign::DIGIT, |at| {
+        is_ps_aux_row(at.text)
+    }),
+    recogniser(Kind::Top, DIGITS, sign::COLON, |at| is_top_row(at.text)),
+    recogniser(Kind::Dstat, "-ut", 0, |at| {
+        dstat::is_title(at.text) || dstat::columns(at.text).is_some()
+    }),
+    recogniser(Kind::Exporter, "#mn", 0, |at| {
+        exporter::is_exporter(at.text)
+    }),
+    recogniser(Kind::Unit, "", sign::DOT, |at| {
+        units::is_unit_head(at.text, at.next)
+    }),
+    recogniser(Kind::Containers, "CI", sign::SLASH, |at| {
+        is_containers_head(at.text)
+    }),
     recogniser(Kind::Vmstat, "pr", 0, |at| host::is_vmstat_header(at.text)),
     recogniser(Kind::Iostat, "", 0, |at| {
         (at.has(sign::PERCENT) || at.text.starts_with(['L', 'e']))

@@ -3,6 +3,7 @@
 use super::place::{Place, sign};
 use super::plans::plan_of;
 use super::process::{is_stalk_line, is_strace_line};
+use super::reports::report_of;
 use super::{cells, is_vertical_row, vertical_name};
 
 /// Columns by which a status of replication is known, with the words of all generations.
@@ -140,7 +141,7 @@ pub(crate) fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
 
 pub(super) fn unread(at: &Place<'_>) -> Option<&'static str> {
     let (text, next) = (at.text, at.next);
-    if let Some(name) = plan_of(at) {
+    if let Some(name) = plan_of(at).or_else(|| report_of(text)) {
         return Some(name);
     }
     if is_vertical_row(text) {

@@ -172,6 +172,9 @@ pub(super) fn is_rows(at: &Place<'_>) -> bool {
         };
     }
     let cells = at.cells();
+    if is_mutex_row(cells) {
+        return true;
+    }
     if cells.len() < 2 || !cells.iter().all(|cell| is_column(cell)) {
         return false;
     }
@@ -182,6 +185,11 @@ pub(super) fn is_rows(at: &Place<'_>) -> bool {
         Some(Table::Metrics) => has_metric(next),
         table => table.is_some(),
     }
+}
+
+/// A row of `SHOW ENGINE INNODB MUTEX`, which without its head (`mysql -N`) is known as well.
+pub(crate) fn is_mutex_row(cells: &[&str]) -> bool {
+    matches!(cells, ["InnoDB", _, waits] if waits.starts_with("waits=") || waits.starts_with("os_waits="))
 }
 
 fn is_column(cell: &str) -> bool {

@@ -278,7 +278,7 @@ const PS_COLUMNS: [&str; 45] = [
 ];
 
 /// `Ssl`, `D`, `R+`: the state of a process as ps has it.
-fn is_process_state(word: &str) -> bool {
+pub(super) fn is_process_state(word: &str) -> bool {
     let mut letters = word.bytes();
     letters
         .next()

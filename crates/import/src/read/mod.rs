@@ -3,6 +3,8 @@
 mod backtrace;
 mod call_graph;
 mod crash;
+mod dstat;
+mod exporter;
 mod host_lists;
 mod iostat;
 mod kernel_tables;
@@ -26,6 +28,7 @@ mod server_text;
 mod states;
 mod sysstat;
 mod tools;
+mod units;
 mod unread;
 
 use std::borrow::Cow;
@@ -231,6 +234,10 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Lsof => process::open_files(lines),
         Kind::Replication => replication::read(lines),
         Kind::OpenTables => unread::open_tables(lines),
+        Kind::Dstat => dstat::read(lines),
+        Kind::Exporter => exporter::read(lines),
+        Kind::Unit => units::unit(lines),
+        Kind::Containers => units::containers(lines),
         Kind::Facts => host_lists::facts(lines),
         Kind::Unread => unread::read(lines),
         Kind::ServerText => server_text::read(lines),

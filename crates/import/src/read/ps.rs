@@ -6,7 +6,7 @@ use model::{Reading, Unit};
 
 use super::{Read, Tick, counted};
 use crate::clean::Line;
-use crate::kind::is_ps_header;
+use crate::kind::{PS_AUX, is_ps_aux_row, is_ps_header};
 
 /// `ps`: the server's memory; with a row a thread (`-L`) also how many of its threads cannot be interrupted.
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
@@ -22,6 +22,9 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         if is_ps_header(text) {
             columns = words;
             continue;
+        }
+        if columns.is_empty() && is_ps_aux_row(text) {
+            columns = PS_AUX.into();
         }
         let Some(row) = PsRow::of(&columns, &words) else {
             continue;
@@ -193,6 +196,16 @@ mod tests {
         ));
         assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
         assert!(told.values("threads.uninterruptible").is_empty());
+    }
+
+    #[test]
+    fn rows_without_their_head() {
+        let told = read(&clean::lines(
+            "mysql 2211 903 55.3 21983732 1048576 ? Sl Jul12 5312:11 /usr/sbin/mysqld --daemonize\n\
+             root 9912 0.0 0.0 6332 2048 pts/0 S+ 10:00 0:00 grep mysqld\n",
+        ));
+        assert_eq!(told.brought, "2 processes, the server has 1.0 GiB");
+        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
     }
 
     #[test]

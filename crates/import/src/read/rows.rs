@@ -2,7 +2,7 @@
 //! there. What they tell together is found out when all captures are read (`told`).
 
 use crate::clean::Line;
-use crate::kind::{Table, cells, is_vertical_row, table_of, vertical_name};
+use crate::kind::{Table, cells, is_mutex_row, is_vertical_row, table_of, vertical_name};
 use crate::times;
 
 use super::{Read, counted};
@@ -185,6 +185,9 @@ impl Reader {
             self.end_table();
             self.columns = lower;
             return;
+        }
+        if self.columns.is_empty() && is_mutex_row(&cells) {
+            self.columns = ["type", "name", "status"].map(str::to_owned).into();
         }
         if self.columns.is_empty() || self.rows.len() >= ROWS_MAX {
             return;

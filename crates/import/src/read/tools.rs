@@ -4,7 +4,7 @@ use model::{Reading, Unit};
 
 use super::{Read, Tick, counted};
 use crate::clean::Line;
-use crate::kind::number;
+use crate::kind::{TOP, is_top_row, number};
 use crate::times;
 
 /// Processes of one print of top that are kept.
@@ -89,10 +89,15 @@ pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
 
 /// Counters made of what they grew by.
 #[derive(Default)]
-struct Sums(std::collections::HashMap<&'static str, f64>);
+pub(super) struct Sums(std::collections::HashMap<&'static str, f64>);
 
 impl Sums {
-    fn add(&mut self, readings: &mut Vec<Reading>, name: &'static str, grown: Option<f64>) {
+    pub(super) fn add(
+        &mut self,
+        readings: &mut Vec<Reading>,
+        name: &'static str,
+        grown: Option<f64>,
+    ) {
         if let Some(grown) = grown {
             let sum = self.0.entry(name).or_insert(0.0);
             *sum += grown;
@@ -137,7 +142,10 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
             columns = text.split_whitespace().map(str::to_owned).collect();
-        } else if !columns.is_empty() {
+        } else if !columns.is_empty() || is_top_row(text) {
+            if columns.is_empty() {
+                columns = TOP.map(str::to_owned).into();
+            }
             let words: Vec<&str> = text.split_whitespace().collect();
             let cell = |name: &str| {
                 let index = columns.iter().position(|column| column == name)?;
@@ -268,5 +276,10 @@ mod tests {
         ));
         assert_eq!(read.values("cpu.system_share"), [0.8]);
         assert_eq!(read.values("top.khugepaged.cpus"), [1.0]);
+        // `top -b | grep mysqld`.
+        let read = top(&clean::lines(
+            " 2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld\n",
+        ));
+        assert_eq!(read.values("top.mysqld.cpus"), [9.03]);
     }
 }

@@ -1,0 +1,196 @@
+//! What keepers of processes tell of the server's: `systemctl status`, `docker stats`.
+
+use model::{Fact, Reading, Unit};
+
+use super::{Read, Tick, counted};
+use crate::clean::Line;
+use crate::kind::{is_containers_head, number, unit_of};
+
+/// Parts of the names of units, programs and containers that are the server's.
+const SERVERS: [&str; 5] = ["mysql", "mariadb", "percona", "pxc", "galera"];
+
+fn is_server(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SERVERS.iter().any(|part| name.contains(part))
+}
+
+/// `systemctl status`: tasks and memory of the unit, with their limits.
+pub(super) fn unit(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut unit = "";
+    for line in lines {
+        let text = line.trimmed();
+        if let Some(name) = unit_of(text) {
+            unit = name;
+        }
+        if !is_server(unit) {
+            continue;
+        }
+        if let Some(rest) = text.strip_prefix("Tasks: ") {
+            let (now, limit) = amount_and_limit(rest);
+            tell_threads(&mut read, number(now), limit.and_then(number));
+        } else if let Some(rest) = text.strip_prefix("Memory: ") {
+            let (now, limit) = amount_and_limit(rest);
+            tell_memory(&mut read, bytes(now), limit.and_then(bytes));
+        }
+    }
+    if read.is_empty() {
+        let why = match is_server(unit) {
+            true => "neither tasks nor memory of the unit are in it",
+            false => "no unit in it is a MySQL or MariaDB server",
+        };
+        read.skipped.push((0, why.into()));
+    }
+    read
+}
+
+/// `docker stats`, `podman stats`: the server's container, or the only one.
+pub(super) fn containers(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let rows: Vec<&str> = lines
+        .iter()
+        .map(Line::trimmed)
+        .filter(|text| !text.is_empty() && !is_containers_head(text))
+        .collect();
+    let name = |row: &str| {
+        let words: Vec<&str> = row.split_whitespace().take(2).collect();
+        words.join(" ")
+    };
+    let server = rows
+        .iter()
+        .find(|row| is_server(&name(row)))
+        .or_else(|| rows.first().filter(|_| rows.len() == 1));
+    let Some(row) = server else {
+        let containers = counted(rows.len(), "container", "containers");
+        let why = format!("none of {containers} has the name of a MySQL or MariaDB server");
+        read.skipped.push((0, why.into()));
+        return read;
+    };
+    let words: Vec<&str> = row.split_whitespace().collect();
+    let bar = words.iter().position(|word| *word == "/");
+    let beside = |place: Option<usize>| place.and_then(|at| words.get(at)).copied();
+    let used = beside(bar.and_then(|bar| bar.checked_sub(1))).and_then(bytes);
+    let limit = beside(bar.map(|bar| bar + 1)).and_then(bytes);
+    tell_memory(&mut read, used, limit);
+    // Only the number at the end is of threads.
+    let threads = words.last().and_then(|word| word.parse::<u32>().ok());
+    tell_threads(&mut read, threads.map(f64::from), None);
+    read
+}
+
+fn tell_threads(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
+    if let Some(limit) = limit {
+        read.facts
+            .push(Fact::new("cgroup.pids_max", limit.to_string()));
+    }
+    let Some(now) = now else { return };
+    let of = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
+    tell(read, format!("{now}{of} threads"));
+    push(
+        read,
+        Reading::gauge("cgroup.pids.current", Unit::Count, now),
+    );
+}
+
+fn tell_memory(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
+    const GIB: f64 = 1_073_741_824.0;
+    if let Some(limit) = limit {
+        read.facts
+            .push(Fact::new("cgroup.memory_max", limit.to_string()));
+    }
+    let Some(now) = now else { return };
+    let of = limit.map_or_else(String::new, |limit| format!(" of {:.1}", limit / GIB));
+    tell(read, format!("{:.1}{of} GiB of memory", now / GIB));
+    push(
+        read,
+        Reading::gauge("cgroup.memory.current_bytes", Unit::Bytes, now),
+    );
+}
+
+fn tell(read: &mut Read, what: String) {
+    if !read.brought.is_empty() {
+        read.brought.push_str(", ");
+    }
+    read.brought.push_str(&what);
+}
+
+fn push(read: &mut Read, reading: Reading) {
+    read.ticks.push(Tick {
+        source: "cgroup",
+        at: None,
+        after: 0,
+        readings: vec![reading],
+    });
+}
+
+/// `4915 (limit: 4915)`, `10.1G (high: 9.0G max: 10.2G available: 0B)`: how much, and how much it may be.
+fn amount_and_limit(text: &str) -> (&str, Option<&str>) {
+    let (now, rest) = text.split_once('(').unwrap_or((text, ""));
+    let rest = rest.trim_end().trim_end_matches(')');
+    let mut words = rest.split_whitespace();
+    let limit = words
+        .find(|word| ["limit:", "max:"].contains(word))
+        .and_then(|_| words.next());
+    (now.trim(), limit)
+}
+
+/// `10.1G`, `1.998GiB`, `512MB`: units of systemd (of 1024) and of docker.
+fn bytes(word: &str) -> Option<f64> {
+    let end = word.find(|c: char| c.is_ascii_alphabetic())?;
+    let (digits, unit) = word.split_at_checked(end)?;
+    let decimal = unit.len() == 2 && unit.ends_with('B');
+    let step: f64 = if decimal { 1000.0 } else { 1024.0 };
+    let power = match unit.chars().next()?.to_ascii_uppercase() {
+        'B' => 0,
+        'K' => 1,
+        'M' => 2,
+        'G' => 3,
+        'T' => 4,
+        _ => return None,
+    };
+    Some(number(digits)? * step.powi(power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn tasks_and_memory_of_the_unit() {
+        let told = unit(&clean::lines(
+            "● mariadb.service - MariaDB 10.5.15 database server\n     Loaded: loaded (/lib/x.service; enabled)\n\
+             \x20     Tasks: 4915 (limit: 4915)\n     Memory: 10.0G (high: 9.0G max: 10.5G available: 512.0M)\n",
+        ));
+        assert_eq!(
+            told.brought,
+            "4915 of 4915 threads, 10.0 of 10.5 GiB of memory"
+        );
+        assert_eq!(told.values("cgroup.pids.current"), [4915.0]);
+        assert_eq!(told.facts[0].name, "cgroup.pids_max");
+        assert_eq!(told.facts[0].value, "4915");
+        assert_eq!(told.facts[1].value, "11274289152");
+        let told = unit(&clean::lines(
+            "● cron.service - Cron\n     Loaded: loaded\n      Tasks: 1 (limit: 9)\n",
+        ));
+        assert!(told.is_empty());
+    }
+
+    #[test]
+    fn the_servers_container() {
+        let head = "CONTAINER ID   NAME   CPU %   MEM USAGE / LIMIT   MEM %   NET I/O   BLOCK I/O   PIDS\n";
+        let one = "3b1c4f2a9d8e   db      99.87%  1.998GiB / 2GiB   99.90%   1.2GB / 3.4GB   201GB / 87GB  61\n";
+        let told = containers(&clean::lines(&[head, one].concat()));
+        assert_eq!(told.brought, "2.0 of 2.0 GiB of memory, 61 threads");
+        assert_eq!(told.facts[0].value, "2147483648");
+        let two = one.replace("db ", "web");
+        let told = containers(&clean::lines(&[head, one, &two].concat()));
+        assert_eq!(
+            told.skipped[0].1,
+            "none of 2 containers has the name of a MySQL or MariaDB server"
+        );
+        let ours = one.replace("db ", "mysql-1");
+        let told = containers(&clean::lines(&[head, &two, &ours].concat()));
+        assert_eq!(told.values("cgroup.pids.current"), [61.0]);
+    }
+}
