@@ -237,6 +237,46 @@ fn a_load_that_fell_proves_nothing_and_one_that_grew_no_harm() {
     assert_eq!(compared(CALM, grown).verdict, Answer::NotProven);
 }
 
+/// A server that answers nobody counts nothing: what it had to do is told by the time in front of that.
+#[test]
+fn the_load_of_a_server_that_answered_nobody_is_the_one_before() {
+    const ANSWERED: u64 = 60_000;
+    let mut stopped = recorded(CALM);
+    for series in &mut stopped.timeline.series {
+        if series.name.starts_with("status.") {
+            series
+                .values
+                .iter_mut()
+                .skip(60)
+                .for_each(|value| *value = f64::NAN);
+        }
+    }
+    let compared_with = |load: f64| {
+        let after = recorded(Seconds { load, ..CALM });
+        let before = Subject {
+            window: Window {
+                from: ANSWERED,
+                to: 180_000,
+            },
+            ..window(&stopped)
+        };
+        compare(&before, &window(&after), None)
+    };
+    let seen = compared_with(300.0);
+    let load = seen.load.as_ref().unwrap();
+    assert!(load.before_is_ahead);
+    assert!((load.ratio.unwrap() - 1.0).abs() < 0.05, "{load:?}");
+    assert!(
+        seen.reasons
+            .iter()
+            .any(|reason| reason.contains("until it answered nobody")),
+        "{:?}",
+        seen.reasons
+    );
+    let fell = compared_with(100.0);
+    assert!((fell.load.unwrap().ratio.unwrap() - 0.33).abs() < 0.02);
+}
+
 #[test]
 fn what_was_never_there_is_nothing_to_compare() {
     let calm = compared(CALM, Seconds { seed: 9, ..CALM });

@@ -176,6 +176,8 @@ pub struct Load {
     pub ratio: Option<f64>,
     /// Statements that are the cause's own, and not counted.
     pub without: Vec<String>,
+    /// `before` is of the minutes in front of the stretch, because the server counted nothing in it.
+    pub before_is_ahead: bool,
 }
 
 /// Stalls before and after.

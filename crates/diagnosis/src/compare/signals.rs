@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Measure, Millis, ProbeOutcome, Series, Window};
+use model::{Measure, Millis, ProbeOutcome, Series, Timeline, Window};
 
 use super::bootstrap;
 use super::series::{self, Readings};
@@ -178,7 +178,8 @@ pub(super) fn signals(
 }
 
 /// The load: statements that are not the cause's own. Where a side is a stall, it is the load
-/// before its onset, because a stalled server answers few.
+/// before its onset, because a stalled server answers few; where the server counted none in a time that was asked for,
+/// it is the one in front of that.
 pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Option<Load> {
     let own: BTreeSet<&str> = cause
         .into_iter()
@@ -198,11 +199,18 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
             Stretch::Stall if long(baseline) >= LOAD_MIN_MS => baseline,
             _ => subject.window,
         };
-        let rate = |name: &str| timeline.measure(timeline.get(name)?, Measure::Rate, window);
-        let own: f64 = own.iter().filter_map(|name| rate(name)).sum();
-        Some((rate("status.Questions")? - own).max(0.0))
+        others_a_second(timeline, window, &own)
     };
-    let (before, after) = (of(before)?, of(after)?);
+    let ahead = |subject: &Subject| {
+        let to = subject.window.from;
+        let window = Window {
+            from: to.saturating_sub(LOAD_AHEAD_MS),
+            to,
+        };
+        others_a_second(&subject.incident.timeline, window, &own)
+    };
+    let (within, after) = (of(before), of(after)?);
+    let before = within.or_else(|| ahead(before))?;
     Some(Load {
         before,
         after,
@@ -211,11 +219,22 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
             .iter()
             .map(|name| name.trim_start_matches("status.").to_owned())
             .collect(),
+        before_is_ahead: within.is_none(),
     })
+}
+
+/// Statements a second but for those with these counters; `None` where they were not counted.
+fn others_a_second(timeline: &Timeline, window: Window, own: &BTreeSet<&str>) -> Option<f64> {
+    let rate = |name: &str| timeline.measure(timeline.get(name)?, Measure::Rate, window);
+    let own: f64 = own.iter().filter_map(|name| rate(name)).sum();
+    Some((rate("status.Questions")? - own).max(0.0))
 }
 
 /// Shortest time before an onset that tells of the load, milliseconds.
 const LOAD_MIN_MS: Millis = 10_000;
+
+/// The time in front of a stretch that tells what a server was asked to do that then answered nobody, milliseconds.
+const LOAD_AHEAD_MS: Millis = 60_000;
 
 /// The rows of a cause: its necessary signs decide; where none was measured on both sides, all
 /// that count do.

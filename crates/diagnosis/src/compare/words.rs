@@ -118,8 +118,12 @@ pub(super) fn load(load: Option<&Load>) -> Option<String> {
         false => format!(" ({} not counted)", load.without.join(", ")),
     };
     let ratio = load.ratio.map(|ratio| format!(": {}", percent(ratio)));
+    let ahead = match load.before_is_ahead {
+        true => " (until it answered nobody)",
+        false => "",
+    };
     Some(format!(
-        "load: {} statements before, {} after{without}{}",
+        "load: {} statements before{ahead}, {} after{without}{}",
         rate(load.before),
         rate(load.after),
         ratio.unwrap_or_default()
