@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::{
-    broken, client_lists, collapsed, json_log, json_rows, kind, marked, unfold, web_page, wrapped,
+    broken, client_lists, collapsed, json_log, json_rows, kind, marked, rds_monitoring, unfold,
+    web_page, wrapped,
 };
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
@@ -50,6 +51,7 @@ pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
 /// mails, names of containers, HTML entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let unwrapped = web_page::unwrapped(text)
+        .or_else(|| rds_monitoring::unwrapped(text))
         .or_else(|| json_log::unwrapped(text))
         .or_else(|| json_rows::unwrapped(text));
     let lines = match unwrapped {

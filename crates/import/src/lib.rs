@@ -27,6 +27,7 @@ mod origins;
 mod part;
 mod printed;
 mod printed_rows;
+mod rds_monitoring;
 mod read;
 mod shell;
 mod split;

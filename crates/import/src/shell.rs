@@ -139,7 +139,7 @@ fn rewritten(text: &str) -> Option<String> {
 }
 
 /// `threads_running` as `SHOW STATUS` has it: `Threads_running`. Galera's names are small there, too.
-fn capitalised(name: &str) -> String {
+pub(crate) fn capitalised(name: &str) -> String {
     let mut letters = name.chars();
     match letters.next() {
         Some(first) if !name.starts_with("wsrep_") => {
@@ -152,32 +152,7 @@ fn capitalised(name: &str) -> String {
 /// `2024-08-09T09:53:58.252547`, the shell's local time, taken as UTC: what counts is how far
 /// moments are apart. Milliseconds since 1970.
 fn moment_ms(text: &str) -> Option<i64> {
-    let (date, time) = text.split_once(['T', ' '])?;
-    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
-    let mut time = time.splitn(3, ':');
-    let (hour, minute) = (
-        time.next()?.parse::<i64>().ok()?,
-        time.next()?.parse::<i64>().ok()?,
-    );
-    let seconds: f64 = time.next()?.parse().ok()?;
-    let is_moment = (1970..3000).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0.0..61.0).contains(&seconds);
-    if !is_moment {
-        return None;
-    }
-    // Days since 1970 of a date of the Gregorian calendar; years begin in March.
-    let years = if month <= 2 { year - 1 } else { year };
-    let months = (month + 9) % 12;
-    let days = years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day
-        - 1
-        - 719_468;
-    let minutes = (days * 24 + hour) * 60 + minute;
-    Some(minutes * 60_000 + (seconds * 1000.0) as i64)
+    Some(sql::log::LogTime::at_start_of(text)?.us(0) / 1000)
 }
 
 #[cfg(test)]

@@ -322,6 +322,7 @@ impl Open {
             Kind::Ps => own == Some(Kind::Ps) || kind::is_ps_row(text),
             Kind::Dstat => own == Some(Kind::Dstat) || kind::is_dstat_row(text),
             Kind::Exporter => own == Some(Kind::Exporter) || kind::is_metrics_line(text),
+            Kind::RdsMonitoring => own == Some(Kind::RdsMonitoring),
             Kind::Unit => own == Some(Kind::Unit) || kind::is_unit_line(text),
             Kind::Containers => own == Some(Kind::Containers) || kind::is_containers_row(text),
             Kind::Pcap | Kind::Pprof => false,

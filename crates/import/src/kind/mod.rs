@@ -138,6 +138,8 @@ pub enum Kind {
     Dstat,
     /// What mysqld_exporter and node_exporter answer.
     Exporter,
+    /// Enhanced Monitoring of Amazon RDS.
+    RdsMonitoring,
     /// `systemctl status`.
     Unit,
     /// `docker stats` and `podman stats`.
@@ -150,7 +152,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::Backtrace,
         Self::PtPmp,
         Self::Folded,
@@ -194,6 +196,7 @@ impl Kind {
         Self::OpenTables,
         Self::Dstat,
         Self::Exporter,
+        Self::RdsMonitoring,
         Self::Unit,
         Self::Containers,
         Self::Facts,
@@ -246,6 +249,7 @@ impl Kind {
             Self::OpenTables => "open tables",
             Self::Dstat => "dstat output",
             Self::Exporter => "metrics of an exporter",
+            Self::RdsMonitoring => "Enhanced Monitoring of RDS",
             Self::Unit => "systemctl status",
             Self::Containers => "docker stats",
             Self::Facts => "facts of freezeframe",

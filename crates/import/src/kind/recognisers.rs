@@ -7,6 +7,7 @@ use super::{
     is_server_line, is_top_row, kernel_log, process, replication, rows, server, stacks, states,
     sysstat, units,
 };
+use crate::rds_monitoring;
 
 /// By what a line of a kind is known.
 struct Recogniser {
@@ -35,7 +36,7 @@ const fn recogniser(
 const DIGITS: &str = "0123456789";
 
 /// What is looked at first wins: the words that nobody else prints come before those that others may.
-const RECOGNISERS: [Recogniser; 48] = [
+const RECOGNISERS: [Recogniser; 49] = [
     recogniser(Kind::Backtrace, "#TS[", 0, |at| {
         stacks::is_backtrace(at.text, at.next)
     }),
@@ -104,6 +105,9 @@ const RECOGNISERS: [Recogniser; 48] = [
     }),
     recogniser(Kind::Exporter, "#mn", 0, |at| {
         exporter::is_exporter(at.text)
+    }),
+    recogniser(Kind::RdsMonitoring, "{", 0, |at| {
+        at.text.starts_with(rds_monitoring::BEGIN)
     }),
     recogniser(Kind::Unit, "", sign::DOT, |at| {
         units::is_unit_head(at.text, at.next)

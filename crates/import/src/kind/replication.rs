@@ -172,15 +172,33 @@ pub(super) fn unread(at: &Place<'_>) -> Option<&'static str> {
     {
         return Some("variables by thread");
     }
+    if at.has(sign::TABLE) && is_sessions_of_proxy(at.cells()) {
+        return Some("sessions of ProxySQL");
+    }
     if is_stalk_line(text) {
         return Some("pt-stalk's own log");
     }
     is_strace_line(text).then_some("strace output")
 }
 
+/// The head of ProxySQL's `SHOW PROCESSLIST`: times in milliseconds, and groups of servers.
+fn is_sessions_of_proxy(cells: &[&str]) -> bool {
+    ["SessionID", "hostgroup", "time_ms"]
+        .iter()
+        .all(|name| cells.contains(name))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{Input, import};
+
+    #[test]
+    fn sessions_of_a_proxy_are_known() {
+        let text = "| SessionID | user | db | hostgroup | command | time_ms | info |\n| 21012 | app | shop | 1 | Query | 1462397 | SELECT 1 |\n";
+        let bytes = text.as_bytes();
+        let part = import(&[Input { path: "x", bytes }]).parts.remove(0);
+        assert_eq!(part.kind, "sessions of ProxySQL");
+    }
 
     fn part(text: &str) -> (String, String) {
         let bytes = text.as_bytes();

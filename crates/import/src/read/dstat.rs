@@ -2,7 +2,7 @@
 
 use model::{Reading, Unit};
 
-use super::tools::Sums;
+use super::tools::{Sums, shares};
 use super::{Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::{dstat_columns, dstat_value};
@@ -67,18 +67,7 @@ fn readings(row: &[(&str, f64)], sums: &mut Sums) -> Vec<Reading> {
         let found = row.iter().find(|(column, _)| *column == name);
         found.map(|(_, value)| *value)
     };
-    let (user, system) = (value("usr"), value("sys"));
-    let busy = user.zip(system).map(|(user, system)| user + system);
-    let mut readings: Vec<Reading> = [
-        ("cpu.user_share", user),
-        ("cpu.system_share", system),
-        ("cpu.busy_share", busy),
-        ("cpu.iowait_share", value("wai")),
-        ("cpu.steal_share", value("stl")),
-    ]
-    .into_iter()
-    .filter_map(|(name, share)| Some(Reading::gauge(name, Unit::Share, share? / 100.0)))
-    .collect();
+    let mut readings = shares(value("usr"), value("sys"), value("wai"), value("stl"));
     for (name, level) in [
         ("cpu.procs_running", value("run")),
         ("cpu.procs_blocked", value("blk")),

@@ -8,6 +8,7 @@ use model::{Fact, Reading, Unit};
 use super::{Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::{Metric, metric};
+use crate::shell::capitalised;
 
 /// Families that put a part of a status variable's name into a label (mysqld_exporter, collector/global_status.go).
 const FAMILIES: [(&str, &str, &str); 7] = [
@@ -156,11 +157,7 @@ fn status_name(name: &str, label: &str) -> String {
     if let Some((_, start, end)) = FAMILIES.iter().find(|(family, ..)| *family == name) {
         return format!("{start}{label}{end}");
     }
-    // Those of Galera are small letters in the server, too.
-    match name.split_at_checked(1) {
-        Some((first, rest)) if !name.starts_with("wsrep_") => first.to_ascii_uppercase() + rest,
-        _ => name.to_owned(),
-    }
+    capitalised(name)
 }
 
 /// `1.34217728e+08` → `134217728`.

@@ -15,12 +15,12 @@ const DISKS_MAX: usize = 200;
 
 /// One table of disks.
 #[derive(Default)]
-struct Report {
-    disks: Vec<(String, Vec<f64>)>,
-    columns: Vec<String>,
-    processors: Vec<f64>,
+pub(super) struct Report {
+    pub(super) disks: Vec<(String, Vec<f64>)>,
+    pub(super) columns: Vec<String>,
+    pub(super) processors: Vec<f64>,
     /// Second of the day, where `-t` told it.
-    clock: Option<u64>,
+    pub(super) clock: Option<u64>,
 }
 
 /// The first report is the mean since the machine's start, and is left out when others follow.
@@ -123,7 +123,12 @@ fn second_of_day(text: &str) -> Option<u64> {
     crate::kind::clock(&text).map(|(second, _)| second)
 }
 
-fn disks(report: &Report, seconds: f64, sums: &mut BTreeMap<String, f64>) -> Vec<Reading> {
+/// What the disks did in so many seconds, as counters.
+pub(super) fn disks(
+    report: &Report,
+    seconds: f64,
+    sums: &mut BTreeMap<String, f64>,
+) -> Vec<Reading> {
     let mut out = Vec::new();
     for (disk, values) in &report.disks {
         let value = |names: &[&str]| {

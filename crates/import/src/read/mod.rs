@@ -21,6 +21,7 @@ mod proc_files;
 mod process;
 mod processlist;
 mod ps;
+mod rds;
 mod replication;
 mod rows;
 mod script;
@@ -236,6 +237,7 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::OpenTables => unread::open_tables(lines),
         Kind::Dstat => dstat::read(lines),
         Kind::Exporter => exporter::read(lines),
+        Kind::RdsMonitoring => rds::read(lines),
         Kind::Unit => units::unit(lines),
         Kind::Containers => units::containers(lines),
         Kind::Facts => host_lists::facts(lines),

@@ -31,12 +31,14 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     table.end(&mut read, &mut relative);
     let values: usize = read.ticks.iter().map(|tick| tick.readings.len()).sum();
     read.what = match (read.ticks.len(), read.facts.len()) {
+        (0, 0) => None,
         (0, _) => Some("server variables".to_owned()),
         (1, 0) => Some("server status".to_owned()),
         (_, 0) => Some("server status, repeated".to_owned()),
         _ => None,
     };
     read.brought = match (read.ticks.len(), read.facts.len()) {
+        (0, 0) => String::new(),
         (0, facts) => format!("{facts} settings"),
         (ticks, 0) => format!("{values} values at {}", moments(ticks)),
         (ticks, facts) => format!("{values} values at {}, {facts} settings", moments(ticks)),
@@ -68,6 +70,13 @@ const GALERA_STATUS: [&str; 16] = [
     "wsrep_incoming_addresses",
 ];
 
+/// Names that only the status of ProxySQL has, which shares others with the server's (Questions, Slow_queries).
+fn is_of_proxy(name: &str) -> bool {
+    ["ProxySQL_", "Client_Connections_", "Server_Connections_"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
 fn is_galera_status(name: &str) -> bool {
     GALERA_STATUS.iter().any(|start| name.starts_with(start))
 }
@@ -86,6 +95,11 @@ impl<'a> Table<'a> {
     fn row(&mut self, name: &'a str, value: &'a str) {
         self.seen.insert(name);
         self.rows.push((name, value));
+    }
+
+    /// It is the status of a proxy in front of servers.
+    fn is_of_proxy(&self) -> bool {
+        self.rows.iter().any(|(name, _)| is_of_proxy(name))
     }
 
     /// Status variables begin with a capital letter, but for those of Galera; settings do not. The
@@ -111,6 +125,12 @@ impl<'a> Table<'a> {
     fn end(&mut self, read: &mut Read, relative: &mut Relative) {
         if self.rows.is_empty() {
             // The moment in front of the head stays.
+            return;
+        }
+        if self.is_of_proxy() {
+            *self = Self::default();
+            let why = "the status of ProxySQL: it tells of the proxy, not of a server";
+            read.skipped.push((0, why.into()));
             return;
         }
         self.read();
@@ -226,6 +246,15 @@ mod tests {
         let read = read(&clean::lines(&text));
         let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
+    }
+
+    #[test]
+    fn the_status_of_a_proxy_is_no_servers() {
+        let read = read(&clean::lines(
+            "| Variable_Name | Variable_Value |\n| ProxySQL_Uptime | 522 |\n| Questions | 510800 |\n",
+        ));
+        assert!(read.is_empty());
+        assert!(read.skipped[0].1.contains("ProxySQL"), "{:?}", read.skipped);
     }
 
     #[test]

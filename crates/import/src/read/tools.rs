@@ -45,20 +45,7 @@ pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
             let index = columns.iter().position(|column| column == name)?;
             values.get(index).copied()
         };
-        let mut readings = Vec::new();
-        let (user, system) = (value("us"), value("sy"));
-        for (name, share) in [
-            ("cpu.user_share", user),
-            ("cpu.system_share", system),
-            (
-                "cpu.busy_share",
-                user.zip(system).map(|(user, system)| user + system),
-            ),
-            ("cpu.iowait_share", value("wa")),
-            ("cpu.steal_share", value("st")),
-        ] {
-            readings.extend(share.map(|share| Reading::gauge(name, Unit::Share, share / 100.0)));
-        }
+        let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
         for (name, level) in [
             ("cpu.procs_running", value("r")),
             ("cpu.procs_blocked", value("b")),
@@ -218,16 +205,23 @@ fn cpu_shares(text: &str) -> Vec<Reading> {
             .find(is_it)
             .and_then(|(_, part)| part.0)
     };
-    let (user, system) = (share("us"), share("sy"));
+    shares(share("us"), share("sy"), share("wa"), share("st"))
+}
+
+/// What the processors did, of percents.
+pub(super) fn shares(
+    user: Option<f64>,
+    system: Option<f64>,
+    iowait: Option<f64>,
+    steal: Option<f64>,
+) -> Vec<Reading> {
+    let busy = user.zip(system).map(|(user, system)| user + system);
     [
         ("cpu.user_share", user),
         ("cpu.system_share", system),
-        (
-            "cpu.busy_share",
-            user.zip(system).map(|(user, system)| user + system),
-        ),
-        ("cpu.iowait_share", share("wa")),
-        ("cpu.steal_share", share("st")),
+        ("cpu.busy_share", busy),
+        ("cpu.iowait_share", iowait),
+        ("cpu.steal_share", steal),
     ]
     .into_iter()
     .filter_map(|(name, share)| Some(Reading::gauge(name, Unit::Share, share? / 100.0)))

@@ -10,6 +10,11 @@ pub enum LogTime {
 }
 
 impl LogTime {
+    /// The moment at the start of a text, in any of the forms that logs of servers have; `2024-01-01T12:00:00Z` as well.
+    pub fn at_start_of(text: &str) -> Option<Self> {
+        moment(text.as_bytes()).map(|(time, _)| time)
+    }
+
     /// Microseconds since 1970 UTC, for a server whose clocks are so many seconds ahead of UTC.
     pub fn us(self, ahead_seconds: i64) -> i64 {
         match self {
