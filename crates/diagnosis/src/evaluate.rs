@@ -94,6 +94,11 @@ pub(crate) fn values(
         Expression::Number(number) => vec![Value::Number(*number); windows.len()],
         Expression::Fact(name) => vec![fact(incident, name); windows.len()],
         Expression::Signal { function, pattern } => signal(incident, *function, pattern, windows),
+        Expression::Binary(Operator::Largest, left, right) => {
+            let left = values(left, incident, windows);
+            let right = values(right, incident, windows);
+            larger(left, right)
+        }
         Expression::Binary(operator, left, right) => {
             let left = values(left, incident, windows);
             let right = values(right, incident, windows);
@@ -102,6 +107,7 @@ pub(crate) fn values(
                 Operator::Subtract => left - right,
                 Operator::Multiply => left * right,
                 Operator::Divide => left / right,
+                Operator::Largest => left.max(right),
             })
         }
     }
@@ -112,6 +118,19 @@ fn combined(left: Vec<Value>, right: Vec<Value>, with: impl Fn(f64, f64) -> f64)
     left.into_iter()
         .zip(right)
         .map(|(left, right)| left.combine(right, &mut unions, &with))
+        .collect()
+}
+
+/// Of each two the larger one, or the one that is there.
+fn larger(left: Vec<Value>, right: Vec<Value>) -> Vec<Value> {
+    let mut unions = Unions::default();
+    left.into_iter()
+        .zip(right)
+        .map(|(left, right)| match (left.number(), right.number()) {
+            (Some(_), None) => left,
+            (None, Some(_)) => right,
+            _ => left.combine(right, &mut unions, f64::max),
+        })
         .collect()
 }
 

@@ -38,6 +38,8 @@ pub(crate) enum Operator {
     Subtract,
     Multiply,
     Divide,
+    /// The larger one, or the one that is there.
+    Largest,
 }
 
 /// Two expressions compared.

@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         match self.rest.chars().next() {
             Some(c) if c.is_ascii_digit() || c == '.' => self.number().map(Expression::Number),
-            Some(c) if c.is_ascii_alphabetic() => self.call(),
+            Some(c) if c.is_ascii_alphabetic() => self.call(depth),
             Some(c) => {
                 Err(self.error(format!("a number, a function or '(' expected, found '{c}'")))
             }
@@ -186,12 +186,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn call(&mut self) -> Parsed<Expression> {
+    fn call(&mut self, depth: usize) -> Parsed<Expression> {
         let begin = self.rest;
         let name = self.run(|c| c.is_ascii_alphanumeric() || c == '_');
+        if name == "largest" {
+            return self.largest(depth);
+        }
         let unknown = || {
             format!(
-                "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share and fact"
+                "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact"
             )
         };
         let function = match name {
@@ -225,6 +228,20 @@ impl<'a> Parser<'a> {
         };
         self.expect(")", &format!("to close {name}"))?;
         Ok(expression)
+    }
+
+    /// What is behind `largest`: two expressions.
+    fn largest(&mut self, depth: usize) -> Parsed<Expression> {
+        self.expect("(", "after largest")?;
+        let left = self.sum(depth + 1)?;
+        self.expect(",", "and another expression in largest")?;
+        let right = self.sum(depth + 1)?;
+        self.expect(")", "to close largest")?;
+        Ok(Expression::Binary(
+            Operator::Largest,
+            Box::new(left),
+            Box::new(right),
+        ))
     }
 
     /// The name of a signal or fact, bare or in single quotes.
@@ -361,6 +378,14 @@ mod tests {
                 "column 12: a number, a function or '(' expected, found the end",
             ),
             ("1 + rat(a)", "column 5: 'rat' is not a function"),
+            (
+                "largest(max(a))",
+                "column 15: ',' expected and another expression in largest",
+            ),
+            (
+                "largest(max(a), 1",
+                "column 18: ')' expected to close largest",
+            ),
             ("rate a", "column 6: '(' expected after rate"),
             ("rate()", "column 6: the name of a signal expected"),
             ("rate(a.b", "column 9: ')' expected to close rate"),
