@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod diffs;
+mod formulas;
 mod judge;
 mod series;
 mod signals;

@@ -2,7 +2,7 @@
 
 use model::{Incident, Millis, Window};
 
-use super::Subject;
+use super::{Subject, formulas};
 use crate::catalogue::{Limits, Sign, Test};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
@@ -63,8 +63,11 @@ fn titled((what, show): (String, Show), limits: Limits) -> (String, Show, Limits
     (what, show, limits)
 }
 
-/// A measure as people call it: `Com_show_warnings a second`. Formulas stay as they are.
+/// A measure as people call it: `Com_show_warnings a second`. Formulas of people's own causes stay as they are.
 fn short(expression: &Expression, text: &str) -> String {
+    if let Some(name) = formulas::name_of(text) {
+        return name.to_owned();
+    }
     let Expression::Signal { function, pattern } = expression else {
         return text.replace("status.", "");
     };
