@@ -132,3 +132,39 @@ fn sessions_counted_by_their_state_or_copied_from_a_page() {
     };
     assert!(import(&[input]).incident.is_none());
 }
+
+const UNIT: &str = "\
+● mariadb.service - MariaDB 10.5.15 database server
+     Loaded: loaded (/lib/systemd/system/mariadb.service; enabled; vendor preset: enabled)
+     Active: active (running) since Tue 2022-07-12 09:14:22 UTC; 3 days ago
+   Main PID: 871 (mariadbd)
+      Tasks: 4915 (limit: 4915)
+     Memory: 10.1G
+
+Jul 15 08:11:10 db1 mariadbd[871]: 2022-07-15  8:11:10 0 [ERROR] Can't create thread to handle new connection (errno= 11)
+";
+
+#[test]
+fn what_keepers_tell_of_their_limits() {
+    let certain = [("thread-limit".to_owned(), Level::Certain)];
+    assert_eq!(found(UNIT), certain);
+    // With room left it is the log alone that says so.
+    let room = UNIT.replace("Tasks: 4915", "Tasks: 49");
+    let likely = [("thread-limit".to_owned(), Level::Likely)];
+    assert_eq!(found(&room), likely);
+    // Another unit's tasks are none of the server's.
+    let other = UNIT.replace("mariadb.service", "cron.service");
+    assert_eq!(found(&other), likely);
+    let pod = "Containers:\n  mysql:\n    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n";
+    let possible = [("oom".to_owned(), Level::Possible)];
+    assert_eq!(found(pod), possible);
+}
+
+#[test]
+fn metrics_of_an_exporter_are_the_servers_status() {
+    let scrape = "# TYPE mysql_global_status_threads_running untyped\nmysql_global_status_threads_running 312\n\
+        mysql_global_status_innodb_row_lock_current_waits 280\nmysql_up 1\n";
+    let possible = [("row-lock-pileup".to_owned(), Level::Possible)];
+    assert_eq!(found(scrape), possible);
+    assert_eq!(found(&scrape.replace("280", "0")), []);
+}
