@@ -20,7 +20,8 @@ the recorder watches from outside. One row has the runs of one scenario on one s
 - *rank 1*: in how many runs the true cause stood first, and how sure it was. *False*: causes that were called likely or certain and are not there.
 - *remedy*: what the comparison says of the break before and after it, with `--prove`.
 - *harm*, with `--harm`: the same break on a fresh server, beside the recorder and alone: statements a second with it, by those without it, before the
-  break and in it; and the longest time that a `SELECT 1` took in the break, without and with it.
+  break and in it (where most clients were blocked, both numbers, without and with it); and the longest time that a `SELECT 1` took in the break, without
+  and with it.
 
 ";
 
@@ -208,6 +209,10 @@ fn different<'a>(texts: impl Iterator<Item = &'a str>) -> String {
         .join(", ")
 }
 
+/// Where clients are answered less than this part of what they were before, it is chance which statements come through,
+/// and a ratio of them says nothing.
+const BLOCKED: f64 = 0.5;
+
 fn harm(harm: Harm) -> (String, String) {
     let ratio = |with: Felt, without: Felt| {
         if without.per_second > 0.0 {
@@ -216,11 +221,15 @@ fn harm(harm: Harm) -> (String, String) {
             "-".to_owned()
         }
     };
+    let (with, without) = (harm.with.broken, harm.without.broken);
+    let broken = match without.per_second < BLOCKED * harm.without.healthy.per_second {
+        true => format!("{:.0}/s, {:.0}/s", without.per_second, with.per_second),
+        false => ratio(with, without),
+    };
     (
         format!(
-            "{}, {}",
+            "{}, {broken}",
             ratio(harm.with.healthy, harm.without.healthy),
-            ratio(harm.with.broken, harm.without.broken)
         ),
         format!(
             "{:.0} ms, {:.0} ms",
@@ -231,7 +240,30 @@ fn harm(harm: Harm) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::after_probe;
+    use super::super::felt::{Felt, Measured};
+    use super::super::harm::Harm;
+    use super::{after_probe, harm};
+
+    #[test]
+    fn a_ratio_is_told_where_clients_were_answered() {
+        let felt = |per_second| Felt {
+            per_second,
+            probe_worst_ms: 5.0,
+        };
+        let told = |alone: f64, beside: f64| {
+            let side = |broken| Measured {
+                healthy: felt(400.0),
+                broken: felt(broken),
+            };
+            harm(Harm {
+                without: side(alone),
+                with: side(beside),
+            })
+            .0
+        };
+        assert_eq!(told(800.0, 760.0), "1.00, 0.95");
+        assert_eq!(told(41.3, 13.4), "1.00, 41/s, 13/s");
+    }
 
     #[test]
     fn a_trigger_before_the_first_slow_probe_is_told_and_is_no_number() {

@@ -29,6 +29,9 @@ const FAMILIES: [(&str, &str, &str); 7] = [
     ),
 ];
 
+/// Metrics that are read: an exporter has some thousands, and may have been asked for an hour.
+const METRICS_MAX: usize = 400_000;
+
 /// One answer of an exporter, source by source.
 #[derive(Default)]
 struct Answer<'a> {
@@ -47,10 +50,16 @@ struct Answer<'a> {
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let mut answers: Vec<Answer<'_>> = Vec::new();
     let mut others = 0_usize;
-    for line in lines {
-        let Some(one) = metric(line.trimmed()) else {
-            continue;
-        };
+    let mut read = Read::default();
+    let metrics = lines
+        .iter()
+        .filter_map(|line| Some((line.number, metric(line.trimmed())?)));
+    for (count, (number, one)) in metrics.enumerate() {
+        if count == METRICS_MAX {
+            let why = format!("what is behind {METRICS_MAX} metrics");
+            read.skipped.push((number, why.into()));
+            break;
+        }
         // In one answer each is there once.
         let is_of = |answer: &Answer<'_>| !answer.seen.contains(&(one.name, one.labels));
         if !answers.last().is_some_and(is_of) {
@@ -61,7 +70,18 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             others += usize::from(!answer.take(one));
         }
     }
-    let mut read = Read::default();
+    // Without their times, counters of two answers tell no rate.
+    let is_timed = |answer: &Answer<'_>| answer.at.is_some() || answer.uptime.is_some();
+    let untimed = match answers.iter().all(is_timed) {
+        true => 0,
+        false => answers.len().saturating_sub(1),
+    };
+    if untimed > 0 {
+        let earlier = counted(untimed, "earlier answer", "earlier answers");
+        let why = format!("{earlier}: when each was given is not told");
+        read.skipped.push((0, why.into()));
+        answers.drain(..untimed);
+    }
     let first_uptime = answers.iter().find_map(|answer| answer.uptime);
     for answer in answers {
         answer.end(&mut read, first_uptime);
@@ -200,6 +220,11 @@ mod tests {
         };
         let told = read(&clean::lines(&[answer(100, 5), answer(115, 905)].concat()));
         assert_eq!(told.points("status.Questions"), [(0, 5.0), (15_000, 905.0)]);
+        let told = read(&clean::lines(
+            &"mysql_global_status_questions 7\n".repeat(2),
+        ));
+        assert_eq!(told.points("status.Questions"), [(0, 7.0)]);
+        assert!(told.skipped[0].1.starts_with("1 earlier answer"));
         let told = read(&clean::lines(
             "node_vmstat_oom_kill 1\nnode_memory_MemFree_bytes 4096\nnode_procs_blocked 7\nnode_time_seconds 1.7e+09\n",
         ));

@@ -39,22 +39,33 @@ const MEMORY: [(&str, &str); 10] = [
     ("Inactive", "inactive"),
 ];
 
+/// Moments at the most, the newest: an hour of seconds.
+const MOMENTS_MAX: usize = 3_600;
+
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
-    let mut objects: Vec<(Option<i64>, Value)> = lines
+    // Parsed objects take ten times the room of their text: one is there at a time.
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let mut moments: Vec<(Option<i64>, &str)> = lines
         .iter()
-        .filter_map(|line| serde_json::from_str(line.trimmed()).ok())
-        .map(|object: Value| (moment(&object), object))
+        .filter_map(|line| Some((moment(&parsed(line.trimmed())?), line.trimmed())))
         .collect();
     // The newest may stand first.
-    objects.sort_by_key(|(at, _)| *at);
+    moments.sort_by_key(|(at, _)| *at);
+    let older = moments.len().saturating_sub(MOMENTS_MAX);
+    moments.drain(..older);
     let mut read = Read {
-        brought: counted(objects.len(), "moment", "moments"),
+        brought: counted(moments.len(), "moment", "moments"),
         relative: true,
         ..Read::default()
     };
+    if older > 0 {
+        let why = format!("{older} older moments");
+        read.skipped.push((0, why.into()));
+    }
     let (mut swapped, mut written) = (Sums::default(), BTreeMap::new());
     let mut before: Option<i64> = None;
-    for (after, (at, object)) in (0..).step_by(1000).zip(&objects) {
+    for (after, (at, text)) in (0..).step_by(1000).zip(&moments) {
+        let Some(object) = parsed(text) else { continue };
         let seconds = before
             .zip(*at)
             .map(|(before, at)| at.saturating_sub(before) as f64 / 1000.0)
@@ -62,10 +73,10 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             .unwrap_or(INTERVAL);
         before = *at;
         for (source, readings) in [
-            ("cpu", processors(object, seconds, &mut swapped)),
-            ("meminfo", memory(object)),
-            ("disk", disks(&report(object), seconds, &mut written)),
-            ("process", server(object)),
+            ("cpu", processors(&object, seconds, &mut swapped)),
+            ("meminfo", memory(&object)),
+            ("disk", disks(&report(&object), seconds, &mut written)),
+            ("process", server(&object)),
         ] {
             if !readings.is_empty() {
                 read.ticks.push(Tick {
