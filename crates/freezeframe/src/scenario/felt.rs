@@ -117,7 +117,7 @@ pub(super) fn measure(
 /// An impatient client.
 struct Probe {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<f64, server::ServerError>>,
+    thread: JoinHandle<Duration>,
 }
 
 impl Probe {
@@ -128,18 +128,34 @@ impl Probe {
             from: "the lab".to_owned(),
         };
         let address = server::Address::Socket(server.socket());
-        let mut session = server::Session::connect(&address, &login, DEADLINES)?;
+        let connect = move || server::Session::connect(&address, &login, DEADLINES);
+        let mut session = Some(connect()?);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::Builder::new()
             .name("lab-probe".to_owned())
             .spawn(move || {
                 let mut worst = Duration::ZERO;
+                let mut asked = Instant::now();
                 while !stopped.load(Ordering::Relaxed) {
-                    worst = worst.max(session.ping()?);
-                    std::thread::sleep(PROBE_EVERY);
+                    // A server that is killed and comes back did not answer meanwhile.
+                    let answer = session.as_mut().map(server::Session::ping);
+                    match answer {
+                        Some(Ok(_)) => {
+                            worst = worst.max(asked.elapsed());
+                            std::thread::sleep(PROBE_EVERY);
+                            asked = Instant::now();
+                        }
+                        Some(Err(_)) | None => {
+                            std::thread::sleep(PROBE_EVERY);
+                            session = connect().ok();
+                        }
+                    }
                 }
-                Ok(worst.as_secs_f64() * 1000.0)
+                match session {
+                    Some(_) => worst,
+                    None => worst.max(asked.elapsed()),
+                }
             })?;
         Ok(Self { stop, thread })
     }
@@ -148,7 +164,7 @@ impl Probe {
     fn end(self) -> Result<f64> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.join() {
-            Ok(result) => Ok(result?),
+            Ok(worst) => Ok(worst.as_secs_f64() * 1000.0),
             Err(_) => bail!("the probe failed"),
         }
     }
