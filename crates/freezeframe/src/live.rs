@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use kernel::roots::ProcRoot;
-use kernel::servers::ServerProcess;
 use kernel::snapshot::Way;
 use model::ThreadSession;
 use recorder::Target;
@@ -57,7 +56,9 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
     let target = targets.pop();
     match target.as_ref().and_then(|target| target.process.as_ref()) {
         // A recorder waits and sees; here the wrong server's threads would be shown.
-        Some(process) if only_starts(process) && (args.socket.is_some() || args.port.is_some()) => {
+        Some(process)
+            if targets::only_starts(process) && (args.socket.is_some() || args.port.is_some()) =>
+        {
             bail!(
                 "nobody listens there; process {} only starts, and may be another server: name it with --pid",
                 process.pid
@@ -69,11 +70,6 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
         }),
         None => bail!("the server's process is not found on this host; name it with --pid"),
     }
-}
-
-/// It listens nowhere, and that is no matter of permission.
-fn only_starts(process: &ServerProcess) -> bool {
-    process.unix_sockets.is_empty() && process.tcp_ports.is_empty() && process.absent.is_empty()
 }
 
 /// The connection that each thread works for, by thread id; what the server does not tell in time

@@ -29,21 +29,7 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         system_user: system_user(),
     };
     let (login, address) = find_login(&options)?;
-    let said = args.socket.is_some() || args.port.is_some() || args.pid.is_some();
-    let wanted = if said {
-        Wanted {
-            socket: args.socket.clone(),
-            port: args.port,
-            pid: args.pid,
-        }
-    } else {
-        Wanted {
-            socket: file.socket.clone(),
-            port: file.port,
-            pid: None,
-        }
-    };
-    let mut targets = discover_targets(&wanted, &login, address.as_ref())?;
+    let mut targets = discover_targets(&wanted(args, config), &login, address.as_ref())?;
     for target in &mut targets {
         let is_seen = |process: &ServerProcess| !process.unix_sockets.is_empty();
         if let [Address::Socket(path)] = target.addresses.as_slice()
@@ -54,6 +40,39 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         }
     }
     Ok(targets)
+}
+
+/// As [`find`], for who does not wait and see: where a socket or a port is named, a process that only starts may be
+/// another server, and nothing is said of it.
+pub(crate) fn find_listening(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
+    let wanted = wanted(args, config);
+    let is_address = wanted.pid.is_none() && (wanted.socket.is_some() || wanted.port.is_some());
+    let mut targets = find(args, config)?;
+    for target in targets.iter_mut().filter(|_| is_address) {
+        target.process.take_if(|process| only_starts(process));
+    }
+    Ok(targets)
+}
+
+/// It listens nowhere, and that is no matter of permission.
+pub(crate) fn only_starts(process: &ServerProcess) -> bool {
+    process.unix_sockets.is_empty() && process.tcp_ports.is_empty() && process.absent.is_empty()
+}
+
+/// What the command line names, or else the configuration.
+fn wanted(args: &ServerArgs, config: &Config) -> Wanted {
+    if args.socket.is_some() || args.port.is_some() || args.pid.is_some() {
+        return Wanted {
+            socket: args.socket.clone(),
+            port: args.port,
+            pid: args.pid,
+        };
+    }
+    Wanted {
+        socket: config.server.socket.clone(),
+        port: config.server.port,
+        pid: None,
+    }
 }
 
 /// The server that listens on a unix socket, by the socket itself: whose sockets are whose is not seen

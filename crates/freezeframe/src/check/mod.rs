@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
     let mut serious = false;
-    for target in targets::find(&args.server, &config)? {
+    for target in targets::find_listening(&args.server, &config)? {
         let label = target.label.clone();
         let pid = target.process.as_ref().map(|process| process.pid);
         let mut looked = look_at(target, &recording, PATIENCE, args.look)?;

@@ -47,7 +47,7 @@ pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {
 /// Where the server is that the command line names.
 fn named_address(args: &Fix) -> Option<server::Address> {
     let config = Config::load(args.server.config.as_deref()).ok()?;
-    let found = targets::find(&args.server, &config).ok()?;
+    let found = targets::find_listening(&args.server, &config).ok()?;
     found.first()?.first_address()
 }
 

@@ -210,7 +210,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Optio
     }
     let said = &args.server;
     let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
-    let mut all = match targets::find(said, config) {
+    let mut all = match targets::find_listening(said, config) {
         Ok(all) => all,
         Err(error) if named => return Err(error),
         Err(error) => {

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
 }
 
 fn target(args: &Queries, config: &Config) -> Result<Target> {
-    let mut targets = targets::find(&args.live.server, config)?;
+    let mut targets = targets::find_listening(&args.live.server, config)?;
     if targets.len() > 1 {
         let list: Vec<&str> = targets.iter().map(|target| target.label.as_str()).collect();
         bail!(

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::{Child, Command};
 
 use serde_json::{Value, json};
 
@@ -383,4 +384,37 @@ fn what_follows_from_a_process_that_was_not_found_is_not_known() {
         !shown.contains("in no unit") && !shown.contains("not in a unit"),
         "{shown}"
     );
+}
+
+/// A program of a server's name that listens nowhere, as a server does that begins.
+struct Beginning {
+    child: Child,
+    _dir: tempfile::TempDir,
+}
+
+impl Beginning {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("mariadbd");
+        fs::copy("/usr/bin/sleep", &program).unwrap();
+        let child = Command::new(&program).arg("60").spawn().unwrap();
+        Self { child, _dir: dir }
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_that_begins_is_not_taken_for_the_one_that_is_named() {
+    let scene = Scene::new();
+    let _beginning = Beginning::new();
+    let socket = scene.path("nobody.sock");
+    let plan = scene.json(&["jemalloc-purge", "--socket", socket.to_str().unwrap()]);
+    let why = plan["steps"][0]["why"].as_str().unwrap();
+    assert!(why.contains("the server's process was not found"), "{why}");
 }
