@@ -418,6 +418,9 @@ pub(crate) fn check(file: &str, scenario: Scenario) -> Result<Scenario, Error> {
     {
         return Err(wrong(format!("there is no allocator '{name}'")));
     }
+    if scenario.remedy.is_none() && !(scenario.instead.is_empty() && scenario.then.is_empty()) {
+        return Err(wrong("instead and then need `remedy` above".to_owned()));
+    }
     let slow = |step: &Step| matches!(step, Step::SlowSync { .. } | Step::SlowNames { .. });
     if scenario.steps.iter().any(slow) && !scenario.slow_sync {
         return Err(wrong(
@@ -516,6 +519,11 @@ mod tests {
         assert_eq!(
             wrong("{do = 'causal_reads', clients = 1, statement = ''}"),
             "y.toml: source and causal_reads need `source = {...}` above"
+        );
+        let instead = format!("{text}\ninstead = [{{do = 'pause'}}]");
+        assert_eq!(
+            read("y.toml", &instead).unwrap_err().to_string(),
+            "y.toml: instead and then need `remedy` above"
         );
         let source = text
             .replace("['server']", "['mysql-9']")

@@ -3,7 +3,8 @@
 
 use model::Millis;
 
-use super::signals::{ELSEWHERE, HELD_MIN, MATTERS, PRESSURE, RUN_QUEUE, RUNNING};
+use super::server_wide::{ELSEWHERE, PRESSURE, RUN_QUEUE, RUNNING};
+use super::signals::{HELD_MIN, MATTERS};
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
 use crate::catalogue::Cause;
 

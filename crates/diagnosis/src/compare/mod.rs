@@ -4,7 +4,9 @@ mod bootstrap;
 mod diffs;
 mod formulas;
 mod judge;
+mod load;
 mod series;
+mod server_wide;
 mod signals;
 mod stalls;
 mod words;
@@ -371,7 +373,7 @@ pub struct Change {
 /// Compares two stretches of time. The same input gives the same answer.
 pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comparison {
     let signals = signals::signals(before, after, cause);
-    let load = signals::load(before, after, cause);
+    let load = load::load(before, after, cause);
     let recurrence = stalls::recurrence(before, after, &signals);
     let judged = judge::judge(judge::Case {
         before,

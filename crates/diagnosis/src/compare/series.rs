@@ -286,6 +286,11 @@ fn is_beyond(limits: &Limits, value: f64, usual: Option<f64>) -> bool {
         && at_most(times(limits.at_most_times_baseline))
 }
 
+/// The mean, where there is anything.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

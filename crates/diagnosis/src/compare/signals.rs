@@ -1,15 +1,11 @@
 //! Which signals are compared, and what became of each.
 
-use std::collections::BTreeSet;
-
-use model::{Measure, Millis, ProbeOutcome, Series, Timeline, Window};
-
 use super::bootstrap;
-use super::series::{self, Readings};
-use super::{Fate, Load, Role, SideNumbers, SignalChange, Stretch, Subject};
-use crate::catalogue::{Cause, Need, Sign, Test};
+use super::series::{self, Readings, mean};
+use super::server_wide::{self, SERVER_WIDE};
+use super::{Fate, Role, SideNumbers, SignalChange, Stretch, Subject};
+use crate::catalogue::{Cause, Need, Sign};
 use crate::evidence::Evidence;
-use crate::expression::Expression;
 use crate::human::Show;
 
 /// A difference by chance has less than this probability.
@@ -34,120 +30,6 @@ const HELD_MOST: f64 = 0.9;
 /// Things such as disks that are looked at of one sign, at the most.
 const THINGS_MAX: usize = 16;
 
-/// Signals that every server has.
-struct ServerWide {
-    id: &'static str,
-    title: &'static str,
-    show: Show,
-    /// Differences below this matter to nobody, however sure they are.
-    floor: f64,
-    what: Wide,
-    /// More of it is neither good nor bad.
-    neutral: bool,
-}
-
-enum Wide {
-    /// The larger of two in microseconds, in milliseconds: what was answered, and what waits.
-    Latency(&'static str, &'static str),
-    /// The share of probes that no answer came to.
-    Unanswered,
-    /// The mean of a level.
-    Level(&'static str),
-    /// As a cause's file would have it.
-    Formula(&'static str),
-}
-
-/// CPUs that others than the server use: the row that says whether the machine was another one.
-pub(super) const ELSEWHERE: &str = "elsewhere-cpu";
-
-/// Time in which something waited for a CPU.
-pub(super) const PRESSURE: &str = "cpu-pressure";
-
-/// Tasks that run or want to.
-pub(super) const RUN_QUEUE: &str = "run-queue";
-
-/// Sessions at work.
-pub(super) const RUNNING: &str = "running";
-
-const SERVER_WIDE: [ServerWide; 9] = [
-    ServerWide {
-        id: "query-latency",
-        title: "time of SELECT 1",
-        show: Show::Milliseconds,
-        floor: 1.0,
-        what: Wide::Latency("probe.query_us", "probe.query_waiting_us"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "connect-latency",
-        title: "time of a new connection",
-        show: Show::Milliseconds,
-        floor: 2.0,
-        what: Wide::Latency("probe.connect_us", "probe.connect_waiting_us"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "unanswered",
-        title: "probes without an answer",
-        show: Show::Percent,
-        floor: 0.01,
-        what: Wide::Unanswered,
-        neutral: false,
-    },
-    ServerWide {
-        id: RUNNING,
-        title: "sessions at work (Threads_running)",
-        show: Show::Count,
-        floor: 2.0,
-        what: Wide::Level("status.Threads_running"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "system-cpu",
-        title: "CPU time in the kernel",
-        show: Show::Percent,
-        floor: 0.05,
-        what: Wide::Level("cpu.system_share"),
-        neutral: true,
-    },
-    ServerWide {
-        id: "busy-cpu",
-        title: "CPU time in use",
-        show: Show::Percent,
-        floor: 0.05,
-        what: Wide::Level("cpu.busy_share"),
-        neutral: true,
-    },
-    ServerWide {
-        id: RUN_QUEUE,
-        title: "tasks that run or want to",
-        show: Show::Count,
-        floor: 1.0,
-        what: Wide::Level("cpu.procs_running"),
-        neutral: true,
-    },
-    ServerWide {
-        id: PRESSURE,
-        title: "time with waits for a CPU (PSI)",
-        show: Show::Percent,
-        floor: 0.1,
-        what: Wide::Formula("rate(psi.cpu.some_us) / 1000000"),
-        neutral: true,
-    },
-    ServerWide {
-        id: ELSEWHERE,
-        title: "CPUs that others use",
-        show: Show::Count,
-        floor: 0.2,
-        // USER_HZ is 100 on Linux: ticks a second over 100 are CPUs.
-        what: Wide::Formula(
-            "mean(cpu.busy_share) * max(cpu.count) \
-             - (rate(process.user_ticks) + rate(process.system_ticks)) / 100",
-        ),
-        neutral: true,
-    },
-];
-
 /// All signals of a comparison, those that decide first.
 pub(super) fn signals(
     before: &Subject,
@@ -163,7 +45,7 @@ pub(super) fn signals(
         };
         let mut row = SignalChange::new(wide.id, wide.title.to_owned(), role, wide.show);
         row.floor = wide.floor;
-        let sides = [before, after].map(|subject| wide_readings(&wide.what, subject));
+        let sides = [before, after].map(|subject| server_wide::readings(&wide.what, subject));
         if sides.iter().any(|side| !side.points.is_empty()) {
             row.fill(&sides);
             rows.push(row);
@@ -176,65 +58,6 @@ pub(super) fn signals(
     rows.sort_by_key(|row| row.role);
     rows
 }
-
-/// The load: statements that are not the cause's own. Where a side is a stall, it is the load
-/// before its onset, because a stalled server answers few; where the server counted none in a time that was asked for,
-/// it is the one in front of that.
-pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Option<Load> {
-    let own: BTreeSet<&str> = cause
-        .into_iter()
-        .flat_map(|cause| &cause.witnesses)
-        .filter_map(|sign| match &sign.test {
-            Test::Measure(test) => Some(test.expression.patterns()),
-            _ => None,
-        })
-        .flatten()
-        .filter(|name| name.starts_with("status.Com_") && !name.contains('*'))
-        .collect();
-    let of = |subject: &Subject| {
-        let timeline = &subject.incident.timeline;
-        let baseline = subject.incident.baseline_window();
-        let long = |window: Window| window.to.saturating_sub(window.from);
-        let window = match subject.stretch {
-            Stretch::Stall if long(baseline) >= LOAD_MIN_MS => baseline,
-            _ => subject.window,
-        };
-        others_a_second(timeline, window, &own)
-    };
-    let ahead = |subject: &Subject| {
-        let to = subject.window.from;
-        let window = Window {
-            from: to.saturating_sub(LOAD_AHEAD_MS),
-            to,
-        };
-        others_a_second(&subject.incident.timeline, window, &own)
-    };
-    let (within, after) = (of(before), of(after)?);
-    let before = within.or_else(|| ahead(before))?;
-    Some(Load {
-        before,
-        after,
-        ratio: (before > 0.0).then(|| after / before),
-        without: own
-            .iter()
-            .map(|name| name.trim_start_matches("status.").to_owned())
-            .collect(),
-        before_is_ahead: within.is_none(),
-    })
-}
-
-/// Statements a second but for those with these counters; `None` where they were not counted.
-fn others_a_second(timeline: &Timeline, window: Window, own: &BTreeSet<&str>) -> Option<f64> {
-    let rate = |name: &str| timeline.measure(timeline.get(name)?, Measure::Rate, window);
-    let own: f64 = own.iter().filter_map(|name| rate(name)).sum();
-    Some((rate("status.Questions")? - own).max(0.0))
-}
-
-/// Shortest time before an onset that tells of the load, milliseconds.
-const LOAD_MIN_MS: Millis = 10_000;
-
-/// The time in front of a stretch that tells what a server was asked to do that then answered nobody, milliseconds.
-const LOAD_AHEAD_MS: Millis = 60_000;
 
 /// The rows of a cause: its necessary signs decide; where none was measured on both sides, all
 /// that count do.
@@ -341,58 +164,6 @@ fn usual(sign: &Sign, thing: Option<&str>, sides: &[(&Subject, Evidence); 2]) ->
         ..**subject
     };
     mean(&series::readings(sign, thing, &calm, evidence, None).values())
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn wide_readings(what: &Wide, subject: &Subject) -> Readings {
-    let timeline = &subject.incident.timeline;
-    let window = subject.window;
-    let most = |name: &str, slot: Window| {
-        let series = timeline.get(name)?;
-        timeline.measure(series, Measure::Max, slot)
-    };
-    let value = |slot: Window| match what {
-        Wide::Latency(answered, waiting) => {
-            let both = [most(answered, slot), most(waiting, slot)];
-            let largest = both.into_iter().flatten().reduce(f64::max)?;
-            Some(largest / 1000.0)
-        }
-        Wide::Unanswered => {
-            let signs = ["probe.query_outcome", "probe.connect_outcome"]
-                .iter()
-                .filter_map(|name| timeline.get(name))
-                .flat_map(|series: &Series| timeline.points_in(series, slot))
-                .filter_map(|(_, code)| ProbeOutcome::from_code(code))
-                .map(|outcome| f64::from(u8::from(outcome.is_stall_sign())))
-                .collect::<Vec<_>>();
-            mean(&signs)
-        }
-        Wide::Level(name) => timeline.measure(timeline.get(name)?, Measure::Mean, slot),
-        Wide::Formula(_) => None,
-    };
-    if let Wide::Formula(text) = what {
-        // The formulas are ours; a test reads them.
-        let found = Expression::parse(text)
-            .map(|formula| series::measured(&formula, subject.incident, window))
-            .unwrap_or_default();
-        return Readings {
-            points: found
-                .into_iter()
-                .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
-                .collect(),
-            held: Vec::new(),
-        };
-    }
-    Readings {
-        points: series::slots(window)
-            .into_iter()
-            .filter_map(|slot| Some((slot.to.saturating_sub(window.from), value(slot)?)))
-            .collect(),
-        held: Vec::new(),
-    }
 }
 
 impl SignalChange {
@@ -551,18 +322,6 @@ fn fate(row: &SignalChange) -> Fate {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn our_formulas_are_sound() {
-        let mut formulas = 0;
-        for wide in &SERVER_WIDE {
-            if let Wide::Formula(text) = wide.what {
-                assert!(Expression::parse(text).is_ok(), "{text}");
-                formulas += 1;
-            }
-        }
-        assert_eq!(formulas, 2);
-    }
 
     /// 30 readings below a limit of 108 but for one that is far above, then 30 that are above it.
     fn moved(before_odd: f64) -> SignalChange {

@@ -40,7 +40,7 @@ pub(crate) fn is_ps_aux_row(text: &str) -> bool {
         && [cpu, memory].iter().any(|share| share.contains(['.', ',']))
         && is_whole(virtual_size)
         && is_whole(resident)
-        && (tty == "?" || tty.starts_with("pts/") || tty.starts_with("tty"))
+        && is_terminal(tty)
         && is_process_state(state)
         && is_time(time)
 }
@@ -87,6 +87,15 @@ fn taken<'a, const N: usize>(words: &mut impl Iterator<Item = &'a str>) -> Optio
     Some(row)
 }
 
+/// Linux: `?`, `pts/0`, `tty1`. macOS: `??`, `s001`. FreeBSD: `-`, `v0`.
+fn is_terminal(word: &str) -> bool {
+    let short = word.trim_start_matches(['s', 'v']);
+    matches!(word, "?" | "??" | "-")
+        || word.starts_with("pts/")
+        || word.starts_with("tty")
+        || (short.len() < word.len() && is_whole(short))
+}
+
 fn is_whole(word: &str) -> bool {
     word.parse::<u64>().is_ok()
 }
@@ -118,6 +127,9 @@ mod tests {
         for row in [
             "mysql 2211 903 55.3 21983732 18212312 ? Sl Jul12 5312:11 /usr/sbin/mysqld --x=y",
             "root 101 99,0 0,0 0 0 ? R 09:14 12:11 [khugepaged]",
+            "_mysql 517 88.1 2.4 34925412 402312 ?? S 9:14AM 3:11.02 /usr/local/mysql/bin/mysqld",
+            "ann 9310 0.0 0.0 34121212 812 s001 S+ 9:20AM 0:00.01 /usr/local/mysql/bin/mysqld",
+            "mysql 781 12.0 20.1 1812312 812312 - I 8Jul26 91:02.11 /usr/local/libexec/mysqld",
         ] {
             assert!(is_ps_aux_row(row), "{row}");
             assert!(!is_top_row(row), "{row}");
