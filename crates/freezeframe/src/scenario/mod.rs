@@ -7,6 +7,7 @@ pub(crate) mod judge;
 mod kept;
 pub(crate) mod partner;
 mod peers;
+mod peers_table;
 pub(crate) mod prove;
 mod pt_stalk;
 pub(crate) mod run;

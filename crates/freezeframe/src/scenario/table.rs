@@ -173,7 +173,7 @@ fn after_probe(seconds: impl Iterator<Item = f64>) -> String {
 }
 
 /// "1.2 s (2.0 s)"
-fn middle_and_worst(mut times: Vec<f64>) -> String {
+pub(super) fn middle_and_worst(mut times: Vec<f64>) -> String {
     times.sort_by(f64::total_cmp);
     let middle = times.get(times.len() / 2).copied();
     match times.last() {
@@ -211,7 +211,7 @@ fn different<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 
 /// Where clients are answered less than this part of what they were before, it is chance which statements come through,
 /// and a ratio of them says nothing.
-const BLOCKED: f64 = 0.5;
+pub(super) const BLOCKED: f64 = 0.5;
 
 fn harm(harm: Harm) -> (String, String) {
     let ratio = |with: Felt, without: Felt| {
