@@ -11,11 +11,11 @@ use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::kind::Kind;
-use crate::moments::{Times, UNTIMED_AT};
+use crate::moments::{Moment, Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
 use crate::read::{self, Listing, PlockstatRow, Read, Row, Rows, Snapshot, THREADS_MAX, doing};
-use crate::told::{self, Moment};
-use crate::{INPUT_BYTES_MAX, Input, Part, beside, origins, part};
+use crate::told;
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -45,6 +45,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut parts = Vec::new();
     let mut all: Vec<(Kind, Read)> = Vec::new();
     let mut version = None;
+    let mut ahead_ms = None;
     let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
     let each = beside::each(&sizes, |index| {
         let mut one = OneInput::default();
@@ -59,6 +60,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         parts.extend(one.parts);
         all.extend(one.reads);
         version = version.or(one.version);
+        ahead_ms = ahead_ms.or(one.ahead_ms);
     }
     // What else was captured says which part of a log is of this stall.
     let around = Times::told(all.iter().map(|(_, read)| read));
@@ -69,6 +71,10 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             last.saturating_add(LOG_AROUND_MS),
         )
     });
+    if let Some((around, ahead_ms)) = around.zip(ahead_ms) {
+        let dated = all.iter_mut().map(|(_, read)| read);
+        dated.for_each(|read| moments::by_dates(read, around, ahead_ms));
+    }
     for (input, kind) in logs {
         let read = read::log::whole(kind, head(input, INPUT_BYTES_MAX), around);
         let kind = match kind {
@@ -198,9 +204,9 @@ fn assemble(
                 tick.readings,
             );
         }
-        for (at, text) in read.texts {
+        for (moment, text) in read.texts {
             texts.push(TimedText {
-                at: times.of(at, 0),
+                at: times.of(moment.at, moment.after),
                 text,
             });
         }

@@ -14,6 +14,13 @@ const APART_MAX_MS: i64 = 6 * 3_600_000;
 /// Longest time that a log or a file of packets tells of, in milliseconds: ten years.
 const STRETCH_MAX_MS: Millis = 10 * 366 * 86_400_000;
 
+/// A moment of a capture: a time that is told, or milliseconds from the begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Moment {
+    pub(crate) at: Option<i64>,
+    pub(crate) after: Millis,
+}
+
 /// Moments of captures as moments of the incident.
 pub(crate) struct Times {
     /// Milliseconds since 1970 UTC of what is told first; absent where nothing tells a time.
@@ -26,7 +33,7 @@ impl Times {
         let mut told: Vec<i64> = reads
             .flat_map(|read| {
                 let ticks = read.ticks.iter().filter_map(|tick| tick.at);
-                let texts = read.texts.iter().filter_map(|(at, _)| *at);
+                let texts = read.texts.iter().filter_map(|(moment, _)| moment.at);
                 let snapshots = read.snapshots.iter().filter_map(|snapshot| snapshot.at);
                 let rows = read.rows.iter().filter_map(|rows| rows.at);
                 ticks.chain(texts).chain(snapshots).chain(rows)
@@ -85,5 +92,27 @@ impl Times {
         });
         let apart = u64::try_from(APART_MAX_MS).unwrap_or(u64::MAX);
         UNTIMED_AT.saturating_add(told.unwrap_or(after.min(apart)))
+    }
+}
+
+/// How long after the last moment of other captures a date is still of this stall, in milliseconds.
+const DATE_AFTER_MS: i64 = 60_000;
+
+/// Gives what tells no time the dates that stand beside it, where other captures tell the host's zone and the date is
+/// of the time that they tell of: a log shows printouts of other days as well.
+pub(crate) fn by_dates(read: &mut Read, (from, to): (i64, i64), ahead_ms: i64) {
+    let dates = std::mem::take(&mut read.dates);
+    let dated = |after: u64| {
+        let (_, date) = dates.iter().find(|(beside, _)| *beside == after)?;
+        let at = date.saturating_sub(ahead_ms);
+        (from..=to.saturating_add(DATE_AFTER_MS))
+            .contains(&at)
+            .then_some(at)
+    };
+    for tick in &mut read.ticks {
+        tick.at = tick.at.or_else(|| dated(tick.after));
+    }
+    for (moment, _) in &mut read.texts {
+        moment.at = moment.at.or_else(|| dated(moment.after));
     }
 }

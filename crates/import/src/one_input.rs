@@ -9,7 +9,7 @@ use crate::clean;
 use crate::kind::{Kind, Table};
 use crate::read::{self, Read};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, shell, web_page};
+use crate::{INPUT_BYTES_MAX, Input, Part, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -23,6 +23,8 @@ pub(crate) struct OneInput {
     pub(crate) log: Option<LogKind>,
     /// The server's version, where it says it.
     pub(crate) version: Option<String>,
+    /// How far the host's clock for people is ahead of UTC, in milliseconds, where it says it.
+    pub(crate) ahead_ms: Option<i64>,
 }
 
 /// Its first bytes.
@@ -115,6 +117,7 @@ impl OneInput {
             lines = clean::lines_of_page(&text);
             pieces = split(&lines);
         }
+        self.ahead_ms = lines.iter().find_map(|line| times::ahead_ms(&line.text));
         let mut covered = 0;
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();

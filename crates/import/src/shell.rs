@@ -19,6 +19,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::times;
+
 /// What every such file begins with.
 const BEGIN: &str = "# Query:\n#\t";
 
@@ -61,7 +63,7 @@ fn rewritten(text: &str) -> Option<String> {
         };
         rest = behind;
         if let Some(moment) = comment.strip_prefix(" Started: ") {
-            started = moment_ms(moment.trim());
+            started = times::date_ms(moment.trim());
         } else if comment.starts_with(' ') && comment.contains('\t') {
             columns = Some(comment.trim_start());
             break;
@@ -149,12 +151,6 @@ pub(crate) fn capitalised(name: &str) -> String {
     }
 }
 
-/// `2024-08-09T09:53:58.252547`, the shell's local time, taken as UTC: what counts is how far
-/// moments are apart. Milliseconds since 1970.
-fn moment_ms(text: &str) -> Option<i64> {
-    Some(sql::log::LogTime::at_start_of(text)?.us(0) / 1000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,13 +192,13 @@ mod tests {
     #[test]
     fn moments() {
         assert_eq!(
-            moment_ms("2024-08-09T09:53:58.252547"),
+            times::date_ms("2024-08-09T09:53:58.252547"),
             Some(1_723_197_238_252)
         );
-        assert_eq!(moment_ms("1970-01-01 00:00:00"), Some(0));
-        assert_eq!(moment_ms("2000-02-29T23:59:59"), Some(951_868_799_000));
-        assert_eq!(moment_ms("2024-13-09T09:53:58"), None);
-        assert_eq!(moment_ms("yesterday"), None);
+        assert_eq!(times::date_ms("1970-01-01 00:00:00"), Some(0));
+        assert_eq!(times::date_ms("2000-02-29T23:59:59"), Some(951_868_799_000));
+        assert_eq!(times::date_ms("2024-13-09T09:53:58"), None);
+        assert_eq!(times::date_ms("yesterday"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use model::{Fact, Text, TextKind};
 
 use super::Read;
 use crate::clean::Line;
+use crate::moments::Moment;
 
 /// Bytes of log lines that are kept of one piece.
 const LOG_BYTES_MAX: usize = 256 << 10;
@@ -48,7 +49,7 @@ pub(super) fn kernel_log(lines: &[Line<'_>]) -> Read {
     read.brought = format!("{kept} lines");
     if kept > 0 {
         read.texts.push((
-            None,
+            Moment::default(),
             Text {
                 kind: TextKind::KernelLog,
                 body,

@@ -47,6 +47,7 @@ use sql::log::LogKind;
 
 use crate::clean::Line;
 use crate::kind::Kind;
+use crate::moments::Moment;
 
 /// Frames of one stack that are kept.
 const FRAMES_MAX: usize = 512;
@@ -135,7 +136,7 @@ pub(crate) struct Read {
     pub(crate) snapshots: Vec<Snapshot>,
     pub(crate) listings: Vec<Listing>,
     pub(crate) ticks: Vec<Tick>,
-    pub(crate) texts: Vec<(Option<i64>, Text)>,
+    pub(crate) texts: Vec<(Moment, Text)>,
     pub(crate) facts: Vec<Fact>,
     /// What was asked.
     pub(crate) asked: Vec<Asked>,
@@ -143,6 +144,9 @@ pub(crate) struct Read {
     pub(crate) rows: Vec<Rows>,
     /// Rows of plockstat.
     pub(crate) plockstat: Vec<PlockstatRow>,
+    /// Dates that it has itself, by a clock of which it does not tell how far it is ahead of UTC, in milliseconds since
+    /// 1970 of that clock; beside which milliseconds from its begin.
+    pub(crate) dates: Vec<(u64, i64)>,
     /// Why somebody's tool captured all this.
     pub(crate) trigger: Option<String>,
     /// Its counters are sums of what it told of intervals: they have no common zero with those of
@@ -198,8 +202,9 @@ impl Read {
                 readings: taken.readings,
             });
         }
+        let moment = Moment { at, after };
         self.texts
-            .extend(taken.texts.into_iter().map(|text| (at, text)));
+            .extend(taken.texts.into_iter().map(|text| (moment, text)));
         self.facts.extend(taken.facts);
     }
 }

@@ -6,6 +6,8 @@ use server::innodb;
 use super::{Read, counted, crash};
 use crate::clean::Line;
 use crate::kind::{is_crash_event, is_section, is_wait, starts_with_date};
+use crate::moments::Moment;
+use crate::times;
 
 /// Printouts of the monitor in one log that are read.
 const PRINTOUTS_MAX: usize = 100;
@@ -43,6 +45,12 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             taken
                 .texts
                 .retain(|text| text.kind != TextKind::InnodbStatus);
+        }
+        let head = starts
+            .get(index as usize)
+            .and_then(|start| lines.get(*start));
+        if let Some(date) = head.and_then(|head| times::date_ms(head.trimmed())) {
+            read.dates.push((index * 1000, date));
         }
         read.take("innodb", None, index * 1000, taken);
         from = next;
@@ -152,7 +160,7 @@ fn log_lines(lines: &[Line<'_>], read: &mut Read) -> usize {
     }
     if count > 0 {
         read.texts.push((
-            None,
+            Moment::default(),
             Text {
                 kind: TextKind::ErrorLog,
                 body: innodb::redact(&body),

@@ -11,6 +11,7 @@ mod waits;
 use model::{LockTable, Millis, Taken};
 
 use crate::kind::Table;
+use crate::moments::Moment;
 use crate::read::{Asked, Read, Rows};
 
 /// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.
@@ -18,13 +19,6 @@ const BEAT_MS: Millis = 1000;
 
 /// Lock tables that are made: those of the moments with most waits.
 const LOCK_TABLES_MAX: usize = 5;
-
-/// A moment of rows: a time that is told, or milliseconds from the begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Moment {
-    pub(crate) at: Option<i64>,
-    pub(crate) after: Millis,
-}
 
 impl Moment {
     fn of(rows: &Rows) -> Self {
