@@ -29,6 +29,7 @@ mod runs;
 mod seen;
 mod sentence;
 mod sign;
+mod since_start;
 mod statuses;
 mod template;
 mod texts;

@@ -175,6 +175,7 @@ fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
 }
 
 /// What a number was in one window.
+#[derive(Clone)]
 enum Seen {
     Number(f64),
     /// A number, where the conditions of the sign are not met.

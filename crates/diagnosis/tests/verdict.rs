@@ -395,7 +395,13 @@ fn any_times_are_taken() {
 fn a_cause_that_needs_a_comparison_is_not_judged_without_one() {
     let mut storm = stalls::connection_storm();
     storm.onset_s = 5;
-    let sentence = storm.verdict().sentence;
+    // What was usual since the server's start is something to compare with.
+    let usual = storm.clone().verdict().sentence;
+    assert!(usual.contains("on average since its start"), "{usual}");
+    let sentence = storm
+        .without("status.Uptime", Reason::NotRecorded)
+        .verdict()
+        .sentence;
     assert!(
         sentence.contains("(the time before the onset): connection-storm"),
         "{sentence}"

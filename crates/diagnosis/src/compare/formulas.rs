@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 70] = [
+const NAMES: [(&str, &str); 71] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -22,6 +22,10 @@ const NAMES: [(&str, &str); 70] = [
     (
         "rate(psi.cpu.some_us) / 1000000",
         "time with waits for a CPU (PSI)",
+    ),
+    (
+        "mean(cpu.procs_running) / fact(host.cpus)",
+        "tasks that run or want to, by CPU",
     ),
     (
         "mean(threads.running) / fact(host.cpus)",

@@ -8,6 +8,7 @@ use crate::catalogue::{MeasureTest, Sign};
 use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
 use crate::expression::{Condition, Expression};
+use crate::since_start;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -19,6 +20,8 @@ struct One {
     judged: Judged,
     expression: Expression,
     baseline: Option<f64>,
+    /// The baseline is the average since the server's start.
+    since_start: bool,
     each: Option<String>,
 }
 
@@ -117,12 +120,47 @@ fn one(test: &MeasureTest, evidence: &Evidence, each: Option<String>) -> One {
         None => test.text.clone(),
         Some(name) => test.text.replace('*', name),
     };
+    // The average can make a sign sure, and not deny it: what is wrong may be so since the start.
+    let usual = since_start(test, evidence, &expression);
+    let by_usual = usual.map(|usual| {
+        let mut limits = test.limits;
+        limits.times_baseline = limits.times_baseline.map(|times| times * since_start::MORE);
+        judge(
+            &limits,
+            test.over,
+            seen.clone(),
+            Some(usual),
+            &what,
+            test.show,
+        )
+    });
+    if let Some(judged @ Judged::Holds { .. }) = by_usual {
+        return One {
+            judged,
+            expression,
+            baseline: usual,
+            since_start: true,
+            each,
+        };
+    }
     One {
         judged: judge(&test.limits, test.over, seen, baseline, &what, test.show),
         expression,
         baseline,
+        since_start: false,
         each,
     }
+}
+
+/// The average of a sign that cannot be judged without something to compare it with, where nothing before the onset was
+/// recorded.
+fn since_start(test: &MeasureTest, evidence: &Evidence, expression: &Expression) -> Option<f64> {
+    let limits = &test.limits;
+    let needs_it = limits.times_baseline.is_some() && limits.wants_high();
+    if evidence.baseline.is_some() || limits.baseline_optional || !needs_it {
+        return None;
+    }
+    since_start::average(expression, evidence.incident)
 }
 
 fn see(value: Value, truth: Truth, lacks: impl FnOnce(&Missing) -> bool) -> Seen {
@@ -175,10 +213,14 @@ fn witness(
         limit: Some(limit),
         each: one.each.clone(),
     };
+    let says = sign.says.render(&filling, test.show);
     Witness {
         id: sign.id.clone(),
         source: sign.source(),
-        says: sign.says.render(&filling, test.show),
+        says: match one.since_start {
+            true => says.replace("before the onset", "on average since its start"),
+            false => says,
+        },
         value: Some(value),
         baseline: one.baseline,
         limit: Some(limit),
