@@ -8,6 +8,7 @@ use super::ServerArg;
 #[command(after_help = "Examples:
   freezeframe lab peers row-lock-pileup
   freezeframe lab peers --markdown lab-peers.md   every scenario, the table as a file as well
+  freezeframe lab peers --again --keep peers.jsonl  the same captures, judged by this build
 
 It needs pt-stalk of percona-toolkit; a scenario takes about four minutes.
 
@@ -23,6 +24,9 @@ pub(crate) struct ScenarioPeers {
     /// interrupted and gone on with
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
+    /// Run nothing: judge what is in FILE anew by what this build says of the captures, where these are still in DIR
+    #[arg(long, requires = "keep", conflicts_with_all = ["names", "server"])]
+    pub(crate) again: bool,
     /// Where what is captured goes
     #[arg(long, value_name = "DIR", default_value = "lab-peers")]
     pub(crate) dir: PathBuf,

@@ -32,17 +32,30 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 
 /// Adds results, in one write: others may add theirs meanwhile.
 pub(super) fn add<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
-    let mut lines = String::new();
-    for result in results {
-        lines.push_str(&serde_json::to_string(result)?);
-        lines.push('\n');
-    }
+    let lines = lines(results)?;
     OpenOptions::new()
         .create(true)
         .append(true)
         .open(path)
         .and_then(|mut file| file.write_all(lines.as_bytes()))
         .with_context(|| path.display().to_string())
+}
+
+/// Puts results in the place of those that are there: whenever it is interrupted, the file has the old ones or the new.
+pub(super) fn replace<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, lines(results)?)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .with_context(|| path.display().to_string())
+}
+
+fn lines<T: Serialize>(results: &[T]) -> Result<String> {
+    let mut lines = String::new();
+    for result in results {
+        lines.push_str(&serde_json::to_string(result)?);
+        lines.push('\n');
+    }
+    Ok(lines)
 }
 
 #[cfg(test)]
@@ -59,6 +72,8 @@ mod tests {
         add(&path, &[1, 2]).unwrap();
         add(&path, &[3]).unwrap();
         assert_eq!(read::<u32>(&path).unwrap(), [1, 2, 3]);
+        replace(&path, &[1, 2, 4]).unwrap();
+        assert_eq!(read::<u32>(&path).unwrap(), [1, 2, 4]);
         add(&path, &["four"]).unwrap();
         let error = read::<u32>(&path).unwrap_err();
         assert_eq!(error.to_string(), format!("{}:4", path.display()));

@@ -1,7 +1,7 @@
 //! `lab peers`: the same scenarios, watched by nobody, by the recorder and by pt-stalk.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -51,6 +51,33 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
         None => Vec::new(),
     };
     let mut skipped = Vec::new();
+    match (args.again, &args.keep) {
+        (true, Some(path)) => {
+            for row in &mut rows {
+                judge_again(row, &args.dir)
+                    .with_context(|| format!("{} beside {}", row.watcher, row.scenario))?;
+            }
+            kept::replace(path, &rows)?;
+        }
+        _ => run_all(args, &mut rows, &mut skipped)?,
+    }
+    if args.json {
+        let told = serde_json::json!({"runs": rows, "not_run": skipped});
+        output::print(&serde_json::to_string_pretty(&told)?)?;
+    } else {
+        for text in &skipped {
+            output::print(&format!("not run: {text}"))?;
+        }
+    }
+    if let Some(path) = &args.markdown {
+        let text = peers_table::markdown(&rows, &skipped);
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(ExitCode::from(u8::from(rows.is_empty())))
+}
+
+/// Every scenario that is wanted and not kept; and what was not run, and why.
+fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>) -> Result<()> {
     for scenario in chosen(&args.names)? {
         let kinds = match here(&scenario) {
             Ok(kinds) => kinds,
@@ -87,19 +114,42 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
             }
         }
     }
-    if args.json {
-        let told = serde_json::json!({"runs": rows, "not_run": skipped});
-        output::print(&serde_json::to_string_pretty(&told)?)?;
+    Ok(())
+}
+
+/// What this build says of what was captured, where that is still there.
+fn judge_again(row: &mut Row, dir: &Path) -> Result<()> {
+    let dir = dir.join(&row.scenario);
+    let captured = if row.watcher == RECORDER {
+        incidents(&dir.join(RECORDER))?.into_iter().next()
     } else {
-        for text in &skipped {
-            output::print(&format!("not run: {text}"))?;
+        let tuning = TUNINGS.iter().find(|one| one.name == row.watcher);
+        tuning.map(|tuning| PtStalk::new(*tuning, tuning.dir(&dir)).collected())
+    };
+    let is_there = |path: &PathBuf| path.exists() && row.noticed_seconds.is_some();
+    if let Some(path) = captured.filter(is_there) {
+        row.named = named(&explain(&path)?);
+    }
+    Ok(())
+}
+
+/// The incidents in a directory, oldest first: their names begin with a port and a time.
+fn incidents(dir: &Path) -> Result<Vec<PathBuf>> {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "frame")
+        {
+            found.push(path);
         }
     }
-    if let Some(path) = &args.markdown {
-        let text = peers_table::markdown(&rows, &skipped);
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
-    }
-    Ok(ExitCode::from(u8::from(rows.is_empty())))
+    found.sort();
+    Ok(found)
 }
 
 /// All watchers beside one scenario, one after another, each with a server of its own.
@@ -126,7 +176,7 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
     };
     add(blank(NOBODY, measure(scenario, kind, &mut Nobody)?))?;
 
-    let mut recorder = Freezeframe::new(scenario, dir.join("freezeframe"));
+    let mut recorder = Freezeframe::new(scenario, dir.join(RECORDER));
     let mut timed = Timed::new(&mut recorder);
     let felt = measure(scenario, kind, &mut timed)?;
     let begin = timed.begin;
@@ -143,7 +193,7 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
     add(row)?;
 
     for tuning in TUNINGS {
-        let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
+        let mut stalk = PtStalk::new(tuning, tuning.dir(dir));
         let felt = measure(scenario, kind, &mut stalk)?;
         let mut row = blank(tuning.name, felt);
         row.noticed_seconds = stalk.noticed.map(|time| time.as_secs_f64());
