@@ -172,7 +172,7 @@ fn assemble(
     version: Option<String>,
     label: &str,
 ) -> Incident {
-    let times = Times::new(&reads);
+    let times = Times::new(reads.iter());
     let (book, told) = told;
     let mut evidence = StackEvidence {
         book,

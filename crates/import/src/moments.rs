@@ -43,8 +43,8 @@ impl Times {
         told
     }
 
-    pub(crate) fn new(reads: &[Read]) -> Self {
-        let told = Self::told(reads.iter());
+    pub(crate) fn new<'a>(reads: impl Iterator<Item = &'a Read> + Clone) -> Self {
+        let told = Self::told(reads.clone());
         // What is far from most is of another day.
         let middle = told.get(told.len() / 2).copied();
         let zero = middle.and_then(|middle| {
@@ -53,7 +53,7 @@ impl Times {
                 .find(|at| middle.saturating_sub(*at) <= APART_MAX_MS)
         });
         // Logs and packets tell of all the time from their first statement on.
-        let begins = reads.iter().flat_map(|read| &read.asked);
+        let begins = reads.flat_map(|read| &read.asked);
         let begins = begins.filter_map(|asked| asked.from);
         let zero = match zero {
             Some(zero) => begins

@@ -2,11 +2,15 @@
 //!
 //! `vmstat`, `top`, `iostat` and `/proc/stat` all tell of the processors, and the counters that are
 //! made of rates begin at nothing: mixed, each step from one to the other would look like growth or a
-//! restart. One signal is taken from one kind of capture.
+//! restart. One signal is taken from one kind of capture; a level also from another one, of the time before that begins:
+//! where a host is overloaded, the loop that copies /proc/stat starts seconds after vmstat.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use model::{Kind as Form, Millis};
+
 use crate::kind::Kind;
+use crate::moments::Times;
 use crate::read::Read;
 
 /// A kind of capture; of what has no common zero each one by itself.
@@ -56,6 +60,7 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
             }
         }
     }
+    let times = Times::new(reads.iter().map(|(_, read)| read));
     let best: HashMap<String, Origin> = ranks
         .into_iter()
         .filter(|(_, origins)| origins.len() > 1)
@@ -66,15 +71,33 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
             Some((name, best.0))
         })
         .collect();
+    let mut begins: HashMap<String, Millis> = HashMap::new();
+    for (index, (kind, read)) in reads.iter().enumerate() {
+        let origin = origin(index, *kind, read);
+        for tick in &read.ticks {
+            let at = times.of(tick.at, tick.after);
+            let names = tick.readings.iter().map(|reading| reading.name.as_ref());
+            for name in names.filter(|name| best.get(*name) == Some(&origin)) {
+                match begins.get_mut(name) {
+                    Some(begin) => *begin = at.min(*begin),
+                    None => _ = begins.insert(name.to_owned(), at),
+                }
+            }
+        }
+    }
     for (index, (kind, read)) in reads.iter_mut().enumerate() {
         let origin = origin(index, *kind, read);
         for tick in &mut read.ticks {
-            if contested.contains(area(tick.source)) {
-                tick.readings.retain(|reading| {
-                    best.get(reading.name.as_ref())
-                        .is_none_or(|best| *best == origin)
-                });
+            if !contested.contains(area(tick.source)) {
+                continue;
             }
+            let at = times.of(tick.at, tick.after);
+            tick.readings.retain(|reading| {
+                let name = reading.name.as_ref();
+                let is_before = || begins.get(name).is_some_and(|begin| at < *begin);
+                best.get(name).is_none_or(|best| *best == origin)
+                    || (reading.kind == Form::Gauge && is_before())
+            });
         }
         read.ticks.retain(|tick| !tick.readings.is_empty());
     }
@@ -126,6 +149,31 @@ mod tests {
         choose(&mut reads);
         let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
         assert_eq!(left, [0, 2, 0]);
+    }
+
+    #[test]
+    fn levels_of_the_time_before_the_better_one_begins_are_kept() {
+        let level = |at: i64, value: f64| Tick {
+            source: "cpu",
+            at: Some(at),
+            after: 0,
+            readings: vec![Reading::gauge("cpu.busy_share", Unit::Share, value)],
+        };
+        let read = |ticks: Vec<Tick>, relative: bool| Read {
+            ticks,
+            relative,
+            ..Read::default()
+        };
+        let begin = 1_700_000_000_000;
+        let vmstat = (0..6).map(|at| level(begin + at * 1000, 0.9)).collect();
+        let proc_stat = (4..9).map(|at| level(begin + at * 1000, 0.1)).collect();
+        let mut reads = [
+            (Kind::Vmstat, read(vmstat, true)),
+            (Kind::ProcStat, read(proc_stat, false)),
+        ];
+        choose(&mut reads);
+        let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
+        assert_eq!(left, [4, 5]);
     }
 
     #[test]
