@@ -87,6 +87,8 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
     }
     for (index, (kind, read)) in reads.iter_mut().enumerate() {
         let origin = origin(index, *kind, read);
+        // One reading is an average of some time, of pt-stalk's vmstat-overall of the whole capture.
+        let is_followed = read.ticks.len() > 1;
         for tick in &mut read.ticks {
             if !contested.contains(area(tick.source)) {
                 continue;
@@ -94,7 +96,7 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
             let at = times.of(tick.at, tick.after);
             tick.readings.retain(|reading| {
                 let name = reading.name.as_ref();
-                let is_before = || begins.get(name).is_some_and(|begin| at < *begin);
+                let is_before = || is_followed && begins.get(name).is_some_and(|begin| at < *begin);
                 best.get(name).is_none_or(|best| *best == origin)
                     || (reading.kind == Form::Gauge && is_before())
             });
@@ -170,10 +172,11 @@ mod tests {
         let mut reads = [
             (Kind::Vmstat, read(vmstat, true)),
             (Kind::ProcStat, read(proc_stat, false)),
+            (Kind::Vmstat, read(vec![level(begin, 0.4)], true)),
         ];
         choose(&mut reads);
         let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
-        assert_eq!(left, [4, 5]);
+        assert_eq!(left, [4, 5, 0]);
     }
 
     #[test]
