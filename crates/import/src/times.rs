@@ -33,7 +33,7 @@ pub(crate) fn date_ms(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ahead_ms, ts};
+    use super::{ahead_ms, date_ms, ts};
 
     #[test]
     fn the_zone_of_a_host() {
@@ -53,5 +53,17 @@ mod tests {
         );
         assert_eq!(ts("TS x"), None);
         assert_eq!(ts("TS 7.1353536401 1 1"), None);
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(
+            date_ms("2024-08-09T09:53:58.252547"),
+            Some(1_723_197_238_252)
+        );
+        assert_eq!(date_ms("1970-01-01 00:00:00"), Some(0));
+        assert_eq!(date_ms("2000-02-29T23:59:59"), Some(951_868_799_000));
+        assert_eq!(date_ms("2024-13-09T09:53:58"), None);
+        assert_eq!(date_ms("yesterday"), None);
     }
 }

@@ -24,8 +24,9 @@ pub(crate) struct ScenarioPeers {
     /// interrupted and gone on with
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
-    /// Run nothing: judge what is in FILE anew by what this build says of the captures, where these are still in DIR
-    #[arg(long, requires = "keep", conflicts_with_all = ["names", "server"])]
+    /// Run nothing: judge what is in FILE anew by what this build says of the captures, where these are
+    /// still there
+    #[arg(long, requires = "keep", conflicts_with_all = ["names", "server", "dir"])]
     pub(crate) again: bool,
     /// Where what is captured goes
     #[arg(long, value_name = "DIR", default_value = "lab-peers")]

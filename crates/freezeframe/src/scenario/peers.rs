@@ -19,10 +19,10 @@ use crate::args::ScenarioPeers;
 use crate::lab_recorder::explain;
 use crate::output;
 
-/// The rows of nobody's.
+/// The watcher of the rows that the others are compared with.
 pub(super) const NOBODY: &str = "nobody";
 
-/// The rows of the recorder's.
+/// The recorder's own rows.
 pub(super) const RECORDER: &str = "freezeframe";
 
 /// One watcher beside one scenario.
@@ -38,6 +38,9 @@ pub(super) struct Row {
     /// What it captured: kinds of files, or of evidence.
     pub(super) kinds: Vec<String>,
     pub(super) mib: f64,
+    /// Where that is, or was.
+    #[serde(default)]
+    pub(super) captured: Option<PathBuf>,
     /// The true cause.
     pub(super) truth: String,
     /// The first cause that is at least likely by what it captured.
@@ -54,8 +57,9 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
     match (args.again, &args.keep) {
         (true, Some(path)) => {
             for row in &mut rows {
-                judge_again(row, &args.dir)
-                    .with_context(|| format!("{} beside {}", row.watcher, row.scenario))?;
+                if let Some(path) = row.captured.as_deref().filter(|path| path.exists()) {
+                    row.named = named(&explain(path)?);
+                }
             }
             kept::replace(path, &rows)?;
         }
@@ -117,41 +121,6 @@ fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>)
     Ok(())
 }
 
-/// What this build says of what was captured, where that is still there.
-fn judge_again(row: &mut Row, dir: &Path) -> Result<()> {
-    let dir = dir.join(&row.scenario);
-    let captured = if row.watcher == RECORDER {
-        incidents(&dir.join(RECORDER))?.into_iter().next()
-    } else {
-        let tuning = TUNINGS.iter().find(|one| one.name == row.watcher);
-        tuning.map(|tuning| PtStalk::new(*tuning, tuning.dir(&dir)).collected())
-    };
-    let is_there = |path: &PathBuf| path.exists() && row.noticed_seconds.is_some();
-    if let Some(path) = captured.filter(is_there) {
-        row.named = named(&explain(&path)?);
-    }
-    Ok(())
-}
-
-/// The incidents in a directory, oldest first: their names begin with a port and a time.
-fn incidents(dir: &Path) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "frame")
-        {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// All watchers beside one scenario, one after another, each with a server of its own.
 fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -163,6 +132,7 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         too_early: false,
         kinds: Vec::new(),
         mib: 0.0,
+        captured: None,
         truth: scenario.truth.cause.clone(),
         named: None,
         felt,
@@ -188,12 +158,13 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
         row.named = named(&verdict);
         row.mib = mib(std::fs::metadata(incident)?.len());
+        row.captured = Some(incident.clone());
         row.kinds = kinds_of(&store::read_frame(incident)?.incident);
     }
     add(row)?;
 
     for tuning in TUNINGS {
-        let mut stalk = PtStalk::new(tuning, tuning.dir(dir));
+        let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
         let felt = measure(scenario, kind, &mut stalk)?;
         let mut row = blank(tuning.name, felt);
         row.noticed_seconds = stalk.noticed.map(|time| time.as_secs_f64());
@@ -202,6 +173,7 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
             let (kinds, bytes) = collection(&stalk.collected())?;
             row.kinds = kinds.into_iter().collect();
             row.mib = mib(bytes);
+            row.captured = Some(stalk.collected());
             row.named = explain(&stalk.collected())
                 .ok()
                 .and_then(|verdict| named(&verdict));

@@ -168,6 +168,7 @@ mod tests {
             too_early: false,
             kinds: Vec::new(),
             mib: 0.0,
+            captured: None,
             truth: scenario.to_owned(),
             named: noticed.map(|_| scenario.to_owned()),
             felt: Measured {

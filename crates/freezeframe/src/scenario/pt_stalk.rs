@@ -34,13 +34,6 @@ pub(super) struct Tuning {
     run_time: Duration,
 }
 
-impl Tuning {
-    /// Where its files go, in the directory of a scenario.
-    pub(super) fn dir(&self, of_scenario: &Path) -> PathBuf {
-        of_scenario.join(self.name.replace(", ", "-"))
-    }
-}
-
 pub(super) const TUNINGS: [Tuning; 2] = [
     // Threads_running above 25 in five looks, one each second; it then collects for 30 s.
     Tuning {
