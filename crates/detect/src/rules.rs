@@ -8,6 +8,15 @@ use crate::{Config, UserTrigger};
 /// Statements a second below which "completions fell" says nothing.
 const COMPLETIONS_MIN: f64 = 10.0;
 
+/// The processors have no more to give where so much of them is in use.
+const USED_UP_SHARE: f64 = 0.95;
+
+/// System CPU counts there from this part of its usual limit on.
+const USED_UP_OF_MIN: f64 = 0.6;
+
+/// How many times its baseline it must be there.
+const USED_UP_TIMES_BASELINE: f64 = 5.0;
+
 /// How long the sessions of `processlist.active_2s` have been in their statements, milliseconds.
 const STUCK_MS: Millis = 2_000;
 
@@ -218,9 +227,18 @@ fn look_at_system_cpu(
     let Some(usual) = usual else {
         return Sign::Unclear;
     };
-    let enter = config
+    let mut enter = config
         .system_share_min
         .max(usual * config.system_times_baseline);
+    // With no processor left, a flood of small statements shares them with what the kernel does for
+    // it: the faster the machine, the smaller the kernel's part.
+    if sample
+        .value("cpu.busy_share")
+        .is_some_and(|busy| busy >= USED_UP_SHARE)
+    {
+        let used_up = config.system_share_min * USED_UP_OF_MIN;
+        enter = enter.min(used_up.max(usual * USED_UP_TIMES_BASELINE));
+    }
     if share >= enter {
         return Sign::Bad {
             since,

@@ -119,6 +119,30 @@ fn a_usually_high_system_share_is_no_stall() {
 }
 
 #[test]
+fn with_no_processor_left_a_smaller_system_share_is_a_sign() {
+    let used = |at, system, busy| {
+        let shares = [("cpu.system_share", system), ("cpu.busy_share", busy)];
+        let readings = shares.map(|(name, share)| Reading::gauge(name, Unit::Share, share));
+        sample("stat", at, readings.into())
+    };
+    let triggers = |system, busy, before| {
+        let mut detector = Detector::new(Config::default());
+        let calm = seconds(0, 60).map(|at| used(at, before, before * 3.0));
+        assert_eq!(feed(&mut detector, calm), []);
+        let events = feed(
+            &mut detector,
+            seconds(60, 70).map(|at| used(at, system, busy)),
+        );
+        !events.is_empty()
+    };
+    // A flood of SHOW WARNINGS on two fast processors: 33 % in the kernel, 4 % before.
+    assert!(triggers(0.33, 1.0, 0.04));
+    assert!(!triggers(0.33, 0.9, 0.04), "there is room");
+    assert!(!triggers(0.33, 1.0, 0.07), "not five times as much");
+    assert!(!triggers(0.20, 1.0, 0.01), "too little");
+}
+
+#[test]
 fn the_cpu_rule_waits_for_a_baseline() {
     let mut detector = Detector::new(Config::default());
     assert_eq!(
