@@ -397,7 +397,10 @@ fn known_addresses(process: &ServerProcess) -> Vec<Address> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::net::{IpAddr, Ipv4Addr};
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
 
     use super::*;
     use crate::meant::tests::process;
@@ -460,5 +463,59 @@ mod tests {
             [tcp(3306), Address::Socket("/s".into())]
         );
         assert_eq!(shared.extra_addresses(), [tcp(33_062)]);
+    }
+
+    /// A server in a `/proc` made up, whose sockets are not seen.
+    fn begins(proc: &Path, pid: u32, uid: u32) {
+        let of = proc.join(pid.to_string());
+        fs::create_dir_all(of.join("fd")).unwrap();
+        let stat =
+            format!("{pid} (mariadbd) S 1 1 1 0 -1 0 5 0 6 0 7 8 0 0 20 0 1 0 {pid}00 0 0 0\n");
+        fs::write(of.join("stat"), stat).unwrap();
+        fs::write(of.join("cmdline"), "/usr/sbin/mariadbd\0").unwrap();
+        let status = format!("Name:\tmariadbd\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n");
+        fs::write(of.join("status"), status).unwrap();
+        symlink("/usr/sbin/mariadbd", of.join("exe")).unwrap();
+    }
+
+    /// It listens on port 3306 from now on.
+    fn listens(proc: &Path, pid: u32) {
+        let of = proc.join(pid.to_string());
+        symlink("socket:[500]", of.join("fd/20")).unwrap();
+        fs::create_dir(of.join("net")).unwrap();
+        let row = "0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000 999 0 500 1 0 100";
+        fs::write(
+            of.join("net/tcp"),
+            format!("  sl  local_address\n   {row}\n"),
+        )
+        .unwrap();
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn a_server_that_listens_elsewhere_in_the_end_was_not_the_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let proc = ProcRoot::at(dir.path());
+        let shared = Shared::new(Target {
+            process: None,
+            addresses: vec![Address::Tcp("127.0.0.1".to_owned(), 4000)],
+            ..target(process(1, "/s", "/s", 4000))
+        });
+        let pid = || shared.process().map(|process| process.pid);
+        assert!(!shared.refresh(&proc));
+        begins(dir.path(), 7, 999);
+        assert!(shared.refresh(&proc));
+        assert_eq!(
+            pid(),
+            Some(7),
+            "the only one, and it may come to listen there"
+        );
+        listens(dir.path(), 7);
+        assert!(!shared.refresh(&proc));
+        assert_eq!(pid(), None);
+        // Of another user: a successor of the first could not be.
+        begins(dir.path(), 8, 112);
+        assert!(shared.refresh(&proc));
+        assert_eq!(pid(), Some(8));
     }
 }
