@@ -55,6 +55,9 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
 /// A row of phpMyAdmin's page, its cells behind tabs: a button, the eight columns of the servers, and between the last
 /// two of them how far a statement is (`0.000`). `---` is nothing. What the server says in them is English.
 fn of_page(text: &str) -> Option<[&str; 8]> {
+    if !text.contains('\t') {
+        return None;
+    }
     let is_number = |cell: &str| cell.parse::<f64>().is_ok();
     let cells: Vec<&str> = text.split('\t').map(str::trim).collect();
     let button = usize::from(!is_number(cells.first()?));

@@ -1,47 +1,51 @@
 //! The heads of tables: a row alone does not tell which table it is of, and two columns, a name and
 //! a value, are not always the server's variables.
 
+use crate::clean::Line;
 use crate::kind;
 use crate::line::is_rule;
 
-/// For each line that is a row of a table, with or without a box, the line of the head above it,
-/// where one is visible. A head is its own.
-pub(crate) fn of_rows(texts: &[&str]) -> Vec<Option<usize>> {
-    let mut heads = vec![None; texts.len()];
-    let mut head = None;
-    let mut before = "";
-    for (index, text) in texts.iter().enumerate() {
-        let text = text.trim_ascii();
-        let next = |ahead: usize| {
-            texts
-                .get(index + ahead)
-                .map_or("", |line| line.trim_ascii())
-        };
+/// Goes down a text, line by line.
+#[derive(Default)]
+pub(crate) struct Heads<'a> {
+    /// The head of the table that the lines are in.
+    head: Option<usize>,
+    /// The line before.
+    before: &'a str,
+}
+
+impl<'a> Heads<'a> {
+    /// For a line that is a row of a table, with or without a box, the line of the head above it,
+    /// where one is visible. A head is its own. To be asked of each line in turn.
+    pub(crate) fn of_row(
+        &mut self,
+        index: usize,
+        text: &'a str,
+        behind: &[Line<'_>],
+    ) -> Option<usize> {
+        let next = |ahead: usize| behind.get(ahead).map_or("", Line::trimmed);
+        let before = std::mem::replace(&mut self.before, text);
         if is_row(text) {
-            if head.is_none() && !is_row(before) && is_any_rule(next(1)) && is_row(next(2)) {
-                head = Some(index);
+            if self.head.is_none() && !is_row(before) && is_any_rule(next(0)) && is_row(next(1)) {
+                self.head = Some(index);
             }
-            if let Some(place) = heads.get_mut(index) {
-                *place = head;
-            }
-        } else if is_tabbed_head(before, text, next(1)) {
-            head = Some(index);
-            if let Some(place) = heads.get_mut(index) {
-                *place = head;
-            }
-        } else if head.is_some() && text.contains('\t') && !is_any_rule(text) {
-            if let Some(place) = heads.get_mut(index) {
-                *place = head;
-            }
-        } else if !is_any_rule(text) {
-            head = None;
-        } else if !is_row(next(1)) {
-            // The rule below the last row; some clients have one between all rows.
-            head = None;
+            return self.head;
         }
-        before = text;
+        let has_tab = text.contains('\t');
+        if has_tab && is_tabbed_head(before, text, next(0)) {
+            self.head = Some(index);
+            return self.head;
+        }
+        let is_rule = is_any_rule(text);
+        if has_tab && !is_rule {
+            return self.head;
+        }
+        // The rule below the last row ends a table; some clients have one between all rows.
+        if !is_rule || !is_row(next(0)) {
+            self.head = None;
+        }
+        None
     }
-    heads
 }
 
 fn is_row(text: &str) -> bool {
@@ -59,7 +63,7 @@ fn is_any_rule(text: &str) -> bool {
 /// information_schema and performance_schema name their columns with capital letters; no variable is
 /// called so.
 fn is_tabbed_head(before: &str, text: &str, next: &str) -> bool {
-    if before.contains('\t') || !text.contains('\t') || !next.contains('\t') {
+    if before.contains('\t') || !next.contains('\t') {
         return false;
     }
     let cells = kind::cells(text);
@@ -78,7 +82,22 @@ mod tests {
     use super::*;
 
     fn heads(text: &str) -> Vec<Option<usize>> {
-        of_rows(&text.lines().collect::<Vec<_>>())
+        let lines: Vec<Line<'_>> = (1..)
+            .zip(text.lines())
+            .map(|(number, text)| Line {
+                number,
+                text: text.into(),
+            })
+            .collect();
+        let mut heads = Heads::default();
+        lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| {
+                let behind = lines.get(index + 1..).unwrap_or_default();
+                heads.of_row(index, line.trimmed(), behind)
+            })
+            .collect()
     }
 
     #[test]

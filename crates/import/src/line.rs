@@ -106,12 +106,15 @@ pub(super) fn holds_statement(name: &str) -> bool {
         "digest_text",
         "query_sample_text",
     ];
+    NAMES.iter().any(|one| name.eq_ignore_ascii_case(one)) || is_query(name)
+}
+
+/// A column of InnoDB's tables that holds a statement: `trx_query`.
+pub(super) fn is_query(name: &str) -> bool {
     const END: &str = "_query";
     let end = name.len().saturating_sub(END.len());
-    NAMES.iter().any(|one| name.eq_ignore_ascii_case(one))
-        || name
-            .get(end..)
-            .is_some_and(|end| end.eq_ignore_ascii_case(END))
+    name.get(end..)
+        .is_some_and(|end| end.eq_ignore_ascii_case(END))
 }
 
 /// Clients align the names of fields on the right: one that stands further left than all is of a
@@ -162,6 +165,26 @@ pub(super) fn is_date_time(text: &str) -> bool {
 /// `        State: Waiting for global read lock`.
 pub(super) fn is_vertical_field(text: &str) -> bool {
     kind::field(text, 20).is_some()
+}
+
+/// `Id: 12`, the first field of a session in a processlist.
+pub(super) fn is_session_id(text: &str) -> bool {
+    text.strip_prefix("Id: ")
+        .is_some_and(|id| id.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// `trx_started: 2026-11-23 07:36:53`, `requesting_trx_id: 5`: a field of the tables of transactions and
+/// locks, which nothing else has.
+pub(super) fn is_transaction_field(text: &str) -> bool {
+    const BEGINS: [&str; 6] = [
+        "trx_",
+        "requesting_",
+        "requested_",
+        "blocking_",
+        "waiting_",
+        "lock_",
+    ];
+    BEGINS.iter().any(|begin| text.starts_with(begin)) && kind::field(text, 64).is_some()
 }
 
 /// `shop  orders  1  0`, a row of `SHOW OPEN TABLES`.

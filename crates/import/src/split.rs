@@ -2,12 +2,13 @@
 //! processlist.
 
 use crate::clean::Line;
-use crate::heads;
+use crate::heads::Heads;
 use crate::kind::{self, Kind};
 use crate::line::{
     brackets, cells_of_head, holds_statement, is_date_time, is_log_opening, is_monitor_detail,
     is_numbers, is_of_plan, is_open_table, is_option, is_padded, is_perf_call, is_proc_line,
-    is_rule, is_top_line, is_top_summary, is_vertical_field, is_wrapped, sets_session,
+    is_rule, is_session_id, is_top_line, is_top_summary, is_transaction_field, is_vertical_field,
+    is_wrapped, sets_session,
 };
 use crate::times;
 
@@ -54,29 +55,34 @@ struct Open {
 pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut open: Option<Open> = None;
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_ref()).collect();
-    let heads = heads::of_rows(&texts);
-    for (index, text) in texts.iter().enumerate() {
+    let mut heads = Heads::default();
+    for (index, line) in lines.iter().enumerate() {
         if pieces.len() >= PIECES_MAX {
             break;
         }
-        let trimmed = text.trim_ascii();
+        let text = line.text.as_ref();
+        let trimmed = line.trimmed();
+        let behind = lines.get(index + 1..).unwrap_or_default();
+        let head = heads.of_row(index, trimmed, behind);
         if is_fence(trimmed) {
             close(&mut open, &mut pieces);
             continue;
         }
         // Most lines of a large capture are a part of what has begun, whatever else they may be.
         if let Some(piece) = &mut open
-            && piece.takes_any(trimmed, text)
+            && piece.takes_any(trimmed, text, behind.first())
         {
             piece.add(index, trimmed);
             continue;
         }
-        let next = texts
-            .get(index + 1..(index + 1 + AHEAD).min(texts.len()))
-            .unwrap_or_default();
-        let head = heads.get(index).copied().flatten();
-        let is_named = |head: usize| texts.get(head).is_some_and(|head| is_variables(head));
+        let mut next = [""; AHEAD];
+        let mut ahead = 0;
+        for (place, line) in next.iter_mut().zip(behind) {
+            *place = line.text.as_ref();
+            ahead += 1;
+        }
+        let next = next.get(..ahead).unwrap_or_default();
+        let is_named = |head: usize| lines.get(head).is_some_and(is_variables);
         let own = kind::of_line(text, trimmed, next)
             .filter(|own| *own != Kind::NameValue || head.is_none_or(is_named));
         let ends = |piece: &Open| piece.is_table() && own != Some(piece.kind);
@@ -92,7 +98,6 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 piece.add(index, trimmed);
                 continue;
             }
-            let behind = texts.get(index + 1..).unwrap_or_default();
             if piece.is_table() && trimmed.is_empty() && !row_follows(behind) {
                 piece.statement = false;
             }
@@ -105,8 +110,8 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
             // The moment of the first sample stands in front of it.
             let stamped = index
                 .checked_sub(1)
-                .and_then(|before| texts.get(before))
-                .is_some_and(|line| times::ts(line).is_some());
+                .and_then(|before| lines.get(before))
+                .is_some_and(|line| times::ts(&line.text).is_some());
             let mut piece = Open {
                 kind,
                 from: index - usize::from(stamped),
@@ -132,16 +137,19 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
 }
 
 /// More rows of the same list come: a blank line in front of them is one of a statement.
-fn row_follows(lines: &[&str]) -> bool {
-    let mut lines = lines.iter().take(WRAPPED_LINES_MAX).map(|line| line.trim());
+fn row_follows(lines: &[Line<'_>]) -> bool {
+    let mut lines = lines
+        .iter()
+        .take(WRAPPED_LINES_MAX)
+        .map(|line| line.text.trim());
     lines
         .find(|line| kind::is_vertical_row(line))
         .is_some_and(|row| !row.contains("* 1. row *"))
 }
 
 /// The head is that of the server's variables or status.
-fn is_variables(head: &str) -> bool {
-    kind::is_name_value_head(head.trim())
+fn is_variables(head: &Line<'_>) -> bool {
+    kind::is_name_value_head(head.text.trim())
 }
 
 fn close(open: &mut Option<Open>, pieces: &mut Vec<Piece>) {
@@ -202,7 +210,7 @@ impl Open {
             Kind::PtPmp => self.statement = text.ends_with(','),
             Kind::Processlist | Kind::Rows | Kind::Replication | Kind::Unread => {
                 // A statement of several lines, in the form of `\G`.
-                match kind::vertical_name(text) {
+                match kind::field(text, 64) {
                     Some((name, _)) if !self.statement || is_padded(text, name) => {
                         self.statement = holds_statement(name);
                         self.carried = 0;
@@ -220,9 +228,15 @@ impl Open {
 
     /// The line is a part of what has begun, whatever it is by itself: what [`Self::takes`] says
     /// without looking at that, which takes most of the time.
-    fn takes_any(&self, text: &str, line: &str) -> bool {
+    fn takes_any(&self, text: &str, line: &str, next: Option<&Line<'_>>) -> bool {
+        let is_head_of = |is_field: fn(&str) -> bool| {
+            kind::is_vertical_row(text) && next.is_some_and(|next| is_field(next.trimmed()))
+        };
         match self.kind {
-            Kind::Processlist => is_vertical_field(text),
+            Kind::Processlist => is_vertical_field(text) || is_head_of(is_session_id),
+            Kind::Rows => {
+                self.cells == 0 && (is_transaction_field(text) || is_head_of(is_transaction_field))
+            }
             Kind::Top => is_top_line(text),
             Kind::Vmstat => is_numbers(text),
             Kind::ProcVmstat | Kind::ProcStat | Kind::ProcMeminfo => is_proc_line(text, self.kind),

@@ -37,7 +37,7 @@ pub use kind::{Installed, ServerKind, installed};
 pub use latency::{Latency, RELATIVE_ERROR};
 pub use load::{CLIENTS_MAX, LOAD_SECONDS_MAX, Load, LoadResult, run};
 pub use login::{Address, Login};
-pub use made_captures::{made_gdb, made_stalk};
+pub use made_captures::{Bulk, made_gdb, made_stalk};
 pub use made_incident::{IncidentSize, made_incident};
 pub use mix::{MIXES, Mix, ROWS, mix};
 pub use private_server::{Options, PrivateServer};

@@ -35,15 +35,36 @@ const KINDS: [Kind; 14] = [
     ("vmstat", 1, vmstat),
 ];
 
+/// What most of a collection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bulk {
+    /// Sessions, connections, counters: a server with thousands of clients.
+    Sessions,
+    /// One list of transactions: a server on which hundreds wait for row locks all the time. Nine
+    /// tenths of the bytes are in one file.
+    Transactions,
+}
+
+impl Bulk {
+    /// How many of so many bytes a file has.
+    fn bytes_of(self, name: &str, percent: u64, bytes: u64) -> u64 {
+        match self {
+            Self::Sessions => bytes * percent / 100,
+            Self::Transactions if name == "transactions" => bytes / 10 * 9,
+            Self::Transactions => bytes * percent / 1000,
+        }
+    }
+}
+
 /// Writes a collection of pt-stalk of about so many bytes into a folder; gives the bytes written.
 ///
 /// # Errors
 ///
 /// A file cannot be written.
-pub fn made_stalk(folder: &Path, bytes: u64) -> io::Result<u64> {
+pub fn made_stalk(folder: &Path, bytes: u64, bulk: Bulk) -> io::Result<u64> {
     let mut written = 0;
     for (name, percent, write) in KINDS {
-        let wanted = bytes * percent / 100 / SAMPLES;
+        let wanted = bulk.bytes_of(name, percent, bytes) / SAMPLES;
         let mut one = String::new();
         write(&mut one, 0, 100);
         // The innodb status has one sample, and is cut by the server at 1 MB.
@@ -76,7 +97,14 @@ pub fn made_stalk(folder: &Path, bytes: u64) -> io::Result<u64> {
 fn has_stamp(name: &str) -> bool {
     !matches!(
         name,
-        "mysqladmin" | "lsof" | "log_error" | "opentables1" | "top" | "vmstat" | "innodbstatus1"
+        "transactions"
+            | "mysqladmin"
+            | "lsof"
+            | "log_error"
+            | "opentables1"
+            | "top"
+            | "vmstat"
+            | "innodbstatus1"
     )
 }
 
@@ -190,11 +218,26 @@ fn transactions(text: &mut String, sample: u64, rows: u64) {
             "*************************** {row}. row ***************************\n\
              \x20                   trx_id: {}\n                 trx_state: RUNNING\n               trx_started: 2023-11-14 22:13:{:02}\n\
              \x20    trx_requested_lock_id: NULL\n          trx_wait_started: NULL\n                trx_weight: {}\n\
-             \x20      trx_mysql_thread_id: {}\n                 trx_query: UPDATE orders SET state = 3 WHERE id = {row}\n",
+             \x20      trx_mysql_thread_id: {}\n                 trx_query: UPDATE orders SET state = 3 WHERE id = {row}\n\
+             \x20      trx_operation_state: starting index read\n         trx_tables_in_use: 1\n         trx_tables_locked: 1\n\
+             \x20         trx_lock_structs: 2\n     trx_lock_memory_bytes: 376\n           trx_rows_locked: 1\n\
+             \x20        trx_rows_modified: {}\n   trx_concurrency_tickets: 0\n       trx_isolation_level: REPEATABLE READ\n\
+             \x20        trx_unique_checks: 1\n    trx_foreign_key_checks: 1\ntrx_last_foreign_key_error: NULL\n\
+             \x20trx_adaptive_hash_latched: 0\n trx_adaptive_hash_timeout: 10000\n",
             5_000_000 + row,
             sample + 20,
             row % 40,
             row + 1000,
+            row % 3,
+        );
+    }
+    // Who waits at one row waits for all in front of it.
+    for pair in 1..=rows * 40 {
+        let (waiter, blocker) = (5_000_000 + pair / 40, 5_000_000 + pair / 80);
+        let _ = write!(
+            text,
+            "*************************** {pair}. row ***************************\n\
+             requesting_trx_id: {waiter}\nrequested_lock_id: {waiter}:0:314:17\n  blocking_trx_id: {blocker}\n blocking_lock_id: {blocker}:0:314:17\n",
         );
     }
 }

@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use lab::{made_gdb, made_stalk};
+use lab::{Bulk, made_gdb, made_stalk};
 
 use super::measure::{heading, line, median};
 
 /// Runs of each.
 const RUNS: usize = 5;
 
-/// A collection of a server with thousands of sessions.
+/// Bytes of a collection.
 const STALK_BYTES: u64 = 200_000_000;
 
 /// Threads of a large server.
@@ -20,15 +20,21 @@ const THREADS: usize = 2_400;
 
 pub(super) fn run() -> Result<()> {
     heading("captures of other tools, explained")?;
+    for (bulk, of) in [
+        (Bulk::Sessions, "thousands of sessions"),
+        (Bulk::Transactions, "one list of transactions"),
+    ] {
+        let dir = tempfile::tempdir()?;
+        let bytes = made_stalk(dir.path(), STALK_BYTES, bulk)?;
+        let megabytes = bytes as f64 / 1e6;
+        measured(
+            &format!("a folder of pt-stalk, {megabytes:.0} MB, {of}"),
+            "<= 3 s",
+            &["explain", "--json"],
+            dir.path(),
+        )?;
+    }
     let dir = tempfile::tempdir()?;
-    let bytes = made_stalk(dir.path(), STALK_BYTES)?;
-    let folder = dir.path();
-    measured(
-        &format!("a folder of pt-stalk, {:.0} MB", bytes as f64 / 1e6),
-        "<= 3 s",
-        &["explain", "--json"],
-        folder,
-    )?;
     let gdb = dir.path().join("gdb.txt");
     std::fs::write(&gdb, made_gdb(THREADS))?;
     let what = format!("gdb's backtrace of {THREADS} threads");

@@ -2,6 +2,7 @@
 
 mod backtrace;
 mod call_graph;
+mod cells;
 mod crash;
 mod dstat;
 mod exporter;

@@ -3,8 +3,10 @@
 
 use crate::clean::Line;
 use crate::kind::{Table, cells, is_mutex_row, is_vertical_row, table_of, vertical_name};
+use crate::line::is_query;
 use crate::times;
 
+use super::cells::Cells;
 use super::{Read, counted};
 
 /// Rows of one table that are kept.
@@ -22,8 +24,9 @@ pub(crate) struct Rows {
     /// How many prints of the same table stand in front of it in this piece.
     pub(crate) nth: u64,
     /// Names of the columns, in lower case.
-    pub(crate) columns: std::sync::Arc<[String]>,
-    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) columns: Vec<String>,
+    /// The values of a row behind those of the row before.
+    values: Cells,
 }
 
 impl Rows {
@@ -33,13 +36,20 @@ impl Rows {
         columns: [&str; N],
     ) -> impl Iterator<Item = [&str; N]> {
         let places = columns.map(|name| self.columns.iter().position(|column| column == name));
-        self.rows.iter().map(move |row| {
-            places.map(|place| {
-                place
-                    .and_then(|place| row.get(place))
-                    .map_or("", String::as_str)
+        (0..self.values.len())
+            .step_by(self.columns.len().max(1))
+            .map(move |row| {
+                places.map(|place| {
+                    place
+                        .and_then(|place| self.values.get(row + place))
+                        .unwrap_or_default()
+                })
             })
-        })
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.values.len() / self.columns.len().max(1)
     }
 }
 
@@ -93,7 +103,7 @@ fn brought(all: &[Rows]) -> String {
     {
         return digests_in_words(only);
     }
-    let rows: usize = all.iter().map(|rows| rows.rows.len()).sum();
+    let rows: usize = all.iter().map(Rows::len).sum();
     let rows = counted(rows, "row", "rows");
     match all.len() {
         1 => rows,
@@ -119,7 +129,7 @@ fn digests_in_words(rows: &Rows) -> String {
             format!("{:.0} % {short}", time * 100.0 / all)
         })
         .collect();
-    let classes = counted(rows.rows.len(), "class", "classes");
+    let classes = counted(rows.len(), "class", "classes");
     match named.is_empty() {
         true => classes,
         false => format!("{classes}; most time: {}", named.join("; ")),
@@ -127,19 +137,20 @@ fn digests_in_words(rows: &Rows) -> String {
 }
 
 #[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     read: Read,
     at: Option<i64>,
+    /// Names of the columns, in lower case, once they are known.
     columns: Vec<String>,
-    rows: Vec<Vec<String>>,
-    /// The row that is being read, field by field.
-    fields: Vec<(String, String)>,
-    /// Names of the fields of the first row.
-    names: Vec<String>,
+    /// The rows of the table.
+    values: Cells,
+    /// The names of the row that is being read field by field, and the values.
+    names: Vec<&'a str>,
+    fields: Cells,
 }
 
-impl Reader {
-    fn line(&mut self, line: &Line<'_>) {
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: &'a Line<'_>) {
         let text = line.trimmed();
         if let Some(at) = times::ts(text) {
             self.end_row();
@@ -150,53 +161,61 @@ impl Reader {
             if text.contains("* 1. row *") {
                 self.end_table();
             }
-        } else if text.starts_with('|') || (text.contains('\t') && self.fields.is_empty()) {
+        } else if text.starts_with('|') || (self.names.is_empty() && text.contains('\t')) {
             self.cells(line, text);
-        } else if let Some((name, value)) = vertical_name(text).filter(|_| self.is_field(text)) {
-            if self.fields.len() < 200 {
-                self.fields.push((name.to_ascii_lowercase(), cut(value)));
-            }
-        } else if let Some((_, value)) = self.fields.last_mut()
-            && !text.is_empty()
-            && value.len() < VALUE_BYTES_MAX
+        } else if let Some((name, value)) =
+            vertical_name(text).filter(|(name, _)| self.is_field(name))
         {
-            value.push(' ');
-            value.push_str(text);
+            if self.names.len() < 200 {
+                self.names.push(name);
+                self.fields.push(cut(value));
+            }
+        } else if !text.is_empty() {
+            self.fields.lengthen(text, VALUE_BYTES_MAX);
         }
     }
 
     /// In a statement of several lines, what looks like a field is one only when the row has such.
-    fn is_field(&self, text: &str) -> bool {
-        let in_statement = self.fields.last().is_some_and(|(name, _)| {
-            name == "info" || name == "digest_text" || name.ends_with("_query")
+    fn is_field(&self, name: &str) -> bool {
+        let in_statement = self.names.last().is_some_and(|last| {
+            is_query(last)
+                || last.eq_ignore_ascii_case("info")
+                || last.eq_ignore_ascii_case("digest_text")
         });
         !in_statement
-            || vertical_name(text).is_some_and(|(name, _)| {
-                let name = name.to_ascii_lowercase();
-                name.contains('_') || self.names.contains(&name)
-            })
+            || name.contains('_')
+            || self
+                .columns
+                .iter()
+                .any(|column| column.eq_ignore_ascii_case(name))
     }
 
     fn cells(&mut self, line: &Line<'_>, text: &str) {
-        let cells = cells(text);
-        let lower: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
-        if table_of(&lower).is_some() {
-            self.end_row();
-            self.end_table();
-            self.columns = lower;
-            return;
+        let joined: String;
+        let mut cells = cells(text);
+        // A row that begins with a number is no head.
+        if !cells
+            .first()
+            .is_some_and(|cell| cell.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            let lower: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+            if table_of(&lower).is_some() {
+                self.end_row();
+                self.end_table();
+                self.columns = lower;
+                return;
+            }
         }
         if self.columns.is_empty() && is_mutex_row(&cells) {
             self.columns = ["type", "name", "status"].map(str::to_owned).into();
         }
-        if self.columns.is_empty() || self.rows.len() >= ROWS_MAX {
+        if self.columns.is_empty() || self.is_full() {
             return;
         }
-        let mut values: Vec<String> = cells.iter().map(|cell| cut(null(cell))).collect();
         let wanted = self.columns.len();
-        if values.len() > wanted {
+        if cells.len() > wanted {
             // A statement may hold the separator: it is nearly always the widest column.
-            let over = values.len() - wanted;
+            let over = cells.len() - wanted;
             let widest = self
                 .columns
                 .iter()
@@ -204,82 +223,73 @@ impl Reader {
                     name.ends_with("query") || name == "digest_text" || name.ends_with("info")
                 })
                 .unwrap_or(wanted - 1);
-            let parts: Vec<String> = values.drain(widest..=widest + over).collect();
-            values.insert(widest, parts.join("|"));
-        } else if values.len() < wanted {
+            let parts: Vec<&str> = cells.drain(widest..=widest + over).collect();
+            joined = parts.join("|");
+            cells.insert(widest, &joined);
+        } else if cells.len() < wanted {
             if self.read.skipped.len() < 100 {
                 self.read
                     .skipped
                     .push((line.number, "a row has too few columns".into()));
             }
-            values.resize(wanted, String::new());
+            cells.resize(wanted, "");
         }
-        self.rows.push(values);
+        for cell in cells {
+            self.values.push(cut(null(cell)));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.values.len() >= ROWS_MAX * self.columns.len()
     }
 
     fn end_row(&mut self) {
-        let fields = std::mem::take(&mut self.fields);
-        if fields.is_empty() || self.rows.len() >= ROWS_MAX {
-            return;
-        }
-        let (names, values): (Vec<String>, Vec<String>) = fields
-            .into_iter()
-            .map(|(name, value)| (name, null(&value).to_owned()))
-            .unzip();
-        if self.names.is_empty() {
-            self.names.clone_from(&names);
-        }
-        if names == self.names {
-            self.rows.push(values);
-            return;
-        }
-        // A row that was cut, or one of another table behind which the first line is missing.
-        let by_name = |name: &String| {
-            let place = names.iter().position(|other| other == name);
-            place.and_then(|place| values.get(place).cloned())
-        };
-        self.rows.push(
-            self.names
+        if self.columns.is_empty() {
+            self.columns = self
+                .names
                 .iter()
-                .map(|name| by_name(name).unwrap_or_default())
-                .collect(),
-        );
+                .map(|name| name.to_ascii_lowercase())
+                .collect();
+        }
+        if !self.names.is_empty() && !self.is_full() {
+            let is = |(column, name): (&String, &&str)| column.eq_ignore_ascii_case(name);
+            let is_whole = self.columns.len() == self.names.len()
+                && self.columns.iter().zip(&self.names).all(is);
+            for (place, column) in self.columns.iter().enumerate() {
+                // A row that was cut, or one of another table behind which the first line is missing.
+                let place = match is_whole {
+                    true => Some(place),
+                    false => self.names.iter().position(|name| is((column, name))),
+                };
+                let value = place.and_then(|place| self.fields.get(place));
+                self.values.push(null(value.unwrap_or_default()));
+            }
+        }
+        self.names.clear();
+        self.fields.clear();
     }
 
     fn end_table(&mut self) {
-        let rows = std::mem::take(&mut self.rows);
-        let names = std::mem::take(&mut self.names);
-        let columns = match names.is_empty() {
-            true => std::mem::take(&mut self.columns),
-            false => names,
-        };
-        let Some(table) = table_of(&columns) else {
+        let values = std::mem::take(&mut self.values);
+        let columns = std::mem::take(&mut self.columns);
+        let Some(table) = table_of(&columns).filter(|_| !values.is_empty()) else {
             return;
         };
-        if rows.is_empty() {
-            return;
-        }
-        let nth = self
-            .read
-            .rows
-            .iter()
-            .filter(|before| before.table == table)
-            .count() as u64;
+        let before = self.read.rows.iter().filter(|before| before.table == table);
         self.read.rows.push(Rows {
             table,
             at: self.at,
-            nth,
-            columns: columns.into(),
-            rows,
+            nth: before.count() as u64,
+            columns,
+            values,
         });
     }
 }
 
-fn cut(value: &str) -> String {
+fn cut(value: &str) -> &str {
     value
         .get(..value.floor_char_boundary(VALUE_BYTES_MAX))
         .unwrap_or(value)
-        .to_owned()
 }
 
 fn null(cell: &str) -> &str {
