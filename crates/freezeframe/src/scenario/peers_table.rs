@@ -54,7 +54,9 @@ pub(super) fn markdown(rows: &[Row], skipped: &[String]) -> String {
         "| scenario | server | watched by | noticed after | captured | cause | statements a second | worst probe |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    for row in rows {
+    let mut by_name: Vec<&Row> = rows.iter().collect();
+    by_name.sort_by_key(|row| &row.scenario);
+    for row in by_name {
         let captured = if row.kinds.is_empty() {
             String::new()
         } else {

@@ -56,6 +56,9 @@ const FRAMES_MAX: usize = 512;
 /// Threads of one capture that are kept.
 pub(crate) const THREADS_MAX: usize = 100_000;
 
+/// Moments of one piece that are kept: five hours and a half of seconds.
+const MOMENTS_MAX: usize = 20_000;
+
 /// A thread, or several with the same stack.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
@@ -191,6 +194,16 @@ impl Read {
             && self.rows.is_empty()
             && self.plockstat.is_empty()
             && self.trigger.is_none()
+    }
+
+    /// Leaves so many moments at the most, the newest, and says how many were older.
+    fn keep_newest<T>(&mut self, moments: &mut Vec<T>, max: usize) {
+        let older = moments.len().saturating_sub(max);
+        moments.drain(..older);
+        if older > 0 {
+            let why = format!("{older} older moments");
+            self.skipped.push((0, why.into()));
+        }
     }
 
     /// Adds what a reader of the server brought at a moment.

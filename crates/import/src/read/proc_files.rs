@@ -3,7 +3,7 @@
 use kernel::procfs::{diskstats, meminfo, stat, vmstat};
 use model::{Reading, Unit};
 
-use super::{Read, Tick};
+use super::{MOMENTS_MAX, Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::Kind;
 use crate::times;
@@ -11,8 +11,16 @@ use crate::times;
 pub(super) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut before: Option<stat::CpuTicks> = None;
-    let mut index: u64 = 0;
-    for (at, text) in moments(kind, lines) {
+    let mut moments = moments(kind, lines);
+    read.keep_newest(&mut moments, MOMENTS_MAX);
+    read.brought = counted(moments.len(), "moment", "moments");
+    let mut text = String::new();
+    for (after, (at, lines)) in (0..).step_by(1000).zip(moments) {
+        text.clear();
+        for line in lines.iter().filter(|line| times::ts(&line.text).is_none()) {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
         let bytes = text.as_bytes();
         let (source, readings) = match kind {
             Kind::ProcVmstat => ("vmstat", of_vmstat(bytes)),
@@ -24,23 +32,21 @@ pub(super) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
             read.ticks.push(Tick {
                 source,
                 at,
-                after: index * 1000,
+                after,
                 readings,
             });
         }
-        index += 1;
     }
-    read.brought = format!("{index} moments");
     read
 }
 
 /// The prints of the file: each has its moment in front, or begins with its first name again.
-fn moments(kind: Kind, lines: &[Line<'_>]) -> Vec<(Option<i64>, String)> {
-    let mut all: Vec<(Option<i64>, String)> = Vec::new();
+fn moments<'a, 'b>(kind: Kind, lines: &'a [Line<'b>]) -> Vec<(Option<i64>, &'a [Line<'b>])> {
+    let mut begins: Vec<(Option<i64>, usize)> = Vec::new();
     let mut at = None;
     let mut begin = true;
-    let mut first: Option<String> = None;
-    for line in lines {
+    let mut first = None;
+    for (place, line) in lines.iter().enumerate() {
         let text = line.text.as_ref();
         if let Some(moment) = times::ts(text) {
             at = Some(moment);
@@ -51,21 +57,18 @@ fn moments(kind: Kind, lines: &[Line<'_>]) -> Vec<(Option<i64>, String)> {
             Kind::ProcDiskstats => text.split_whitespace().nth(2),
             _ => text.split_whitespace().next(),
         };
-        let name = name.unwrap_or_default().to_owned();
-        if first.as_ref() == Some(&name) {
-            begin = true;
-        }
-        if begin {
-            first = Some(name);
-            all.push((at.take(), String::new()));
+        let name = name.unwrap_or_default();
+        if begin || first == Some(name) {
             begin = false;
-        }
-        if let Some((_, body)) = all.last_mut() {
-            body.push_str(text);
-            body.push('\n');
+            first = Some(name);
+            begins.push((at.take(), place));
         }
     }
-    all
+    let ends = begins.iter().skip(1).map(|(_, place)| *place);
+    let ends: Vec<usize> = ends.chain([lines.len()]).collect();
+    let each = begins.into_iter().zip(ends);
+    each.filter_map(|((at, from), to)| Some((at, lines.get(from..to)?)))
+        .collect()
 }
 
 fn of_vmstat(bytes: &[u8]) -> Vec<Reading> {

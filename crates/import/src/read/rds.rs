@@ -51,17 +51,12 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         .collect();
     // The newest may stand first.
     moments.sort_by_key(|(at, _)| *at);
-    let older = moments.len().saturating_sub(MOMENTS_MAX);
-    moments.drain(..older);
     let mut read = Read {
-        brought: counted(moments.len(), "moment", "moments"),
         relative: true,
         ..Read::default()
     };
-    if older > 0 {
-        let why = format!("{older} older moments");
-        read.skipped.push((0, why.into()));
-    }
+    read.keep_newest(&mut moments, MOMENTS_MAX);
+    read.brought = counted(moments.len(), "moment", "moments");
     let (mut swapped, mut written) = (Sums::default(), BTreeMap::new());
     let mut before: Option<i64> = None;
     for (after, (at, text)) in (0..).step_by(1000).zip(&moments) {

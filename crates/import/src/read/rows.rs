@@ -1,6 +1,8 @@
 //! Rows of the server's tables, in boxes, with tabs, or a row a paragraph (`\G`): as they stand
 //! there. What they tell together is found out when all captures are read (`told`).
 
+use std::collections::BTreeMap;
+
 use crate::clean::Line;
 use crate::kind::{Table, cells, is_mutex_row, is_vertical_row, table_of, vertical_name};
 use crate::line::is_query;
@@ -140,6 +142,8 @@ fn digests_in_words(rows: &Rows) -> String {
 struct Reader<'a> {
     read: Read,
     at: Option<i64>,
+    /// How often each table was printed.
+    printed: BTreeMap<Table, u64>,
     /// Names of the columns, in lower case, once they are known.
     columns: Vec<String>,
     /// The rows of the table.
@@ -275,11 +279,13 @@ impl<'a> Reader<'a> {
         let Some(table) = table_of(&columns).filter(|_| !values.is_empty()) else {
             return;
         };
-        let before = self.read.rows.iter().filter(|before| before.table == table);
+        let printed = self.printed.entry(table).or_default();
+        let nth = *printed;
+        *printed += 1;
         self.read.rows.push(Rows {
             table,
             at: self.at,
-            nth: before.count() as u64,
+            nth,
             columns,
             values,
         });

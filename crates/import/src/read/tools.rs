@@ -2,9 +2,10 @@
 
 use model::{Reading, Unit};
 
-use super::{Read, Tick, counted};
+use super::{MOMENTS_MAX, Read, Tick, counted};
 use crate::clean::Line;
 use crate::kind::{TOP, is_top_row, number};
+use crate::line::is_numbers;
 use crate::times;
 
 /// Processes of one print of top that are kept.
@@ -12,37 +13,39 @@ const PROCESSES_MAX: usize = 200;
 
 /// `vmstat 1`: the first row is the mean since the start and is left out when others follow.
 pub(super) fn vmstat(lines: &[Line<'_>]) -> Read {
-    let mut columns: Vec<String> = Vec::new();
-    let mut rows: Vec<(Option<i64>, Vec<f64>)> = Vec::new();
+    let mut read = Read {
+        relative: true,
+        ..Read::default()
+    };
+    let mut columns: Vec<&str> = Vec::new();
+    let mut rows: Vec<(Option<i64>, &str)> = Vec::new();
     let mut at = None;
     for line in lines {
         let text = line.trimmed();
         if let Some(moment) = times::ts(text) {
             at = Some(moment);
         } else if text.starts_with("r ") {
-            columns = text.split_whitespace().map(str::to_owned).collect();
+            columns = text.split_whitespace().collect();
         } else if !columns.is_empty()
-            && let Ok(values) = text
-                .split_whitespace()
-                .map(str::parse)
-                .collect::<Result<Vec<f64>, _>>()
-            && values.len() >= columns.len().min(13)
+            && is_numbers(text)
+            && text.split_whitespace().count() >= columns.len().min(13)
         {
-            rows.push((at.take(), values));
+            rows.push((at.take(), text));
         }
     }
     if rows.len() > 1 {
         rows.remove(0);
     }
-    let mut read = Read {
-        brought: counted(rows.len(), "moment", "moments"),
-        relative: true,
-        ..Read::default()
-    };
+    read.keep_newest(&mut rows, MOMENTS_MAX);
+    read.brought = counted(rows.len(), "moment", "moments");
     let mut sums = Sums::default();
-    for (index, (at, values)) in rows.iter().enumerate() {
+    for (index, (at, text)) in rows.iter().enumerate() {
+        let values: Vec<f64> = text
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
         let value = |name: &str| {
-            let index = columns.iter().position(|column| column == name)?;
+            let index = columns.iter().position(|column| *column == name)?;
             values.get(index).copied()
         };
         let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
@@ -135,7 +138,7 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
             }
             let words: Vec<&str> = text.split_whitespace().collect();
             let cell = |name: &str| {
-                let index = columns.iter().position(|column| column == name)?;
+                let index = columns.iter().position(|column| *column == name)?;
                 words.get(index).copied()
             };
             // In other languages it has another name, and is the last one.
@@ -250,6 +253,20 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_log_of_weeks_the_newest_moments_are_kept() {
+        let mut text = String::from(
+            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
+        );
+        for number in 0..MOMENTS_MAX + 6 {
+            text.push_str(&format!("{number} 0 0 1 1 1 0 0 0 0 0 7 1 2 97 0 0\n"));
+        }
+        let read = vmstat(&clean::lines(&text));
+        let running = read.values("cpu.procs_running");
+        assert_eq!((running.len(), running[0]), (MOMENTS_MAX, 6.0));
+        assert_eq!(read.skipped, [(0, "5 older moments".into())]);
+    }
     use crate::clean;
 
     #[test]

@@ -6,7 +6,7 @@ use crate::kind::Table;
 use crate::read::Rows;
 
 use super::waits::{Known, UNKNOWN, Wait};
-use super::{Moment, whole};
+use super::whole;
 
 /// Owners of one object that are looked at: each pair is a wait.
 const OWNERS_MAX: usize = 1000;
@@ -20,17 +20,9 @@ struct Object {
     pending: Vec<u64>,
 }
 
-/// The waits of a moment.
-pub(super) fn of(
-    moment: Moment,
-    all: &[Rows],
-    known: &mut Known,
-    threads: &HashMap<u64, u64>,
-) -> Vec<Wait> {
-    let here = |table: Table| {
-        all.iter()
-            .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
-    };
+/// The waits of a moment, whose rows are given.
+pub(super) fn of(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64>) -> Vec<Wait> {
+    let here = |table: Table| all.iter().filter(move |rows| rows.table == table);
     let mut objects: BTreeMap<String, Object> = BTreeMap::new();
     let columns = [
         "object_type",

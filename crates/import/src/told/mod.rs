@@ -8,6 +8,8 @@ mod sessions;
 mod transactions;
 mod waits;
 
+use std::collections::BTreeMap;
+
 use model::{LockTable, Millis, Taken};
 
 use crate::kind::Table;
@@ -45,13 +47,15 @@ pub(crate) struct Told {
 pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
     let mut told = Told::default();
     let read = &mut told.read;
-    let mut moments: Vec<Moment> = all.iter().map(Moment::of).collect();
-    moments.sort_unstable();
-    moments.dedup();
-    let (latest, threads) = (waits::latest(all), waits::thread_ids(all));
-    let of_kind = |table: Table| all.iter().filter(move |rows| rows.table == table);
-    for moment in moments {
-        let here = |table: Table| of_kind(table).filter(move |rows| Moment::of(rows) == moment);
+    let mut moments: BTreeMap<Moment, Vec<&Rows>> = BTreeMap::new();
+    for rows in all {
+        moments.entry(Moment::of(rows)).or_default().push(rows);
+    }
+    let threads = waits::thread_ids(all);
+    let mut clock = waits::Clock::default();
+    for (moment, here) in moments {
+        let all = here.as_slice();
+        let here = |table: Table| all.iter().copied().filter(move |rows| rows.table == table);
         let sessions: Vec<&Rows> = here(Table::Threads).collect();
         for rows in &sessions {
             let taken = sessions::processlist(rows);
@@ -66,8 +70,8 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
             read.take("mutexes", moment.at, moment.after, taken);
         }
         let transactions: Vec<&Rows> = here(Table::Transactions).collect();
-        let now = waits::now(moment, &latest);
-        let (mut waits, mut known) = waits::of(moment, all, now, &threads);
+        let now = clock.now(moment, &transactions);
+        let (mut waits, mut known) = waits::of(all, now, &threads);
         let readings = transactions::readings(&transactions, &waits, now);
         if !readings.is_empty() {
             let taken = Taken {
@@ -84,7 +88,7 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
             };
             read.take("innodb", moment.at, moment.after, taken);
         }
-        let mut metadata = metadata::of(moment, all, &mut known, &threads);
+        let mut metadata = metadata::of(all, &mut known, &threads);
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
             locks::table(
@@ -105,7 +109,8 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
         .sort_by_key(|(_, table)| std::cmp::Reverse(crowd(table)));
     told.locks.truncate(LOCK_TABLES_MAX);
     told.locks.sort_by_key(|(moment, _)| *moment);
-    let tables: Vec<&Rows> = of_kind(Table::Digests).collect();
+    let digests = all.iter().filter(|rows| rows.table == Table::Digests);
+    let tables: Vec<&Rows> = digests.collect();
     let ms = |us: Option<i64>| us.map(|us| us / 1000);
     told.read.asked = digests::of(&tables)
         .into_iter()

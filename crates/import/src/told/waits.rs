@@ -45,19 +45,15 @@ impl Known {
     }
 }
 
-/// The waits of a moment, and what is known of those that wait and of those that are waited for.
-/// `now` is the moment by the server's clock, `threads` are connections by the numbers that
+/// The waits of a moment, whose rows are given, and what is known of those that wait and of those that
+/// are waited for. `now` is the moment by the server's clock, `threads` are connections by the numbers that
 /// performance_schema gives their threads.
 pub(super) fn of(
-    moment: Moment,
-    all: &[Rows],
+    all: &[&Rows],
     now: Option<f64>,
     threads: &HashMap<u64, u64>,
 ) -> (Vec<Wait>, Known) {
-    let here = |table: Table| {
-        all.iter()
-            .filter(move |rows| rows.table == table && Moment::of(rows) == moment)
-    };
+    let here = |table: Table| all.iter().copied().filter(move |rows| rows.table == table);
     let mut known = Known::default();
     let mut waits = Vec::new();
     let mut connections: HashMap<&str, u64> = HashMap::new();
@@ -354,34 +350,31 @@ fn row_lock(table: &str, index: &str) -> String {
     }
 }
 
-/// The youngest moment that each print of the transactions tells, by the server's clock.
-pub(super) fn latest(all: &[Rows]) -> Vec<(Moment, f64)> {
-    let tables = all.iter().filter(|rows| rows.table == Table::Transactions);
-    tables
-        .filter_map(|rows| {
-            let told = rows.each(["trx_started", "trx_wait_started"]);
-            let latest = told.flatten().filter_map(seconds_of).reduce(f64::max)?;
-            Some((Moment::of(rows), latest))
-        })
-        .collect()
+/// How far the server's clock is ahead of ours, as far as the prints so far tell, in seconds.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    /// Of the clock that captures tell, and of the one that begins with the first print.
+    told: Option<f64>,
+    counted: Option<f64>,
 }
 
-/// When a print was taken, by the server's clock: no earlier than the youngest moment that it tells,
-/// and as much after an earlier print as their own times say.
-pub(super) fn now(moment: Moment, latest: &[(Moment, f64)]) -> Option<f64> {
-    latest
-        .iter()
-        .filter_map(|(then, latest)| {
-            let since_ms = match (then.at, moment.at) {
-                (Some(then), Some(now)) => now.checked_sub(then)?,
-                (None, None) => {
-                    i64::try_from(moment.after).ok()? - i64::try_from(then.after).ok()?
-                }
-                _ => return None,
-            };
-            (since_ms >= 0).then_some(latest + since_ms as f64 / 1000.0)
-        })
-        .reduce(f64::max)
+impl Clock {
+    /// When a print of the transactions was taken, by the server's clock: no earlier than the youngest
+    /// moment that it tells, and as much after an earlier print as their own times say. To be asked of
+    /// each moment in turn.
+    pub(super) fn now(&mut self, moment: Moment, transactions: &[&Rows]) -> Option<f64> {
+        let (ahead, ours) = match moment.at {
+            Some(at) => (&mut self.told, at as f64 / 1000.0),
+            None => (&mut self.counted, moment.after as f64 / 1000.0),
+        };
+        let prints = transactions.iter();
+        let told = prints.flat_map(|rows| rows.each(["trx_started", "trx_wait_started"]));
+        let told = told.flatten().filter_map(seconds_of);
+        let before = ahead.map(|ahead| ours + ahead);
+        let now = told.chain(before).reduce(f64::max)?;
+        *ahead = Some(now - ours);
+        Some(now)
+    }
 }
 
 /// What a connection does, without literals.
