@@ -92,7 +92,11 @@ pub(crate) fn values(
 ) -> Vec<Value> {
     match expression {
         Expression::Number(number) => vec![Value::Number(*number); windows.len()],
-        Expression::Fact(name) => vec![fact(incident, name); windows.len()],
+        Expression::Fact { name, word } => {
+            let number = number_of_fact(incident, name, word.as_deref());
+            let value = number.map_or_else(|| Value::Absent(only(name)), Value::finite);
+            vec![value; windows.len()]
+        }
         Expression::Signal { function, pattern } => signal(incident, *function, pattern, windows),
         Expression::Binary(Operator::Largest, left, right) => {
             let left = values(left, incident, windows);
@@ -175,11 +179,16 @@ pub(crate) fn truths(
     truths
 }
 
-fn fact(incident: &Incident, name: &str) -> Value {
-    let number = incident
-        .fact(name)
-        .and_then(|value| value.trim().parse::<f64>().ok());
-    number.map_or_else(|| Value::Absent(only(name)), Value::finite)
+/// A fact as a number; with a word, 1 where that is among its words, and else 0.
+pub(crate) fn number_of_fact(incident: &Incident, name: &str, word: Option<&str>) -> Option<f64> {
+    let value = incident.fact(name)?.trim();
+    let Some(word) = word else {
+        return value.parse().ok();
+    };
+    let has = value
+        .split([',', ' '])
+        .any(|one| one.eq_ignore_ascii_case(word));
+    Some(f64::from(u8::from(has)))
 }
 
 fn only(name: &str) -> Missing {

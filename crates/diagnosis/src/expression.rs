@@ -7,8 +7,11 @@ mod parser;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expression {
     Number(f64),
-    /// A fact read as a number.
-    Fact(String),
+    /// A fact read as a number, or whether it holds a word.
+    Fact {
+        name: String,
+        word: Option<String>,
+    },
     /// A function of one signal, or of all signals that match a pattern.
     Signal {
         function: Function,
@@ -85,14 +88,14 @@ impl Expression {
     pub(crate) fn first_fact(&self) -> Option<&str> {
         match self {
             Self::Number(_) | Self::Signal { .. } => None,
-            Self::Fact(name) => Some(name),
+            Self::Fact { name, .. } => Some(name),
             Self::Binary(_, left, right) => left.first_fact().or_else(|| right.first_fact()),
         }
     }
 
     fn visit<'a>(&'a self, see: &mut impl FnMut(&'a str)) {
         match self {
-            Self::Number(_) | Self::Fact(_) => {}
+            Self::Number(_) | Self::Fact { .. } => {}
             Self::Signal { pattern, .. } => see(pattern),
             Self::Binary(_, left, right) => {
                 left.visit(see);
@@ -104,7 +107,7 @@ impl Expression {
     /// The same with `with` in place of the first `*` of every signal.
     pub(crate) fn bound(&self, with: &str) -> Self {
         match self {
-            Self::Number(_) | Self::Fact(_) => self.clone(),
+            Self::Number(_) | Self::Fact { .. } => self.clone(),
             Self::Signal { function, pattern } => Self::Signal {
                 function: *function,
                 pattern: pattern.replacen('*', with, 1),

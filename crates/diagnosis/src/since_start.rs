@@ -3,6 +3,7 @@
 
 use model::{Incident, Kind};
 
+use crate::evaluate::number_of_fact;
 use crate::expression::{Expression, Function, Operator};
 
 /// A shorter life tells nothing of what is usual, in seconds.
@@ -26,7 +27,7 @@ pub(crate) fn average(expression: &Expression, incident: &Incident) -> Option<f6
 fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Option<f64> {
     match expression {
         Expression::Number(number) => Some(*number),
-        Expression::Fact(name) => incident.fact(name)?.parse().ok(),
+        Expression::Fact { name, word } => number_of_fact(incident, name, word.as_deref()),
         Expression::Signal {
             function: Function::Rate,
             pattern,

@@ -467,6 +467,27 @@ fn a_few_threads_at_the_memory_map_are_not_what_a_crowd_waits_for() {
     );
 }
 
+/// Who captured no stacks sees a table's lock only: it is the log's where each statement waits for it.
+#[test]
+fn a_log_that_is_a_table_is_known_by_its_lock() {
+    let first = |output: &str, waits: f64| {
+        let verdict = waiting("Waiting for table level lock")
+            .rate("status.Questions", 400.0, 300.0)
+            .rate("status.Table_locks_waited", 0.0, waits)
+            .fact("variables.general_log", "ON")
+            .fact("variables.log_output", output)
+            .without_stacks()
+            .verdict();
+        named(&verdict)
+            .first()
+            .map(|(cause, _)| (*cause).to_owned())
+    };
+    assert_eq!(first("FILE,TABLE", 290.0).as_deref(), Some("general-log"));
+    let pileup = Some("table-lock-pileup");
+    assert_eq!(first("FILE", 290.0).as_deref(), pileup);
+    assert_eq!(first("TABLE", 20.0).as_deref(), pileup);
+}
+
 /// A control group without a limit says "max": it was taken, and nothing can be compared with it.
 #[test]
 fn a_limit_that_is_a_word_is_told_as_it_is() {

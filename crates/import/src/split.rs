@@ -98,11 +98,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
                 piece.add(index, trimmed);
                 continue;
             }
-            if piece.statement
-                && piece.is_table()
-                && trimmed.is_empty()
-                && !row_follows(behind)
-            {
+            if piece.statement && piece.is_table() && trimmed.is_empty() && !row_follows(behind) {
                 piece.statement = false;
             }
             if own.is_none() && piece.may_go_on(index, trimmed) {

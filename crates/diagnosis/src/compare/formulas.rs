@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 71] = [
+const NAMES: [(&str, &str); 73] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -211,6 +211,14 @@ const NAMES: [(&str, &str); 71] = [
     (
         "max(sessions.compressed) / max(sessions.counted)",
         "sessions with compression",
+    ),
+    (
+        "max(status.Max_used_connections) / fact(variables.max_connections)",
+        "most connections since the start, by max_connections",
+    ),
+    (
+        "rate(status.Table_locks_waited) / rate(status.Questions)",
+        "statements that wait for a table's lock",
     ),
     (
         "max(processlist.sessions) / fact(variables.max_connections)",

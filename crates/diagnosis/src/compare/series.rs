@@ -240,7 +240,7 @@ pub(super) fn measured(
 
 fn is_rates(expression: &Expression) -> bool {
     match expression {
-        Expression::Number(_) | Expression::Fact(_) => true,
+        Expression::Number(_) | Expression::Fact { .. } => true,
         Expression::Signal { function, .. } => matches!(function, Function::Rate),
         Expression::Binary(_, left, right) => is_rates(left) && is_rates(right),
     }

@@ -215,7 +215,13 @@ impl<'a> Parser<'a> {
         self.expect("(", &format!("after {name}"))?;
         let pattern = self.name()?;
         let expression = match function {
-            None => Expression::Fact(pattern),
+            None => Expression::Fact {
+                name: pattern,
+                word: match self.take(",") {
+                    true => Some(self.name()?),
+                    false => None,
+                },
+            },
             Some(Function::Share(_)) => {
                 self.expect(",", "and a value after the signal")?;
                 self.blanks();
@@ -335,9 +341,17 @@ mod tests {
             Expression::parse("mean('processlist.state.Waiting (x)')").unwrap(),
             signal(Function::Mean, "processlist.state.Waiting (x)")
         );
+        let fact = |name: &str, word: Option<&str>| Expression::Fact {
+            name: name.to_owned(),
+            word: word.map(str::to_owned),
+        };
         assert_eq!(
             Expression::parse("fact(variables.max_connections)").unwrap(),
-            Expression::Fact("variables.max_connections".to_owned())
+            fact("variables.max_connections", None)
+        );
+        assert_eq!(
+            Expression::parse("fact(variables.log_output, TABLE)").unwrap(),
+            fact("variables.log_output", Some("TABLE"))
         );
         assert_eq!(Expression::parse("1e6").unwrap(), Number(1e6));
         assert_eq!(Expression::parse("2.5E-3").unwrap(), Number(0.0025));
