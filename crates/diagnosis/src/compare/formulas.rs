@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 73] = [
+const NAMES: [(&str, &str); 74] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -215,6 +215,10 @@ const NAMES: [(&str, &str); 73] = [
     (
         "max(status.Max_used_connections) / fact(variables.max_connections)",
         "most connections since the start, by max_connections",
+    ),
+    (
+        "mean(status.Threads_running) / fact(variables.innodb_thread_concurrency)",
+        "statements at work for each that is let into InnoDB",
     ),
     (
         "rate(status.Table_locks_waited) / rate(status.Questions)",

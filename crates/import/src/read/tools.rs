@@ -138,7 +138,7 @@ pub(super) fn top(lines: &[Line<'_>]) -> Read {
             }
             let words: Vec<&str> = text.split_whitespace().collect();
             let cell = |name: &str| {
-                let index = columns.iter().position(|column| *column == name)?;
+                let index = columns.iter().position(|column| column == name)?;
                 words.get(index).copied()
             };
             // In other languages it has another name, and is the last one.
@@ -253,6 +253,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clean;
 
     #[test]
     fn of_a_log_of_weeks_the_newest_moments_are_kept() {
@@ -267,7 +268,6 @@ mod tests {
         assert_eq!((running.len(), running[0]), (MOMENTS_MAX, 6.0));
         assert_eq!(read.skipped, [(0, "5 older moments".into())]);
     }
-    use crate::clean;
 
     #[test]
     fn rows_of_vmstat() {
