@@ -396,7 +396,13 @@ impl Beginning {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("mariadbd");
-        fs::copy("/usr/bin/sleep", &program).unwrap();
+        // A process of its own: what another test forks while we had the file open for writing would
+        // keep it busy (ETXTBSY).
+        let copied = Command::new("cp")
+            .arg("/usr/bin/sleep")
+            .arg(&program)
+            .status();
+        assert!(copied.unwrap().success());
         let child = Command::new(&program).arg("60").spawn().unwrap();
         Self { child, _dir: dir }
     }
