@@ -6,7 +6,7 @@ use model::Incident;
 
 use crate::judge::Unjudged;
 use crate::seen::seen;
-use crate::verdict::Finding;
+use crate::verdict::{Finding, Level};
 
 /// Causes named in the sentence as not judged, at the most.
 const UNJUDGED_MAX: usize = 8;
@@ -30,13 +30,21 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
         main.title,
         main.cause
     );
+    let is_possible = |cause: &str| {
+        let mut all = findings.iter();
+        all.any(|one| one.cause == cause && one.level == Level::Possible)
+    };
+    // A root that is no more than possible stands behind its consequence, and is not said to be probable.
+    let (perhaps, probably): (Vec<&str>, Vec<&str>) = related("effect-of")
+        .into_iter()
+        .partition(|cause| is_possible(cause));
     let mut told = vec![main.cause.as_str()];
-    for (kind, words) in [
-        ("aggravated-by", "aggravated by"),
-        ("root-of", "followed by"),
-        ("effect-of", "probably a consequence of"),
+    for (words, causes) in [
+        ("aggravated by", related("aggravated-by")),
+        ("followed by", related("root-of")),
+        ("probably a consequence of", probably),
+        ("perhaps a consequence of", perhaps),
     ] {
-        let causes = related(kind);
         if !causes.is_empty() {
             text.push_str(&format!(", {words} {}", and(&causes)));
         }

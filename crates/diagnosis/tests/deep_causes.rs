@@ -240,6 +240,32 @@ fn the_holder_and_not_the_crowd_is_the_root() {
     assert_eq!(named(&verdict), [("kernel-mutex", Level::Certain)]);
 }
 
+/// Seen on MySQL 5.5.9: 300 statements of some milliseconds on two processors. Whoever holds the mutex has no processor.
+#[test]
+fn a_mutex_behind_busy_processors_is_no_cause() {
+    let busy = |functions| {
+        server::kernel_mutex()
+            .samples(&[(95, functions)])
+            .level("cpu.busy_share", 0.1, 0.99)
+            .level("cpu.system_share", 0.02, 0.05)
+            .verdict()
+    };
+    let verdict = busy(&["row_search_for_mysql", "ha_innobase::index_next"]);
+    let turned = verdict.rejected.iter();
+    let why: Vec<&str> = turned
+        .filter(|one| one.cause == "kernel-mutex")
+        .map(|one| one.why.as_str())
+        .collect();
+    assert_eq!(named(&verdict), []);
+    assert!(
+        matches!(why[..], [why] if why.starts_with("all processors worked")),
+        "{why:?}"
+    );
+    // As busy, but with spinning.
+    let verdict = busy(&["ut_delay", "mutex_spin_wait", "trx_commit_off_kernel"]);
+    assert_eq!(named(&verdict)[0], ("kernel-mutex", Level::Certain));
+}
+
 /// After actionsky 20201217: sessions in 'Opening tables' behind the statistics thread, which waits
 /// for space in the redo log.
 #[test]

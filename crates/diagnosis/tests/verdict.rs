@@ -185,7 +185,7 @@ fn what_is_only_possible_comes_last() {
     );
     assert!(
         verdict.sentence.starts_with(
-            "Certain: All connections in use (max-connections), probably a consequence of \
+            "Certain: All connections in use (max-connections), perhaps a consequence of \
              row-lock-pileup: "
         ),
         "{}",

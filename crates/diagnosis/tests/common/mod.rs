@@ -42,6 +42,7 @@ pub struct Story {
     pub end_s: Option<u64>,
     pub to_s: u64,
     signals: BTreeMap<String, Signal>,
+    odd: Vec<(&'static str, u64, f64)>,
     facts: BTreeMap<String, String>,
     busy_before: Vec<Busy>,
     busy_during: Vec<Busy>,
@@ -61,6 +62,7 @@ impl Story {
             end_s: Some(75),
             to_s: 90,
             signals: BTreeMap::new(),
+            odd: Vec::new(),
             facts: BTreeMap::new(),
             busy_before: vec![
                 ("select", "Sending data", "app", 3),
@@ -245,6 +247,12 @@ impl Story {
     /// A level before and during the stall.
     pub fn level(self, name: &str, before: f64, during: f64) -> Self {
         self.signal(name, Kind::Gauge, before, during)
+    }
+
+    /// One reading of a level that differs from those around it.
+    pub fn once(mut self, name: &'static str, second: u64, value: f64) -> Self {
+        self.odd.push((name, second, value));
+        self
     }
 
     fn signal(mut self, name: &str, kind: Kind, before: f64, during: f64) -> Self {
@@ -461,8 +469,10 @@ impl Story {
                 } else {
                     signal.before
                 };
+                let mut odd = self.odd.iter();
+                let odd = odd.find(|(one, at, _)| one == name && *at == second);
                 let value = match signal.kind {
-                    Kind::Gauge => now,
+                    Kind::Gauge => odd.map_or(now, |(_, _, value)| *value),
                     Kind::Counter => {
                         let counter = counters.entry(name).or_insert(1e6);
                         *counter += now;
