@@ -37,7 +37,7 @@ pub struct HeldSession {
 
 impl HeldSession {
     /// Connects and begins to say the statements. They may wait for locks themselves, so nobody
-    /// waits for them; what fails is told on standard error.
+    /// waits for them; what the server refuses is told on standard error. A lost connection ends them.
     pub fn begin(login: &Login, statements: &[String], timeout: Duration) -> Result<Self, Error> {
         let mut connection = login.connect(false, timeout)?;
         let statements = statements.to_vec();
@@ -52,8 +52,13 @@ impl HeldSession {
                         }
                         continue;
                     }
-                    if let Err(error) = connection.query_drop(sql) {
-                        eprintln!("freezeframe: lab: {sql}: {error}");
+                    match connection.query_drop(sql) {
+                        Ok(()) => (),
+                        Err(error @ mysql::Error::MySqlError(_)) => {
+                            eprintln!("freezeframe: lab: {sql}: {error}");
+                        }
+                        // The server was killed or stopped, as some breaks do on purpose.
+                        Err(_) => return,
                     }
                 }
                 // Nothing is sent: it returns when the other end is dropped.
