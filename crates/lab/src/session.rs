@@ -29,6 +29,15 @@ fn wait_of(statement: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(WAIT_MAX))
 }
 
+/// Whether the connection is gone. One that waited too long for an answer still holds its locks.
+fn is_lost(error: &mysql::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error, mysql::Error::IoError(error) if matches!(
+        error.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+    ))
+}
+
 /// A session that said something and stays, its transaction open, until this is dropped.
 #[derive(Debug)]
 pub struct HeldSession {
@@ -37,7 +46,7 @@ pub struct HeldSession {
 
 impl HeldSession {
     /// Connects and begins to say the statements. They may wait for locks themselves, so nobody
-    /// waits for them; what the server refuses is told on standard error. A lost connection ends them.
+    /// waits for them; what fails is told on standard error, but for a connection that the server closed.
     pub fn begin(login: &Login, statements: &[String], timeout: Duration) -> Result<Self, Error> {
         let mut connection = login.connect(false, timeout)?;
         let statements = statements.to_vec();
@@ -54,11 +63,9 @@ impl HeldSession {
                     }
                     match connection.query_drop(sql) {
                         Ok(()) => (),
-                        Err(error @ mysql::Error::MySqlError(_)) => {
-                            eprintln!("freezeframe: lab: {sql}: {error}");
-                        }
                         // The server was killed or stopped, as some breaks do on purpose.
-                        Err(_) => return,
+                        Err(error) if is_lost(&error) => return,
+                        Err(error) => eprintln!("freezeframe: lab: {sql}: {error}"),
                     }
                 }
                 // Nothing is sent: it returns when the other end is dropped.
