@@ -1,7 +1,5 @@
 //! From what pieces tell to one incident.
 
-use std::collections::BTreeMap;
-
 use model::{
     Absent, Callers, Clock, Incident, LockTable, Method, Millis, Profile, ProfileCount, Server,
     SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun, ThreadSnapshot,
@@ -14,6 +12,7 @@ use crate::kind::Kind;
 use crate::moments::{Moment, Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
 use crate::read::{self, Listing, PlockstatRow, Read, Row, Rows, Snapshot, THREADS_MAX, doing};
+use crate::ticks::{AFTER, Ticks};
 use crate::told;
 use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
 
@@ -26,15 +25,9 @@ pub struct Imported {
     pub parts: Vec<Part>,
 }
 
-/// From the last evidence to the end of the window, in milliseconds.
-const AFTER: Millis = 1_000;
-
 /// Threads of all snapshots together that are kept: a line of pt-pmp's output stands for as many as
 /// it says.
 const THREADS_ALL_MAX: usize = 400_000;
-
-/// Captures of the same thing without a time that are kept.
-const SAME_MOMENT_MAX: usize = 200;
 
 /// How long before the first and after the last moment of other captures statements of a log belong
 /// to the stall, in milliseconds: a slow statement is logged when it is over.
@@ -181,7 +174,7 @@ fn assemble(
     let mut snapshots: Vec<ThreadSnapshot> = Vec::new();
     let mut texts: Vec<TimedText> = Vec::new();
     let mut facts: Vec<TimedFact> = Vec::new();
-    let mut ticks: BTreeMap<(Millis, &'static str), Vec<model::Reading>> = BTreeMap::new();
+    let mut ticks = Ticks::default();
     let mut listings: Vec<Listing> = Vec::new();
     let mut queries: Vec<TimedDigest> = Vec::new();
     let mut held: Vec<PlockstatRow> = Vec::new();
@@ -197,12 +190,7 @@ fn assemble(
             digest: asked.digest,
         }));
         for tick in read.ticks {
-            add_tick(
-                &mut ticks,
-                times.of(tick.at, tick.after),
-                tick.source,
-                tick.readings,
-            );
+            ticks.add(times.of(tick.at, tick.after), tick.source, tick.readings);
         }
         for (moment, text) in read.texts {
             texts.push(TimedText {
@@ -252,11 +240,11 @@ fn assemble(
         });
     }
     let mut timeline = Timeline::default();
-    for ((at, source), readings) in &ticks {
+    for ((at, source), readings) in &ticks.by_moment {
         timeline.push_readings(source, *at, readings);
     }
     let last = [
-        ticks.keys().map(|(at, _)| *at).max(),
+        ticks.by_moment.keys().map(|(at, _)| *at).max(),
         texts.iter().map(|text| text.at).max(),
         snapshots.iter().map(|snapshot| snapshot.at).max(),
         tables.iter().map(|table| table.to).max(),
@@ -360,27 +348,6 @@ fn host_facts(timeline: &Timeline, facts: &mut Vec<TimedFact>) {
                 fact: model::Fact::new(fact, format!("{value:.0}")),
             });
         }
-    }
-}
-
-/// Adds readings at a moment. The same signals at the same moment are from two captures that tell
-/// no time: the second one is put behind the first.
-fn add_tick(
-    ticks: &mut BTreeMap<(Millis, &'static str), Vec<model::Reading>>,
-    mut at: Millis,
-    source: &'static str,
-    readings: Vec<model::Reading>,
-) {
-    for _ in 0..SAME_MOMENT_MAX {
-        let there = ticks.entry((at, source)).or_default();
-        let is_free = !there
-            .iter()
-            .any(|one| readings.iter().any(|new| new.name == one.name));
-        if is_free {
-            there.extend(readings);
-            return;
-        }
-        at = at.saturating_add(AFTER);
     }
 }
 

@@ -32,6 +32,7 @@ mod read;
 mod shell;
 mod split;
 mod starts;
+mod ticks;
 mod times;
 mod told;
 mod unfold;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Millis, Profile, StackId, Window};
+use model::{Millis, Profile, ProfileCount, StackId, Window};
 
 use super::{Number, Outcome, Seen, absent, over_stall};
 use crate::catalogue::{Limits, PROFILE, Sign};
@@ -209,6 +209,13 @@ fn count(
         by_name: vec![0; named.names.len()],
         ..Counted::default()
     };
+    let mut callers: HashMap<usize, Vec<&ProfileCount>> = HashMap::new();
+    if !test.only_self {
+        for of_one in &evidence.incident.stacks.callers {
+            let rows = callers.entry(of_one.profile).or_default();
+            rows.extend(&of_one.counts);
+        }
+    }
     let profiles = evidence.incident.stacks.profiles.iter().enumerate();
     for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
         counted.profiles += 1;
@@ -237,7 +244,8 @@ fn count(
                 }
             }
         }
-        if let Some((name, most)) = most_of_callers(test, evidence, named, index)
+        let rows = callers.get(&index).map_or(&[][..], Vec::as_slice);
+        if let Some((name, most)) = most_of_callers(test, named, rows)
             && most > matching
         {
             // Samples of its own function are among them.
@@ -261,18 +269,10 @@ fn count(
 /// include each other and the profile's own rows: the largest is what is sure.
 fn most_of_callers(
     test: &ProfileTest,
-    evidence: &Evidence,
     named: &Named,
-    profile: usize,
+    rows: &[&ProfileCount],
 ) -> Option<(usize, u64)> {
-    if test.only_self {
-        return None;
-    }
-    let all = evidence.incident.stacks.callers.iter();
-    let rows = all
-        .filter(|callers| callers.profile == profile)
-        .flat_map(|callers| &callers.counts)
-        .filter(|row| test.machine || row.server);
+    let rows = rows.iter().filter(|row| test.machine || row.server);
     rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)
 }
