@@ -200,6 +200,19 @@ proptest! {
     }
 }
 
+/// Found by `a_cut_fingerprint_is_its_own`.
+#[test]
+fn commas_at_the_end_of_rows_go_all_at_once() {
+    for statement in [
+        "values (),,",
+        "values (),,values(),,,",
+        "values (1),,(2),, ,",
+    ] {
+        let once = fingerprint(statement);
+        assert_eq!(fingerprint(&once), once, "{statement}");
+    }
+}
+
 proptest! {
     #![proptest_config(common::cases(200))]
 
