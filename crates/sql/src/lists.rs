@@ -95,11 +95,11 @@ impl List {
             .any(|row| item(output, row).starts_with(partial))
         {
             output.truncate(self.previous_end);
+            // Of `values (),,` no comma stays: one that did would go in the fingerprint's fingerprint.
+            let after_rows = output.from(self.start);
+            let commas = after_rows.len() - after_rows.trim_end_matches(',').len();
+            output.truncate(output.len() - commas);
         }
-        // Of `values (),,` no comma stays: one that did would go in the fingerprint's fingerprint.
-        let after_rows = output.from(self.start);
-        let commas = after_rows.len() - after_rows.trim_end_matches(',').len();
-        output.truncate(output.len() - commas);
     }
 
     /// Where the row's parenthesis is: `ROW` may be before it.
