@@ -207,7 +207,17 @@ fn looked_at(kind: ServerKind, arguments: &[&str], with_sessions: bool) {
         }
     }
     if may_sample() {
-        let profile = json(&["profile", "--pid", &pid, "--seconds", "1", "--json"]);
+        // A hundred samples would make a failure of a single one that is cut.
+        let profile = json(&[
+            "profile",
+            "--pid",
+            &pid,
+            "--seconds",
+            "4",
+            "--hz",
+            "499",
+            "--json",
+        ]);
         let number = |key: &str| profile[key].as_f64().unwrap();
         assert!(
             number("samples") > 0.0 && number("kernel") > 0.0,
