@@ -10,8 +10,9 @@ use stacks::{LockPlace, RawStackId, Seen, SeenSyscall, SeenThread};
 /// Ended runs kept at the most, about 100 bytes each: three minutes of 500 busy threads.
 const RUNS_MAX: usize = 150_000;
 
-/// Length of a slice of the profile.
-const SLICE_MS: Millis = 5000;
+/// Length of a slice of the profile: not longer than the shortest stall, or none might lie in it with its middle, and the
+/// stall would have no profile.
+const SLICE_MS: Millis = 2000;
 
 /// Rows of a slice at the most; the rest is counted under the overflow stack.
 const SLICE_ROWS_MAX: usize = 20_000;
@@ -434,9 +435,9 @@ mod tests {
         ring.count(1000, (49, 2), key(1));
         ring.count(1500, (49, 2), key(1));
         ring.count(2000, (49, 2), key(2));
-        ring.profiled(5900, (49, 2), 3);
-        ring.count(6100, (49, 2), key(1));
-        ring.count(6200, (99, 2), key(1));
+        ring.profiled(2900, (49, 2), 3);
+        ring.count(3100, (49, 2), key(1));
+        ring.count(3200, (99, 2), key(1));
         let slices: Vec<(Millis, Millis, u32, u64, u64)> = ring
             .slices
             .iter()
@@ -448,11 +449,30 @@ mod tests {
         assert_eq!(
             slices,
             [
-                (1000, 5900, 49, 3, 3),
-                (5900, 6100, 49, 1, 0),
-                (6100, 6200, 99, 1, 0)
+                (1000, 2900, 49, 3, 3),
+                (2900, 3100, 49, 1, 0),
+                (3100, 3200, 99, 1, 0)
             ]
         );
+    }
+
+    #[test]
+    fn a_stall_of_two_seconds_has_a_slice() {
+        for trigger in (10_000..14_000).step_by(250) {
+            let mut ring = StackRing::default();
+            for at in (1000..=trigger).step_by(250) {
+                ring.profiled(at, (49, 2), 0);
+            }
+            for at in (trigger..trigger + 6000).step_by(250) {
+                ring.profiled(at, (99, 2), 0);
+            }
+            let stall = trigger - 2000..=trigger;
+            let mut middles = ring
+                .slices
+                .iter()
+                .map(|slice| slice.from.midpoint(slice.to));
+            assert!(middles.any(|middle| stall.contains(&middle)), "{trigger}");
+        }
     }
 
     #[test]
