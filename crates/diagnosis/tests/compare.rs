@@ -508,3 +508,54 @@ fn a_few_seconds_prove_no_effect_either() {
         same.sentence
     );
 }
+
+/// The same made-up seconds with so many stalls for compaction, and pages scanned for it, in each of them.
+fn compacting(seed: u64, each: fn(u64) -> (f64, f64)) -> Incident {
+    let mut incident = recorded(Seconds {
+        length: 60,
+        seed,
+        ..CALM
+    });
+    let (mut stalls, mut scanned) = (0.0, 0.0);
+    for second in 0..=60 {
+        let (stalled, went_through) = each(second);
+        stalls += stalled;
+        scanned += went_through;
+        let readings = [
+            Reading::counter("vmstat.compact_stall", Unit::Count, stalls),
+            Reading::counter("vmstat.compact_migrate_scanned", Unit::Count, scanned),
+            Reading::counter("vmstat.compact_free_scanned", Unit::Count, 0.0),
+        ];
+        let timeline = &mut incident.timeline;
+        timeline.push_readings("vmstat", second * 1_000, &readings);
+        let busy = Reading::gauge("cpu.system_share", Unit::Share, 0.5);
+        timeline.push_readings("cpu", second * 1_000, &[busy]);
+    }
+    incident
+}
+
+/// Of two signs that stand for each other one was there in three seconds only: that these came by chance is no reason
+/// to doubt that the other one is gone. If it was there most of the time, it is.
+#[test]
+fn a_sign_that_was_seldom_there_does_not_hide_that_the_other_is_gone() {
+    let calm = compacting(1, |_| (0.0, 0.0));
+    let cause = Catalogue::builtin().get("thp-compaction");
+    let seldom = compacting(2, |second| match second % 20 {
+        7 => (900.0, 6_000_000.0),
+        _ => (600.0, 90_000.0),
+    });
+    let worked = compare(&window(&seldom), &window(&calm), cause);
+    assert_eq!(fate(&worked, "direct-compaction"), Fate::Gone);
+    assert_eq!(fate(&worked, "pages-scanned"), Fate::Unclear);
+    assert_eq!(worked.verdict, Answer::Worked, "{worked:#?}");
+    // The other way round: in most seconds, but all of them in one stretch, so that chance may have ended it.
+    let once = compacting(2, |second| {
+        let stalls = if second % 4 == 0 { 900.0 } else { 1.0 };
+        let scanned = if second < 40 { 6_000_000.0 } else { 0.0 };
+        (stalls, scanned)
+    });
+    let not = compare(&window(&once), &window(&calm), cause);
+    assert_eq!(fate(&not, "direct-compaction"), Fate::Gone);
+    assert_eq!(fate(&not, "pages-scanned"), Fate::Unclear);
+    assert_eq!(not.verdict, Answer::NotProven, "{not:#?}");
+}

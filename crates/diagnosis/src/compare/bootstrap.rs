@@ -157,6 +157,12 @@ fn student(freedom: f64) -> f64 {
         + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * freedom.powi(3))
 }
 
+/// The length of a block of these values.
+pub(super) fn block_of(values: &[f64]) -> usize {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    block_length(values, mean)
+}
+
 /// The block length of Politis and White for the circular bootstrap of a mean, at least 1.
 fn block_length(values: &[f64], mean: f64) -> usize {
     let length = values.len();
@@ -232,11 +238,11 @@ pub(crate) fn holm(values: &[f64]) -> Vec<f64> {
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014): small, and the same everywhere.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
     /// Seeded by the FNV-1a hash of a name.
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         }))
@@ -250,7 +256,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    /// A number below this one.
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
 }

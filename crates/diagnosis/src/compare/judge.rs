@@ -76,9 +76,7 @@ pub(super) fn judge(case: Case) -> Judged {
     // circumstance that is gone (`counts = false`) does not tell that.
     let needed_is_gone = gone.iter().any(|row| {
         let mut alike = deciding.iter().filter(|other| other.group == row.group);
-        !row.circumstance
-            && alike
-                .all(|other| matches!(other.fate, Fate::Gone | Fate::NotThere | Fate::NotMeasured))
+        !row.circumstance && alike.all(|other| is_gone_with(other, row))
     });
     let all_is_gone = same.is_empty() && less.is_empty();
     let there_after: Vec<&SignalChange> = same
@@ -148,6 +146,20 @@ pub(super) fn judge(case: Case) -> Judged {
         missing: doubts.missing,
         recurrence: case.recurrence,
         signals: case.signals,
+    }
+}
+
+/// Whether a sign that stands for another one, which is gone, does not speak for the cause any more: it is gone as well, or
+/// was there more seldom and never again, so that its few readings alone could not tell.
+fn is_gone_with(row: &SignalChange, gone: &SignalChange) -> bool {
+    let never_again = || match (row.held(), gone.held()) {
+        (Some((before, after)), Some((of_gone, _))) => after <= HELD_MIN && before <= of_gone,
+        _ => false,
+    };
+    match row.fate {
+        Fate::Gone | Fate::NotThere | Fate::NotMeasured => true,
+        Fate::Unclear | Fate::TooShort => never_again(),
+        Fate::Less | Fate::Same | Fate::More => false,
     }
 }
 

@@ -5,6 +5,7 @@ mod diffs;
 mod formulas;
 mod judge;
 mod load;
+mod permutation;
 mod series;
 mod server_wide;
 mod signals;
@@ -21,8 +22,9 @@ use crate::verdict::{Level, Verdict};
 /// The method in one sentence, for readers of a result.
 pub const METHOD: &str = "Means are compared by the circular block bootstrap (2,000 draws, 95 % intervals): blocks \
 of neighbouring readings, as long as the autocorrelation asks for, are drawn whole, because a busy second has busy \
-neighbours; intervals are widened by Student's t for few blocks. Only the signs that the cause cannot do without \
-decide; their p-values are adjusted by Holm's method.";
+neighbours; intervals are widened by Student's t for few blocks. The shares of the readings in which a sign of the \
+cause held are compared by a permutation of blocks. Only the signs that the cause cannot do without decide; their \
+p-values are adjusted by Holm's method.";
 
 /// One of the two sides.
 #[derive(Debug, Clone, Copy)]
@@ -308,9 +310,12 @@ pub struct SignalChange {
     pub ratio_interval: Option<(f64, f64)>,
     /// Effect size: Cliff's delta, -1 (every value after is below every one before) to 1.
     pub cliff: Option<f64>,
-    /// Probability of such a difference by chance.
+    /// Probability of such a difference of the means by chance.
     pub p: Option<f64>,
-    /// The same adjusted for all deciding signals; only of those.
+    /// Probability of such a difference of the shares in which it held by chance; absent where that cannot be told.
+    pub p_held: Option<f64>,
+    /// The probability of the clearer one of both differences, adjusted for two chances to be wrong and for all deciding
+    /// signals that are there; only of those.
     pub p_adjusted: Option<f64>,
     /// What became of it.
     pub fate: Fate,
