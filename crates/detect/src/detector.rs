@@ -198,7 +198,8 @@ impl Detector {
                 self.in_stall = None;
                 self.ended_at = Some(now);
                 for (_, state) in &mut self.rules {
-                    let muted = outlasts && state.fired && !over(state);
+                    // What outlasted an earlier stall is still the state of things.
+                    let muted = state.muted || (outlasts && state.fired && !over(state));
                     *state = RuleState {
                         muted,
                         ..RuleState::default()

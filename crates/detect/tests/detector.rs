@@ -480,6 +480,45 @@ fn a_change_that_stays_ends_as_a_stall_and_does_not_blind_the_other_rules() {
 }
 
 #[test]
+fn what_outlasted_a_stall_is_not_news_after_the_next_one() {
+    let mut config = Config::default();
+    config.hysteresis.longest_ms = 30_000;
+    config.hysteresis.cool_down_ms = 1000;
+    let mut detector = Detector::new(config);
+    feed(&mut detector, [probe(0, ProbeOutcome::Ok, 1.0)]);
+    feed(&mut detector, seconds(0, 200).map(|at| cpu(at, 0.02)));
+    let events = feed(&mut detector, seconds(200, 240).map(|at| cpu(at, 0.4)));
+    assert!(
+        matches!(
+            events[..],
+            [Event::Triggered { .. }, Event::Ended { at: 231_000, .. }]
+        ),
+        "{events:?}"
+    );
+    // Another stall, of another rule, in the load that goes on.
+    let events = feed(
+        &mut detector,
+        [
+            probe(240_000, ProbeOutcome::TimedOut, 3000.0),
+            probe(241_500, ProbeOutcome::Ok, 1.0),
+        ],
+    );
+    assert!(
+        matches!(events[..], [Event::Triggered { .. }]),
+        "{events:?}"
+    );
+    let events = feed(&mut detector, seconds(242, 300).map(|at| cpu(at, 0.4)));
+    assert!(matches!(events[..], [Event::Ended { .. }]), "{events:?}");
+    // It is news again once it was gone.
+    feed(&mut detector, [cpu(300_000, 0.02)]);
+    let events = feed(&mut detector, seconds(301, 304).map(|at| cpu(at, 0.4)));
+    assert!(
+        matches!(events[..], [Event::Triggered { .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
 fn signs_far_apart_are_not_one_episode() {
     let mut detector = Detector::new(Config::default());
     feed(&mut detector, seconds(0, 60).map(|at| cpu(at, 0.1)));

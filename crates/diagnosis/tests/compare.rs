@@ -277,6 +277,56 @@ fn the_load_of_a_server_that_answered_nobody_is_the_one_before() {
     assert!((fell.load.unwrap().ratio.unwrap() - 0.33).abs() < 0.02);
 }
 
+/// An application that gets a pool asks the same: the end of a connection, which `Questions` counts, is no load.
+#[test]
+fn connections_that_are_not_made_any_more_are_not_less_load() {
+    let with_connections = |seconds: Seconds, each_second: f64| {
+        let mut incident = recorded(seconds);
+        let counted = |name, each_second: f64| {
+            (0..=seconds.length).map(move |second| {
+                let total = Reading::counter(name, Unit::Count, each_second * second as f64);
+                (second * 1_000, total)
+            })
+        };
+        let refused = 20.0;
+        let connections = counted("status.Connections", each_second + refused);
+        let aborted = counted("status.Aborted_connects", refused);
+        for ((at, connections), (_, aborted)) in connections.zip(aborted) {
+            let readings = [connections, aborted];
+            incident
+                .timeline
+                .push_readings("connections", at, &readings);
+        }
+        incident
+    };
+    // Each statement in a connection of its own, then all in a few.
+    let storm = with_connections(
+        Seconds {
+            load: 800.0,
+            ..CALM
+        },
+        400.0,
+    );
+    let pooled = with_connections(
+        Seconds {
+            load: 400.0,
+            ..CALM
+        },
+        0.0,
+    );
+    let catalogue = Catalogue::builtin();
+    let load_for = |cause: &str| {
+        let cause = catalogue.get(cause).unwrap();
+        let seen = compare(&window(&storm), &window(&pooled), Some(cause));
+        seen.load.unwrap()
+    };
+    let load = load_for("connection-storm");
+    assert!((load.ratio.unwrap() - 1.0).abs() < 0.05, "{load:?}");
+    assert_eq!(load.without, ["Connections"]);
+    let load = load_for("show-warnings-flood");
+    assert!((load.ratio.unwrap() - 0.5).abs() < 0.05, "{load:?}");
+}
+
 #[test]
 fn what_was_never_there_is_nothing_to_compare() {
     let calm = compared(CALM, Seconds { seed: 9, ..CALM });
@@ -558,4 +608,43 @@ fn a_sign_that_was_seldom_there_does_not_hide_that_the_other_is_gone() {
     assert_eq!(fate(&not, "direct-compaction"), Fate::Gone);
     assert_eq!(fate(&not, "pages-scanned"), Fate::Unclear);
     assert_eq!(not.verdict, Answer::NotProven, "{not:#?}");
+}
+
+/// The same made-up seconds with a redo log that is so full, as a share.
+fn with_redo_log(seed: u64, full: f64) -> Incident {
+    let mut incident = recorded(Seconds {
+        length: 60,
+        seed,
+        ..CALM
+    });
+    let largest = 2_680_000.0;
+    for second in 0..=60 {
+        let odd = second * 7919 % 101;
+        let age = largest * (full + 0.0001 * odd as f64);
+        let readings = [
+            Reading::gauge("status.Innodb_checkpoint_age", Unit::Count, age),
+            Reading::gauge("status.Innodb_checkpoint_max_age", Unit::Count, largest),
+        ];
+        let timeline = &mut incident.timeline;
+        timeline.push_readings("redo", second * 1_000, &readings);
+    }
+    incident
+}
+
+/// A log that is 7/8 full does not hold writers up, and one that is full does: the conclusive sign is gone, and the
+/// level of the other one, which is nearly what it was, is below its limit.
+#[test]
+fn a_level_that_is_nearly_what_it_was_counts_by_its_limit_beside_a_conclusive_sign() {
+    let cause = Catalogue::builtin().get("checkpoint-sync-flush");
+    let compared = |after: f64| {
+        let (before, after) = (with_redo_log(1, 1.0), with_redo_log(2, after));
+        compare(&window(&before), &window(&after), cause)
+    };
+    let worked = compared(0.87);
+    assert_eq!(fate(&worked, "age"), Fate::Same);
+    assert_eq!(fate(&worked, "beyond"), Fate::Gone);
+    assert_eq!(worked.verdict, Answer::Worked, "{worked:#?}");
+    let nearly = compared(0.95);
+    assert_eq!(fate(&nearly, "beyond"), Fate::Gone);
+    assert_eq!(nearly.verdict, Answer::NotProven, "{nearly:#?}");
 }

@@ -108,7 +108,7 @@ const GAUGE_PREFIXES: [&str; 12] = [
     "Slave_open_",
 ];
 
-const GAUGE_PARTS: [&str; 20] = [
+const GAUGE_PARTS: [&str; 23] = [
     "_pending_",
     "_pages_total",
     "_pages_free",
@@ -125,6 +125,9 @@ const GAUGE_PARTS: [&str; 20] = [
     "_history_list_length",
     "_checkpoint_age",
     "_checkpoint_max_age",
+    "_redo_log_logical_size",
+    "_redo_log_physical_size",
+    "_redo_log_capacity_resized",
     "_mem_",
     "_num_open_files",
     "_page_size",
@@ -152,6 +155,7 @@ mod tests {
             "Innodb_row_lock_current_waits",
             "Innodb_data_pending_fsyncs",
             "Open_tables",
+            "Innodb_redo_log_logical_size",
         ] {
             assert_eq!(kind_of_status_variable(gauge), Kind::Gauge, "{gauge}");
         }
@@ -160,6 +164,7 @@ mod tests {
             "Com_show_warnings",
             "Opened_tables",
             "Innodb_row_lock_time",
+            "Innodb_redo_log_current_lsn",
         ] {
             assert_eq!(kind_of_status_variable(counter), Kind::Counter, "{counter}");
         }

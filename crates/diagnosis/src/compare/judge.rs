@@ -150,7 +150,8 @@ pub(super) fn judge(case: Case) -> Judged {
 }
 
 /// Whether a sign that stands for another one, which is gone, does not speak for the cause any more: it is gone as well, or
-/// was there more seldom and never again, so that its few readings alone could not tell.
+/// was there more seldom and never again, so that its few readings alone could not tell. Beside a conclusive one its level
+/// may be nearly what it was, as long as that is on the other side of its limit.
 fn is_gone_with(row: &SignalChange, gone: &SignalChange) -> bool {
     let never_again = || match (row.held(), gone.held()) {
         (Some((before, after)), Some((of_gone, _))) => after <= HELD_MIN && before <= of_gone,
@@ -159,7 +160,8 @@ fn is_gone_with(row: &SignalChange, gone: &SignalChange) -> bool {
     match row.fate {
         Fate::Gone | Fate::NotThere | Fate::NotMeasured => true,
         Fate::Unclear | Fate::TooShort => never_again(),
-        Fate::Less | Fate::Same | Fate::More => false,
+        Fate::Less | Fate::Same => gone.conclusive && never_again(),
+        Fate::More => false,
     }
 }
 

@@ -13,7 +13,14 @@ const LOAD_MIN_MS: Millis = 10_000;
 /// The time in front of a stretch that tells what a server was asked to do that then answered nobody, milliseconds.
 const LOAD_AHEAD_MS: Millis = 60_000;
 
-/// The load: statements that are not the cause's own. Where a side is a stall, it is the load
+/// Connections, of which each that ends counts as one of `Questions`: that counts commands, also `COM_QUIT` (sql_parse.cc,
+/// `dispatch_command`). An application that gets a pool asks the same with half of them.
+const CONNECTIONS: &str = "status.Connections";
+
+/// The connections that never came to a command.
+const REFUSED: &str = "status.Aborted_connects";
+
+/// The load: statements that are not the cause's own, nor ends of connections where the cause is their number. Where a side is a stall, it is the load
 /// before its onset, because a stalled server answers few; where the server counted none in a time that was asked for,
 /// it is the one in front of that.
 pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Option<Load> {
@@ -25,7 +32,9 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
             _ => None,
         })
         .flatten()
-        .filter(|name| name.starts_with("status.Com_") && !name.contains('*'))
+        .filter(|name| {
+            *name == CONNECTIONS || (name.starts_with("status.Com_") && !name.contains('*'))
+        })
         .collect();
     let of = |subject: &Subject| {
         let timeline = &subject.incident.timeline;
@@ -62,6 +71,10 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
 /// Statements a second but for those with these counters; `None` where they were not counted.
 fn others_a_second(timeline: &Timeline, window: Window, own: &BTreeSet<&str>) -> Option<f64> {
     let rate = |name: &str| timeline.measure(timeline.get(name)?, Measure::Rate, window);
-    let own: f64 = own.iter().filter_map(|name| rate(name)).sum();
+    let commands = |name: &&str| match *name {
+        CONNECTIONS => Some((rate(CONNECTIONS)? - rate(REFUSED).unwrap_or(0.0)).max(0.0)),
+        name => rate(name),
+    };
+    let own: f64 = own.iter().filter_map(commands).sum();
     Some((rate("status.Questions")? - own).max(0.0))
 }

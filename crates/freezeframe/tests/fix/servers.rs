@@ -24,12 +24,17 @@ struct Server {
 
 impl Server {
     fn start(kind: ServerKind) -> Option<Self> {
+        Self::start_with(kind, &[])
+    }
+
+    fn start_with(kind: ServerKind, arguments: &[&str]) -> Option<Self> {
         if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
             eprintln!("skipped: {error}");
             return None;
         }
         let server = PrivateServer::start(&Options {
             kind,
+            arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
             ..Options::default()
         })
         .unwrap();
@@ -154,6 +159,56 @@ fn a_server_that_has_ended_has_lost_what_was_set() {
     let undone = server.json(&["--undo"]);
     let says = undone["undone"][0]["steps"][0]["says"].as_str().unwrap();
     assert!(says.contains("its server has ended"), "{says}");
+}
+
+/// MariaDB starts without a key cache, takes one, and refuses to be without it again.
+const KEY_CACHE: &str = r#"id = "no-key-cache"
+title = "No key cache"
+what = "It is this. It does that."
+refuted_by = ["This."]
+sources = ["A page."]
+
+[[witness]]
+id = "rate"
+kind = "measure"
+measure = "rate(status.Key_reads)"
+above = 5
+unit = "per_second"
+says = "keys were read at {value}"
+
+[[fix]]
+action = "set-global"
+variable = "key_buffer_size"
+at_least = 8388608
+
+[remedy]
+now = ["a"]
+durable = ["b"]
+undo = ["c"]
+risk = "d"
+verify = ["e"]
+"#;
+
+#[test]
+fn what_the_server_would_not_take_back_is_not_set() {
+    let Some(mut server) = Server::start_with(ServerKind::MariaDb, &["--key-buffer-size=0"]) else {
+        return;
+    };
+    server.variable = "key_buffer_size";
+    let causes = server.dir.path().join("causes");
+    std::fs::create_dir(&causes).unwrap();
+    std::fs::write(causes.join("no-key-cache.toml"), KEY_CACHE).unwrap();
+    let causes = causes.to_str().unwrap();
+    let arguments = ["no-key-cache", "--causes", causes, "--apply"];
+    let output = server
+        .fix(&arguments)
+        .args(["--now", "--yes"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("it could not be put back"), "{told}");
+    assert_eq!(server.value(), "0");
 }
 
 #[test]

@@ -140,10 +140,18 @@ impl Access {
 }
 
 impl GlobalVariable {
-    /// Sets it; gives what the server made of it, which may have been rounded.
+    /// Sets it; gives what the server made of it, which may have been rounded. What the server would not take back is
+    /// not set: it may have started with a value that it refuses while it runs, as MariaDB does with an
+    /// `innodb_log_file_size` below `innodb_log_buffer_size`. So the present value is set first, which changes nothing.
     pub(super) fn set(&self, access: &mut Access) -> Result<String, String> {
         let session = access.session()?;
         let before = global(session, &self.name)?;
+        set_global(session, &self.name, &before).map_err(|why| {
+            format!(
+                "{} is not changed, because it could not be put back: {why}",
+                self.name
+            )
+        })?;
         set_global(session, &self.name, &self.after)?;
         let now = global(session, &self.name)?;
         if same(&now, &before) && !same(&now, &self.after) {

@@ -116,6 +116,8 @@ fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step
             "{} cannot set {variable} while it runs",
             server.name()
         ))
+    } else if let Some(why) = could_not_be_put_back(server, variable, now) {
+        StepState::NotHere(why)
     } else {
         StepState::ToDo(Change::GlobalVariable(GlobalVariable {
             name: variable.to_owned(),
@@ -130,6 +132,22 @@ fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step
         step
     }
 }
+
+/// A server may start with a value that it refuses while it runs: then a change could not be taken back.
+fn could_not_be_put_back(server: &SeenServer, variable: &str, now: &str) -> Option<String> {
+    let (_, floor) = FLOORS.iter().find(|(name, _)| *name == variable)?;
+    let least = server.variables.get(*floor)?;
+    let is_below = now.parse::<f64>().ok()? < least.parse::<f64>().ok()?;
+    is_below.then(|| {
+        format!(
+            "{} would not take {now} back while it runs, which is below {floor} = {least}",
+            server.name()
+        )
+    })
+}
+
+/// Variables that cannot be set below another one (MariaDB, ha_innodb.cc, `innodb_log_file_size_update`).
+const FLOORS: [(&str, &str); 1] = [("innodb_log_file_size", "innodb_log_buffer_size")];
 
 /// Variables of which each session takes a copy when it connects, as far as causes name them.
 const SESSION: [&str; 10] = [
@@ -358,6 +376,40 @@ mod tests {
             ..server()
         };
         assert_eq!(by_hand(no_login).1[1], "loose_default_time_zone = ±HH:MM");
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_is_not_changed() {
+        let at_once_with = |size: &str, buffer: &str| {
+            let variables = [
+                ("innodb_log_file_size", size),
+                ("innodb_log_buffer_size", buffer),
+            ];
+            let system = System {
+                server: Some(SeenServer {
+                    variables: variables
+                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                        .into(),
+                    ..server()
+                }),
+                ..System::default()
+            };
+            let action = FixAction::SetGlobal {
+                variable: "innodb_log_file_size".to_owned(),
+                value: FixValue::AtLeast(1_073_741_824),
+            };
+            steps(&action, &system, When::Now).remove(0).state
+        };
+        match at_once_with("4194304", "16777216") {
+            StepState::NotHere(why) => {
+                assert!(why.contains("innodb_log_buffer_size = 16777216"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        for fits in ["4194304", "2097152"] {
+            let state = at_once_with("4194304", fits);
+            assert!(matches!(state, StepState::ToDo(_)), "{state:?}");
+        }
     }
 
     #[test]
