@@ -13,7 +13,7 @@ use recorder::packets::{Captured, Collector, PacketCapture, PacketOptions};
 use server::wire::{STATEMENT_BYTES_MAX, Statement, StatementKind};
 
 use crate::packets_zstd::ZstdClient;
-use crate::tool::started;
+use crate::tool::{started, wait_until};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -523,9 +523,16 @@ fn clients_past_the_ports_are_counted() {
         let options = PacketOptions::of_process(&process).unwrap();
         assert_eq!(options.ports, [server.port()]);
         assert!(options.loopback_only);
-        let open: Vec<mysql::Conn> = (0..3)
+        let mut open: Vec<mysql::Conn> = (0..3)
             .map(|_| server.login().connect(false, TIMEOUT).unwrap())
             .collect();
+        // Those who asked whether it has started leave when the server finds the time.
+        wait_until("three clients are connected", || {
+            let status: Option<(String, u64)> = open[0]
+                .query_first("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+                .unwrap();
+            status.is_some_and(|(_, connected)| connected == 3)
+        });
         let stop = AtomicBool::new(false);
         let (time, mut collector) = (Duration::from_millis(300), Collector::default());
         let captured = recorder::packets::capture(&options, time, &stop, || None, &mut |one| {
@@ -540,7 +547,7 @@ fn clients_past_the_ports_are_counted() {
         };
         let blind = recorder::packets::blind_spots(&options, &captured);
         let digest = collector.finish(&captured, blind);
-        assert_eq!((digest.count, digest.lost), (0, 0));
+        assert_eq!((digest.count, digest.lost), (0, 0), "{kind:?}: {digest:?}");
         let [blind] = &digest.blind[..] else {
             panic!("{:?}", digest.blind)
         };

@@ -1,5 +1,7 @@
 //! What packets do not tell, counted where it can be.
 
+use std::collections::BTreeSet;
+
 use kernel::procfs::net::{UnixName, unix_sockets};
 use kernel::read;
 use kernel::roots::ProcRoot;
@@ -99,16 +101,18 @@ fn before_words(seen: &Connections) -> String {
 }
 
 /// Connections that the server has accepted on its unix sockets: they have the listening socket's name. `None` when the
-/// list cannot be read.
+/// list cannot be read. The kernel goes on by position from one piece of the list to the next (net/unix/af_unix.c,
+/// unix_next_socket), so that one socket may stand in it twice while others come.
 fn unix_clients(process: &ServerProcess) -> Option<usize> {
     let path = ProcRoot::default().of(process.pid, "net/unix");
     let bytes = read::whole(&path, UNIX_BYTES_MAX).ok()?;
-    let count = unix_sockets(&bytes)
+    let clients: BTreeSet<u64> = unix_sockets(&bytes)
         .filter(|socket| !socket.listening)
         .filter(|socket| match socket.name {
             UnixName::Path(path) => process.unix_sockets.iter().any(|one| one.path == path),
             UnixName::Abstract(_) | UnixName::Unnamed => false,
         })
-        .count();
-    Some(count)
+        .map(|socket| socket.inode)
+        .collect();
+    Some(clients.len())
 }
