@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::deep_stalls::{all, host, lock, server, waiting};
+use common::deep_stalls::{all, host, lock, more, server, waiting};
 use common::{Story, finding, named};
 use diagnosis::{Level, Verdict};
 use model::RunState::Sleeping;
@@ -593,4 +593,23 @@ fn a_mutex_that_somebody_holds_has_lost_no_wake_up() {
         &[],
     );
     assert!(!causes(held));
+}
+
+/// What is known is how many huge pages the host has, and who compacts memory waits for it as well.
+#[test]
+fn huge_pages_of_other_programs_are_not_the_servers() {
+    let level = |story: Story| {
+        let verdict = story.verdict();
+        let named = named(&verdict);
+        named
+            .iter()
+            .find(|it| it.0 == "thp-allocator-bloat")
+            .map(|it| it.1)
+    };
+    let huge = |bytes: f64| more::huge_heap().level("meminfo.AnonHugePages", bytes, bytes);
+    assert_eq!(level(huge(2.7e9)), Some(Level::Likely));
+    assert_eq!(level(huge(4.0e9)), Some(Level::Possible));
+    assert_eq!(level(huge(9.9e9)), None);
+    let compacts = huge(2.7e9).rate("vmstat.compact_stall", 0.0, 400.0);
+    assert_eq!(level(compacts), None);
 }
