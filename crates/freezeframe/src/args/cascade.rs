@@ -11,7 +11,8 @@ use super::ServerArg;
 
 The page is cascade.html in the directory, beside the incidents.
 
-Exit codes: 0 every cause named first and every remedy proven, 3 one is not, 1 it could not be run.")]
+Exit codes: 0 every cause named first, nothing wrong beside it, and every remedy proven; 3 not all of it;
+1 it could not be run.")]
 pub(crate) struct CascadeRun {
     /// A cascade of one's own
     #[arg(value_name = "FILE", conflicts_with = "server")]

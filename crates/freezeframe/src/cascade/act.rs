@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain, first_since};
-use crate::scenario::judge::{Outcome, judge};
+use crate::scenario::judge::{self, Beside, Outcome, judge};
 use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
 
@@ -39,8 +39,7 @@ pub(super) struct Told {
     pub(super) outcome: Outcome,
     /// What `explain` says of the true cause, where it named it.
     pub(super) finding: Option<Value>,
-    /// Causes that are named beside it: "level: cause".
-    pub(super) beside: Vec<String>,
+    pub(super) beside: Vec<Beside>,
     pub(super) before: Measured,
     pub(super) in_vain: Vec<Trial>,
     pub(super) remedy: Option<Trial>,
@@ -63,6 +62,8 @@ pub(super) struct Trial {
     pub(super) after: Option<Measured>,
     /// The incident of the break after it, where one was written.
     pub(super) incident: Option<PathBuf>,
+    /// What that incident names beside the cause of the act.
+    pub(super) beside: Vec<Beside>,
     /// What `compare` says.
     pub(super) comparison: Value,
 }
@@ -142,8 +143,8 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     };
     let mut told = Told {
         what: act.what.clone(),
-        finding: finding(&verdict, &act.truth.cause),
-        beside: beside(&verdict, &act.truth.cause),
+        finding: judge::finding(&verdict, &act.truth.cause).cloned(),
+        beside: judge::beside(&act.truth, &verdict),
         before: Measured::from(&first.broken),
         in_vain: Vec::new(),
         remedy: None,
@@ -270,11 +271,16 @@ impl Stage<'_> {
                 world.stage.server.port().to_string(),
             ]),
         }
+        let beside = match &second {
+            Some(second) => judge::beside(&self.act.truth, &explain(second)?),
+            None => Vec::new(),
+        };
         let trial = Trial {
             what: what.to_owned(),
             changes,
             after: Some(Measured::from(&after.broken)),
             incident: second,
+            beside,
             comparison: compare(&arguments, self.dir)?,
         };
         if !self.quiet {
@@ -298,37 +304,4 @@ fn compare(arguments: &[String], dir: &Path) -> Result<Value> {
         );
     }
     serde_json::from_slice(&answer.stdout).context("the answer of compare")
-}
-
-fn findings(verdict: &Value) -> impl Iterator<Item = &Value> {
-    ["findings", "folded"]
-        .into_iter()
-        .filter_map(|list| verdict[list].as_array())
-        .flatten()
-}
-
-fn finding(verdict: &Value, cause: &str) -> Option<Value> {
-    findings(verdict)
-        .find(|finding| finding["cause"] == cause)
-        .cloned()
-}
-
-fn beside(verdict: &Value, cause: &str) -> Vec<String> {
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    findings(verdict)
-        .filter(|finding| finding["cause"] != cause)
-        .map(|finding| {
-            let effect = finding["relations"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|relation| relation["kind"] == "effect-of" && relation["cause"] == cause);
-            format!(
-                "{}: {}{}",
-                text(finding, "level"),
-                text(finding, "cause"),
-                if effect { ", its effect" } else { "" }
-            )
-        })
-        .collect()
 }

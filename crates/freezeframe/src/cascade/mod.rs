@@ -17,7 +17,7 @@ use crate::scenario::judge::Outcome;
 use act::Told;
 use world::World;
 
-/// An act's cause was not named, or its remedy is not proven.
+/// An act's cause was not named, its remedy is not proven, or a wrong one was named beside it.
 const NOT_PROVEN: u8 = 3;
 
 /// `lab cascade`.

@@ -5,17 +5,22 @@ use report::{Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, 
 use serde_json::Value;
 
 use super::act::{Measured, Told, Trial};
+use crate::scenario::judge::Beside;
 
 /// Signs of the cause that are listed.
 const SIGNS_MAX: usize = 6;
 
-/// The true cause stood first, and its remedy worked where there is one.
+/// The true cause stood first, its remedy worked where there is one, and nothing wrong was named in any break.
 pub(super) fn is_proven(told: &Told) -> bool {
-    told.outcome.rank == Some(1)
-        && told
-            .remedy
-            .as_ref()
-            .is_none_or(|remedy| remedy.verdict() == "worked")
+    told.outcome.passed() && !wrong_beside(told)
+}
+
+fn wrong_beside(told: &Told) -> bool {
+    let trials = told.in_vain.iter().chain(&told.remedy);
+    told.beside
+        .iter()
+        .chain(trials.flat_map(|trial| &trial.beside))
+        .any(|named| named.is_wrong)
 }
 
 pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -> Sheet {
@@ -67,6 +72,7 @@ fn text(value: &Value) -> String {
 fn section(number: usize, told: &Told) -> SheetSection {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
+        (Some(1), _) if wrong_beside(told) => ("a wrong one beside", Tone::Bad),
         (Some(1), None) => ("named", Tone::Good),
         (Some(1), Some(remedy)) => match remedy.verdict() {
             "worked" => ("worked", Tone::Good),
@@ -93,12 +99,7 @@ fn section(number: usize, told: &Told) -> SheetSection {
         list.extend(signs.take(SIGNS_MAX).map(|sign| text(&sign["says"])));
         parts.push(Part::List(list));
     }
-    if !told.beside.is_empty() {
-        parts.push(Part::Words(format!(
-            "Named beside it: {}.",
-            told.beside.join("; ")
-        )));
-    }
+    parts.extend(named("Named beside it", &told.beside));
     for trial in &told.in_vain {
         parts.push(Part::Heading(format!("Tried: {}", trial.what)));
         parts.push(Part::Commands(trial.changes.clone()));
@@ -119,7 +120,13 @@ fn section(number: usize, told: &Told) -> SheetSection {
     }
 }
 
-/// What `compare` answered, with the signs that decide.
+fn named(begin: &str, beside: &[Beside]) -> Option<Part> {
+    let list: Vec<String> = beside.iter().map(Beside::to_string).collect();
+    let words = || Part::Words(format!("{begin}: {}.", list.join("; ")));
+    (!list.is_empty()).then(words)
+}
+
+/// What `compare` answered, with the signs that decide, and what was named.
 fn proof(trial: &Trial) -> Vec<Part> {
     let comparison = &trial.comparison;
     let mut lines = vec![text(&comparison["sentence"])];
@@ -147,6 +154,7 @@ fn proof(trial: &Trial) -> Vec<Part> {
         let columns = ["sign", "before", "after", ""].map(str::to_owned);
         parts.push(Part::Table(columns.to_vec(), rows));
     }
+    parts.extend(named("Named in this break", &trial.beside));
     parts
 }
 
@@ -228,5 +236,69 @@ fn together(acts: &[Told]) -> SheetSection {
             unit: BarUnit::PerSecond,
             groups: acts.iter().map(group).collect(),
         })],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An act whose remedy worked, and what was named beside its cause in the break and after the remedy.
+    fn told(first: &[Beside], after: &[Beside]) -> Told {
+        let measured = Measured {
+            statements_per_second: Some(30.0),
+            p95_us: None,
+            resident_bytes: 1 << 20,
+        };
+        let outcome = json!({
+            "scenario": "slow-fsync", "server": "mysql-5.5", "rank": 1, "level": "certain", "proof": "worked",
+            "wrong": first.iter().filter(|named| named.is_wrong).map(Beside::to_string).collect::<Vec<_>>(),
+            "break_per_second": 30.0, "sentence": "It was the disk.", "remedy": [], "stages": [],
+        });
+        Told {
+            what: "A slow disk.".to_owned(),
+            outcome: serde_json::from_value(outcome).unwrap(),
+            finding: None,
+            beside: first.to_vec(),
+            before: measured.clone(),
+            in_vain: Vec::new(),
+            remedy: Some(Trial {
+                what: "a faster disk".to_owned(),
+                changes: Vec::new(),
+                after: Some(measured),
+                incident: None,
+                beside: after.to_vec(),
+                comparison: json!({"verdict": "worked", "sentence": "It worked."}),
+            }),
+        }
+    }
+
+    fn beside(is_wrong: bool) -> Beside {
+        Beside {
+            level: "likely".to_owned(),
+            cause: "disk-full".to_owned(),
+            is_effect: false,
+            is_wrong,
+        }
+    }
+
+    #[test]
+    fn a_wrong_one_beside_spoils_an_act_in_any_of_its_breaks() {
+        for (first, after, word) in [
+            (false, false, "worked"),
+            (true, false, "a wrong one beside"),
+            (false, true, "a wrong one beside"),
+        ] {
+            let act = told(&[beside(first)], &[beside(after)]);
+            assert_eq!(is_proven(&act), word == "worked");
+            let sheet = sheet("mysql-5.5", "", Timestamp::UNIX_EPOCH, &[act]);
+            let badge = sheet.sections[0].badge.as_ref().unwrap();
+            assert_eq!(badge.0, word);
+            let text = report::sheet_text(&sheet, &report::TextOptions::default());
+            let told = text.contains("disk-full, which is wrong");
+            assert_eq!(told, first || after, "{text}");
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What came of a run: whether the stall was noticed, how fast, and whether its cause was named.
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
-use lab::{Scenario, ServerKind};
+use lab::{Scenario, ServerKind, Truth};
 use model::{Incident, Millis, ProbeOutcome, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -151,30 +152,74 @@ fn measure(outcome: &mut Outcome, path: &Path, verdict: &Value, begin: Timestamp
 
 /// What is said of the true cause, and which others are named.
 fn read_verdict(outcome: &mut Outcome, scenario: &Scenario, verdict: &Value) {
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    let findings: Vec<&Value> = ["findings", "folded"]
+    let cause = &scenario.truth.cause;
+    let rank = findings(verdict).position(|finding| finding["cause"] == **cause);
+    let level = finding(verdict, cause).map(|finding| text(finding, "level"));
+    outcome.rank = rank.map(|index| index + 1);
+    outcome.level = level.map(str::to_owned);
+    outcome.wrong = beside(&scenario.truth, verdict)
+        .into_iter()
+        .filter(|named| named.is_wrong)
+        .map(|named| format!("{}: {}", named.level, named.cause))
+        .collect();
+    outcome.sentence = text(verdict, "sentence").to_owned();
+}
+
+/// A cause that is named beside the true one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Beside {
+    pub(crate) level: String,
+    pub(crate) cause: String,
+    /// The verdict calls it an effect of the true cause, or of one of its effects.
+    pub(crate) is_effect: bool,
+    /// It is at least likely, no effect, and not said to be there as well.
+    pub(crate) is_wrong: bool,
+}
+
+impl Display for Beside {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.level, self.cause)?;
+        match (self.is_effect, self.is_wrong) {
+            (true, _) => f.write_str(", its effect"),
+            (false, true) => f.write_str(", which is wrong"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+/// What the answer of `explain` names beside the true cause.
+pub(crate) fn beside(truth: &Truth, verdict: &Value) -> Vec<Beside> {
+    let effects = effects_of(&truth.cause, &findings(verdict).collect::<Vec<_>>());
+    findings(verdict)
+        .map(|finding| (text(finding, "level"), text(finding, "cause")))
+        .filter(|(_, cause)| *cause != truth.cause)
+        .map(|(level, cause)| {
+            let is_effect = effects.contains(cause);
+            let expected = is_effect || truth.also.iter().any(|also| also == cause);
+            Beside {
+                level: level.to_owned(),
+                cause: cause.to_owned(),
+                is_effect,
+                is_wrong: level != "possible" && !expected,
+            }
+        })
+        .collect()
+}
+
+/// What the answer of `explain` says of this cause.
+pub(crate) fn finding<'v>(verdict: &'v Value, cause: &str) -> Option<&'v Value> {
+    findings(verdict).find(|finding| finding["cause"] == cause)
+}
+
+fn findings(verdict: &Value) -> impl Iterator<Item = &Value> {
+    ["findings", "folded"]
         .into_iter()
         .filter_map(|list| verdict[list].as_array())
         .flatten()
-        .collect();
-    let truth = &scenario.truth;
-    let effects = effects_of(&truth.cause, &findings);
-    (outcome.rank, outcome.level) = (None, None);
-    outcome.wrong.clear();
-    for (index, finding) in findings.iter().enumerate() {
-        let cause = text(finding, "cause");
-        let level = text(finding, "level");
-        if cause == truth.cause {
-            outcome.rank = Some(index + 1);
-            outcome.level = Some(level);
-        } else if level != "possible"
-            && !truth.also.contains(&cause)
-            && !effects.contains(cause.as_str())
-        {
-            outcome.wrong.push(format!("{level}: {cause}"));
-        }
-    }
-    outcome.sentence = text(verdict, "sentence");
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
 }
 
 /// What the verdict itself calls an effect of this cause, or of one of its effects: it is there, and it is not
@@ -299,6 +344,39 @@ mod tests {
         assert_eq!(
             effects.into_iter().collect::<Vec<_>>(),
             ["index-latch", "page-latch"]
+        );
+    }
+
+    #[test]
+    fn what_is_likely_and_neither_expected_nor_an_effect_is_wrong() {
+        let finding = |cause: &str, level: &str, of: &str| serde_json::json!({"cause": cause, "level": level, "relations": [{"kind": "effect-of", "cause": of}]});
+        let verdict = serde_json::json!({
+            "findings": [
+                finding("fsync", "certain", ""),
+                finding("disk-full", "likely", ""),
+                finding("swap", "possible", ""),
+            ],
+            "folded": [
+                finding("threads", "likely", ""),
+                finding("index-latch", "certain", "fsync"),
+                finding("page-latch", "certain", "index-latch"),
+            ],
+        });
+        let truth = Truth {
+            cause: "fsync".to_owned(),
+            also: vec!["threads".to_owned()],
+        };
+        let named = beside(&truth, &verdict);
+        let words: Vec<String> = named.iter().map(Beside::to_string).collect();
+        assert_eq!(
+            words,
+            [
+                "likely: disk-full, which is wrong",
+                "possible: swap",
+                "likely: threads",
+                "certain: index-latch, its effect",
+                "certain: page-latch, its effect",
+            ]
         );
     }
 }
