@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use model::{Incident, Millis, SemaphoreWait, TextKind, Window};
+use model::{BASELINE_MIN_MS, Incident, Millis, SemaphoreWait, TextKind, Window};
 use serde::Deserialize;
 
 use crate::catalogue::Limits;
@@ -28,9 +28,6 @@ const SLICES_MAX: u64 = 600;
 /// How long after the end of the stall a reading still tells of it, in milliseconds: a reading that
 /// hung with the server comes back with the end, one beat later at the latest.
 const AFTER_END_MS: Millis = 1_000;
-
-/// Shortest time before the onset that is something to compare with, in milliseconds.
-const BASELINE_MIN_MS: Millis = 10_000;
 
 /// Processlists read at the most; of more, an even selection.
 const PROCESSLISTS_MAX: usize = 2_000;

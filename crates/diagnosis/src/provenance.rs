@@ -216,6 +216,7 @@ mod tests {
             server: Server::default(),
             clock: model::Clock::default(),
             stall: Stall {
+                previous: None,
                 onset: 0,
                 trigger: 0,
                 end: None,

@@ -120,6 +120,7 @@ fn recorded(seconds: Seconds) -> Incident {
         },
         clock: Clock::default(),
         stall: Stall {
+            previous: None,
             onset: 0,
             trigger: 0,
             end: Some(to),

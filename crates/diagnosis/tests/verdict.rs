@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Story, finding, named, stalls};
-use diagnosis::{Catalogue, FINDINGS_MAX, Level, diagnose};
+use diagnosis::{Catalogue, FINDINGS_MAX, Level, Verdict, diagnose};
 use model::Reason;
 
 fn relations(verdict: &diagnosis::Verdict, cause: &str) -> Vec<(String, String)> {
@@ -450,5 +450,28 @@ fn an_empty_record_says_so() {
         verdict.sentence.contains("Not judged"),
         "{}",
         verdict.sentence
+    );
+}
+
+/// A stall that comes again within a minute is named as surely as the first time.
+#[test]
+fn the_stall_before_is_not_what_is_usual() {
+    let mut story = stalls::thp_compaction();
+    let first = story.verdict();
+    story.earlier_s = Some((20, 45));
+    let again = story.verdict();
+    assert_eq!(named(&again), named(&first));
+    let before = |verdict: &Verdict| {
+        let finding = finding(verdict, "thp-compaction");
+        let mut witnesses = finding.witnesses.iter();
+        let witness = witnesses.find(|witness| witness.id == "direct-compaction");
+        witness.and_then(|witness| witness.baseline)
+    };
+    assert_eq!(before(&again), before(&first));
+    story.knows_earlier = false;
+    let level = |verdict: &Verdict| verdict.findings.first().map(|found| found.level);
+    assert!(
+        level(&story.verdict()) < level(&first),
+        "it would be less sure"
     );
 }

@@ -88,6 +88,9 @@ fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {
         "onset": time(stall.onset),
         "trigger": time(stall.trigger),
         "end": stall.end.and_then(time),
+        "previous": stall.previous.map(|previous| json!({
+            "onset": time(previous.from), "end": time(previous.to),
+        })),
         "triggers": stall.triggers.iter().map(|trigger| json!({
             "rule": trigger.rule, "says": trigger.says,
         })).collect::<Vec<_>>(),

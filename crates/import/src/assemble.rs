@@ -295,6 +295,7 @@ fn assemble(
             boot_id: String::new(),
         },
         stall: Stall {
+            previous: None,
             onset: 0,
             trigger: UNTIMED_AT,
             end: None,

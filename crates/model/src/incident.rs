@@ -68,7 +68,34 @@ pub struct Stall {
     pub end: Option<Millis>,
     /// Every rule that fired, the first one first.
     pub triggers: Vec<Trigger>,
+    /// The stall before it, where the record reaches back to its end: its time is none to compare with.
+    pub previous: Option<Window>,
 }
+
+impl Stall {
+    /// The time before its onset in a record that begins at `begin`: what came after the stall before, or what came before
+    /// that one, where it is long enough to compare with; else all of it.
+    pub fn calm_before(&self, begin: Millis) -> Window {
+        let since = |previous: Window| Window {
+            from: previous.to.max(begin),
+            to: self.onset,
+        };
+        let until = |previous: Window| Window {
+            from: begin,
+            to: previous.from,
+        };
+        let is_long = |calm: &Window| calm.to.saturating_sub(calm.from) >= BASELINE_MIN_MS;
+        self.previous
+            .and_then(|previous| [since(previous), until(previous)].into_iter().find(is_long))
+            .unwrap_or(Window {
+                from: begin,
+                to: self.onset,
+            })
+    }
+}
+
+/// Shortest time before an onset that is something to compare with, in milliseconds.
+pub const BASELINE_MIN_MS: Millis = 10_000;
 
 /// A text with its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,10 +208,7 @@ impl Incident {
 
     /// The time before the onset, to compare with.
     pub fn baseline_window(&self) -> Window {
-        Window {
-            from: self.window.from,
-            to: self.stall.onset,
-        }
+        self.stall.calm_before(self.window.from)
     }
 
     /// The value of a fact at the onset, or the first one known after it.
@@ -194,5 +218,46 @@ impl Incident {
             .rfind(|timed| timed.at <= self.stall.onset)
             .or_else(|| named().next())
             .map(|timed| timed.fact.value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(from: Millis, to: Millis) -> Window {
+        Window { from, to }
+    }
+
+    #[test]
+    fn the_stall_before_is_no_time_to_compare_with() {
+        let before = |previous| {
+            let stall = Stall {
+                onset: 100_000,
+                trigger: 101_000,
+                end: None,
+                triggers: Vec::new(),
+                previous,
+            };
+            stall.calm_before(40_000)
+        };
+        let whole = window(40_000, 100_000);
+        assert_eq!(before(None), whole);
+        assert_eq!(
+            before(Some(window(60_000, 88_000))),
+            window(88_000, 100_000)
+        );
+        assert_eq!(
+            before(Some(window(20_000, 50_000))),
+            window(50_000, 100_000)
+        );
+        // Too near, and long enough before it.
+        assert_eq!(before(Some(window(70_000, 95_000))), window(40_000, 70_000));
+        assert_eq!(
+            before(Some(window(45_000, 95_000))),
+            whole,
+            "nothing else is left"
+        );
+        assert_eq!(before(Some(window(10_000, 95_000))), whole);
     }
 }

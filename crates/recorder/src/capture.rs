@@ -17,8 +17,13 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Begins with a trigger.
-    pub(crate) fn begin(label: &str, clock: &RecorderClock, event: &Event) -> Option<Self> {
+    /// Begins with a trigger, after this stall.
+    pub(crate) fn begin(
+        label: &str,
+        clock: &RecorderClock,
+        event: &Event,
+        previous: Option<Window>,
+    ) -> Option<Self> {
         let Event::Triggered { onset, at, trigger } = event else {
             return None;
         };
@@ -29,6 +34,7 @@ impl Capture {
                 trigger: *at,
                 end: None,
                 triggers: vec![trigger.clone()],
+                previous,
             },
             preliminary_given: false,
         })

@@ -178,6 +178,7 @@ mod tests {
             server: Server::default(),
             clock: Clock::default(),
             stall: Stall {
+                previous: None,
                 onset: 0,
                 trigger: 0,
                 end: None,

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
 use detect::{Detector, Event};
-use model::{Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit, Window};
 use store::{Around, OpenIncident, SessionStart};
 use thiserror::Error;
 
@@ -72,6 +72,8 @@ pub struct Recorder {
     batch: Vec<Sample>,
     batch_since: Millis,
     capture: Option<Capture>,
+    /// The last stall that is over.
+    previous: Option<Window>,
     incidents: Incidents,
     unknown_told: bool,
     version: String,
@@ -159,6 +161,7 @@ impl Recorder {
             batch: Vec::new(),
             batch_since: 0,
             capture: None,
+            previous: None,
             unknown_told: false,
             version: String::new(),
             told_absent: Vec::new(),
@@ -396,7 +399,10 @@ impl Recorder {
                 if self.capture.is_some() {
                     self.write_incident(at);
                 }
-                let Some(capture) = Capture::begin(&self.label, &self.clock, &event) else {
+                let reach = onset.saturating_sub(self.config.before_ms);
+                let previous = self.previous.filter(|stall| stall.to > reach);
+                let Some(capture) = Capture::begin(&self.label, &self.clock, &event, previous)
+                else {
                     return;
                 };
                 self.shared.burst.store(true, Ordering::Relaxed);
@@ -429,6 +435,10 @@ impl Recorder {
                 let end_wall_ms = self.clock.clock().wall_ms(end);
                 if let Some(capture) = &mut self.capture {
                     capture.stall.end = Some(end);
+                    self.previous = Some(Window {
+                        from: capture.stall.onset,
+                        to: end,
+                    });
                     self.notices.send(Notice::Ended { end_wall_ms });
                 }
                 self.note_open();

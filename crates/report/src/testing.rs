@@ -11,6 +11,7 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
+            previous: None,
             onset: 40_000,
             trigger: 45_000,
             end: Some(80_000),

@@ -1,7 +1,7 @@
 //! Moments and durations in words.
 
 use jiff::Timestamp;
-use model::{Clock, Millis};
+use model::{Clock, Incident, Millis, Window};
 
 /// A moment of an incident: `03:12:05`, UTC; where no time of day is known, `+12 s` after the begin
 /// of what was read.
@@ -18,6 +18,19 @@ pub(crate) fn moment_utc(clock: &Clock, at: Millis) -> String {
         true => format!("{} UTC", moment(clock, at)),
         false => moment(clock, at),
     }
+}
+
+/// The stall before, and with which time this one is compared therefore.
+pub(crate) fn stall_before(incident: &Incident) -> Option<String> {
+    let moment = |at: Millis| moment_utc(&incident.clock, at);
+    let between = |window: Window| format!("{} to {}", moment(window.from), moment(window.to));
+    let previous = incident.stall.previous?;
+    let calm = incident.baseline_window();
+    Some(format!(
+        "{}; \"before the onset\" is {}",
+        between(previous),
+        between(calm)
+    ))
 }
 
 /// A column's head for moments: `From (UTC)`; without a time of day `From (since the begin)`.
@@ -74,6 +87,8 @@ fn timestamp(wall_ms: i64) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use model::Timeline;
+
     use super::*;
 
     #[test]
@@ -85,6 +100,20 @@ mod tests {
         assert_eq!(date_time(1_715_483_525_120), "2024-05-12 03:12:05.120");
         assert_eq!(clock_time(1_715_483_525_120), "03:12:05");
         assert_eq!(clock_minute(1_715_483_525_120), "03:12");
+    }
+
+    #[test]
+    fn the_stall_before_says_what_is_compared() {
+        let mut incident = crate::testing::incident_of(Timeline::default());
+        assert_eq!(stall_before(&incident), None);
+        incident.stall.previous = Some(Window {
+            from: 5_000,
+            to: 20_000,
+        });
+        assert_eq!(
+            stall_before(&incident).as_deref(),
+            Some("+5.0 s to +20 s; \"before the onset\" is +20 s to +40 s")
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
 
 fn write_meta(transaction: &Transaction<'_>, incident: &Incident) -> rusqlite::Result<()> {
     let stall = &incident.stall;
-    let rows: [(&str, Option<String>); 14] = [
+    let rows: [(&str, Option<String>); 16] = [
         ("id", Some(incident.id.clone())),
         ("host", Some(incident.host.clone())),
         ("tool_version", Some(incident.tool_version.clone())),
@@ -83,6 +83,14 @@ fn write_meta(transaction: &Transaction<'_>, incident: &Incident) -> rusqlite::R
         ("stall.onset_ms", Some(stall.onset.to_string())),
         ("stall.trigger_ms", Some(stall.trigger.to_string())),
         ("stall.end_ms", stall.end.map(|end| end.to_string())),
+        (
+            "previous.onset_ms",
+            stall.previous.map(|stall| stall.from.to_string()),
+        ),
+        (
+            "previous.end_ms",
+            stall.previous.map(|stall| stall.to.to_string()),
+        ),
         ("window.from_ms", Some(incident.window.from.to_string())),
         ("window.to_ms", Some(incident.window.to.to_string())),
     ];

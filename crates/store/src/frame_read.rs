@@ -187,6 +187,9 @@ fn head(
         onset,
         trigger,
         end: ms("stall.end_ms"),
+        previous: ms("previous.onset_ms")
+            .zip(ms("previous.end_ms"))
+            .map(|(from, to)| Window { from, to }),
         triggers: read_table(
             connection,
             "stall_trigger",

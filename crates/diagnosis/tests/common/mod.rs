@@ -41,6 +41,10 @@ pub struct Story {
     pub onset_s: u64,
     pub end_s: Option<u64>,
     pub to_s: u64,
+    /// Another stall before, with the same signals and sessions.
+    pub earlier_s: Option<(u64, u64)>,
+    /// The record knows of it.
+    pub knows_earlier: bool,
     signals: BTreeMap<String, Signal>,
     odd: Vec<(&'static str, u64, f64)>,
     facts: BTreeMap<String, String>,
@@ -61,6 +65,8 @@ impl Story {
             onset_s: 60,
             end_s: Some(75),
             to_s: 90,
+            earlier_s: None,
+            knows_earlier: true,
             signals: BTreeMap::new(),
             odd: Vec::new(),
             facts: BTreeMap::new(),
@@ -404,7 +410,10 @@ impl Story {
     }
 
     fn stalls_at(&self, second: u64) -> bool {
-        second > self.onset_s && self.end_s.is_none_or(|end| second <= end)
+        let earlier = self
+            .earlier_s
+            .is_some_and(|(from, to)| second > from && second <= to);
+        earlier || second > self.onset_s && self.end_s.is_none_or(|end| second <= end)
     }
 
     /// The incident.
@@ -416,6 +425,13 @@ impl Story {
             server: Server::default(),
             clock: Clock::default(),
             stall: Stall {
+                previous: self
+                    .earlier_s
+                    .filter(|_| self.knows_earlier)
+                    .map(|(from, to)| Window {
+                        from: from * 1000,
+                        to: to * 1000,
+                    }),
                 onset: self.onset_s * 1000,
                 trigger: (self.onset_s + 3) * 1000,
                 end: self.end_s.map(|end| end * 1000),

@@ -19,6 +19,7 @@ fn blank() -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
+            previous: None,
             onset: 0,
             trigger: 0,
             end: None,

@@ -255,6 +255,7 @@ pub(crate) fn own_words() -> String {
         server: model::Server::default(),
         clock: model::Clock::default(),
         stall: model::Stall {
+            previous: None,
             onset: 0,
             trigger: 0,
             end: None,

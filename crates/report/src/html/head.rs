@@ -167,12 +167,16 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
             )
         }
     };
+    let before = when::stall_before(incident).map_or_else(String::new, |before| {
+        let before = escape::html(&before);
+        format!("<div class=\"wide\"><dt>One before</dt><dd>{before}</dd></div>\n")
+    });
     format!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
          <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b>{on}{line}</p>\n\
          <dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{label}</b> {details}</dd></div>\n\
          {times}\n\
-         <div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
+         {before}<div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
         sentence = escape::html(&verdict.sentence),
         label = escape::html(&server.label),
         details = details.join(", "),

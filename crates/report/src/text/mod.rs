@@ -154,6 +154,9 @@ fn head(page: &mut Page, incident: &Incident) {
             ),
         },
     );
+    if let Some(before) = when::stall_before(incident) {
+        page.field("one before", &before);
+    }
     for (index, trigger) in stall.triggers.iter().enumerate() {
         let label = if index == 0 { "noticed by" } else { "" };
         page.field(label, &format!("{}: {}", trigger.rule, trigger.says));

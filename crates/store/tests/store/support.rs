@@ -27,6 +27,7 @@ pub fn server() -> Server {
 
 pub fn stall() -> Stall {
     Stall {
+        previous: None,
         onset: 60_500,
         trigger: 62_000,
         end: Some(80_000),
@@ -78,7 +79,13 @@ pub fn incident() -> Incident {
         tool_version: "0.1.0".into(),
         server: server(),
         clock: clock(),
-        stall: stall(),
+        stall: Stall {
+            previous: Some(Window {
+                from: 2_000,
+                to: 31_000,
+            }),
+            ..stall()
+        },
         window: Window {
             from: 500,
             to: 110_000,
