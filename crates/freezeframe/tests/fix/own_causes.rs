@@ -7,7 +7,12 @@ use std::path::Path;
 
 use crate::scene::{Scene, error};
 
-fn cause(id: &str) -> String {
+const SWAPPINESS: &str = "action = 'sysctl'
+key = 'vm.swappiness'
+at_most = 7";
+
+/// The file of a cause with this repair.
+pub(crate) fn cause(id: &str, fix: &str) -> String {
     format!(
         r#"id = "{id}"
 title = "A cause of my own"
@@ -24,9 +29,7 @@ unit = "per_second"
 says = "FLUSH ran at {{value}}"
 
 [[fix]]
-action = "sysctl"
-key = "vm.swappiness"
-at_most = 7
+{fix}
 
 [remedy]
 now = ["a"]
@@ -41,7 +44,7 @@ verify = ["e"]
 fn directory(id: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join(format!("{id}.toml"));
-    fs::write(&file, cause(id)).unwrap();
+    fs::write(&file, cause(id, SWAPPINESS)).unwrap();
     mode(dir.path(), 0o755);
     mode(&file, 0o644);
     dir

@@ -8,6 +8,7 @@ use mysql::prelude::Queryable;
 use serde_json::{Value, json};
 
 use crate::harness::freezeframe;
+use crate::own_causes;
 use crate::scene::{Random, document, text};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -162,32 +163,9 @@ fn a_server_that_has_ended_has_lost_what_was_set() {
 }
 
 /// MariaDB starts without a key cache, takes one, and refuses to be without it again.
-const KEY_CACHE: &str = r#"id = "no-key-cache"
-title = "No key cache"
-what = "It is this. It does that."
-refuted_by = ["This."]
-sources = ["A page."]
-
-[[witness]]
-id = "rate"
-kind = "measure"
-measure = "rate(status.Key_reads)"
-above = 5
-unit = "per_second"
-says = "keys were read at {value}"
-
-[[fix]]
-action = "set-global"
-variable = "key_buffer_size"
-at_least = 8388608
-
-[remedy]
-now = ["a"]
-durable = ["b"]
-undo = ["c"]
-risk = "d"
-verify = ["e"]
-"#;
+const KEY_CACHE: &str = "action = 'set-global'
+variable = 'key_buffer_size'
+at_least = 8388608";
 
 #[test]
 fn what_the_server_would_not_take_back_is_not_set() {
@@ -197,7 +175,8 @@ fn what_the_server_would_not_take_back_is_not_set() {
     server.variable = "key_buffer_size";
     let causes = server.dir.path().join("causes");
     std::fs::create_dir(&causes).unwrap();
-    std::fs::write(causes.join("no-key-cache.toml"), KEY_CACHE).unwrap();
+    let cause = own_causes::cause("no-key-cache", KEY_CACHE);
+    std::fs::write(causes.join("no-key-cache.toml"), cause).unwrap();
     let causes = causes.to_str().unwrap();
     let arguments = ["no-key-cache", "--causes", causes, "--apply"];
     let output = server
