@@ -120,6 +120,9 @@ pub struct InVain {
     pub statements: Vec<String>,
     /// What sets it back.
     pub undo: Vec<String>,
+    /// Ids of causes that it makes: they may be named in the break after it.
+    #[serde(default)]
+    pub also: Vec<String>,
 }
 
 /// Another break than the first one, in which one cause of it must be gone.
@@ -326,6 +329,17 @@ pub struct Truth {
     /// Ids of causes that may be named beside it, because they are there as well.
     #[serde(default)]
     pub also: Vec<String>,
+    /// Ids of causes that must be named as its effects: what everybody waits for, and whose holder waits for it.
+    #[serde(default)]
+    pub through: Vec<String>,
+}
+
+impl Truth {
+    /// Whether this cause, which is another, is there as well.
+    pub fn expects(&self, cause: &str) -> bool {
+        let mut expected = self.also.iter().chain(&self.through);
+        expected.any(|expected| expected == cause)
+    }
 }
 
 impl Scenario {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use lab::{Help, Scenario};
+use lab::{Help, Scenario, Truth};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
 use crate::lab_recorder::{Recorder, explain, first_since};
-use crate::scenario::judge::{self, Beside, Outcome, judge};
+use crate::scenario::judge::{self, Named, Outcome, Role, judge};
 use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
 
@@ -36,13 +36,24 @@ const WARM_TIMEOUT: Duration = Duration::from_secs(180);
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
     pub(super) what: String,
+    pub(super) cause: String,
     pub(super) outcome: Outcome,
     /// What `explain` says of the true cause, where it named it.
     pub(super) finding: Option<Value>,
-    pub(super) beside: Vec<Beside>,
+    /// The same of the causes that lead to it.
+    pub(super) through: Vec<Through>,
+    pub(super) named: Vec<Named>,
     pub(super) before: Measured,
     pub(super) in_vain: Vec<Trial>,
     pub(super) remedy: Option<Trial>,
+}
+
+/// A cause that must be named as an effect of the true one.
+#[derive(Debug, Serialize)]
+pub(super) struct Through {
+    pub(super) cause: String,
+    /// What `explain` says of it, where it is named as such an effect, and at least likely.
+    pub(super) finding: Option<Value>,
 }
 
 /// How the server did in a break.
@@ -62,16 +73,30 @@ pub(super) struct Trial {
     pub(super) after: Option<Measured>,
     /// The incident of the break after it, where one was written.
     pub(super) incident: Option<PathBuf>,
-    /// What that incident names beside the cause of the act.
-    pub(super) beside: Vec<Beside>,
+    /// What that incident names.
+    pub(super) named: Vec<Named>,
     /// What `compare` says.
     pub(super) comparison: Value,
+    /// The same of the causes that lead to it, in their order.
+    pub(super) through: Vec<Value>,
+}
+
+impl Told {
+    /// What was changed, one after the other.
+    pub(super) fn trials(&self) -> impl Iterator<Item = &Trial> {
+        self.in_vain.iter().chain(&self.remedy)
+    }
 }
 
 impl Trial {
     pub(super) fn verdict(&self) -> &str {
-        self.comparison["verdict"].as_str().unwrap_or("not-proven")
+        verdict(&self.comparison)
     }
+}
+
+/// The verdict of a comparison.
+pub(super) fn verdict(comparison: &Value) -> &str {
+    comparison["verdict"].as_str().unwrap_or("not-proven")
 }
 
 impl From<&Broken> for Measured {
@@ -88,6 +113,24 @@ impl From<&Broken> for Measured {
 struct Break {
     broken: Broken,
     incidents: Vec<PathBuf>,
+}
+
+/// What is changed between two breaks.
+struct Change<'a> {
+    what: &'a str,
+    changes: Vec<String>,
+    /// Causes that it makes.
+    also: &'a [String],
+}
+
+impl<'a> Change<'a> {
+    fn new(what: &'a str, changes: Vec<String>) -> Self {
+        Self {
+            what,
+            changes,
+            also: &[],
+        }
+    }
 }
 
 /// The stage of one act.
@@ -143,8 +186,10 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
     };
     let mut told = Told {
         what: act.what.clone(),
+        cause: act.truth.cause.clone(),
+        through: through(&act.truth, &verdict),
         finding: judge::finding(&verdict, &act.truth.cause).cloned(),
-        beside: judge::beside(&act.truth, &verdict),
+        named: judge::named_since(&act.truth, &first.incidents, first.broken.from)?,
         before: Measured::from(&first.broken),
         in_vain: Vec::new(),
         remedy: None,
@@ -159,7 +204,11 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
             lab::say(&login, &vain.undo, SAY_TIMEOUT)?;
             told.in_vain.push(stage.trial(
                 world,
-                (&vain.what, vain.statements.clone()),
+                Change {
+                    what: &vain.what,
+                    changes: vain.statements.clone(),
+                    also: &vain.also,
+                },
                 &first,
                 &again,
                 &incident,
@@ -205,8 +254,8 @@ impl Stage<'_> {
             changes.push("restart".to_owned());
             self.recorder.wait(SETTLE, |_| false)?;
             let again = self.break_it(world)?;
-            let what = (restart.what.as_str(), changes);
-            return Ok(Some(self.trial(world, what, first, &again, incident)?));
+            let change = Change::new(&restart.what, changes);
+            return Ok(Some(self.trial(world, change, first, &again, incident)?));
         }
         match self.act.remedy {
             None => Ok(None),
@@ -226,8 +275,8 @@ impl Stage<'_> {
                     },
                     incidents: Vec::new(),
                 };
-                let what = ("those who do it stop", Vec::new());
-                let mut trial = self.trial(world, what, first, &after, incident)?;
+                let change = Change::new("those who do it stop", Vec::new());
+                let mut trial = self.trial(world, change, first, &after, incident)?;
                 trial.after = None;
                 Ok(Some(trial))
             }
@@ -236,8 +285,8 @@ impl Stage<'_> {
                 let changes = fixes.apply(incident, &self.act.truth.cause)?;
                 self.recorder.wait(SETTLE, |_| false)?;
                 let again = self.break_it(world)?;
-                let what = ("freezeframe fix --apply", changes);
-                let trial = self.trial(world, what, first, &again, incident)?;
+                let change = Change::new("freezeframe fix --apply", changes);
+                let trial = self.trial(world, change, first, &again, incident)?;
                 fixes.undo()?;
                 Ok(Some(trial))
             }
@@ -247,41 +296,46 @@ impl Stage<'_> {
     fn trial(
         &self,
         world: &World,
-        (what, changes): (&str, Vec<String>),
+        change: Change<'_>,
         first: &Break,
         after: &Break,
         incident: &Path,
     ) -> Result<Trial> {
+        let Change {
+            what,
+            changes,
+            also,
+        } = change;
         let second = first_since(&after.incidents, after.broken.from)?;
         let window = |broken: &Broken| format!("{}..{}", broken.from, broken.to);
-        let mut arguments: Vec<String> = vec!["--cause".to_owned(), self.act.truth.cause.clone()];
-        match &second {
+        let sides = match &second {
             // The same load once more: what is in its stacks is compared, whatever they are called now.
-            Some(second) => arguments.extend([
+            Some(second) => vec![
                 "--stalls".to_owned(),
                 incident.display().to_string(),
                 second.display().to_string(),
-            ]),
-            None => arguments.extend([
+            ],
+            None => vec![
                 "--before".to_owned(),
                 window(&first.broken),
                 "--after".to_owned(),
                 window(&after.broken),
                 "--server".to_owned(),
                 world.stage.server.port().to_string(),
-            ]),
-        }
-        let beside = match &second {
-            Some(second) => judge::beside(&self.act.truth, &explain(second)?),
-            None => Vec::new(),
+            ],
         };
+        let truth = &self.act.truth;
+        let compared = |cause: &String| compare(cause, &sides, self.dir);
+        let mut there = truth.clone();
+        there.also.extend_from_slice(also);
         let trial = Trial {
             what: what.to_owned(),
             changes,
             after: Some(Measured::from(&after.broken)),
             incident: second,
-            beside,
-            comparison: compare(&arguments, self.dir)?,
+            named: judge::named_since(&there, &after.incidents, after.broken.from)?,
+            comparison: compared(&truth.cause)?,
+            through: truth.through.iter().map(compared).collect::<Result<_>>()?,
         };
         if !self.quiet {
             crate::output::print(&format!("{what}: {}", trial.verdict()))?;
@@ -290,10 +344,29 @@ impl Stage<'_> {
     }
 }
 
-fn compare(arguments: &[String], dir: &Path) -> Result<Value> {
+fn through(truth: &Truth, verdict: &Value) -> Vec<Through> {
+    let named = judge::named(truth, verdict);
+    let is_effect = |cause: &str| {
+        named
+            .iter()
+            .any(|it| it.cause == cause && it.role == Role::Effect && it.level != "possible")
+    };
+    truth
+        .through
+        .iter()
+        .map(|cause| Through {
+            cause: cause.clone(),
+            finding: judge::finding(verdict, cause)
+                .filter(|_| is_effect(cause))
+                .cloned(),
+        })
+        .collect()
+}
+
+fn compare(cause: &str, sides: &[String], dir: &Path) -> Result<Value> {
     let answer = Command::new(std::env::current_exe()?)
-        .args(["compare", "--json"])
-        .args(arguments)
+        .args(["compare", "--json", "--cause", cause])
+        .args(sides)
         .arg("--dir")
         .arg(dir)
         .output()?;

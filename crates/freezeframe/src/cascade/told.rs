@@ -4,23 +4,30 @@ use jiff::Timestamp;
 use report::{Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, Tone};
 use serde_json::Value;
 
-use super::act::{Measured, Told, Trial};
-use crate::scenario::judge::Beside;
+use super::act::{Measured, Told, Trial, verdict};
+use crate::scenario::judge::{Named, Role};
 
 /// Signs of the cause that are listed.
 const SIGNS_MAX: usize = 6;
 
-/// The true cause stood first, its remedy worked where there is one, and nothing wrong was named in any break.
+/// The true cause stood first, what leads to it was named as its effect, its remedy worked where there is one, and nothing
+/// wrong was named in any break.
 pub(super) fn is_proven(told: &Told) -> bool {
-    told.outcome.passed() && !wrong_beside(told)
+    told.outcome.passed() && missing_effect(told).is_none() && !wrong_beside(told)
+}
+
+fn missing_effect(told: &Told) -> Option<&str> {
+    let mut through = told.through.iter();
+    through
+        .find(|through| through.finding.is_none())
+        .map(|through| through.cause.as_str())
 }
 
 fn wrong_beside(told: &Told) -> bool {
-    let trials = told.in_vain.iter().chain(&told.remedy);
-    told.beside
+    told.named
         .iter()
-        .chain(trials.flat_map(|trial| &trial.beside))
-        .any(|named| named.is_wrong)
+        .chain(told.trials().flat_map(|trial| &trial.named))
+        .any(|named| named.role == Role::Wrong)
 }
 
 pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -> Sheet {
@@ -30,13 +37,13 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
         .enumerate()
         .map(|(number, told)| section(number + 1, told))
         .collect();
+    let chain = chain(acts);
     if acts.len() > 1 {
+        let lines = chain.iter().map(Link::line).collect();
+        sections.insert(0, overview(lines));
         sections.push(together(acts));
     }
-    let chain: Vec<&str> = acts
-        .iter()
-        .map(|told| told.outcome.scenario.as_str())
-        .collect();
+    let causes: Vec<&str> = chain.iter().map(|link| link.cause).collect();
     let title = match acts {
         [one] => format!(
             "{}: {}",
@@ -47,8 +54,8 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
             }
         ),
         _ => format!(
-            "{}: {proven} of {} steps named and proven",
-            chain.join(" → "),
+            "{}: {proven} of {} acts named and proven",
+            causes.join(" → "),
             acts.len()
         ),
     };
@@ -65,6 +72,85 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
     }
 }
 
+/// A cause in the order in which one meets them.
+struct Link<'a> {
+    cause: &'a str,
+    finding: Option<&'a Value>,
+    /// The cause that it leads to.
+    effect_of: Option<&'a str>,
+    /// What was done, and what `compare` says of this cause.
+    tried: Vec<(&'a str, &'a str)>,
+}
+
+impl Link<'_> {
+    fn line(&self) -> String {
+        let mut line = match self.finding {
+            Some(finding) => headline(finding),
+            None => format!("{}: not named", self.cause),
+        };
+        if let Some(cause) = self.effect_of {
+            line.push_str(&format!(", an effect of {cause}"));
+        }
+        for (what, verdict) in &self.tried {
+            line.push_str(&format!("; {what}: {}", verdict.replace('-', " ")));
+        }
+        line
+    }
+}
+
+fn chain(acts: &[Told]) -> Vec<Link<'_>> {
+    let mut chain = Vec::new();
+    for told in acts {
+        for (index, through) in told.through.iter().enumerate() {
+            chain.push(Link {
+                cause: &through.cause,
+                finding: through.finding.as_ref(),
+                effect_of: Some(&told.cause),
+                tried: tried(told, |trial| trial.through.get(index)),
+            });
+        }
+        chain.push(Link {
+            cause: &told.cause,
+            finding: told.finding.as_ref(),
+            effect_of: None,
+            tried: tried(told, |trial| Some(&trial.comparison)),
+        });
+    }
+    chain
+}
+
+fn tried(told: &Told, compared: impl Fn(&Trial) -> Option<&Value>) -> Vec<(&str, &str)> {
+    told.trials()
+        .filter_map(|trial| Some((trial.what.as_str(), verdict(compared(trial)?))))
+        .collect()
+}
+
+fn overview(lines: Vec<String>) -> SheetSection {
+    SheetSection {
+        title: "One after the other".to_owned(),
+        badge: None,
+        parts: vec![Part::List(lines)],
+    }
+}
+
+/// Title, name and level.
+fn headline(finding: &Value) -> String {
+    format!(
+        "{} ({}), {}",
+        text(&finding["title"]),
+        text(&finding["cause"]),
+        text(&finding["level"])
+    )
+}
+
+/// What a finding rests on, under its headline.
+fn signs(finding: &Value) -> Part {
+    let signs = finding["witnesses"].as_array().into_iter().flatten();
+    let mut list = vec![headline(finding)];
+    list.extend(signs.take(SIGNS_MAX).map(|sign| text(&sign["says"])));
+    Part::List(list)
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -72,6 +158,7 @@ fn text(value: &Value) -> String {
 fn section(number: usize, told: &Told) -> SheetSection {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
+        (Some(1), _) if missing_effect(told).is_some() => ("effect not named", Tone::Bad),
         (Some(1), _) if wrong_beside(told) => ("a wrong one beside", Tone::Bad),
         (Some(1), None) => ("named", Tone::Good),
         (Some(1), Some(remedy)) => match remedy.verdict() {
@@ -88,18 +175,16 @@ fn section(number: usize, told: &Told) -> SheetSection {
         Part::Heading("What was said of it".to_owned()),
         Part::Words(outcome.sentence.clone()),
     ];
-    if let Some(finding) = &told.finding {
-        let signs = finding["witnesses"].as_array().into_iter().flatten();
-        let mut list = vec![format!(
-            "{} ({}), {}",
-            text(&finding["title"]),
-            text(&finding["cause"]),
-            text(&finding["level"])
-        )];
-        list.extend(signs.take(SIGNS_MAX).map(|sign| text(&sign["says"])));
-        parts.push(Part::List(list));
+    parts.extend(told.finding.iter().map(signs));
+    for through in &told.through {
+        parts.push(Part::Heading(format!("Its effect: {}", through.cause)));
+        parts.push(match &through.finding {
+            Some(finding) => signs(finding),
+            None => Part::Words("It was not named as such.".to_owned()),
+        });
     }
-    parts.extend(named("Named beside it", &told.beside));
+    let beside = told.named.iter().filter(|named| named.role != Role::True);
+    parts.extend(listed("Named beside it", beside));
     for trial in &told.in_vain {
         parts.push(Part::Heading(format!("Tried: {}", trial.what)));
         parts.push(Part::Commands(trial.changes.clone()));
@@ -120,8 +205,8 @@ fn section(number: usize, told: &Told) -> SheetSection {
     }
 }
 
-fn named(begin: &str, beside: &[Beside]) -> Option<Part> {
-    let list: Vec<String> = beside.iter().map(Beside::to_string).collect();
+fn listed<'a>(begin: &str, named: impl Iterator<Item = &'a Named>) -> Option<Part> {
+    let list: Vec<String> = named.map(Named::to_string).collect();
     let words = || Part::Words(format!("{begin}: {}.", list.join("; ")));
     (!list.is_empty()).then(words)
 }
@@ -149,12 +234,23 @@ fn proof(trial: &Trial) -> Vec<Part> {
             ]
         })
         .collect();
+    lines.extend(
+        trial
+            .through
+            .iter()
+            .map(|of_effect| text(&of_effect["sentence"])),
+    );
     let mut parts = vec![Part::List(lines)];
     if !rows.is_empty() {
         let columns = ["sign", "before", "after", ""].map(str::to_owned);
         parts.push(Part::Table(columns.to_vec(), rows));
     }
-    parts.extend(named("Named in this break", &trial.beside));
+    parts.extend(match &trial.incident {
+        Some(_) if trial.named.is_empty() => {
+            Some(Part::Words("Nothing is named in this break.".to_owned()))
+        }
+        _ => listed("Named in this break", trial.named.iter()),
+    });
     parts
 }
 
@@ -175,7 +271,7 @@ fn say(unit: &str, value: &Value) -> String {
 /// Each time that the break was made, with its name.
 fn breaks(told: &Told) -> Vec<(String, &Measured)> {
     let mut all = vec![("broken".to_owned(), &told.before)];
-    for trial in told.in_vain.iter().chain(&told.remedy) {
+    for trial in told.trials() {
         if let Some(after) = &trial.after {
             all.push((trial.what.clone(), after));
         }
@@ -243,10 +339,11 @@ fn together(acts: &[Told]) -> SheetSection {
 mod tests {
     use serde_json::json;
 
+    use super::super::act::Through;
     use super::*;
 
     /// An act whose remedy worked, and what was named beside its cause in the break and after the remedy.
-    fn told(first: &[Beside], after: &[Beside]) -> Told {
+    fn told(first: Role, after: Role, effect: Option<Value>) -> Told {
         let measured = Measured {
             statements_per_second: Some(30.0),
             p95_us: None,
@@ -254,14 +351,19 @@ mod tests {
         };
         let outcome = json!({
             "scenario": "slow-fsync", "server": "mysql-5.5", "rank": 1, "level": "certain", "proof": "worked",
-            "wrong": first.iter().filter(|named| named.is_wrong).map(Beside::to_string).collect::<Vec<_>>(),
+            "wrong": [],
             "break_per_second": 30.0, "sentence": "It was the disk.", "remedy": [], "stages": [],
         });
         Told {
             what: "A slow disk.".to_owned(),
             outcome: serde_json::from_value(outcome).unwrap(),
+            cause: "slow-fsync".to_owned(),
             finding: None,
-            beside: first.to_vec(),
+            through: vec![Through {
+                cause: "log-mutex".to_owned(),
+                finding: effect,
+            }],
+            named: vec![named(first)],
             before: measured.clone(),
             in_vain: Vec::new(),
             remedy: Some(Trial {
@@ -269,36 +371,52 @@ mod tests {
                 changes: Vec::new(),
                 after: Some(measured),
                 incident: None,
-                beside: after.to_vec(),
+                named: vec![named(after)],
                 comparison: json!({"verdict": "worked", "sentence": "It worked."}),
+                through: vec![json!({"verdict": "no-effect", "sentence": "It is as it was."})],
             }),
         }
     }
 
-    fn beside(is_wrong: bool) -> Beside {
-        Beside {
+    fn named(role: Role) -> Named {
+        Named {
             level: "likely".to_owned(),
             cause: "disk-full".to_owned(),
-            is_effect: false,
-            is_wrong,
+            role,
         }
     }
 
     #[test]
-    fn a_wrong_one_beside_spoils_an_act_in_any_of_its_breaks() {
-        for (first, after, word) in [
-            (false, false, "worked"),
-            (true, false, "a wrong one beside"),
-            (false, true, "a wrong one beside"),
+    fn a_wrong_one_in_any_break_and_an_effect_that_is_not_named_spoil_an_act() {
+        let effect = json!({"title": "The log's mutex", "cause": "log-mutex", "level": "likely"});
+        for (first, after, effect, word) in [
+            (Role::Also, Role::Effect, Some(&effect), "worked"),
+            (Role::Also, Role::Also, None, "effect not named"),
+            (Role::Wrong, Role::Also, Some(&effect), "a wrong one beside"),
+            (Role::Also, Role::Wrong, Some(&effect), "a wrong one beside"),
         ] {
-            let act = told(&[beside(first)], &[beside(after)]);
+            let act = told(first, after, effect.cloned());
             assert_eq!(is_proven(&act), word == "worked");
             let sheet = sheet("mysql-5.5", "", Timestamp::UNIX_EPOCH, &[act]);
             let badge = sheet.sections[0].badge.as_ref().unwrap();
             assert_eq!(badge.0, word);
             let text = report::sheet_text(&sheet, &report::TextOptions::default());
-            let told = text.contains("disk-full, which is wrong");
-            assert_eq!(told, first || after, "{text}");
+            let wrong = text.contains("disk-full, which is wrong");
+            assert_eq!(wrong, word == "a wrong one beside", "{text}");
         }
+    }
+
+    #[test]
+    fn the_chain_has_the_effects_before_their_causes() {
+        let effect = json!({"title": "The log's mutex", "cause": "log-mutex", "level": "likely"});
+        let acts = [told(Role::Also, Role::Also, Some(effect))];
+        let lines: Vec<String> = chain(&acts).iter().map(Link::line).collect();
+        assert_eq!(
+            lines,
+            [
+                "The log's mutex (log-mutex), likely, an effect of slow-fsync; a faster disk: no effect",
+                "slow-fsync: not named; a faster disk: worked",
+            ]
+        );
     }
 }

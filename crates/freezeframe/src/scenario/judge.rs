@@ -157,53 +157,94 @@ fn read_verdict(outcome: &mut Outcome, scenario: &Scenario, verdict: &Value) {
     let level = finding(verdict, cause).map(|finding| text(finding, "level"));
     outcome.rank = rank.map(|index| index + 1);
     outcome.level = level.map(str::to_owned);
-    outcome.wrong = beside(&scenario.truth, verdict)
+    outcome.wrong = named(&scenario.truth, verdict)
         .into_iter()
-        .filter(|named| named.is_wrong)
+        .filter(|named| named.role == Role::Wrong)
         .map(|named| format!("{}: {}", named.level, named.cause))
         .collect();
     outcome.sentence = text(verdict, "sentence").to_owned();
 }
 
-/// A cause that is named beside the true one.
+/// A cause that a verdict names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Beside {
+pub(crate) struct Named {
     pub(crate) level: String,
     pub(crate) cause: String,
-    /// The verdict calls it an effect of the true cause, or of one of its effects.
-    pub(crate) is_effect: bool,
-    /// It is at least likely, no effect, and not said to be there as well.
-    pub(crate) is_wrong: bool,
+    pub(crate) role: Role,
 }
 
-impl Display for Beside {
+/// What a named cause is where the true one is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Role {
+    True,
+    /// The verdict calls it an effect of the true cause, or of one of its effects.
+    Effect,
+    /// The scenario says that it is there as well.
+    Also,
+    /// Neither, and no more than possible.
+    Open,
+    /// Neither, and at least likely.
+    Wrong,
+}
+
+impl Display for Named {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.level, self.cause)?;
-        match (self.is_effect, self.is_wrong) {
-            (true, _) => f.write_str(", its effect"),
-            (false, true) => f.write_str(", which is wrong"),
-            (false, false) => Ok(()),
-        }
+        let role = match self.role {
+            Role::True => ", the true one",
+            Role::Effect => ", its effect",
+            Role::Wrong => ", which is wrong",
+            Role::Also | Role::Open => "",
+        };
+        write!(f, "{}: {}{role}", self.level, self.cause)
     }
 }
 
-/// What the answer of `explain` names beside the true cause.
-pub(crate) fn beside(truth: &Truth, verdict: &Value) -> Vec<Beside> {
+/// What the answer of `explain` names, in its order.
+pub(crate) fn named(truth: &Truth, verdict: &Value) -> Vec<Named> {
     let effects = effects_of(&truth.cause, &findings(verdict).collect::<Vec<_>>());
+    let role = |cause: &str, level: &str| {
+        if cause == truth.cause {
+            Role::True
+        } else if effects.contains(cause) {
+            Role::Effect
+        } else if truth.expects(cause) {
+            Role::Also
+        } else if level == "possible" {
+            Role::Open
+        } else {
+            Role::Wrong
+        }
+    };
     findings(verdict)
         .map(|finding| (text(finding, "level"), text(finding, "cause")))
-        .filter(|(_, cause)| *cause != truth.cause)
-        .map(|(level, cause)| {
-            let is_effect = effects.contains(cause);
-            let expected = is_effect || truth.also.iter().any(|also| also == cause);
-            Beside {
-                level: level.to_owned(),
-                cause: cause.to_owned(),
-                is_effect,
-                is_wrong: level != "possible" && !expected,
-            }
+        .map(|(level, cause)| Named {
+            level: level.to_owned(),
+            cause: cause.to_owned(),
+            role: role(cause, level),
         })
         .collect()
+}
+
+/// What the incidents that were triggered then or later name, and nothing of it twice.
+pub(crate) fn named_since(
+    truth: &Truth,
+    incidents: &[PathBuf],
+    from: Timestamp,
+) -> Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for path in incidents {
+        let verdict = explain(path)?;
+        if time(&verdict, "trigger").is_none_or(|trigger| trigger < from) {
+            continue;
+        }
+        for one in named(truth, &verdict) {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// What the answer of `explain` says of this cause.
@@ -365,12 +406,14 @@ mod tests {
         let truth = Truth {
             cause: "fsync".to_owned(),
             also: vec!["threads".to_owned()],
+            through: Vec::new(),
         };
-        let named = beside(&truth, &verdict);
-        let words: Vec<String> = named.iter().map(Beside::to_string).collect();
+        let named = named(&truth, &verdict);
+        let words: Vec<String> = named.iter().map(Named::to_string).collect();
         assert_eq!(
             words,
             [
+                "certain: fsync, the true one",
                 "likely: disk-full, which is wrong",
                 "possible: swap",
                 "likely: threads",

@@ -38,7 +38,7 @@ fn said(row: &Row) -> Said {
     let is_beside = lab::scenario(&row.scenario)
         .ok()
         .flatten()
-        .is_some_and(|scenario| scenario.truth.also.contains(named));
+        .is_some_and(|scenario| scenario.truth.expects(named));
     match is_beside {
         true => Said::Beside,
         false => Said::Wrong,
