@@ -91,7 +91,7 @@ impl OneInput {
             && last.skipped.as_ref() == Some(&why)
             && let (Some((_, end)), Some((_, to))) = (&mut last.lines, lines)
         {
-            *end = to;
+            *end = to.max(*end);
             return;
         }
         self.parts.push(Part {
@@ -123,8 +123,7 @@ impl OneInput {
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         for Piece { kind, from, to } in pieces.iter().copied() {
             let piece = lines.get(from..to).unwrap_or_default();
-            let number = |line: Option<&clean::Line<'_>>| line.map_or(0, |line| line.number);
-            let range = (number(piece.first()), number(piece.last()));
+            let range = numbers(piece);
             covered += piece.len();
             if matches!(kind, Kind::Backtrace | Kind::ServerText) {
                 self.version = self.version.take().or_else(|| read::version(piece));
@@ -187,6 +186,13 @@ impl OneInput {
             );
         }
     }
+}
+
+/// The first and the last number of the lines. A row of a page's table has the number of its first cell, and what
+/// stands between its cells comes before it: the lines of a page are not always in the order of their numbers.
+fn numbers(lines: &[clean::Line<'_>]) -> (usize, usize) {
+    let numbers = || lines.iter().map(|line| line.number);
+    (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
 }
 
 /// Holds bytes that no text has.

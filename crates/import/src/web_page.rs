@@ -95,14 +95,16 @@ pub(crate) fn may_be_in(text: &str) -> bool {
 }
 
 /// What a page shows.
-pub(crate) fn shown(text: &str) -> Vec<(usize, Cow<'_, str>)> {
+pub(crate) fn shown(text: &str) -> Vec<(usize, Cow<'static, str>)> {
+    // The tokenizer makes a line end of each carriage return: lines would be counted that are none.
+    let text = text.replace('\r', " ");
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     // Without it what is in a script would be looked at for tags.
     emitter.naively_switch_states(true);
     let mut page = Page::default();
     let (mut number, mut counted) = (1, 0);
     // The reader of a text has no errors: `Infallible`.
-    for token in Tokenizer::new_with_emitter(text, emitter).flatten() {
+    for token in Tokenizer::new_with_emitter(&text, emitter).flatten() {
         let at = match &token {
             Token::StartTag(tag) => tag.span.start,
             Token::EndTag(tag) => tag.span.start,
@@ -341,6 +343,19 @@ mod tests {
         let colored = "<pre><span class=\"line\">| <span class='k'>Id</span> |</span><br><span>| 1 |</span><br></pre>";
         assert_eq!(texts(colored), ["| Id |", "| 1 |"]);
         assert_eq!(texts("a<script>if (1 < 2) { '</b>' }</script>b"), ["ab"]);
+    }
+
+    #[test]
+    fn carriage_returns_count_no_lines() {
+        let numbers = |text: &str| {
+            told(text)
+                .into_iter()
+                .map(|(number, _)| number)
+                .collect::<Vec<_>>()
+        };
+        let text = "<!DOCTYPE html>\na\r\n\r\r\nb\n<pre>c\r\nd</pre>";
+        assert_eq!(numbers(text), [2, 4, 5, 6]);
+        assert_eq!(numbers(&text.replace('\r', "")), [2, 4, 5, 6]);
     }
 
     #[test]

@@ -150,6 +150,19 @@ proptest! {
 }
 
 #[test]
+fn the_lines_of_a_part_of_a_page_are_from_and_to() {
+    // Found by the test above; and what stands between the cells of a row comes before it.
+    read(b"<!DOCTYPE html>\nThread 3 (Thread 0x7f00 (LWP 12)):\n\r\r\n2023-02-04 11:42:43 0x7f8f INNODB MONITOR OUTPUT\n<table><tr><td>5</td><td>root\nThread 3 (Thread 0x7f00 (LWP 12)):");
+    let between = "<table><tr><td>1 a,b</td>\n2 a,b\n<td></td></tr></table>";
+    let imported = import(&[Input {
+        path: "x",
+        bytes: between.as_bytes(),
+    }]);
+    let lines: Vec<_> = imported.parts.iter().map(|part| part.lines).collect();
+    assert_eq!(lines, [Some((1, 2))]);
+}
+
+#[test]
 fn a_long_text_without_meaning_takes_no_more_than_its_length() {
     // Lines that could begin something, many times over: recognising must not be quadratic.
     for line in [
