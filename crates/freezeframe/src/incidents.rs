@@ -89,7 +89,7 @@ fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {
         "trigger": time(stall.trigger),
         "end": stall.end.and_then(time),
         "previous": stall.previous.map(|previous| json!({
-            "onset": time(previous.from), "end": time(previous.to),
+            "from": time(previous.from), "to": time(previous.to),
         })),
         "triggers": stall.triggers.iter().map(|trigger| json!({
             "rule": trigger.rule, "says": trigger.says,

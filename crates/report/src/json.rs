@@ -1,7 +1,7 @@
 //! The verdict as JSON: `docs/json.md` is its contract.
 
 use diagnosis::Verdict;
-use model::{Incident, Millis, Trigger};
+use model::{Incident, Millis, Trigger, Window};
 use serde::Serialize;
 
 use crate::evidence::asked::{Asked, asked};
@@ -35,6 +35,8 @@ struct Head<'a> {
     duration_seconds: Option<f64>,
     triggers: &'a [Trigger],
     window: WindowHead,
+    previous: Option<WindowHead>,
+    baseline: WindowHead,
 }
 
 #[derive(Serialize)]
@@ -57,6 +59,10 @@ struct WindowHead {
 pub fn json(incident: &Incident, verdict: &Verdict) -> String {
     let is_known = incident.clock.is_known();
     let moment = |at: Millis| is_known.then(|| when::rfc3339(incident.clock.wall_ms(at)));
+    let window = |window: Window| WindowHead {
+        from: moment(window.from),
+        to: moment(window.to),
+    };
     let stall = &incident.stall;
     let document = Document {
         format: FORMAT,
@@ -77,10 +83,9 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
                 .end
                 .map(|end| end.saturating_sub(stall.onset) as f64 / 1000.0),
             triggers: &stall.triggers,
-            window: WindowHead {
-                from: moment(incident.window.from),
-                to: moment(incident.window.to),
-            },
+            window: window(incident.window),
+            previous: stall.previous.map(window),
+            baseline: window(incident.baseline_window()),
         },
         verdict,
         stacks: stacks_summary(incident),

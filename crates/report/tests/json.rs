@@ -28,11 +28,13 @@ fn the_fields_are_those_of_the_contract() {
     assert_eq!(
         keys(incident),
         [
+            "baseline",
             "duration_seconds",
             "end",
             "host",
             "id",
             "onset",
+            "previous",
             "server",
             "time_known",
             "trigger",
@@ -92,10 +94,29 @@ fn the_values_are_those_of_the_incident() {
     assert_eq!(incident["end"], "2024-05-12T03:17:12.120Z");
     assert_eq!(incident["duration_seconds"], 67.0);
     assert_eq!(incident["window"]["from"], "2024-05-12T03:12:05.120Z");
+    assert!(incident["previous"].is_null());
+    assert_eq!(incident["baseline"]["from"], incident["window"]["from"]);
+    assert_eq!(incident["baseline"]["to"], incident["onset"]);
     assert_eq!(incident["server"]["pid"], 4711);
     assert_eq!(document["findings"][0]["level"], "certain");
     assert_eq!(document["findings"][0]["witnesses"][0]["value"], 46_812.0);
     assert_eq!(document["absent"][0]["reason"], "permission");
+}
+
+#[test]
+fn a_stall_before_is_told_with_what_is_compared_therefore() {
+    let mut incident = common::incident();
+    let (begin, onset) = (incident.window.from, incident.stall.onset);
+    incident.stall.previous = Some(model::Window {
+        from: begin,
+        to: onset - 12_000,
+    });
+    let document: Value = serde_json::from_str(&json(&incident, &common::verdict())).expect("JSON");
+    let incident = &document["incident"];
+    assert_eq!(incident["previous"]["from"], incident["window"]["from"]);
+    assert_eq!(incident["previous"]["to"], "2024-05-12T03:15:53.120Z");
+    assert_eq!(incident["baseline"]["from"], incident["previous"]["to"]);
+    assert_eq!(incident["baseline"]["to"], incident["onset"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Acts on one server: a break, its cause named, its remedy applied and proven, and the next one begins.
 
 mod act;
+mod chain;
 mod told;
 mod world;
 

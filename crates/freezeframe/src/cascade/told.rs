@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use report::{Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, Tone};
 use serde_json::Value;
 
-use super::act::{Measured, Told, Trial, verdict};
+use super::act::{Measured, Told, Trial};
+use super::chain::{chain, overview};
 use crate::scenario::judge::{Named, Role};
 
 /// Signs of the cause that are listed.
@@ -13,14 +14,11 @@ const SIGNS_MAX: usize = 6;
 /// The true cause stood first, what leads to it was named as its effect, its remedy worked where there is one, and nothing
 /// wrong was named in any break.
 pub(super) fn is_proven(told: &Told) -> bool {
-    told.outcome.passed() && missing_effect(told).is_none() && !wrong_beside(told)
+    told.outcome.passed() && names_effects(told) && !wrong_beside(told)
 }
 
-fn missing_effect(told: &Told) -> Option<&str> {
-    let mut through = told.through.iter();
-    through
-        .find(|through| through.finding.is_none())
-        .map(|through| through.cause.as_str())
+fn names_effects(told: &Told) -> bool {
+    told.through.iter().all(|through| through.finding.is_some())
 }
 
 fn wrong_beside(told: &Told) -> bool {
@@ -39,8 +37,7 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
         .collect();
     let chain = chain(acts);
     if acts.len() > 1 {
-        let lines = chain.iter().map(Link::line).collect();
-        sections.insert(0, overview(lines));
+        sections.insert(0, overview(&chain));
         sections.push(together(acts));
     }
     let causes: Vec<&str> = chain.iter().map(|link| link.cause).collect();
@@ -72,69 +69,8 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
     }
 }
 
-/// A cause in the order in which one meets them.
-struct Link<'a> {
-    cause: &'a str,
-    finding: Option<&'a Value>,
-    /// The cause that it leads to.
-    effect_of: Option<&'a str>,
-    /// What was done, and what `compare` says of this cause.
-    tried: Vec<(&'a str, &'a str)>,
-}
-
-impl Link<'_> {
-    fn line(&self) -> String {
-        let mut line = match self.finding {
-            Some(finding) => headline(finding),
-            None => format!("{}: not named", self.cause),
-        };
-        if let Some(cause) = self.effect_of {
-            line.push_str(&format!(", an effect of {cause}"));
-        }
-        for (what, verdict) in &self.tried {
-            line.push_str(&format!("; {what}: {}", verdict.replace('-', " ")));
-        }
-        line
-    }
-}
-
-fn chain(acts: &[Told]) -> Vec<Link<'_>> {
-    let mut chain = Vec::new();
-    for told in acts {
-        for (index, through) in told.through.iter().enumerate() {
-            chain.push(Link {
-                cause: &through.cause,
-                finding: through.finding.as_ref(),
-                effect_of: Some(&told.cause),
-                tried: tried(told, |trial| trial.through.get(index)),
-            });
-        }
-        chain.push(Link {
-            cause: &told.cause,
-            finding: told.finding.as_ref(),
-            effect_of: None,
-            tried: tried(told, |trial| Some(&trial.comparison)),
-        });
-    }
-    chain
-}
-
-fn tried(told: &Told, compared: impl Fn(&Trial) -> Option<&Value>) -> Vec<(&str, &str)> {
-    told.trials()
-        .filter_map(|trial| Some((trial.what.as_str(), verdict(compared(trial)?))))
-        .collect()
-}
-
-fn overview(lines: Vec<String>) -> SheetSection {
-    SheetSection {
-        title: "One after the other".to_owned(),
-        badge: None,
-        parts: vec![Part::List(lines)],
-    }
-}
-
 /// Title, name and level.
-fn headline(finding: &Value) -> String {
+pub(super) fn headline(finding: &Value) -> String {
     format!(
         "{} ({}), {}",
         text(&finding["title"]),
@@ -158,7 +94,7 @@ fn text(value: &Value) -> String {
 fn section(number: usize, told: &Told) -> SheetSection {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
-        (Some(1), _) if missing_effect(told).is_some() => ("effect not named", Tone::Bad),
+        (Some(1), _) if !names_effects(told) => ("effect not named", Tone::Bad),
         (Some(1), _) if wrong_beside(told) => ("a wrong one beside", Tone::Bad),
         (Some(1), None) => ("named", Tone::Good),
         (Some(1), Some(remedy)) => match remedy.verdict() {
@@ -218,6 +154,8 @@ fn proof(trial: &Trial) -> Vec<Part> {
     for list in ["reasons", "missing"] {
         lines.extend(comparison[list].as_array().into_iter().flatten().map(text));
     }
+    let of_effects = trial.through.iter();
+    lines.extend(of_effects.map(|comparison| text(&comparison["sentence"])));
     let signals = comparison["signals"].as_array();
     let rows: Vec<Vec<String>> = signals
         .into_iter()
@@ -234,12 +172,6 @@ fn proof(trial: &Trial) -> Vec<Part> {
             ]
         })
         .collect();
-    lines.extend(
-        trial
-            .through
-            .iter()
-            .map(|of_effect| text(&of_effect["sentence"])),
-    );
     let mut parts = vec![Part::List(lines)];
     if !rows.is_empty() {
         let columns = ["sign", "before", "after", ""].map(str::to_owned);
@@ -336,14 +268,14 @@ fn together(acts: &[Told]) -> SheetSection {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::super::act::Through;
     use super::*;
 
     /// An act whose remedy worked, and what was named beside its cause in the break and after the remedy.
-    fn told(first: Role, after: Role, effect: Option<Value>) -> Told {
+    pub(in crate::cascade) fn told(first: Role, after: Role, effect: Option<Value>) -> Told {
         let measured = Measured {
             statements_per_second: Some(30.0),
             p95_us: None,
@@ -404,19 +336,5 @@ mod tests {
             let wrong = text.contains("disk-full, which is wrong");
             assert_eq!(wrong, word == "a wrong one beside", "{text}");
         }
-    }
-
-    #[test]
-    fn the_chain_has_the_effects_before_their_causes() {
-        let effect = json!({"title": "The log's mutex", "cause": "log-mutex", "level": "likely"});
-        let acts = [told(Role::Also, Role::Also, Some(effect))];
-        let lines: Vec<String> = chain(&acts).iter().map(Link::line).collect();
-        assert_eq!(
-            lines,
-            [
-                "The log's mutex (log-mutex), likely, an effect of slow-fsync; a faster disk: no effect",
-                "slow-fsync: not named; a faster disk: worked",
-            ]
-        );
     }
 }
