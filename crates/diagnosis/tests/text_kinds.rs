@@ -159,6 +159,20 @@ fn waits_are_counted_as_share_and_by_the_longest() {
         says(&incident, &longest),
         source_says("innodb", "250 s for DICT_SYS")
     );
+    // A thread that only begins to wait is printed with the time of the wait before it, or since 1970.
+    let begins = SemaphoreWait {
+        ended: true,
+        ..wait("trx0trx.c", 991, 1_795_573_189.0)
+    };
+    let incident = bare().semaphores(63, &[begins]).build();
+    for keys in [
+        "counting = \"seconds\"",
+        "counting = \"waits\"\nmin_seconds = 1",
+    ] {
+        assert_eq!(says(&incident, &sign(keys, 1.0)), None, "{keys}");
+    }
+    assert!(says(&incident, &sign("counting = \"waits\"", 1.0)).is_some());
+    let incident = crowd().build();
     let share = |min: u64| {
         let keys = format!("created_at = \"btr0sea\"\ncounting = \"share\"\nmin_waits = {min}");
         sign(&keys, 0.7)

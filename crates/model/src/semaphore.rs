@@ -14,7 +14,7 @@ pub struct SemaphoreWait {
     pub file: String,
     /// The line in it.
     pub line: u32,
-    /// How long it has waited.
+    /// How long it has waited, as printed; [`Self::lasts_seconds`] is what may be counted.
     pub seconds: f64,
     /// What it wants: `Mutex`, `S-lock`, `SX-lock`, `X-lock`, `X-lock (wait_ex)` (it has the lock
     /// reserved and waits for the readers to leave), or `Latch` for MariaDB 10.6 and later.
@@ -45,6 +45,17 @@ pub struct SemaphoreWait {
     pub last_read_locked: Option<String>,
     /// Where the latch was last taken for writing (`file line N`).
     pub last_write_locked: Option<String>,
-    /// The wait had just ended when it was printed.
+    /// The wait had just ended when it was printed, or not yet begun.
     pub ended: bool,
+}
+
+impl SemaphoreWait {
+    /// How long the wait lasts, in seconds: zero where it has ended.
+    ///
+    /// InnoDB hands a cell of its array out and notes the time after it has left the array's mutex (`sync0arr.cc`,
+    /// `sync_array_reserve_cell()`, 5.5 to 8.0). Between the two such a wait is printed as one that has ended, with the time
+    /// since the cell's last wait, or since 1970 where it had none.
+    pub fn lasts_seconds(&self) -> f64 {
+        if self.ended { 0.0 } else { self.seconds }
+    }
 }

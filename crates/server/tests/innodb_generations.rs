@@ -393,6 +393,15 @@ fn mysql_8() {
     assert_eq!(status.log.checkpoint_age_bytes(), Some(1_147_740));
     assert_eq!(status.log.unflushed_bytes(), Some(97));
     assert_eq!(status.main_thread_state.as_deref(), Some("sleeping"));
+    let longest = |text: &str| {
+        let name = "innodb.semaphore_wait_seconds_max";
+        let signals = signals(&parse(text));
+        signals.iter().find(|it| it.0 == name).map(|it| it.1)
+    };
+    assert_eq!(longest(MYSQL_8), Some(3.0));
+    let mode = "has reserved it in mode exclusive\n";
+    let ended = MYSQL_8.replace(mode, &format!("{mode}wait has ended\n"));
+    assert_eq!(longest(&ended), Some(0.0), "its time is no wait's");
 }
 
 /// Counts and maxima of lists, and sums that a cut may leave without a part.

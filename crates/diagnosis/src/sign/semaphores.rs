@@ -93,7 +93,7 @@ fn number(test: &SemaphoresTest, list: &[PlacedWait]) -> Option<f64> {
         WaitCounting::Waits => Some(matching().count() as f64),
         WaitCounting::Seconds => Some(
             matching()
-                .map(|placed| placed.wait.seconds)
+                .map(|placed| placed.wait.lasts_seconds())
                 .fold(0.0, f64::max),
         ),
         WaitCounting::Share => (list.len() as u64 >= test.min_waits)
@@ -140,7 +140,7 @@ fn matches(test: &SemaphoresTest, placed: &PlacedWait) -> bool {
         let mut places = locked.into_iter().flatten();
         places.any(|place| pattern.is_match(without_folder(place)))
     });
-    wait.seconds >= test.min_seconds
+    wait.lasts_seconds() >= test.min_seconds
         && is(&test.lock, wait.lock_name.as_deref())
         && is(&test.lock_kind, Some(&wait.lock_kind))
         && is(&test.holder_query, wait.holder_query.as_deref())

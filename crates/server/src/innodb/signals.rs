@@ -1,5 +1,7 @@
 //! A status as named numbers.
 
+use model::SemaphoreWait;
+
 use super::status::InnodbStatus;
 
 /// The numbers of `status` that its text told, by signal name.
@@ -18,7 +20,7 @@ pub fn signals(status: &InnodbStatus) -> Vec<(&'static str, f64)> {
     let longest_wait = status
         .semaphore_waits
         .iter()
-        .map(|wait| wait.seconds)
+        .map(SemaphoreWait::lasts_seconds)
         .fold(0.0, f64::max);
     let counts = [
         (
