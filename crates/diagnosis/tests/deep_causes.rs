@@ -613,3 +613,28 @@ fn huge_pages_of_other_programs_are_not_the_servers() {
     let compacts = huge(2.7e9).rate("vmstat.compact_stall", 0.0, 400.0);
     assert_eq!(level(compacts), None);
 }
+
+/// A report on MySQL 5.5 whose pages get their adaptive hash anew, and sessions that open tables.
+#[test]
+fn a_page_that_gets_its_hash_anew_is_no_drop() {
+    let is_named = |frames: &'static [&'static str]| {
+        let verdict = waiting("Opening tables")
+            .threads(&[(2, "mysqld", Sleeping, frames)])
+            .verdict();
+        named(&verdict)
+            .iter()
+            .any(|it| it.0 == "drop-table-bufpool" && it.1 > Level::Possible)
+    };
+    assert!(is_named(&[
+        "mem_heap_create_block",
+        "btr_search_drop_page_hash_index",
+        "btr_drop_ahi_for_table",
+        "row_drop_table_for_mysql",
+    ]));
+    assert!(!is_named(&[
+        "mem_heap_create_block",
+        "btr_search_drop_page_hash_index",
+        "btr_search_build_page_hash_index",
+        "row_search_for_mysql",
+    ]));
+}
