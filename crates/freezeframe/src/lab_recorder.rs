@@ -120,17 +120,28 @@ impl Drop for Recorder {
     }
 }
 
-/// The first of the incidents that was triggered then or later.
-pub(crate) fn first_since(incidents: &[PathBuf], from: Timestamp) -> Result<Option<PathBuf>> {
+/// Of the incidents that were triggered then or later the one with the longest stall: the first may be no more than the
+/// moment in which the clients came.
+pub(crate) fn longest_since(incidents: &[PathBuf], from: Timestamp) -> Result<Option<PathBuf>> {
+    let mut longest: Option<(f64, &PathBuf)> = None;
     for path in incidents {
-        let trigger = explain(path)?["incident"]["trigger"]
-            .as_str()
-            .and_then(|text| text.parse::<Timestamp>().ok());
-        if trigger.is_some_and(|trigger| trigger >= from) {
-            return Ok(Some(path.clone()));
+        let head = &explain(path)?["incident"];
+        let at = |value: &Value| value.as_str()?.parse::<Timestamp>().ok();
+        if at(&head["trigger"]).is_none_or(|trigger| trigger < from) {
+            continue;
+        }
+        // Without an end it lasted longer than the recording.
+        let recorded = || {
+            let (onset, to) = at(&head["onset"]).zip(at(&head["window"]["to"]))?;
+            Some(to.duration_since(onset).as_secs_f64())
+        };
+        let seconds = head["duration_seconds"].as_f64().or_else(recorded);
+        let seconds = seconds.unwrap_or_default();
+        if longest.is_none_or(|(most, _)| seconds > most) {
+            longest = Some((seconds, path));
         }
     }
-    Ok(None)
+    Ok(longest.map(|(_, path)| path.clone()))
 }
 
 /// What `freezeframe explain --json` says of the file.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
-use crate::lab_recorder::{Recorder, explain, first_since};
+use crate::lab_recorder::{Recorder, explain, longest_since};
 use crate::scenario::judge::{self, Named, Outcome, Role, judge};
 use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
@@ -306,7 +306,7 @@ impl Stage<'_> {
             changes,
             also,
         } = change;
-        let second = first_since(&after.incidents, after.broken.from)?;
+        let second = longest_since(&after.incidents, after.broken.from)?;
         let window = |broken: &Broken| format!("{}..{}", broken.from, broken.to);
         let sides = match &second {
             // The same load once more: what is in its stacks is compared, whatever they are called now.

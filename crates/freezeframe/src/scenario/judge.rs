@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -180,7 +181,7 @@ pub(crate) enum Role {
     True,
     /// The verdict calls it an effect of the true cause, or of one of its effects.
     Effect,
-    /// The scenario says that it is there as well.
+    /// The scenario says that it is there as well, or the verdict calls it an effect of such a cause.
     Also,
     /// Neither, and no more than possible.
     Open,
@@ -202,13 +203,15 @@ impl Display for Named {
 
 /// What the answer of `explain` names, in its order.
 pub(crate) fn named(truth: &Truth, verdict: &Value) -> Vec<Named> {
-    let effects = effects_of(&truth.cause, &findings(verdict).collect::<Vec<_>>());
+    let all: Vec<&Value> = findings(verdict).collect();
+    let effects = effects_of(iter::once(truth.cause.as_str()), &all);
+    let of_others = effects_of(truth.also.iter().map(String::as_str), &all);
     let role = |cause: &str, level: &str| {
         if cause == truth.cause {
             Role::True
         } else if effects.contains(cause) {
             Role::Effect
-        } else if truth.expects(cause) {
+        } else if truth.expects(cause) || of_others.contains(cause) {
             Role::Also
         } else if level == "possible" {
             Role::Open
@@ -263,11 +266,14 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// What the verdict itself calls an effect of this cause, or of one of its effects: it is there, and it is not
+/// What the verdict itself calls an effect of these causes, or of one of their effects: it is there, and it is not
 /// told as a cause of the stall.
-fn effects_of<'a>(cause: &'a str, findings: &[&'a Value]) -> BTreeSet<&'a str> {
+fn effects_of<'a>(
+    causes: impl Iterator<Item = &'a str>,
+    findings: &[&'a Value],
+) -> BTreeSet<&'a str> {
     let mut effects = BTreeSet::new();
-    let mut causes = vec![cause];
+    let mut causes: Vec<&str> = causes.collect();
     while let Some(cause) = causes.pop() {
         for finding in findings {
             let is_effect = finding["relations"]
@@ -381,7 +387,7 @@ mod tests {
             finding("fsync", "nothing"),
             finding("threads", "another"),
         ];
-        let effects = effects_of("fsync", &findings.each_ref());
+        let effects = effects_of(["fsync"].into_iter(), &findings.each_ref());
         assert_eq!(
             effects.into_iter().collect::<Vec<_>>(),
             ["index-latch", "page-latch"]
@@ -401,6 +407,8 @@ mod tests {
                 finding("threads", "likely", ""),
                 finding("index-latch", "certain", "fsync"),
                 finding("page-latch", "certain", "index-latch"),
+                finding("row-locks", "likely", "threads"),
+                finding("full-pool", "likely", "disk-full"),
             ],
         });
         let truth = Truth {
@@ -419,6 +427,8 @@ mod tests {
                 "likely: threads",
                 "certain: index-latch, its effect",
                 "certain: page-latch, its effect",
+                "likely: row-locks",
+                "likely: full-pool, which is wrong",
             ]
         );
     }

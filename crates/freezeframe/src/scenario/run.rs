@@ -13,7 +13,7 @@ use super::stage::Stage;
 use super::steps::{Scene, load, take, undo_all};
 use crate::background::Background;
 use crate::cascade;
-use crate::lab_recorder::{Recorder, first_since};
+use crate::lab_recorder::{Recorder, longest_since};
 
 /// Ordinary load before the break: what is usual must be known.
 const HEALTHY: Duration = Duration::from_secs(22);
@@ -145,7 +145,7 @@ pub(super) fn run(
         };
         recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
         usual.end()?;
-        let noticed = first_since(recorder.incidents(), after.from)?;
+        let noticed = longest_since(recorder.incidents(), after.from)?;
         recorder.stop()?;
         let cause = &scenario.truth.cause;
         outcome.proof = Some(match noticed.filter(|_| again.is_some()) {
