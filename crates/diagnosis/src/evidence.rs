@@ -384,13 +384,13 @@ fn read<'a, T: Deserialize<'a>>(
     let texts: Vec<_> = incident
         .texts
         .iter()
-        .filter(|timed| timed.text.kind == kind)
+        .filter(|timed| timed.text.kind() == kind)
         .collect();
     let step = texts.len().div_ceil(most).max(1);
     texts
         .into_iter()
         .step_by(step)
-        .filter_map(|timed| Some((timed.at, serde_json::from_str(&timed.text.body).ok()?)))
+        .filter_map(|timed| Some((timed.at, serde_json::from_str(timed.text.body()).ok()?)))
         .collect()
 }
 

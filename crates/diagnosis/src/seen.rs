@@ -34,8 +34,8 @@ pub(crate) fn seen(incident: &Incident) -> Vec<String> {
 fn crash(incident: &Incident) -> Option<String> {
     let texts = incident.texts.iter();
     let mut lines = texts
-        .filter(|timed| timed.text.kind == TextKind::ErrorLog)
-        .flat_map(|timed| timed.text.body.lines());
+        .filter(|timed| timed.text.kind() == TextKind::ErrorLog)
+        .flat_map(|timed| timed.text.body().lines());
     let is_crash = |line: &&str| CRASHES.iter().any(|words| line.contains(words));
     let found = lines.any(|line| is_crash(&line));
     found.then(|| "the error log tells of a crash of the server".to_owned())

@@ -34,8 +34,8 @@ impl<'a> Status<'a> {
     pub(crate) fn all(incident: &'a Incident) -> Vec<Self> {
         let texts = incident.texts.iter();
         texts
-            .filter(|timed| timed.text.kind == TextKind::InnodbStatus)
-            .map(|timed| Self::new(timed.at, &timed.text.body))
+            .filter(|timed| timed.text.kind() == TextKind::InnodbStatus)
+            .map(|timed| Self::new(timed.at, &timed.text.body()))
             .collect()
     }
 

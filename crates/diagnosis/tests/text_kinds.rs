@@ -425,7 +425,7 @@ fn taken_once(length_s: u64) -> Incident {
 fn with_text(mut incident: Incident, kind: TextKind, body: String) -> Incident {
     incident.texts.push(TimedText {
         at: 0,
-        text: Text { kind, body },
+        text: server_text::stored(kind, &body),
     });
     incident
 }

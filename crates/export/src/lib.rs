@@ -3,6 +3,7 @@
 //!
 //! Pure: an [`model::Incident`] in, bytes or another incident out. Writing files is the caller's.
 
+pub mod check;
 pub mod redact;
 pub mod stalk;
 

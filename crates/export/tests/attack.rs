@@ -11,7 +11,7 @@ use export::redact::redact;
 use export::stalk::pt_stalk;
 use model::{
     Absent, Clock, Fact, Frame, Incident, Reading, Reason, Server, Side, StackBook, StackEvidence,
-    Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 use proptest::prelude::*;
 
@@ -104,10 +104,7 @@ fn with_text(kind: TextKind, body: &str) -> Incident {
     let mut made = blank();
     made.texts.push(TimedText {
         at: 12_000,
-        text: Text {
-            kind,
-            body: body.to_owned(),
-        },
+        text: server_text::stored(kind, body),
     });
     made
 }

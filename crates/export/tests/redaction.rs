@@ -42,8 +42,16 @@ fn no_planted_name_is_left() {
     for word in planted.words() {
         assert!(!text.contains(&word.to_lowercase()), "{word} in {text}");
     }
-    // The search knows them and finds nothing.
-    assert!(redacted.names.searched() >= planted.words().len());
+    // The search knows them and finds nothing. Those that stood in the error log alone are gone before.
+    let made = everything(&incident(&planted));
+    let mut known = 0;
+    for word in planted.words() {
+        if made.contains(&word.to_lowercase()) {
+            known += 1;
+            assert!(redacted.names.find(word.as_bytes()).is_some(), "{word}");
+        }
+    }
+    assert!(known > planted.words().len() / 2, "{known}");
     assert_eq!(redacted.names.find(text.as_bytes()), None);
     let leak = redacted.names.find(b"xx Customer_Cards xx").unwrap();
     assert_eq!((leak.name.as_str(), leak.at), ("customer_cards", 3));
@@ -59,8 +67,8 @@ fn names_are_consistent_and_the_servers_words_stay() {
         redacted
             .texts
             .iter()
-            .find(|timed| timed.text.kind == kind)
-            .map(|timed| timed.text.body.clone())
+            .find(|timed| timed.text.kind() == kind)
+            .map(|timed| timed.text.body().to_owned())
             .unwrap()
     };
     let list: ProcessList = serde_json::from_str(&texts(TextKind::Processlist)).unwrap();
@@ -144,7 +152,7 @@ fn the_servers_own_names_are_no_secrets() {
     let redacted = redact(&incident(&planted), b"0123456789abcdef", "")
         .unwrap()
         .incident;
-    let body = &redacted.texts[0].text.body;
+    let body = redacted.texts[0].text.body();
     assert!(
         body.contains(r#""user":"root","host":"localhost","db":"information_schema""#),
         "{body}"
@@ -208,7 +216,7 @@ proptest! {
     #[test]
     fn any_text_is_taken(body in "\\PC{0,300}", value in "[\\x00-\\x7f]{0,200}", which in 0_usize..5) {
         let mut made = incident(&planted());
-        made.texts[which].text.body = body;
+        made.texts[which].text = server_text::stored(made.texts[which].text.kind(), &body);
         made.facts[3].fact.value = value.clone();
         made.facts[8].fact.value = value;
         let _ = redact(&made, b"0123456789abcdef", "");

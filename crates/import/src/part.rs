@@ -20,14 +20,14 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         incident
             .texts
             .iter()
-            .filter(move |timed| timed.text.kind == kind)
+            .filter(move |timed| timed.text.kind() == kind)
     };
     let sessions = texts(TextKind::Processlist)
-        .filter_map(|timed| serde_json::from_str::<ProcessList>(&timed.text.body).ok())
+        .filter_map(|timed| serde_json::from_str::<ProcessList>(timed.text.body()).ok())
         .map(|list| list.sessions)
         .max();
-    let innodb_whole =
-        texts(TextKind::InnodbStatus).any(|timed| timed.text.body.lines().any(is_begin_of_monitor));
+    let innodb_whole = texts(TextKind::InnodbStatus)
+        .any(|timed| timed.text.body().lines().any(is_begin_of_monitor));
     let innodb = texts(TextKind::InnodbStatus)
         .chain(texts(TextKind::Semaphores))
         .next()
@@ -42,7 +42,7 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .filter(|timed| timed.fact.name.starts_with("variables."))
         .count();
     let has_section =
-        texts(TextKind::InnodbStatus).any(|timed| timed.text.body.contains("OS WAIT ARRAY INFO"));
+        texts(TextKind::InnodbStatus).any(|timed| timed.text.body().contains("OS WAIT ARRAY INFO"));
     let from_log = texts(TextKind::Semaphores).next().is_some()
         && texts(TextKind::ErrorLog).next().is_some()
         && !has_section;

@@ -131,7 +131,7 @@ fn read(name: &str, bytes: &[u8]) {
         let text: usize = incident
             .texts
             .iter()
-            .map(|timed| timed.text.body.len())
+            .map(|timed| timed.text.body().len())
             .sum();
         assert!(
             text <= bytes.len() * 12 + 10_000,

@@ -56,7 +56,7 @@ fn lists_of_one_file_are_a_second_apart() {
     let incident = incident(&[("x-processlist", &lists)]);
     let of_lists = incident.texts.iter();
     let at: Vec<u64> = of_lists
-        .filter(|text| text.text.kind == TextKind::Processlist)
+        .filter(|text| text.text.kind() == TextKind::Processlist)
         .map(|text| text.at)
         .collect();
     assert_eq!(at.len(), 30);
@@ -87,7 +87,7 @@ fn dates_of_the_monitor_count_where_the_zone_is_told() {
         ]);
         let texts = incident.texts.iter();
         texts
-            .filter(|text| text.text.kind == TextKind::InnodbStatus)
+            .filter(|text| text.text.kind() == TextKind::InnodbStatus)
             .map(|text| text.at.div_ceil(1000))
             .collect()
     };

@@ -8,7 +8,7 @@ use model::{
     Absent, ChainLink, Clock, Counted, Depth, Fact, Frame, Holder, HolderBy, Incident, LockCaller,
     LockRow, LockTable, Method, Millis, NamedBy, ProcessList, Profile, ProfileCount, QueryClass,
     QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState, Server, Session, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, StackId, Stall, Text, TextKind, ThreadRun,
+    SnapshotNote, StackBook, StackEnd, StackEvidence, StackId, Stall, TextKind, ThreadRun,
     TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, WaitChain, Window,
 };
 
@@ -270,7 +270,7 @@ fn texts(size: &IncidentSize, numbers: &mut Numbers) -> Vec<TimedText> {
 fn text(at: Millis, kind: TextKind, body: String) -> TimedText {
     TimedText {
         at,
-        text: Text { kind, body },
+        text: server_text::stored(kind, &body),
     }
 }
 

@@ -17,6 +17,7 @@ mod sample;
 mod semaphore;
 mod signal;
 mod stack;
+mod text;
 mod threads;
 mod timeline;
 
@@ -38,10 +39,11 @@ pub use queries::{
     ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMeasure,
     QueryWay,
 };
-pub use sample::{Fact, Reading, Sample, Taken, Text, TextKind};
+pub use sample::{Fact, Reading, Sample, Taken};
 pub use semaphore::SemaphoreWait;
 pub use signal::{Kind, Unit, kind_of_status_variable};
 pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
+pub use text::{OwnText, RedactedText, Text, TextKind};
 pub use threads::{
     FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession,
     ThreadSnapshot,

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Absent, Kind, Millis, Unit};
+use crate::{Absent, Kind, Millis, Text, Unit};
 
 /// One value of one signal.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,63 +37,6 @@ impl Reading {
             value,
         }
     }
-}
-
-/// What kind of heavier record a text is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TextKind {
-    /// A [`crate::ProcessList`] as JSON.
-    Processlist,
-    /// `SHOW ENGINE INNODB STATUS`, literals removed.
-    InnodbStatus,
-    /// The [`crate::SemaphoreWait`]s of the server as a JSON array: those of an InnoDB status, or those that
-    /// an error log tells of.
-    Semaphores,
-    /// The threads of the server that used most CPU since the last reading, as JSON.
-    Threads,
-    /// Lines of the server's error log, as they stand there, literals removed.
-    ErrorLog,
-    /// Lines of the kernel's log (`dmesg`), as they stand there.
-    KernelLog,
-}
-
-impl TextKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [
-        Self::Processlist,
-        Self::InnodbStatus,
-        Self::Semaphores,
-        Self::Threads,
-        Self::ErrorLog,
-        Self::KernelLog,
-    ];
-
-    /// The name used in files and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Processlist => "processlist",
-            Self::InnodbStatus => "innodb-status",
-            Self::Semaphores => "semaphores",
-            Self::Threads => "threads",
-            Self::ErrorLog => "error-log",
-            Self::KernelLog => "kernel-log",
-        }
-    }
-
-    /// The kind with this [`TextKind::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// A heavier record, as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
-    /// What it is.
-    pub kind: TextKind,
-    /// The text, without SQL literals.
-    pub body: String,
 }
 
 /// Something that seldom changes: a setting, a version, a limit.

@@ -132,8 +132,8 @@ impl Looked {
                     self.facts.insert(fact.name.clone(), fact.value.clone());
                 }
                 for text in &taken.texts {
-                    if text.kind == TextKind::Processlist {
-                        self.processlist = Some(text.body.clone());
+                    if text.kind() == TextKind::Processlist {
+                        self.processlist = Some(text.body().to_owned());
                     }
                 }
                 for absent in &taken.absent {

@@ -41,7 +41,7 @@ impl Ring {
                     });
                 }
                 for text in &taken.texts {
-                    self.text_bytes += text.body.len();
+                    self.text_bytes += text.body().len();
                     self.texts.push_back(TimedText {
                         at,
                         text: text.clone(),
@@ -59,7 +59,7 @@ impl Ring {
         while self.text_bytes > TEXT_BYTES_MAX
             && let Some(oldest) = self.texts.pop_front()
         {
-            self.text_bytes -= oldest.text.body.len();
+            self.text_bytes -= oldest.text.body().len();
         }
         self.timeline.push(sample);
     }
@@ -113,7 +113,7 @@ impl Ring {
         while self.texts.front().is_some_and(|text| text.at < from)
             && let Some(oldest) = self.texts.pop_front()
         {
-            self.text_bytes -= oldest.text.body.len();
+            self.text_bytes -= oldest.text.body().len();
         }
         self.absent.retain(|absent| absent.last >= from);
         // Of an old fact only what held at `from` matters: the last of its name before it.
@@ -163,7 +163,7 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use model::{Reading, Reason, Taken, Text, TextKind, Unit};
+    use model::{OwnText, Reading, Reason, Taken, Text, Unit};
 
     use super::*;
 
@@ -174,10 +174,7 @@ mod tests {
             took_us: 1,
             outcome: Ok(Taken {
                 readings: vec![Reading::gauge("status.x", Unit::Count, at as f64)],
-                texts: vec![Text {
-                    kind: TextKind::Processlist,
-                    body: text.to_owned(),
-                }],
+                texts: vec![Text::own(OwnText::Processlist, text)],
                 facts: vec![Fact::new("variables.a", fact)],
                 absent: vec![Absent::new("y", Reason::Permission, "no")],
             }),

@@ -93,12 +93,12 @@ impl Writer {
         taken.texts.retain(|text| {
             let every = TEXT_EVERY_MS
                 .iter()
-                .find(|(kind, _)| *kind == text.kind)
+                .find(|(kind, _)| *kind == text.kind())
                 .map_or(0, |(_, every)| *every);
-            let last = self.last_text.get(&text.kind);
+            let last = self.last_text.get(&text.kind());
             let keep = last.is_none_or(|last| sample.at >= last + every);
             if keep {
-                self.last_text.insert(text.kind, sample.at);
+                self.last_text.insert(text.kind(), sample.at);
             }
             keep
         });

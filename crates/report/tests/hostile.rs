@@ -5,7 +5,7 @@ mod markup;
 
 use diagnosis::Verdict;
 use model::{
-    Absent, Fact, Incident, ProcessList, Reading, Reason, Session, Text, TextKind, TimedAbsent,
+    Absent, Fact, Incident, ProcessList, Reading, Reason, Session, TextKind, TimedAbsent,
     TimedFact, TimedText, Trigger, Unit,
 };
 use report::{HtmlOptions, TextOptions, html, json, text};
@@ -57,10 +57,7 @@ fn incident() -> Incident {
         for at in [200_000, 247_500] {
             incident.texts.push(TimedText {
                 at,
-                text: Text {
-                    kind,
-                    body: body.clone(),
-                },
+                text: server_text::stored(kind, &body),
             });
         }
     }

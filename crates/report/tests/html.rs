@@ -5,7 +5,7 @@ mod markup;
 mod sha256;
 
 use diagnosis::Verdict;
-use model::{Fact, Incident, Reading, Text, TextKind, TimedFact, TimedText, Timeline, Unit};
+use model::{Fact, Incident, Reading, TextKind, TimedFact, TimedText, Timeline, Unit};
 use report::{HtmlOptions, html};
 
 /// What a page may weigh at the most, in bytes.
@@ -245,10 +245,7 @@ fn its_size_is_bounded() {
         });
     }
     for at in [0, 239_000, 250_000] {
-        let text = Text {
-            kind: TextKind::InnodbStatus,
-            body: nasty.repeat(200),
-        };
+        let text = server_text::stored(TextKind::InnodbStatus, &nasty.repeat(200));
         incident.texts.push(TimedText { at, text });
     }
     let mut verdict = common::verdict();

@@ -1,8 +1,10 @@
 //! The questions that the recorder asks, each with what becomes of the answer.
 
-use model::{Fact, Reading, Taken, Text, TextKind, Unit, kind_of_status_variable};
+use model::{Fact, OwnText, Reading, Taken, Text, Unit, kind_of_status_variable};
 
-use crate::{ServerError, Session, innodb};
+use server_text::innodb;
+
+use crate::{ServerError, Session};
 
 /// Rows of a status, variables or process list that are kept.
 const ROWS_MAX: usize = 20_000;
@@ -119,16 +121,11 @@ pub fn innodb_taken(text: &str) -> Taken {
         .into_iter()
         .map(|(name, value)| Reading::gauge(name, unit_of_innodb(name), value))
         .collect();
-    let mut texts = vec![Text {
-        kind: TextKind::InnodbStatus,
-        body: innodb::redact(text),
-    }];
+    let mut texts = vec![server_text::innodb_status(text)];
     // An empty list says that nobody waited, which a text that was cut off before cannot.
     if status.semaphores.listed {
-        texts.push(Text {
-            kind: TextKind::Semaphores,
-            body: serde_json::to_string(&status.semaphore_waits).unwrap_or_default(),
-        });
+        let waits = serde_json::to_string(&status.semaphore_waits).unwrap_or_default();
+        texts.push(Text::own(OwnText::Semaphores, waits));
     }
     Taken {
         readings,
@@ -143,10 +140,10 @@ pub fn processlist_taken(rows: &[crate::connection::Row], own: &[u64]) -> Taken 
     let list = crate::processlist::summarise(rows, own);
     Taken {
         readings: crate::processlist::readings(&list),
-        texts: vec![Text {
-            kind: TextKind::Processlist,
-            body: serde_json::to_string(&list).unwrap_or_default(),
-        }],
+        texts: vec![Text::own(
+            OwnText::Processlist,
+            serde_json::to_string(&list).unwrap_or_default(),
+        )],
         ..Taken::default()
     }
 }

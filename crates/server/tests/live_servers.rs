@@ -124,7 +124,7 @@ fn asks_everything(kind: ServerKind, version: &str) {
     );
 
     let innodb = server::innodb_status(&mut session).unwrap();
-    let texts: Vec<TextKind> = innodb.texts.iter().map(|text| text.kind).collect();
+    let texts: Vec<TextKind> = innodb.texts.iter().map(|text| text.kind()).collect();
     // MariaDB has no counters in its section, so without a wait it says nothing of waits.
     let known = [TextKind::InnodbStatus, TextKind::Semaphores];
     let is_mariadb = kind != ServerKind::MySql55 && kind != ServerKind::MySql9;
@@ -133,7 +133,7 @@ fn asks_everything(kind: ServerKind, version: &str) {
         "{texts:?}"
     );
     assert!(
-        innodb.texts[0].body.contains("BACKGROUND THREAD"),
+        innodb.texts[0].body().contains("BACKGROUND THREAD"),
         "{innodb:?}"
     );
     assert!(innodb.readings.len() >= 5, "{:?}", innodb.readings);
@@ -141,7 +141,7 @@ fn asks_everything(kind: ServerKind, version: &str) {
     let own = session.id();
     let list = until(|| {
         let list = server::processlist(&mut session, &[own]).unwrap();
-        let body = &list.texts[0].body;
+        let body = list.texts[0].body();
         body.contains("SLEEP").then(|| body.clone())
     });
     assert!(!list.contains("secret"), "{list}");

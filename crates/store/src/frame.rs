@@ -159,7 +159,11 @@ fn write_records(transaction: &Transaction<'_>, incident: &Incident) -> rusqlite
     let mut insert =
         transaction.prepare("INSERT INTO text (at_ms, kind, body) VALUES (?1, ?2, ?3)")?;
     for row in &incident.texts {
-        insert.execute(params![row.at as i64, row.text.kind.name(), row.text.body])?;
+        insert.execute(params![
+            row.at as i64,
+            row.text.kind().name(),
+            row.text.body()
+        ])?;
     }
     let mut insert =
         transaction.prepare("INSERT INTO fact (at_ms, name, value) VALUES (?1, ?2, ?3)")?;

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use model::{
     Absent, Clock, Fact, Incident, Kind, Millis, Reason, Series, Server, StackEvidence, Stall,
-    Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 use rusqlite::{Connection, OpenFlags, Row};
 
@@ -341,12 +341,11 @@ fn values_of(changes: &str, ticks: usize) -> Option<Vec<f64>> {
 
 fn text_row(row: &Row<'_>) -> rusqlite::Result<TimedText> {
     let kind: String = row.get(1)?;
+    let kind = TextKind::from_name(&kind).ok_or_else(|| unknown_value(1, &kind))?;
+    let body: String = row.get(2)?;
     Ok(TimedText {
         at: ms_column(row, 0)?,
-        text: Text {
-            kind: TextKind::from_name(&kind).ok_or_else(|| unknown_value(1, &kind))?,
-            body: row.get(2)?,
-        },
+        text: server_text::stored(kind, &body),
     })
 }
 

@@ -1,17 +1,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use model::{Absent, Clock, Millis, Sample, Server, Stall, Text, Trigger, Window};
 use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::codec::{LastValues, encode_tick, put_varint};
 use crate::files::make_private_dir;
+use crate::history_mend::packed;
 use crate::history_open::{begin_session, cap_size, keep_reserve, lock, open_database, put_aside};
 use crate::history_read::{Recovered, read_window};
 
@@ -388,14 +386,10 @@ fn insert_text(
     at: Millis,
     text: &Text,
 ) -> rusqlite::Result<()> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    let body = encoder
-        .write_all(text.body.as_bytes())
-        .and_then(|()| encoder.finish())
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    let body = packed(text)?;
     transaction
         .prepare_cached("INSERT INTO text (session, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![session, at as i64, text.kind.name(), body])?;
+        .execute(params![session, at as i64, text.kind().name(), body])?;
     Ok(())
 }
 

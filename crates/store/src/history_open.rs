@@ -8,13 +8,16 @@ use rusqlite::{Connection, params};
 use rustix::fs::FlockOperation;
 
 use crate::files::touch_private;
+use crate::history_mend::mend;
 use crate::{SessionStart, StoreError};
 
 const SCHEMA: &str = include_str!("history.sql");
 
-/// Version of the history's tables, SQLite's `user_version`. A history of another version is put
-/// aside, not deleted.
-pub(crate) const HISTORY_VERSION: i64 = 1;
+/// Version of the history, SQLite's `user_version`. A history of a newer version is put aside, not deleted.
+///
+/// Version 1 has the same tables; its texts of error logs may hold values of statements, and are mended when the
+/// recorder opens it.
+pub(crate) const HISTORY_VERSION: i64 = 2;
 
 /// How long another process (a reader with `sqlite3`) may hold the file before a write fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -72,6 +75,9 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
         let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version == 0 {
             connection.execute_batch(SCHEMA)?;
+            connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
+        } else if version < HISTORY_VERSION {
+            mend(&connection)?;
             connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
         }
         Ok(version)

@@ -3,8 +3,8 @@ use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 use model::{
-    Absent, Clock, Fact, Incident, Kind, Millis, Reading, Reason, Server, Text, TextKind,
-    TimedAbsent, TimedFact, TimedText, Timeline, Unit, Window,
+    Absent, Clock, Fact, Incident, Kind, Millis, Reading, Reason, Server, TextKind, TimedAbsent,
+    TimedFact, TimedText, Timeline, Unit, Window,
 };
 use rusqlite::{Connection, params};
 
@@ -238,7 +238,7 @@ fn text_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<TimedText>> {
     Ok(match (TextKind::from_name(&kind), unpacked) {
         (Some(kind), Ok(_)) => Some(TimedText {
             at: at.unsigned_abs(),
-            text: Text { kind, body },
+            text: server_text::stored(kind, &body),
         }),
         _ => None,
     })

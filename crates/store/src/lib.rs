@@ -13,6 +13,7 @@ mod frame_queries;
 mod frame_read;
 mod frame_stacks;
 mod history;
+mod history_mend;
 mod history_open;
 mod history_read;
 mod history_retain;

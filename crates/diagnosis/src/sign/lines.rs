@@ -110,11 +110,11 @@ fn log(test: &LinesTest, evidence: &Evidence) -> (Option<Counted>, Option<f64>) 
     };
     let texts = || {
         let texts = evidence.incident.texts.iter();
-        texts.filter(|timed| timed.text.kind == test.of.kind())
+        texts.filter(|timed| timed.text.kind() == test.of.kind())
     };
     let count = |window: Window| {
         let inside = texts().filter(|timed| timed.at >= window.from && timed.at <= window.to);
-        let lines = inside.flat_map(|timed| timed.text.body.lines());
+        let lines = inside.flat_map(|timed| timed.text.body().lines());
         let mut counted = Counted::default();
         lines
             .take(LINES_MAX)

@@ -360,10 +360,7 @@ impl Story {
     pub fn text(mut self, second: u64, kind: TextKind, body: &str) -> Self {
         self.texts.push(TimedText {
             at: second * 1000,
-            text: Text {
-                kind,
-                body: body.to_owned(),
-            },
+            text: server_text::stored(kind, body),
         });
         self
     }
@@ -525,8 +522,8 @@ impl Story {
             ] {
                 let body = body.to_owned();
                 let at = (self.onset_s + 3) * 1000;
-                let is_there = texts.iter().any(|timed| timed.text.kind == kind);
-                let text = Text { kind, body };
+                let is_there = texts.iter().any(|timed| timed.text.kind() == kind);
+                let text = server_text::stored(kind, &body);
                 texts.extend((!is_there).then_some(TimedText { at, text }));
             }
         }
@@ -554,10 +551,10 @@ impl Story {
                 }
                 TimedText {
                     at: second * 1000,
-                    text: Text {
-                        kind: TextKind::Processlist,
-                        body: serde_json::to_string(&list).unwrap(),
-                    },
+                    text: server_text::stored(
+                        TextKind::Processlist,
+                        &serde_json::to_string(&list).unwrap(),
+                    ),
                 }
             })
             .collect()

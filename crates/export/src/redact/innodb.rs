@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use server::innodb::{StatusPart, rewrite};
+use server_text::innodb::{StatusPart, rewrite};
 
 use super::book::{Book, What};
 use super::{statement, text, words};

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// Whether a word, in lower case, is one of SQL's own.
-pub(super) fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }
 

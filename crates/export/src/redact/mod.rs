@@ -33,6 +33,16 @@ use model::{
 
 use book::{Book, What};
 pub use book::{Leak, Names};
+pub(crate) use keywords::is_keyword as is_sql_word;
+pub(crate) use words::{SERVER as SERVER_WORDS, STRUCTURE as STRUCTURE_WORDS};
+
+/// A user, host or schema that every server has, or what stands for a name already.
+pub(crate) fn is_everybodys(lower: &str) -> bool {
+    words::USERS.contains(&lower)
+        || words::HOSTS.contains(&lower)
+        || words::SCHEMAS.contains(&lower)
+        || book::is_pseudonym(lower)
+}
 
 /// Passes at the most: the second usually meets no new name.
 const PASSES_MAX: usize = 5;
@@ -169,19 +179,20 @@ fn timeline(book: &mut Book<'_>, timeline: &Timeline) -> Timeline {
 }
 
 fn text_(book: &mut Book<'_>, text: &Text) -> Text {
-    let body = match text.kind {
-        TextKind::Processlist => processlist(book, &text.body),
-        TextKind::InnodbStatus => innodb::rename(book, &text.body),
-        TextKind::Semaphores => semaphores(book, &text.body),
-        TextKind::Threads => threads(book, &text.body),
+    let body = match text.kind() {
+        TextKind::Processlist => processlist(book, text.body()),
+        TextKind::InnodbStatus => innodb::rename(book, text.body()),
+        TextKind::Semaphores => semaphores(book, text.body()),
+        TextKind::Threads => threads(book, text.body()),
         // `innodb_print_all_deadlocks`: statements over several lines, and values of rows.
-        TextKind::ErrorLog if text.body.contains(" thread id ") => innodb::rename(book, &text.body),
-        TextKind::ErrorLog | TextKind::KernelLog => text::rename(book, &text.body),
+        TextKind::ErrorLog if text.body().contains(" thread id ") => {
+            innodb::rename(book, text.body())
+        }
+        TextKind::ErrorLog | TextKind::KernelLog => text::rename(book, text.body()),
     };
-    Text {
-        kind: text.kind,
-        body,
-    }
+    // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since
+    // there is no other way to make such a text.
+    server_text::stored(text.kind(), &body)
 }
 
 fn processlist(book: &mut Book<'_>, body: &str) -> String {

@@ -25,6 +25,7 @@ const FORMS: [Form; 7] = [
         may_stay: |_, name| {
             let lower = name.to_ascii_lowercase();
             words::INNODB_NAMES.contains(&lower.as_str())
+                || lower == "?"
                 || words::INDEX_PROSE.contains(&lower.as_str())
                 || is_pseudonym(&lower)
         },

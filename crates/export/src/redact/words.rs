@@ -408,7 +408,7 @@ pub(super) const SQL_VARIABLES: &[&str] = &["init_connect", "init_slave", "init_
 
 /// What a result's own structure is made of: names of tables, columns and keys of the incident file,
 /// and of values from closed sets. A user's name that is such a word cannot be searched for.
-pub(super) const STRUCTURE: &str = "meta key value stall_trigger rule says source id name ticks series unit kind changes text at_ms body fact absent \
+pub(crate) const STRUCTURE: &str = "meta key value stall_trigger rule says source id name ticks series unit kind changes text at_ms body fact absent \
     first_ms last_ms count what reason detail point change stack_frame image side nameless stack frames end snapshot method wall_us stopped_us threads \
     complete thread_run tid from_ms to_ms snapshots unmoved state syscall profile hz processors lost profile_count thread server lock_table stack_text \
     query_digest way query_class sqlite_master sqlite_autoindex table index view create select from where json_each json_extract over partition by order \
@@ -426,4 +426,4 @@ pub(super) const STRUCTURE: &str = "meta key value stall_trigger rule says sourc
     truncate use load unlock flush optimize analyze explain processlist innodb-status semaphores error-log kernel-log";
 
 /// Words of the InnoDB monitor, of the servers' states and of the lines of logs that causes are told by.
-pub(super) const SERVER: &str = include_str!("vocabulary.txt");
+pub(crate) const SERVER: &str = include_str!("vocabulary.txt");

@@ -246,9 +246,9 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
     files
 }
 
-/// All words that a directory has of itself, whatever incident it is made of.
-pub(crate) fn own_words() -> String {
-    let incident = Incident {
+/// An incident in which nothing is.
+pub(crate) fn empty_incident() -> Incident {
+    Incident {
         id: String::new(),
         host: String::new(),
         tool_version: String::new(),
@@ -268,7 +268,12 @@ pub(crate) fn own_words() -> String {
         stacks: model::StackEvidence::default(),
         queries: Vec::new(),
         absent: Vec::new(),
-    };
+    }
+}
+
+/// All words that a directory has of itself, whatever incident it is made of.
+pub(crate) fn own_words() -> String {
+    let incident = empty_incident();
     let mut out = String::from(OWN);
     for file in pt_stalk(&incident, &TimeZone::UTC).files {
         out.push_str(&String::from_utf8_lossy(&file.bytes));

@@ -120,7 +120,7 @@ impl<'a> Scene<'a> {
         self.incident
             .texts
             .iter()
-            .filter(move |timed| timed.text.kind == kind && timed.at >= from && timed.at <= to)
+            .filter(move |timed| timed.text.kind() == kind && timed.at >= from && timed.at <= to)
     }
 }
 

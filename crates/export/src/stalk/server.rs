@@ -102,7 +102,7 @@ pub(super) fn mysqladmin(scene: &Scene<'_>) -> String {
 pub(super) fn processlist(scene: &Scene<'_>) -> String {
     let mut out = String::new();
     for timed in scene.texts(TextKind::Processlist, scene.window.from) {
-        let Ok(list) = serde_json::from_str::<ProcessList>(&timed.text.body) else {
+        let Ok(list) = serde_json::from_str::<ProcessList>(timed.text.body()) else {
             continue;
         };
         scene.ts(&mut out, timed.at);
@@ -214,7 +214,7 @@ pub(super) fn kernel_log(scene: &Scene<'_>) -> String {
 
 fn lines<'a>(texts: impl Iterator<Item = &'a TimedText>) -> String {
     let mut out = String::new();
-    for line in texts.flat_map(|timed| timed.text.body.lines()) {
+    for line in texts.flat_map(|timed| timed.text.body().lines()) {
         let end = line.floor_char_boundary(LINE_BYTES_MAX);
         out.push_str(line.get(..end).unwrap_or(line));
         out.push('\n');
@@ -251,14 +251,14 @@ pub(super) fn more_innodb_statuses(scene: &Scene<'_>) -> Vec<(usize, String)> {
 }
 
 fn status_row(timed: &TimedText) -> String {
-    let line_feed = if timed.text.body.ends_with('\n') {
+    let line_feed = if timed.text.body().ends_with('\n') {
         ""
     } else {
         "\n"
     };
     format!(
         "*************************** 1. row ***************************\n  Type: InnoDB\n  Name: \nStatus: \n{}{line_feed}",
-        timed.text.body.trim_start_matches('\n')
+        timed.text.body().trim_start_matches('\n')
     )
 }
 

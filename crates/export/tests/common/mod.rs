@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use model::{
     Absent, Clock, Counted, Fact, Frame, Incident, Method, ProcessList, Profile, ProfileCount,
     QueryClass, QueryDigest, QueryWay, Reading, Reason, RunState, Server, Session, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Text, TextKind, ThreadRun,
-    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, TextKind, ThreadRun, TimedAbsent,
+    TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Names that must not be seen.
@@ -149,7 +149,7 @@ pub fn incident(planted: &Planted) -> Incident {
     );
     let text = |at, kind, body: String| TimedText {
         at,
-        text: Text { kind, body },
+        text: server_text::stored(kind, &body),
     };
     let fact = |name: &str, value: String| TimedFact {
         at: 0,

@@ -45,8 +45,8 @@ pub(crate) struct Export {
     /// Without literals, and with other names for users, hosts, addresses, schemas, tables, columns
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Write the redacted incident
-    #[arg(long, short, value_name = "FILE.frame", requires = "redact")]
+    /// Write the incident: with --redact without names; without it, as today's rules leave it
+    #[arg(long, short, value_name = "FILE.frame")]
     pub(crate) output: Option<PathBuf>,
     /// The salt of the new names, at least 16 bytes, for the same names in several files; keep it to yourself [default: random, forgotten]
     #[arg(long, value_name = "FILE", requires = "redact")]

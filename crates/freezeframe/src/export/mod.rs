@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::export::check::{Check, Part};
 use ::export::redact::{Leak, Names, Redacted};
 use ::export::{redact, stalk};
 use anyhow::{Context, Result, bail};
@@ -21,6 +22,9 @@ use crate::{captures, causes, output};
 
 use target::{Directory, File, Place};
 use told::{Redaction, Told, Wrote};
+
+/// Where the lines of logs stand in an incident's file, beside other texts.
+const LOG_CELL: &str = "table text,";
 
 /// A salt that is shorter can be tried.
 const SALT_BYTES_MIN: usize = 16;
@@ -68,9 +72,11 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         false => (incident, None),
         true => {
             causes::use_directory(None, &Config::load(None)?);
-            let (redacted, redaction) = redacted(&incident, args.salt_file.as_deref())?;
+            let check = Check::of(&incident, &raw_logs(&args.paths), store::FRAME_SCHEMA);
+            let (redacted, redaction) = redacted(&incident, &check, args.salt_file.as_deref())?;
             told.redaction = Some(redaction);
-            (redacted.incident, Some(redacted.names))
+            let names = redacted.names;
+            (redacted.incident, Some(Searched { names, check }))
         }
     };
     let names = names.as_ref();
@@ -79,9 +85,13 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     if let Some(directory) = directory {
         let made = stalk::pt_stalk(&incident, &jiff::tz::TimeZone::system());
         for one in &made.files {
+            let is_log = ["log_error", "dmesg"]
+                .iter()
+                .any(|end| one.path.ends_with(end));
             search_text(
                 names,
                 &one.bytes,
+                if is_log { Part::Log } else { Part::Other },
                 &format!("{}/{}", directory.path().display(), one.path),
             )?;
             search(
@@ -105,7 +115,12 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     if let Some(file) = folded {
         let profile = profile(&incident, args.when)?;
         let text = folded_profile(&profile, &incident.stacks.book, false);
-        search_text(names, text.as_bytes(), &file.path().display().to_string())?;
+        search_text(
+            names,
+            text.as_bytes(),
+            Part::Other,
+            &file.path().display().to_string(),
+        )?;
         told.wrote
             .push(Wrote::new(file.path(), "folded stacks", None));
         work.push(Box::new(move || file.write(text.as_bytes())));
@@ -133,7 +148,12 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         let bytes = file.write_incident(incident, |path, place, bytes| {
             let said = |place: &str| format!("{}, {place}", path.display());
             match place {
-                Place::Cell(cell) => search_text(names, bytes, &said(cell)),
+                Place::Cell(cell) => {
+                    let is_json = bytes.starts_with(b"{") || bytes.starts_with(b"[");
+                    let is_log = cell.starts_with(LOG_CELL) && !is_json;
+                    let part = if is_log { Part::Log } else { Part::Other };
+                    search_text(names, bytes, part, &said(cell))
+                }
                 Place::File => search(names, bytes, &said("the file's bytes")),
             }
         })?;
@@ -172,7 +192,32 @@ fn incident(args: &Export) -> Result<Incident> {
     }
 }
 
-fn redacted(incident: &Incident, salt_file: Option<&Path>) -> Result<(Redacted, Redaction)> {
+/// Texts of logs as the incident's file holds them: what is read from it has lost its values already.
+fn raw_logs(paths: &[PathBuf]) -> Vec<String> {
+    let mut logs = Vec::new();
+    for path in paths.iter().filter(|path| captures::is_frame(path)) {
+        // A file that cannot be read has been told already.
+        let _ = store::each_cell(path, &mut |cell| {
+            if cell.table == "text" && cell.column == "body" && !cell.bytes.starts_with(b"{") {
+                logs.push(String::from_utf8_lossy(cell.bytes).into_owned());
+            }
+            true
+        });
+    }
+    logs
+}
+
+/// What the result is searched for: the names that were replaced, and those that were read by other code.
+struct Searched {
+    names: Names,
+    check: Check,
+}
+
+fn redacted(
+    incident: &Incident,
+    check: &Check,
+    salt_file: Option<&Path>,
+) -> Result<(Redacted, Redaction)> {
     let salt = salt(salt_file)?;
     let redacted = redact::redact(incident, &salt, store::FRAME_SCHEMA)
         .context("the incident cannot be redacted")?;
@@ -189,6 +234,8 @@ fn redacted(incident: &Incident, salt_file: Option<&Path>) -> Result<(Redacted, 
     );
     let redaction = Redaction {
         names: redacted.names.searched(),
+        checked: check.searched(),
+        unchecked: check.unchecked().to_vec(),
         unsearched: redacted.names.unsearched.clone(),
         stable: salt_file.is_some(),
         same_verdict: before == after,
@@ -223,13 +270,21 @@ fn salt(file: Option<&Path>) -> Result<Vec<u8>> {
 }
 
 /// Refuses what holds a name that was replaced.
-fn search(names: Option<&Names>, bytes: &[u8], place: &str) -> Result<()> {
-    refused(names.and_then(|names| names.find(bytes)), place)
+fn search(searched: Option<&Searched>, bytes: &[u8], place: &str) -> Result<()> {
+    let leak = searched.and_then(|searched| {
+        let leak = searched.names.find(bytes);
+        leak.or_else(|| searched.check.find(bytes, Part::Other))
+    });
+    refused(leak, place)
 }
 
 /// Refuses the same in a text, and what by its form can only be somebody's.
-fn search_text(names: Option<&Names>, bytes: &[u8], place: &str) -> Result<()> {
-    refused(names.and_then(|names| names.find_in_text(bytes)), place)
+fn search_text(searched: Option<&Searched>, bytes: &[u8], part: Part, place: &str) -> Result<()> {
+    let leak = searched.and_then(|searched| {
+        let leak = searched.names.find_in_text(bytes);
+        leak.or_else(|| searched.check.find(bytes, part))
+    });
+    refused(leak, place)
 }
 
 fn refused(leak: Option<Leak>, place: &str) -> Result<()> {

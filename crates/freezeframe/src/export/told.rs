@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use ::export::check::Unchecked;
 use anyhow::Result;
 use diagnosis::Level;
 use serde_json::json;
 
 use super::verdict_line;
+
+/// What no search can find.
+const BARE_WORDS: &str =
+    "names that stand only in the kernel's log, as bare words: look through it before you share";
 
 /// Names that are listed; the others are counted.
 const LISTED_MAX: usize = 12;
@@ -40,6 +45,10 @@ impl Wrote {
 pub(super) struct Redaction {
     /// Names that were searched for in the result.
     pub(super) names: usize,
+    /// Names that other code read from the incident's sources, and that were searched for.
+    pub(super) checked: usize,
+    /// What it could not look for.
+    pub(super) unchecked: Vec<Unchecked>,
     /// Names that are words of servers and kernels.
     pub(super) unsearched: Vec<String>,
     /// With a salt of the user's.
@@ -76,9 +85,22 @@ impl Told {
         if let Some(redaction) = &self.redaction {
             let _ = writeln!(
                 out,
-                "replaced {} names and literals; none of them is left in what was written",
-                redaction.names
+                "replaced {} names and literals; searched what was written for them and for {} that were read apart: none was found",
+                redaction.names, redaction.checked
             );
+            let _ = writeln!(out, "not searched for:");
+            for one in &redaction.unchecked {
+                let (names, verb) = match one.names {
+                    1 => ("name", "is"),
+                    _ => ("names", "are"),
+                };
+                let _ = writeln!(
+                    out,
+                    "  {} {names} of {} that {verb} {}",
+                    one.names, one.source, one.why
+                );
+            }
+            let _ = writeln!(out, "  {BARE_WORDS}");
             if !redaction.unsearched.is_empty() {
                 let _ = writeln!(
                     out,
@@ -126,6 +148,11 @@ impl Told {
             json!({
                 "names": one.names,
                 "unsearched": one.unsearched,
+                "checked": one.checked,
+                "unchecked": one.unchecked.iter().map(|one| json!({
+                    "source": one.source, "why": one.why, "names": one.names,
+                })).chain([json!({ "source": "the kernel's log", "why": BARE_WORDS, "names": null })])
+                .collect::<Vec<_>>(),
                 "salt": if one.stable { "file" } else { "random" },
                 "same_verdict": one.same_verdict,
                 "before": findings(&one.before),

@@ -49,10 +49,10 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
     let mut users: BTreeMap<String, u64> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u64> = BTreeMap::new();
     for timed in &incident.texts {
-        if timed.text.kind != TextKind::Processlist || timed.at < incident.stall.onset {
+        if timed.text.kind() != TextKind::Processlist || timed.at < incident.stall.onset {
             continue;
         }
-        let Ok(list) = serde_json::from_str::<ProcessList>(&timed.text.body) else {
+        let Ok(list) = serde_json::from_str::<ProcessList>(timed.text.body()) else {
             continue;
         };
         for (user, count) in list.by_user {

@@ -196,7 +196,7 @@ fn kinds_of(incident: &Incident) -> Vec<String> {
     let others = others
         .into_iter()
         .filter_map(|(name, missing)| (!missing).then_some(name));
-    let texts = incident.texts.iter().map(|text| text.text.kind.name());
+    let texts = incident.texts.iter().map(|text| text.text.kind().name());
     let kinds: BTreeSet<&str> = texts.chain(others).collect();
     kinds.into_iter().map(str::to_owned).collect()
 }

@@ -1,6 +1,6 @@
 //! `/proc/PID/limits`, the kernel's log, and what keepers of containers say of their ends.
 
-use model::{Fact, Text, TextKind};
+use model::{Fact, OwnText, Text};
 
 use super::Read;
 use crate::clean::Line;
@@ -48,13 +48,8 @@ pub(super) fn kernel_log(lines: &[Line<'_>]) -> Read {
     }
     read.brought = format!("{kept} lines");
     if kept > 0 {
-        read.texts.push((
-            Moment::default(),
-            Text {
-                kind: TextKind::KernelLog,
-                body,
-            },
-        ));
+        read.texts
+            .push((Moment::default(), Text::own(OwnText::KernelLog, body)));
     }
     read
 }

@@ -182,7 +182,7 @@ mod tests {
         let read = read(&clean::lines(text));
         read.texts
             .iter()
-            .map(|(_, text)| serde_json::from_str(&text.body).unwrap())
+            .map(|(_, text)| serde_json::from_str(text.body()).unwrap())
             .collect()
     }
 

@@ -1,7 +1,6 @@
 //! What the server prints itself: the InnoDB monitor, the error log, and parts of both.
 
-use model::{Text, TextKind};
-use server::innodb;
+use model::TextKind;
 
 use super::{Read, counted, crash};
 use crate::clean::Line;
@@ -44,7 +43,7 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         if !has_status {
             taken
                 .texts
-                .retain(|text| text.kind != TextKind::InnodbStatus);
+                .retain(|text| text.kind() != TextKind::InnodbStatus);
         }
         let head = starts
             .get(index as usize)
@@ -159,13 +158,8 @@ fn log_lines(lines: &[Line<'_>], read: &mut Read) -> usize {
         body.push('\n');
     }
     if count > 0 {
-        read.texts.push((
-            Moment::default(),
-            Text {
-                kind: TextKind::ErrorLog,
-                body: innodb::redact(&body),
-            },
-        ));
+        read.texts
+            .push((Moment::default(), server_text::error_log(&body)));
     }
     count
 }
@@ -293,7 +287,7 @@ mod tests {
             2020-01-01T00:00:01.1Z 0 [Warning] InnoDB: A long semaphore wait:\n\
             --Thread 1400 has waited at fts0fts.cc line 36 for 288.00 seconds the semaphore:\n";
         let read = read(&clean::lines(text));
-        let kinds: Vec<TextKind> = read.texts.iter().map(|(_, text)| text.kind).collect();
+        let kinds: Vec<TextKind> = read.texts.iter().map(|(_, text)| text.kind()).collect();
         assert!(
             kinds.contains(&TextKind::ErrorLog) && kinds.contains(&TextKind::Semaphores),
             "{kinds:?}"

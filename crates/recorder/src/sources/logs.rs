@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kernel::kmsg::{KernelLog, KernelMessage};
 use kernel::roots::ProcRoot;
-use model::{Absent, Reading, Reason, Taken, Text, TextKind, Unit};
+use model::{Absent, OwnText, Reading, Reason, Taken, Text, Unit};
 
 use super::process::known;
 use super::{Outcome, absent};
@@ -158,17 +158,12 @@ pub(crate) fn error_log(state: &mut LogState) -> Outcome {
     };
     if !lines.is_empty() {
         let text = String::from_utf8_lossy(&lines);
-        let waits = server::innodb::semaphore_waits(&text);
+        let waits = server_text::innodb::semaphore_waits(&text);
         if !waits.is_empty() {
-            taken.texts.push(Text {
-                kind: TextKind::Semaphores,
-                body: serde_json::to_string(&waits).unwrap_or_default(),
-            });
+            let waits = serde_json::to_string(&waits).unwrap_or_default();
+            taken.texts.push(Text::own(OwnText::Semaphores, waits));
         }
-        taken.texts.push(Text {
-            kind: TextKind::ErrorLog,
-            body: server::redact_error_log(&text),
-        });
+        taken.texts.push(server_text::error_log(&text));
     }
     Ok(taken)
 }
@@ -251,10 +246,9 @@ pub(crate) fn kernel_log(state: &mut LogState) -> Outcome {
         taken.absent.push(Absent::new(WHAT, Reason::Limit, detail));
     }
     if !lines.is_empty() {
-        taken.texts.push(Text {
-            kind: TextKind::KernelLog,
-            body: lines.join("\n"),
-        });
+        taken
+            .texts
+            .push(Text::own(OwnText::KernelLog, lines.join("\n")));
     }
     Ok(taken)
 }

@@ -6,7 +6,7 @@ use kernel::procfs::{maps, task_stat, task_status};
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use kernel::tasks::{TaskScanner, ThreadSample};
-use model::{Absent, Fact, Reading, Reason, Taken, Text, TextKind, Unit};
+use model::{Absent, Fact, OwnText, Reading, Reason, Taken, Text, Unit};
 use serde::Serialize;
 
 use super::Outcome;
@@ -181,10 +181,8 @@ pub(crate) fn threads(state: &mut ProcessState) -> Outcome {
     let mut taken = readings(out);
     let top = top_threads(&scan.threads, &grown);
     if !top.is_empty() {
-        taken.texts.push(Text {
-            kind: TextKind::Threads,
-            body: serde_json::to_string(&top).unwrap_or_default(),
-        });
+        let top = serde_json::to_string(&top).unwrap_or_default();
+        taken.texts.push(Text::own(OwnText::Threads, top));
     }
     if scan.over_limit > 0 {
         taken.absent.push(Absent::new(

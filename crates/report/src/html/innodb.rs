@@ -23,7 +23,7 @@ pub(super) fn section(incident: &Incident, picked: &Picked) -> Option<String> {
         incident
             .texts
             .iter()
-            .filter(|timed| timed.text.kind == TextKind::InnodbStatus)
+            .filter(|timed| timed.text.kind() == TextKind::InnodbStatus)
     };
     let before = status().rfind(|timed| timed.at < incident.stall.onset);
     let after = status()
@@ -97,6 +97,6 @@ fn text(incident: &Incident, timed: &TimedText, words: &str) -> String {
         "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {}</summary>\
          <pre class=\"status\">{}</pre></details>\n",
         when::moment_utc(&incident.clock, timed.at),
-        escape::html_cut(&timed.text.body, STATUS_BYTES_MAX)
+        escape::html_cut(timed.text.body(), STATUS_BYTES_MAX)
     )
 }

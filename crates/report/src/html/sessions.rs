@@ -74,8 +74,8 @@ fn lists(incident: &Incident) -> impl DoubleEndedIterator<Item = (Millis, &str)>
     incident
         .texts
         .iter()
-        .filter(|timed| timed.text.kind == TextKind::Processlist)
-        .map(|timed| (timed.at, timed.text.body.as_str()))
+        .filter(|timed| timed.text.kind() == TextKind::Processlist)
+        .map(|timed| (timed.at, timed.text.body()))
 }
 
 /// The processlist of the stall with the most sessions that do something.

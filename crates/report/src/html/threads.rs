@@ -103,12 +103,12 @@ fn single(incident: &Incident) -> Option<String> {
         incident
             .texts
             .iter()
-            .filter(|timed| timed.text.kind == TextKind::Threads)
+            .filter(|timed| timed.text.kind() == TextKind::Threads)
     };
     let timed = lists()
         .find(|timed| timed.at >= incident.stall.trigger)
         .or_else(|| lists().next_back())?;
-    let threads: Vec<Thread> = serde_json::from_str(&timed.text.body).ok()?;
+    let threads: Vec<Thread> = serde_json::from_str(timed.text.body()).ok()?;
     let columns = [
         Column("Thread", Holds::Words),
         Column("Name", Holds::Code),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use model::{
     Absent, Clock, Fact, Incident, ProbeOutcome, ProcessList, Reading, Reason, Server, Session,
-    Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 pub(crate) use verdict::verdict;
@@ -368,10 +368,7 @@ fn texts() -> Vec<TimedText> {
         .map(|tenth| {
             let body =
                 serde_json::to_string(&processlist(stalled(tenth * 10 + 5))).unwrap_or_default();
-            let text = Text {
-                kind: TextKind::Processlist,
-                body,
-            };
+            let text = server_text::stored(TextKind::Processlist, &body);
             TimedText {
                 at: (tenth * 10 + 5) * 1000,
                 text,
@@ -383,19 +380,13 @@ fn texts() -> Vec<TimedText> {
         OS WAIT ARRAY INFO: reservation count 8812\nRW-shared spins 0, rounds 0, OS waits 0\n\
         --------------\nROW OPERATIONS\n--------------\n0 queries inside InnoDB, 0 queries in queue\n";
     for at in [231_000, 247_000] {
-        let text = Text {
-            kind: TextKind::InnodbStatus,
-            body: status.to_owned(),
-        };
+        let text = server_text::stored(TextKind::InnodbStatus, status);
         texts.push(TimedText { at, text });
     }
     let threads = r#"[{"tid":4802,"name":"connection","state":"R","run_ms":940.2,"wait_ms":55.0},{"tid":4811,"name":"connection","state":"R","run_ms":913.7,"wait_ms":81.4}]"#;
     texts.push(TimedText {
         at: 248_000,
-        text: Text {
-            kind: TextKind::Threads,
-            body: threads.to_owned(),
-        },
+        text: server_text::stored(TextKind::Threads, threads),
     });
     texts.sort_by_key(|timed| timed.at);
     texts

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{clock, sample, server, stall, timeline};
-use model::{Absent, Fact, Reason, Sample, Taken, Text, TextKind, Window};
+use model::{Absent, Fact, Reason, Sample, Taken, TextKind, Window};
 use store::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 
 fn start() -> SessionStart {
@@ -46,10 +46,7 @@ fn an_incident_is_rebuilt_after_the_recorder_died() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history.db");
     let mut history = open(&path, HistoryLimits::default());
-    let text = Text {
-        kind: TextKind::Processlist,
-        body: "{\"sessions\": 3}".into(),
-    };
+    let text = server_text::stored(TextKind::Processlist, "{\"sessions\": 3}");
     let other = Sample {
         source: "processlist",
         at: 61_500,

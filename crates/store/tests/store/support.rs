@@ -5,8 +5,8 @@ use model::{
     Incident, LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile,
     ProfileCount, QueryClass, QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState,
     Sample, Server, Side, SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Syscall, Taken,
-    Text, TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger,
-    Unit, WaitChain, Window,
+    TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit,
+    WaitChain, Window,
 };
 
 pub fn clock() -> Clock {
@@ -93,10 +93,7 @@ pub fn incident() -> Incident {
         timeline: timeline(1..110),
         texts: vec![TimedText {
             at,
-            text: Text {
-                kind: TextKind::InnodbStatus,
-                body: "=====\nINNODB MONITOR OUTPUT".into(),
-            },
+            text: server_text::stored(TextKind::InnodbStatus, "=====\nINNODB MONITOR OUTPUT"),
         }],
         stacks: stacks(),
         queries: queries(),

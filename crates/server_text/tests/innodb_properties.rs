@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use server::innodb::{STATUS_BYTES_MAX, parse, redact, semaphore_waits, signals};
+use server_text::innodb::{STATUS_BYTES_MAX, parse, redact, semaphore_waits, signals};
 
 const FIXTURE: &str = include_str!("fixtures/innodb-status-mariadb-10.11.txt");
 

@@ -1,6 +1,6 @@
 //! Small statuses in the words of each generation of servers.
 
-use server::innodb::{InnodbStatus, parse, redact, signals};
+use server_text::innodb::{InnodbStatus, parse, redact, signals};
 
 fn read(text: &str) -> InnodbStatus {
     let status = parse(text);

@@ -1,7 +1,7 @@
 //! The InnoDB status parser on what a MariaDB 10.11.19 printed, with the lock monitor on, while one
 //! idle transaction blocked two others. The statements hold lines that look like InnoDB's own.
 
-use server::innodb::{parse, redact, signals};
+use server_text::innodb::{parse, redact, signals};
 
 const STATUS: &str = include_str!("fixtures/innodb-status-mariadb-10.11.txt");
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use server::innodb::{InnodbStatus, SemaphoreWait, parse, redact, semaphore_waits};
+use server_text::innodb::{InnodbStatus, SemaphoreWait, parse, redact, semaphore_waits};
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
 

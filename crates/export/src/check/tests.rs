@@ -1,0 +1,95 @@
+use model::{OwnText, Text, TextKind, TimedText};
+
+use super::*;
+
+fn incident(texts: Vec<Text>) -> Incident {
+    let mut incident = Incident {
+        host: "db7.orchard.invalid".to_owned(),
+        ..crate::stalk::empty_incident()
+    };
+    incident.server.address = "10.20.30.40:3306".to_owned();
+    let texts = texts.into_iter();
+    incident.texts = texts.map(|text| TimedText { at: 1000, text }).collect();
+    incident
+}
+
+fn leak(check: &Check, text: &str, part: Part) -> Option<String> {
+    check.find(text.as_bytes(), part).map(|leak| leak.name)
+}
+
+#[test]
+fn names_of_every_source_are_found_wherever_they_are_left() {
+    let sessions = r#"{"by_user":{"quillfeather":3},"longest":[{"user":"quillfeather","host":"app9.orchard.invalid",
+        "db":"mandolin","statement":"SELECT * FROM harpsichord.strings JOIN `odd name` WHERE a = ?"}]}"#;
+    let status = "MySQL thread id 5, OS thread handle 1, query id 9 trellis 10.9.8.7 gardener updating\n\
+        TABLE LOCK table `mandolin`.`plectrum` trx id 7";
+    let made = incident(vec![
+        Text::own(OwnText::Processlist, sessions),
+        server_text::innodb_status(status),
+    ]);
+    let raw =
+        "[Note] CHANGE MASTER TO executed. New state master_host='mirror4', master_port='3306'."
+            .to_owned();
+    let check = Check::of(&made, &[raw], "");
+    for name in [
+        "db7.orchard.invalid",
+        "10.20.30.40",
+        "quillfeather",
+        "app9.orchard.invalid",
+        "mandolin",
+        "harpsichord",
+        "odd name",
+        "trellis",
+        "10.9.8.7",
+        "gardener",
+        "plectrum",
+    ] {
+        let left = format!("{{\"x\":\"before {} after\"}}", name.to_uppercase());
+        assert_eq!(leak(&check, &left, Part::Other).as_deref(), Some(name));
+    }
+    // What stood in quotes in a log may be a setting elsewhere; in a log it is a leak.
+    assert_eq!(
+        leak(&check, "state mirror4, port", Part::Log).as_deref(),
+        Some("mirror4")
+    );
+    assert_eq!(leak(&check, "state mirror4, port", Part::Other), None);
+    for clean in [
+        "schema_4qp9dj54zb",
+        "quillfeathers",
+        "SELECT * FROM t WHERE a = ?",
+    ] {
+        assert_eq!(leak(&check, clean, Part::Log), None);
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_for_is_told() {
+    let sessions = r#"{"by_user":{"ab":1,"status":2,"4711":1,"root":9},"longest":[]}"#;
+    let made = incident(vec![Text::own(OwnText::Processlist, sessions)]);
+    let check = Check::of(&made, &[], "");
+    let mut told: Vec<(&str, usize)> = check
+        .unchecked()
+        .iter()
+        .filter(|one| one.source == "sessions")
+        .map(|one| (one.why, one.names))
+        .collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            ("a number", 1),
+            ("a word that servers use themselves", 1),
+            ("shorter than four characters", 1)
+        ]
+    );
+}
+
+#[test]
+fn a_text_that_is_no_json_is_no_trouble() {
+    let made = incident(vec![
+        Text::own(OwnText::Processlist, "{"),
+        Text::own(OwnText::Semaphores, "[{\"holder_query\": 5}, 7]"),
+        server_text::stored(TextKind::ErrorLog, "'"),
+    ]);
+    assert!(Check::of(&made, &["\"'`'\u{0}".to_owned()], "").searched() > 0);
+}
