@@ -7,6 +7,7 @@
 
 mod error_log;
 pub mod innodb;
+mod status;
 
 use model::{OwnText, RedactedText, Text, TextKind};
 
@@ -17,11 +18,11 @@ pub fn error_log(raw: &str) -> Text {
     Text::server(TextKind::ErrorLog, RedactedText::by(error_log::redact, raw))
 }
 
-/// `SHOW ENGINE INNODB STATUS`, without literals and values of rows.
+/// `SHOW ENGINE INNODB STATUS`, without literals and values of rows; lines of a log around it as [`error_log`].
 pub fn innodb_status(raw: &str) -> Text {
     Text::server(
         TextKind::InnodbStatus,
-        RedactedText::by(innodb::redact, raw),
+        RedactedText::by(status::redact, raw),
     )
 }
 

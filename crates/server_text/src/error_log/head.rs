@@ -62,7 +62,14 @@ pub(super) fn length(line: &str) -> usize {
     found.next().map_or(0, |found| found.end())
 }
 
+/// Whether the line is an entry of the log: it has a date or a level. Printouts of InnoDB have dates, too, and no
+/// level.
+pub(crate) fn is_entry(line: &str) -> bool {
+    let head = line.get(..length(line)).unwrap_or_default();
+    head.contains('[') || head.contains(" UTC")
+}
+
 /// Whether an entry begins with the line, so that it belongs to none before it.
-pub(super) fn begins_entry(line: &str) -> bool {
+pub(crate) fn begins_entry(line: &str) -> bool {
     length(line) > 0 || BEGINS.iter().any(|begin| line.starts_with(begin))
 }

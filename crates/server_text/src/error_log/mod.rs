@@ -23,6 +23,7 @@ mod words;
 
 use crate::innodb;
 
+pub(crate) use head::{begins_entry as begins, is_entry};
 pub use words::is_message_word;
 
 /// Longest line that is kept, in bytes.
