@@ -63,8 +63,8 @@ accuracy: ## what is named for captures that people published: docs/accuracy.md
 FUZZ_CASES ?= 20000
 fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
 	scripts/need build rust
-	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-import \
-		--test properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-server-text -p freezeframe-import \
+		--test properties --test error_log_properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))
