@@ -9,6 +9,7 @@ use serde::Deserialize;
 use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
+use crate::listen;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
 
@@ -29,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) hooks: Vec<HookConfig>,
     /// Where /healthz and /metrics are answered.
     pub(crate) listen: Option<SocketAddr>,
+    /// Further names by which they are asked.
+    pub(crate) listen_hosts: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -96,6 +99,16 @@ impl Config {
                     .position(|line| line.contains(trigger.as_str()));
                 bail!(
                     "{}:{}: triggers: {error}",
+                    path.display(),
+                    line.map_or(1, |line| line + 1)
+                );
+            }
+        }
+        for name in &config.listen_hosts {
+            if let Err(error) = listen::host_name(name) {
+                let line = text.lines().position(|line| line.contains(name.as_str()));
+                bail!(
+                    "{}:{}: listen_hosts: '{name}': {error}",
                     path.display(),
                     line.map_or(1, |line| line + 1)
                 );
@@ -228,6 +241,11 @@ mod tests {
         );
         let error = error_of("listen = \"nowhere\"\n");
         assert!(error.starts_with("f.toml:1: listen: "), "{error}");
+        let error = error_of("listen_hosts = [\n  'db1:80',\n]\n");
+        assert!(
+            error.starts_with("f.toml:2: listen_hosts: 'db1:80': give the name"),
+            "{error}"
+        );
         let error = error_of("[detect\n");
         assert!(error.starts_with("f.toml:1: "), "{error}");
         assert!(!error.contains('\n'));

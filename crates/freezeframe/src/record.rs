@@ -17,7 +17,7 @@ use crate::args::{Record, usage};
 use crate::config::{Config, default_dir};
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
-use crate::listen::{self, Board};
+use crate::listen::{self, Board, Names};
 use crate::{causes, leases, output, targets};
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
@@ -38,7 +38,9 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let leases_dir = std::path::absolute(dir.join("leases"))?;
     let board = Arc::new(Board::default());
     let status = args.listen.or(config.listen);
-    let listening = status.map(|address| listen::start(address, board.clone()));
+    let hosts = [args.listen_hosts.as_slice(), &config.listen_hosts].concat();
+    let names = Names::new(&host_name(), &hosts);
+    let listening = status.map(|address| listen::start(address, names, board.clone()));
     let listening = listening.transpose()?;
     let hooks = Hooks::start(&config.hooks, &dir)?;
     board.hooks(hooks.states());

@@ -145,6 +145,8 @@ pub(crate) struct ServerArgs {
                      --trigger 'rate(vmstat.compact_stall) > 50'
   freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
                                                         a server stalls; Prometheus at /metrics
+  freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
+                                                        a load balancer sends this name in its Host header
 
 Programs and addresses that are told of incidents: [[hooks]] in docs/configuration.md.")]
 pub(crate) struct Record {
@@ -168,6 +170,9 @@ pub(crate) struct Record {
     /// Answer /healthz and /metrics here, such as 127.0.0.1:9306
     #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
+    /// A further name by which the status address is asked; may be given several times
+    #[arg(long = "listen-host", value_name = "NAME", value_parser = crate::listen::host_name)]
+    pub(crate) listen_hosts: Vec<String>,
     /// Keep no history on disk
     #[arg(long)]
     pub(crate) no_history: bool,

@@ -11,10 +11,20 @@ const TICKS_A_SECOND: f64 = 100.0;
 
 const STAT_BYTES_MAX: usize = 4096;
 
+/// Bytes of all metrics. A server has 1 KiB and 60 bytes for each cause that it had; hundreds of both are less.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
 struct Text(String);
 
 impl Text {
+    fn is_full(&self) -> bool {
+        self.0.len() >= TEXT_BYTES_MAX
+    }
+
     fn head(&mut self, name: &str, kind: &str, help: &str) {
+        if self.is_full() {
+            return;
+        }
         let _ = writeln!(
             self.0,
             "# HELP freezeframe_{name} {help}\n# TYPE freezeframe_{name} {kind}"
@@ -22,6 +32,9 @@ impl Text {
     }
 
     fn value(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        if self.is_full() {
+            return;
+        }
         let labels: Vec<String> = labels
             .iter()
             .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
@@ -48,6 +61,10 @@ pub(super) fn text(board: &Board) -> String {
     own(&mut text);
     servers(&mut text, board);
     hooks(&mut text, board);
+    if text.is_full() {
+        text.0
+            .push_str("# The rest is left out: there are too many servers and causes.\n");
+    }
     text.0
 }
 

@@ -1,0 +1,207 @@
+//! One client, from its first byte to the last one of its answer. Nothing here waits.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use super::request::{Head, Refusal, Request};
+use super::{Answer, Names};
+
+/// How long a client may take for the head of its request, from when it was accepted. A byte a second
+/// buys no time.
+pub(super) const ASKING_MAX: Duration = Duration::from_secs(2);
+
+/// How long a client may take to read its answer.
+const ANSWERING_MAX: Duration = Duration::from_secs(2);
+
+/// How long what a client still sends is read and thrown away, after its answer. Closing on bytes that
+/// were not read resets the connection, and the client may lose an answer that it has not read.
+const PARTING_MAX: Duration = Duration::from_secs(1);
+
+/// Bytes of this kind; who sends more is reset.
+const PARTING_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes that are read from one client before the others have their turn.
+const TURN_BYTES_MAX: usize = 32 * 1024;
+
+/// Makes the bytes of the answer to a request.
+pub(super) type Respond<'a> = dyn FnMut(Result<Request, Refusal>) -> Arc<[u8]> + 'a;
+
+enum State {
+    /// Its head is not whole yet.
+    Asking(Head),
+    /// Its answer is not written yet, as far as this.
+    Answering(Arc<[u8]>, usize),
+    /// All is written; so much was thrown away since.
+    Parting(usize),
+    Over,
+}
+
+/// What a client is at, in the order in which places are taken away: who has been answered can lose
+/// least by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum At {
+    /// It has its answer.
+    Parting,
+    /// It reads its answer slowly.
+    Answering,
+    /// Its request is not whole yet.
+    Asking,
+}
+
+/// A client.
+pub(super) struct Connection {
+    stream: TcpStream,
+    state: State,
+    deadline: Instant,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, now: Instant) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            state: State::Asking(Head::default()),
+            deadline: now + ASKING_MAX,
+        })
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    pub(super) fn at(&self) -> At {
+        match self.state {
+            State::Asking(_) => At::Asking,
+            State::Answering(..) => At::Answering,
+            State::Parting(_) | State::Over => At::Parting,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// What of its answer is not written yet, bytes.
+    pub(super) fn unsent_bytes(&self) -> usize {
+        match &self.state {
+            State::Answering(bytes, sent) => bytes.len().saturating_sub(*sent),
+            _ => 0,
+        }
+    }
+
+    /// What there is to wait for.
+    pub(super) fn interest(&self) -> PollFlags {
+        match self.state {
+            State::Answering(..) => PollFlags::OUT,
+            _ => PollFlags::IN,
+        }
+    }
+
+    /// Goes as far as it goes without waiting.
+    pub(super) fn go_on(&mut self, now: Instant, names: &Names, respond: &mut Respond<'_>) {
+        if matches!(self.state, State::Asking(_)) {
+            self.ask(now, names, respond);
+        }
+        if matches!(self.state, State::Answering(..)) {
+            self.answer(now);
+        }
+        if matches!(self.state, State::Parting(_)) {
+            self.part();
+        }
+    }
+
+    /// Its time is over, or its place is needed: who has not asked yet is told so, and the rest ends.
+    pub(super) fn late(&mut self, now: Instant, why: &str) {
+        match &self.state {
+            State::Asking(head) if !head.is_empty() => {
+                let bytes = Answer::text(408, why).bytes(false);
+                self.begin_answer(bytes.into(), now);
+                self.answer(now);
+                if matches!(self.state, State::Answering(..)) {
+                    self.state = State::Over;
+                }
+            }
+            _ => self.state = State::Over,
+        }
+    }
+
+    fn begin_answer(&mut self, bytes: Arc<[u8]>, now: Instant) {
+        self.state = State::Answering(bytes, 0);
+        self.deadline = now + ANSWERING_MAX;
+    }
+
+    fn ask(&mut self, now: Instant, names: &Names, respond: &mut Respond<'_>) {
+        let mut buffer = [0; 4096];
+        loop {
+            let State::Asking(head) = &mut self.state else {
+                return;
+            };
+            let request = match self.stream.read(&mut buffer) {
+                // It says no more: the head stays as it is.
+                Ok(0) if head.is_empty() => {
+                    self.state = State::Over;
+                    return;
+                }
+                Ok(0) => Some(Err(Answer::text(400, "the request is not whole").into())),
+                Ok(count) => head.take(buffer.get(..count).unwrap_or_default(), names),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.state = State::Over;
+                    return;
+                }
+            };
+            if let Some(request) = request {
+                return self.begin_answer(respond(request), now);
+            }
+        }
+    }
+
+    fn answer(&mut self, now: Instant) {
+        while let State::Answering(bytes, sent) = &mut self.state {
+            let rest = bytes.get(*sent..).unwrap_or_default();
+            if rest.is_empty() {
+                let shut = self.stream.shutdown(Shutdown::Write);
+                self.state = match shut {
+                    Ok(()) => State::Parting(0),
+                    Err(_) => State::Over,
+                };
+                self.deadline = now + PARTING_MAX;
+                return;
+            }
+            match self.stream.write(rest) {
+                Ok(count) if count > 0 => *sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                _ => self.state = State::Over,
+            }
+        }
+    }
+
+    fn part(&mut self) {
+        let mut buffer = [0; 4096];
+        let mut turn = 0;
+        while let State::Parting(thrown_away) = &mut self.state {
+            if turn >= TURN_BYTES_MAX {
+                return;
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(count) if count > 0 && *thrown_away < PARTING_BYTES_MAX => {
+                    *thrown_away += count;
+                    turn += count;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                _ => self.state = State::Over,
+            }
+        }
+    }
+}
