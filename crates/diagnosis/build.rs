@@ -1,5 +1,7 @@
 //! Embeds every file of `causes/`: adding a cause is adding a file.
 
+#![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

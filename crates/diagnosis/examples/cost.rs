@@ -2,6 +2,8 @@
 //! threads, profiles, lock tables, processlists and logs.
 //!
 //! `cargo run --release -p freezeframe-diagnosis --example cost`
+
+#![allow(clippy::print_stdout, reason = "it measures, and tells")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

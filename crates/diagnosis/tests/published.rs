@@ -1,5 +1,7 @@
 //! Stacks that others published with their case, as `pt-pmp` and `gdb` printed them. There is nothing
 //! but stacks in them, so that no cause can be more than possible.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -67,14 +67,14 @@ pub(crate) fn run(args: &Import) -> Result<ExitCode> {
     let (incident, sources) = incident_of(&found, &args.paths)?;
     store::write_frame_file(&incident, &args.output)?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(
+        output::print_json(
             &serde_json::json!({ "wrote": args.output.display().to_string(), "sources": sources }),
-        )?)?;
+        )?;
     } else {
         for source in &sources {
             output::print(&source.line())?;
         }
-        output::print(&format!("wrote {}", args.output.display()))?;
+        output::print_line(&format!("wrote {}", args.output.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -30,10 +30,10 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
         }
         Some(path) => {
             write_html(path, &incident, &verdict)?;
-            output::print(&format!("wrote {}", path.display()))?;
+            output::print_line(&format!("wrote {}", path.display()))?;
         }
-        None if args.json => output::print(&report::json(&incident, &verdict))?,
-        None => output::print(&report::text(&incident, &verdict, &output::text_options()))?,
+        None if args.json => output::print_json_text(&report::json(&incident, &verdict))?,
+        None => output::print_page(&report::text(&incident, &verdict, &output::text_options()))?,
     }
     let named = verdict
         .findings
@@ -85,13 +85,13 @@ fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
     let mut verdict = verdict(&incident, &file);
     for damage in loaded.damage {
-        eprintln!(
-            "freezeframe: {}: table '{}' is damaged after {} rows: {}",
+        output::note(&format!(
+            "{}: table '{}' is damaged after {} rows: {}",
             file.display(),
             damage.table,
             damage.rows_read,
             damage.problem
-        );
+        ));
         verdict.absent.push(Absent::new(
             format!("table {}", damage.table),
             Reason::Failed,

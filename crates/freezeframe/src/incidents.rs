@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     for path in paths {
         match read_summary(&path) {
             Ok(summary) => found.push((path, summary)),
-            Err(error) => eprintln!("freezeframe: {error}"),
+            Err(error) => output::note(&error.to_string()),
         }
     }
     found.sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
             .iter()
             .map(|(path, summary)| as_json(path, summary))
             .collect();
-        output::print(&serde_json::to_string_pretty(&list)?)?;
+        output::print_json(&list)?;
     } else if found.is_empty() {
         output::print(&format!("no incidents in {}", dir.display()))?;
     } else {

@@ -80,7 +80,7 @@ fn load(args: &Load) -> Result<ExitCode> {
         &stop,
     )?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&result)?)?;
+        output::print_json(&result)?;
     } else {
         let latency = &result.latency;
         output::print(&format!(

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
         if args.json {
             objects.push(object(entry));
         } else {
-            output::print(&output::plain(&line(entry)))?;
+            output::print_line(&line(entry))?;
         }
     }
     if args.revert {
@@ -112,22 +112,20 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
         if args.json {
             objects.push(fix_object(journal, entry));
         } else {
-            output::print(&output::plain(&fix::entry_line(journal, entry)))?;
+            output::print_line(&fix::entry_line(journal, entry))?;
         }
     }
     if args.json {
-        output::print(&serde_json::to_string_pretty(
-            &json!({ "leases": objects }),
-        )?)?;
+        output::print_json(&json!({ "leases": objects }))?;
     } else if found.is_empty() && fixes.is_empty() {
-        output::print(&format!("no leases in {}", dir.display()))?;
+        output::print_line(&format!("no leases in {}", dir.display()))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
 }
 
 /// The watchdog of a lease; started by ourselves only.
 pub(crate) fn watchdog() -> Result<ExitCode> {
-    remedy::watchdog().map_err(|error| anyhow!("lease-watchdog: {error}"))?;
+    remedy::watchdog(output::note).map_err(|error| anyhow!("lease-watchdog: {error}"))?;
     Ok(ExitCode::SUCCESS)
 }
 

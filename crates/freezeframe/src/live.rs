@@ -2,7 +2,6 @@
 //! connection each of its threads works for.
 
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -143,7 +142,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// `of` is 0 where nobody knows how many there will be.
     pub(crate) fn new(what: &'static str, of: usize) -> Self {
-        let shown = std::io::stderr().is_terminal() && of != 1;
+        let shown = output::is_terminal() && of != 1;
         Self { what, of, shown }
     }
 
@@ -153,13 +152,13 @@ impl Progress {
                 0 => String::new(),
                 of => format!(" of {of}"),
             };
-            let _ = write!(std::io::stderr(), "\r{done}{of} {} ", self.what);
+            output::progress(&format!("{done}{of} {} ", self.what));
         }
     }
 
     pub(crate) fn clear(&mut self) {
         if self.shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            output::clear_progress();
         }
     }
 }

@@ -44,13 +44,13 @@ pub(crate) fn run(args: &Locks) -> Result<ExitCode> {
         book: &named.book,
     };
     if args.json {
-        output::print(&locks_json(&input))?;
+        output::print_json_text(&locks_json(&input))?;
     } else {
         let options = LocksTextOptions {
             text: output::text_options(),
             limit: args.limit,
         };
-        output::print(&locks_text(&input, &options))?;
+        output::print_page(&locks_text(&input, &options))?;
     }
     Ok(ExitCode::SUCCESS)
 }

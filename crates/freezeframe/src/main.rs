@@ -49,11 +49,14 @@ fn main() -> ExitCode {
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        eprintln!("freezeframe: internal error at {place}; please report it");
+        output::note(&format!("internal error at {place}; please report it"));
     }));
     // Stacks take an open file for each image, and sampling without CAP_PERFMON one for each thread.
     raise_open_files();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return wrong_arguments(&error),
+    };
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),
@@ -86,11 +89,27 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("freezeframe: {}", one_line(&error));
+            output::note(&one_line(&error));
             let is_usage = error.chain().any(|cause| cause.is::<Usage>());
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }
+}
+
+/// Help and version are answers; anything else is told on standard error, whatever the arguments hold.
+fn wrong_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    if error.use_stderr() {
+        output::tell(&text.to_string());
+    } else if let Err(error) = output::print_page(&match output::text_options().color {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    }) && !is_broken_pipe(&error)
+    {
+        output::note(&one_line(&error));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
 /// The soft limit on open files is for programs that use select(2); ours may be the hard one.
@@ -108,7 +127,7 @@ fn raise_open_files() {
 /// out.
 fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
-    for cause in error.chain().map(|cause| output::plain(&cause.to_string())) {
+    for cause in error.chain().map(ToString::to_string) {
         if line.is_empty() {
             line = cause;
         } else if !line.contains(&cause) {

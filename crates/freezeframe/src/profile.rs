@@ -105,7 +105,7 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
         };
         write(path, document.to_json().as_bytes())?;
     }
-    output::print(&text)?;
+    output::print_either(args.json, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -140,7 +140,7 @@ fn diff(args: &args::Profile, a: &Path, b: &Path) -> Result<ExitCode> {
         let names = (a.display().to_string(), b.display().to_string());
         diff_text(&compared, (&names.0, &names.1), &options)
     };
-    output::print(&text)?;
+    output::print_either(args.json, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -257,7 +257,7 @@ impl Teller {
         if self.json {
             let time = rfc3339(kernel::clock::wall_ms());
             let object = json!({"event": "listening", "address": address, "time": time});
-            return output::print(&object.to_string());
+            return output::print_json_line(&object);
         }
         self.line(
             "",
@@ -416,7 +416,7 @@ impl Teller {
         };
         object["time"] = rfc3339(kernel::clock::wall_ms());
         object["server"] = Value::from(label);
-        output::print(&object.to_string())
+        output::print_json_line(&object)
     }
 }
 

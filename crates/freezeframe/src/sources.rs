@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Json) -> Result<ExitCode> {
                 })
             })
             .collect();
-        output::print(&serde_json::to_string_pretty(&list)?)?;
+        output::print_json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     let width = output::text_options().width;

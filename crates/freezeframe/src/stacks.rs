@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         }),
     };
     if args.json {
-        output::print(&stacks_json(&input))?;
+        output::print_json_text(&stacks_json(&input))?;
     } else if args.folded {
         let groups = group_snapshots(&named.snapshots, &named.book);
         output::print(&folded_stacks(&groups, &named.book))?;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
             groups_max: args.limit.unwrap_or(0),
             frames_max: 0,
         };
-        output::print(&stacks_text(&input, &options))?;
+        output::print_page(&stacks_text(&input, &options))?;
         for (way, why) in observer.refused() {
             output::note(&format!("not by {}: {why}", live::way_words(*way)));
         }

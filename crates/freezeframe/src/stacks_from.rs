@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         };
         captured_text(&input, &options)
     };
-    output::print(&text)?;
+    output::print_either(args.json, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

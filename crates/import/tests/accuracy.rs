@@ -2,6 +2,8 @@
 //!
 //! The captures are not part of the project: `FREEZEFRAME_CORPUS` names their folder, or it is
 //! `shared/corpus` in a folder above. Without them the test is skipped.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -3,6 +3,8 @@
 //!
 //! The published captures are not part of the project (`tests/accuracy.rs` says where they are);
 //! those that are made here are always cut.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

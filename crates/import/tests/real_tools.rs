@@ -1,5 +1,7 @@
 //! What real tools print of a real server, read back: the client's tables while transactions wait for
 //! each other, and the same statements by tcpdump, slow log and general log.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

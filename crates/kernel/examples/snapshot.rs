@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release -p freezeframe-kernel --example snapshot -- PID [ROUNDS]
 
+#![allow(clippy::print_stdout, reason = "it measures, and tells")]
 #![allow(clippy::panic, reason = "an example")]
 
 use kernel::clock;

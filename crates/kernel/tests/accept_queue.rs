@@ -1,5 +1,6 @@
 //! Accept queues of real sockets.
 
+#![allow(clippy::print_stdout, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests count as plain code for clippy
 
 use kernel::accept_queue::{ListenAddress, tcp, unix_by_inode, unix_by_path};

@@ -2,6 +2,11 @@
 //! another user, and compares. It also does what the cures say.
 
 #![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "tests tell what they skip or measure"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,6 @@
 //! Futex waits and kernel lock waits of programs whose waits are known.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

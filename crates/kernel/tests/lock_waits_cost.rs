@@ -6,6 +6,11 @@
 //! it hardly does (the kernel accounts a switch to the thread that comes or goes).
 
 #![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "tests tell what they skip or measure"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

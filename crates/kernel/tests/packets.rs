@@ -1,5 +1,6 @@
 //! Capturing our own connections over the loopback device.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,6 @@
 //! Samples of programs that do a known thing.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

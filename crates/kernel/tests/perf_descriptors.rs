@@ -1,5 +1,6 @@
 //! What a sampler opens, it closes. Alone in its program: other tests open files, too.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

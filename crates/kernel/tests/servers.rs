@@ -1,5 +1,6 @@
 //! Discovery in a made-up `/proc`, and of real processes with a server's name.
 
+#![allow(clippy::print_stdout, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests count as plain code for clippy
 
 mod copied;

@@ -1,5 +1,6 @@
 //! Each way of taking a snapshot, on a process whose threads are in known places.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,6 @@
 //! The committed BPF objects are the ones that their committed sources make.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,6 @@
 //! Snapshots of processes that make it hard.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -45,9 +45,19 @@ pub struct HeldSession {
 }
 
 impl HeldSession {
-    /// Connects and begins to say the statements. They may wait for locks themselves, so nobody
-    /// waits for them; what fails is told on standard error, but for a connection that the server closed.
+    /// As [`Self::begin_telling`], for who sees by other means what has failed.
     pub fn begin(login: &Login, statements: &[String], timeout: Duration) -> Result<Self, Error> {
+        Self::begin_telling(login, statements, timeout, |_| ())
+    }
+
+    /// Connects and begins to say the statements. They may wait for locks themselves, so nobody
+    /// waits for them; `tell` is given what fails, but for a connection that the server closed.
+    pub fn begin_telling(
+        login: &Login,
+        statements: &[String],
+        timeout: Duration,
+        tell: fn(&str),
+    ) -> Result<Self, Error> {
         let mut connection = login.connect(false, timeout)?;
         let statements = statements.to_vec();
         let (end, ended) = channel::<()>();
@@ -65,7 +75,7 @@ impl HeldSession {
                         Ok(()) => (),
                         // The server was killed or stopped, as some breaks do on purpose.
                         Err(error) if is_lost(&error) => return,
-                        Err(error) => eprintln!("freezeframe: lab: {sql}: {error}"),
+                        Err(error) => tell(&format!("lab: {sql}: {error}")),
                     }
                 }
                 // Nothing is sent: it returns when the other end is dropped.

@@ -1,5 +1,6 @@
 //! Servers with another allocator, and the function that allocates.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! A private server must not outlive its owner, even when the owner is killed with SIGKILL and
 //! the server is paused. This program is the test and, run by itself again, the owner.
 
+#![allow(clippy::print_stdout, reason = "tests tell what they skip or measure")]
+
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

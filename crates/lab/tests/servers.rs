@@ -1,6 +1,7 @@
 //! Every kind of server that the lab can start. Those that `scripts/need` has not fetched are
 //! skipped, and that is said.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

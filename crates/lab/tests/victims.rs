@@ -1,5 +1,6 @@
 //! The programs with known threads: that they are what they say.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};

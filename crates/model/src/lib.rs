@@ -9,6 +9,7 @@ mod fix;
 mod incident;
 mod lock;
 mod pattern;
+mod plain;
 mod probe;
 mod processlist;
 mod profile;
@@ -32,6 +33,7 @@ pub use lock::{
     WaitChain,
 };
 pub use pattern::matches_pattern;
+pub use plain::{Plain, is_deceptive, push_visible};
 pub use probe::ProbeOutcome;
 pub use processlist::{ProcessList, Session};
 pub use profile::{Callers, Profile, ProfileCount};

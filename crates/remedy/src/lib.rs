@@ -19,3 +19,6 @@ pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, Way};
 pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
 pub use until_back::{Back, by_hand};
 pub use watchdog::watchdog;
+
+/// Where what there is to tell goes, a line at a time.
+pub type Say = fn(&str);

@@ -55,6 +55,19 @@ pub(crate) fn give(
     }
 }
 
+/// Answers who gave the orders.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a watchdog's standard output is a pipe to who started it, and no terminal"
+)]
+pub(crate) fn answer(text: &str) {
+    let mut stdout = std::io::stdout();
+    // Who started us may be dead already: that is what the watchdog is for.
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
 /// How every watchdog begins: out of the terminal's session, with signals heard and not obeyed, and
 /// with its orders read. The channel brings nothing and ends with who gave them, however that was.
 pub(crate) fn hear<T: DeserializeOwned>() -> Result<(T, Receiver<()>), String> {

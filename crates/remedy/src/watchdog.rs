@@ -4,7 +4,6 @@
 //! terminal do not reach it; a service manager's SIGTERM is heard and not obeyed. It is told what it needs on its
 //! standard input, the password included, which is nowhere else; the end of that input is the owner's death.
 
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -16,7 +15,7 @@ use server::{Address, Login, Session};
 
 use crate::general_log::{free_bytes, remove_log};
 use crate::until_back::{DEADLINES, until_back};
-use crate::{Change, Journal, Lease, ServerWay, orders};
+use crate::{Change, Journal, Lease, Say, ServerWay, orders};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "lease-watchdog";
@@ -105,7 +104,8 @@ impl Drop for Watchdog {
 }
 
 /// The watchdog's whole life: `freezeframe lease-watchdog`, which only [`crate::general_log`] starts.
-pub fn watchdog() -> Result<(), String> {
+/// `say` is given what there is to tell; the owner's terminal may be closed by then.
+pub fn watchdog(say: Say) -> Result<(), String> {
     let (orders, owner) = orders::hear::<Orders>()?;
     let login = Login {
         user: orders.user.clone(),
@@ -118,20 +118,13 @@ pub fn watchdog() -> Result<(), String> {
     let session = match Session::connect(&address, &login, DEADLINES) {
         Ok(session) => session,
         Err(error) => {
-            answer(&format!("the watchdog cannot log in: {error}\n"));
+            orders::answer(&format!("the watchdog cannot log in: {error}\n"));
             return Ok(());
         }
     };
-    answer(orders::READY);
+    orders::answer(orders::READY);
     wait(&orders, &journal, &owner);
-    act(&orders, &journal, &login, session)
-}
-
-fn answer(text: &str) {
-    let mut stdout = std::io::stdout();
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    act(&orders, &journal, &login, session, say)
 }
 
 /// Until the owner is dead, or late, or lets the log grow over its limits.
@@ -161,7 +154,13 @@ fn is_over_limits(journal: &Journal, id: &str) -> bool {
     size / 2 > change.bytes_max || free < change.free_bytes_min / 2
 }
 
-fn act(orders: &Orders, journal: &Journal, login: &Login, session: Session) -> Result<(), String> {
+fn act(
+    orders: &Orders,
+    journal: &Journal,
+    login: &Login,
+    session: Session,
+    mut say: Say,
+) -> Result<(), String> {
     // Waits while the owner itself gives it back; gone when it has.
     let Some(locked) = journal
         .lock(&orders.id, None)
@@ -175,9 +174,4 @@ fn act(orders: &Orders, journal: &Journal, login: &Login, session: Session) -> R
         say(&format!("the log is not removed: {error}"));
     }
     locked.forget().map_err(|error| error.to_string())
-}
-
-/// To whoever still listens; the owner's terminal may be closed.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "freezeframe: {line}");
 }

@@ -1,6 +1,8 @@
 //! Prints a page (or with the argument `text`, `color` or `json` the other forms, with `profile` or
 //! `diff` the pages of profiles) of a synthetic incident: something to look at while designing.
 
+#![allow(clippy::print_stdout, reason = "it measures, and tells")]
+
 #[path = "../tests/common/mod.rs"]
 mod common;
 #[path = "../tests/mysqld/mod.rs"]

@@ -1,6 +1,6 @@
 //! Text from outside, made harmless for a page and for a terminal.
 
-use std::fmt::Write;
+use model::{Plain, is_deceptive, push_visible};
 
 /// Escapes text for HTML content and for quoted attributes.
 ///
@@ -35,17 +35,7 @@ pub(crate) fn html_cut(text: &str, bytes_max: usize) -> String {
 /// Escapes text for one line of a terminal: nothing in it can move the cursor, change colours,
 /// reorder or hide what stands beside it.
 pub(crate) fn terminal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            _ if is_deceptive(character) => push_visible(&mut out, character),
-            _ => out.push(character),
-        }
-    }
-    out
+    Plain::line(text).into_string()
 }
 
 /// As [`terminal`], cut so that the result has at most about `bytes_max` bytes; for text that is
@@ -61,38 +51,9 @@ pub(crate) fn plain_cut(text: &str, bytes_max: usize) -> String {
     }
 }
 
-/// Escapes, in a finished JSON document, what JSON allows raw and a terminal would obey: C1
-/// controls, DEL, characters that reorder or hide text. They only occur inside strings.
+/// Escapes, in a finished JSON document, what JSON allows raw and a terminal would obey.
 pub(crate) fn json(document: &str) -> String {
-    let mut out = String::with_capacity(document.len());
-    for character in document.chars() {
-        if character == '\n' || !is_deceptive(character) {
-            out.push(character);
-            continue;
-        }
-        for unit in character.encode_utf16(&mut [0; 2]) {
-            let _ = write!(out, "\\u{unit:04x}");
-        }
-    }
-    out
-}
-
-/// Controls (C0, DEL, C1), and what Unicode calls default ignorable or bidirectional formatting.
-fn is_deceptive(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn push_visible(out: &mut String, character: char) {
-    let code = u32::from(character);
-    let _ = if code < 0x100 {
-        write!(out, "\\x{code:02x}")
-    } else {
-        write!(out, "\\u{{{code:x}}}")
-    };
+    Plain::json(document).into_string()
 }
 
 #[cfg(test)]

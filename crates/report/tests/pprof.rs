@@ -1,5 +1,6 @@
 //! The pprof export, read with a decoder of its own and with `go tool pprof` where it is installed.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

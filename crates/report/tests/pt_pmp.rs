@@ -1,5 +1,6 @@
 //! `--pt-pmp` beside the real pt-pmp, fed with what gdb prints for the same stacks.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

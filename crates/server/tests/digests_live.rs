@@ -1,5 +1,6 @@
 //! Digests and counters of real servers: what was asked is counted, by the classes that logs have too.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,6 @@
 //! The status of real replicas, and of servers that are none.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,7 @@
 //! The InnoDB status parser on the evidence of real stalls, where the corpus is present.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
+
 use std::path::Path;
 
 use server_text::innodb::{InnodbStatus, SemaphoreWait, parse, redact, semaphore_waits};

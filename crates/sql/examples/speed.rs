@@ -3,6 +3,8 @@
 //! Each load is statements of a few shapes with values that never repeat. Prints megabytes and statements a second of
 //! processor time, the best of some rounds.
 
+#![allow(clippy::print_stdout, reason = "it measures, and tells")]
+
 use std::hint::black_box;
 
 use sql::{Fingerprinter, SqlMode, compat, fingerprint};

@@ -1,4 +1,6 @@
 //! pt-query-digest's fingerprints and query IDs: recorded from the tool, and compared with it where it is installed.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

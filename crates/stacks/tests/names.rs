@@ -1,4 +1,6 @@
 //! Names from every place where symbols are kept.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,6 @@
 //! Stacks of programs whose calls are known.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

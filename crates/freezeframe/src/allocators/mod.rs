@@ -43,9 +43,9 @@ pub(crate) fn run(args: &Allocators) -> Result<ExitCode> {
     }
     if args.json {
         let document = told::json(kind, args.rounds, &trials, &summaries, &left_out);
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print_json(&document)?;
     } else {
-        output::print(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
         if let Some(path) = &args.html {
             output::print(&format!("wrote {}", path.display()))?;
         }

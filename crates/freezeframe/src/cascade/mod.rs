@@ -43,11 +43,11 @@ pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
     write_private(&page, report::sheet_html(&sheet).as_bytes())?;
     if args.json {
         let document = serde_json::json!({ "server": server, "what": cascade.what, "acts": told });
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print_json(&document)?;
     } else {
         output::print("")?;
-        output::print(&report::sheet_text(&sheet, &output::text_options()))?;
-        output::print(&format!("wrote {}", page.display()))?;
+        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_line(&format!("wrote {}", page.display()))?;
     }
     let proven = told.iter().all(told::is_proven);
     Ok(ExitCode::from(if proven { 0 } else { NOT_PROVEN }))
@@ -82,8 +82,8 @@ pub(crate) fn prove(
     let page = dir.join(format!("{}.html", scenario.name));
     write_private(&page, report::sheet_html(&sheet).as_bytes())?;
     if !quiet {
-        output::print(&report::sheet_text(&sheet, &output::text_options()))?;
-        output::print(&format!("wrote {}", page.display()))?;
+        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_line(&format!("wrote {}", page.display()))?;
     }
     let [told] = told;
     Ok(told.outcome)

@@ -167,7 +167,7 @@ fn list(common: &CausesCommon) -> Result<ExitCode> {
             })
             .collect();
         let all = json!({"causes": list, "problems": extended.problems});
-        output::print(&serde_json::to_string_pretty(&all)?)?;
+        output::print_json(&all)?;
     } else {
         output::print(&page::list(
             causes,
@@ -198,7 +198,7 @@ fn show(id: &str, common: &CausesCommon) -> Result<ExitCode> {
     };
     let described = cause.describe();
     if common.json {
-        output::print(&serde_json::to_string_pretty(&described)?)?;
+        output::print_json(&described)?;
     } else {
         output::print(&page::cause(&described, output::text_options().width))?;
     }
@@ -234,7 +234,7 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
             "unreadable": files.unreadable,
             "replaces": extended.replaced,
         });
-        output::print(&serde_json::to_string_pretty(&all)?)?;
+        output::print_json(&all)?;
     } else {
         let mut text = String::new();
         for problem in &files.unreadable {

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
         }
     }
     if args.json {
-        output::print(&serde_json::to_string_pretty(&answers)?)?;
+        output::print_json(&answers)?;
     }
     // Absent evidence is no error: a recording without it is worth having.
     Ok(if args.exit_code && serious {

@@ -44,8 +44,8 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
                 ))?;
             }
         }
-        None if args.json => output::print(&report::compare_json(&comparison))?,
-        None => output::print(&report::compare_text(&comparison, &output::text_options()))?,
+        None if args.json => output::print_json_text(&report::compare_json(&comparison))?,
+        None => output::print_page(&report::compare_text(&comparison, &output::text_options()))?,
     }
     Ok(if args.exit_code {
         code(&comparison)

@@ -3,7 +3,7 @@
 mod target;
 mod told;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -165,10 +165,12 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         write()?;
     }
     if quiet {
-        std::io::stdout().flush()?;
-    } else {
-        output::print(&if args.json { told.json()? } else { told.text() })?;
+        return Ok(ExitCode::SUCCESS);
     }
+    output::print_either(
+        args.json,
+        &if args.json { told.json()? } else { told.text() },
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

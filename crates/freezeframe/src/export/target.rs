@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use export::stalk;
 use model::Incident;
 
+use crate::output;
+
 /// What of an incident's file is searched.
 pub(super) enum Place<'a> {
     /// A cell of a table: a text. Which one.
@@ -56,8 +58,7 @@ impl File {
 
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
         if self.path == Path::new("-") {
-            use std::io::Write;
-            return Ok(std::io::stdout().lock().write_all(bytes)?);
+            return output::pass_on(bytes);
         }
         self.check()?;
         Ok(store::write_private(&self.path, bytes)?)

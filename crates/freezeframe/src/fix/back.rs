@@ -122,7 +122,7 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
     }
     if id.is_none() && wanted.len() > 1 {
         for entry in &wanted {
-            output::print(&output::plain(&entry_line(&journal, entry)))?;
+            output::print_line(&entry_line(&journal, entry))?;
         }
         bail!("several fixes are in force: --undo ID, or --undo all");
     }
@@ -145,23 +145,23 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
         }
     }
     if args.json {
-        output::print(&serde_json::to_string_pretty(&json!({"undone": objects}))?)?;
+        output::print_json(&json!({"undone": objects}))?;
     }
     Ok(ExitCode::from(u8::from(left)))
 }
 
 fn nothing(args: &Fix, dir: &Path) -> Result<ExitCode> {
     if args.json {
-        output::print("{\"undone\": []}")?;
+        output::print_json_text("{\"undone\": []}")?;
     } else {
-        output::print(&format!("nothing to undo in {}", dir.display()))?;
+        output::print_line(&format!("nothing to undo in {}", dir.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn already(args: &Fix, entry: &Entry) -> Result<ExitCode> {
     if args.json {
-        output::print("{\"undone\": []}")?;
+        output::print_json_text("{\"undone\": []}")?;
     } else {
         let when = output::date(entry.ended_us.unwrap_or(entry.taken_us) / 1000);
         output::print(&format!("fix {} is back since {when}", entry.id))?;
@@ -254,11 +254,11 @@ pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
                 Err(error) => json!({"error": error.to_string()}),
             })
             .collect();
-        output::print(&serde_json::to_string_pretty(&json!({"fixes": objects}))?)?;
+        output::print_json(&json!({"fixes": objects}))?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
-        output::print(&format!("no fixes in {}", dir.display()))?;
+        output::print_line(&format!("no fixes in {}", dir.display()))?;
     }
     for (journal, entry) in &entries {
         match entry {
@@ -269,7 +269,7 @@ pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
                 }
                 output::print(&text)?;
             }
-            Err(error) => output::print(&format!("not a fix: {error}"))?,
+            Err(error) => output::print_line(&format!("not a fix: {error}"))?,
         }
     }
     Ok(ExitCode::SUCCESS)

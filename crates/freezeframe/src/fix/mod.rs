@@ -6,7 +6,7 @@ mod json;
 mod text;
 mod what;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -86,20 +86,20 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     if !args.apply {
         if args.json {
             let shown = json::plan(&what, &system, &plan, None);
-            output::print(&serde_json::to_string_pretty(&shown)?)?;
+            output::print_json(&shown)?;
         } else {
-            output::print(&text::plan(&what, &system, &plan, args))?;
+            output::print_page(&text::plan(&what, &system, &plan, args))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = chosen(args, &plan);
     if !args.json {
-        output::print(&text::plan(&what, &system, &plan, args))?;
+        output::print_page(&text::plan(&what, &system, &plan, args))?;
     }
     if chosen.is_empty() {
         if args.json {
             let shown = json::plan(&what, &system, &plan, None);
-            output::print(&serde_json::to_string_pretty(&shown)?)?;
+            output::print_json(&shown)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -126,9 +126,9 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
     if args.json {
         let shown = json::plan(&what, &system, &plan, Some(&done.entry));
-        output::print(&serde_json::to_string_pretty(&shown)?)?;
+        output::print_json(&shown)?;
     } else {
-        output::print(&text::applied(&done, &chosen, what.cause))?;
+        output::print_page(&text::applied(&done, &chosen, what.cause))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -168,9 +168,7 @@ fn agreed(chosen: &[(usize, &Step, &Change)]) -> Result<bool> {
         );
     }
     let numbers: Vec<usize> = chosen.iter().map(|(number, ..)| *number).collect();
-    let mut stderr = std::io::stderr();
-    write!(stderr, "Make {}? [y/N] ", text::changes(&numbers))?;
-    stderr.flush()?;
+    output::ask(&format!("Make {}? [y/N] ", text::changes(&numbers)));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(

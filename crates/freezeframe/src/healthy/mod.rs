@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
         }
     }
     for text in &skipped {
-        eprintln!("skipped: {text}");
+        output::note(&format!("skipped: {text}"));
     }
     if kinds.is_empty() {
         bail!("there is no server to look at");
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
             let dir = args.dir.join(format!("{}-{round}", kind.need()));
             if let Err(error) = beside(*kind, &dir, args, &mut captures) {
                 let why = format!("{}: {error:#}", kind.name());
-                eprintln!("freezeframe: {why}");
+                output::note(&why);
                 failed.push(why);
             }
         }
@@ -166,12 +166,12 @@ fn beside(kind: ServerKind, dir: &Path, args: &Healthy, captures: &mut Vec<Captu
             })?;
             if !written {
                 // It counts for nothing, and a reader should know.
-                eprintln!(
-                    "freezeframe: {}, {}: no incident was written within {} s",
+                output::note(&format!(
+                    "{}, {}: no incident was written within {} s",
                     kind.name(),
                     load_kind.name,
                     WRITTEN_MAX.as_secs()
-                );
+                ));
             }
             // Also those that were written since the last look: a stall that nobody provoked counts.
             for path in recorder.incidents().iter().skip(judged_so_far) {
@@ -253,13 +253,13 @@ fn report(
         .filter(|capture| !capture.named.is_empty())
         .count();
     if args.json {
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({
+        output::print_json(&serde_json::json!({
             "seconds": time.as_secs(),
             "captures": captures,
             "false_alarms": false_alarms,
             "skipped": skipped,
             "failed": failed,
-        }))?)?;
+        }))?;
     } else {
         let possible = captures
             .iter()

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Queries, a: &str, b: &str) -> Result<ExitCode> {
         };
         diff_text(&changes, &options)
     };
-    output::print(&text)?;
+    output::print_either(args.json, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -136,12 +136,11 @@ fn print(args: &Queries, digest: &LogDigest) -> Result<()> {
         }
     }
     if args.json {
-        let mut stdout = std::io::stdout().lock();
-        return Ok(write_queries_json(&mut stdout, &digest.digest, total)?);
+        return output::stream_json(|out| write_queries_json(out, &digest.digest, total));
     }
     let options = QueriesTextOptions {
         text: output::text_options(),
         compat_ids: args.compat == Some(CompatArg::Pt),
     };
-    output::print(&queries_text(&digest.digest, total, &options))
+    output::print_page(&queries_text(&digest.digest, total, &options))
 }

@@ -1,7 +1,7 @@
 //! `queries --follow`: a log that grows, until Ctrl-C.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use super::pump::Pump;
 use super::{file, input, options};
 use crate::args::Queries;
 use crate::live::stop_on_signals;
+use crate::output;
 
 /// How often a log that did not grow is looked at again.
 const POLL: Duration = Duration::from_millis(200);
@@ -39,18 +40,14 @@ pub(super) fn run(args: &Queries) -> Result<LogDigest> {
     let mut digester = Digester::new(options);
     let mut log = Growing::open(path)?;
     let mut told = Instant::now();
-    let is_terminal = std::io::stderr().is_terminal();
+    let is_terminal = output::is_terminal();
     while !stop.is_set() && end.is_none_or(|end| Instant::now() < end) {
         let grown = log
             .read(&mut digester)
             .with_context(|| path.display().to_string())?;
         if is_terminal && told.elapsed() >= TELL {
             told = Instant::now();
-            let _ = write!(
-                std::io::stderr(),
-                "\r{} statements; Ctrl-C ends ",
-                digester.count()
-            );
+            output::progress(&format!("{} statements; Ctrl-C ends ", digester.count()));
         }
         if !grown {
             log.reopen(path, &mut digester)?;
@@ -58,7 +55,7 @@ pub(super) fn run(args: &Queries) -> Result<LogDigest> {
         }
     }
     if is_terminal {
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
+        output::clear_progress();
     }
     let amount = log.finish(&mut digester);
     file::tell_remarks(&digester, amount);

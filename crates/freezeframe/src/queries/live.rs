@@ -411,13 +411,13 @@ fn show(args: &Queries, title: &str, seen: &Seen) -> Result<()> {
         }
     }
     if args.json {
-        return output::print(&queries_json(&seen.digest, total));
+        return output::print_json_text(&queries_json(&seen.digest, total));
     }
     let options = QueriesTextOptions {
         text: output::text_options(),
         compat_ids: args.compat == Some(CompatArg::Pt),
     };
-    output::print(&queries_text(&seen.digest, total, &options))
+    output::print_page(&queries_text(&seen.digest, total, &options))
 }
 
 /// An absolute path, for who reads it later from another directory.

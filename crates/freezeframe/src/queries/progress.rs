@@ -1,9 +1,10 @@
 //! How far the reading of logs is.
 
-use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::output;
 
 /// The line is written anew after this time.
 const EVERY: Duration = Duration::from_millis(100);
@@ -28,7 +29,7 @@ impl Progress {
             of,
             done: AtomicU64::new(0),
             begin: Instant::now(),
-            told: std::io::stderr().is_terminal().then(|| Mutex::new(None)),
+            told: output::is_terminal().then(|| Mutex::new(None)),
         }
     }
 
@@ -46,7 +47,7 @@ impl Progress {
             return;
         }
         *told = Some(Instant::now());
-        let _ = write!(std::io::stderr(), "\r{}\x1b[K", self.line(done));
+        output::progress(&self.line(done));
     }
 
     fn line(&self, done: u64) -> String {
@@ -70,7 +71,7 @@ impl Progress {
         if let Some(told) = &self.told
             && told.lock().is_ok_and(|told| told.is_some())
         {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            output::clear_progress();
         }
     }
 }

@@ -16,6 +16,7 @@ use remedy::host::{DIRECTORY, HostChange, HostLease};
 use rustix::io::Errno;
 
 use super::work::Work;
+use crate::output;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
 
@@ -58,7 +59,7 @@ pub(crate) enum OnHost {
 
 /// `freezeframe host-watchdog`.
 pub(crate) fn watchdog() -> Result<ExitCode> {
-    remedy::host::watch().map_err(|error| anyhow!("host-watchdog: {error}"))?;
+    remedy::host::watch(output::note).map_err(|error| anyhow!("host-watchdog: {error}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -162,8 +163,8 @@ impl Host {
     pub(super) fn begin(acts: &[Scenario], scratch: &Path, longest: Duration) -> Result<Self> {
         acts.iter().try_for_each(can_run)?;
         let program = std::env::current_exe()?;
-        remedy::host::give_back_left(&program, Path::new(DIRECTORY))?;
-        let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest)?;
+        remedy::host::give_back_left(&program, Path::new(DIRECTORY), output::note)?;
+        let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest, output::note)?;
         let disk = match acts.iter().filter_map(|act| act.own_disk_mib).max() {
             None => None,
             Some(mib) => {

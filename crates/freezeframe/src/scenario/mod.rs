@@ -51,7 +51,7 @@ pub(crate) fn list(args: &Json) -> Result<ExitCode> {
                 })
             })
             .collect();
-        output::print(&serde_json::to_string_pretty(&list)?)?;
+        output::print_json(&list)?;
     } else {
         let width = output::text_options().width;
         for scenario in &all {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
         },
     )?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&outcome)?)?;
+        output::print_json(&outcome)?;
     } else {
         for stage in &outcome.stages {
             output::print(&format!(

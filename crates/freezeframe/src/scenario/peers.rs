@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
     }
     if args.json {
         let told = serde_json::json!({"runs": rows, "not_run": skipped});
-        output::print(&serde_json::to_string_pretty(&told)?)?;
+        output::print_json(&told)?;
     } else {
         for text in &skipped {
             output::print(&format!("not run: {text}"))?;
@@ -113,7 +113,7 @@ fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>)
             }
             Err(error) => {
                 let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
-                eprintln!("freezeframe: {why}");
+                output::note(&why);
                 skipped.push(why);
             }
         }

@@ -27,11 +27,11 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
     }
     let passed = outcomes.iter().filter(|outcome| outcome.passed()).count();
     if args.json {
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({
+        output::print_json(&serde_json::json!({
             "runs": outcomes,
             "passed": passed,
             "not_run": skipped,
-        }))?)?;
+        }))?;
     } else {
         output::print(&format!(
             "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
@@ -82,7 +82,7 @@ fn run_all(args: &ScenarioScore) -> Result<(Vec<Outcome>, Vec<String>)> {
                     }
                     Err(error) => {
                         let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
-                        eprintln!("freezeframe: {why}");
+                        output::note(&why);
                         skipped.push(why);
                     }
                 }

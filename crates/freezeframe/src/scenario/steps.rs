@@ -12,6 +12,7 @@ use lab::{
 use super::host::{Host, OnHost};
 use super::partner::Partner;
 use crate::background::Background;
+use crate::output;
 
 /// How long a client waits for an answer before it connects again: longer than any break, because
 /// a client that gives up is another load than one that waits.
@@ -65,7 +66,9 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
             settle_seconds,
         } => {
             let held = (0..*sessions)
-                .map(|_| HeldSession::begin(&server.login(), statements, PATIENCE))
+                .map(|_| {
+                    HeldSession::begin_telling(&server.login(), statements, PATIENCE, output::note)
+                })
                 .collect::<Result<_, _>>()?;
             std::thread::sleep(Duration::from_secs_f64(settle_seconds.clamp(0.0, 60.0)));
             Taken::Sessions(held)

@@ -1,5 +1,6 @@
 //! The program as a user runs it, beside real servers.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

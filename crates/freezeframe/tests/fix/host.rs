@@ -44,7 +44,8 @@ fn can_run() -> bool {
 #[ignore = "started by the tests below"]
 fn owner() {
     let dir = PathBuf::from(std::env::var_os("HOST_LEASE_DIR").unwrap());
-    let mut lease = HostLease::begin(program(), &dir.join("journal"), 10 * PATIENCE).unwrap();
+    let mut lease =
+        HostLease::begin(program(), &dir.join("journal"), 10 * PATIENCE, |_| ()).unwrap();
     let before = setting().unwrap();
     let change = HostChange::setting(Path::new(SETTING), &other(&before), &[]).unwrap();
     lease.make(change.unwrap()).unwrap();
@@ -194,7 +195,7 @@ fn the_next_one_gives_back_when_both_were_killed() {
     let (mut owner, lines) = start_owner(dir.path());
     let journal = dir.path().join("journal");
     // While its process lives it is in force.
-    give_back_left(program(), &journal).unwrap();
+    give_back_left(program(), &journal, |_| ()).unwrap();
     assert_eq!(setting().unwrap(), other(&before));
 
     for watchdog in children(owner.0.id()) {
@@ -210,7 +211,7 @@ fn the_next_one_gives_back_when_both_were_killed() {
     assert_eq!(setting().unwrap(), other(&before));
     assert!(!is_empty(dir.path()));
 
-    give_back_left(program(), &journal).unwrap();
+    give_back_left(program(), &journal, |_| ()).unwrap();
     assert!(is_empty(dir.path()));
     assert_all_back(dir.path(), &lines, &before);
 }
@@ -235,7 +236,7 @@ fn in_order_it_is_back_at_once_and_one_at_a_time() {
     }
     let dir = tempfile::tempdir().unwrap();
     let before = setting().unwrap();
-    let begin = || HostLease::begin(program(), dir.path(), PATIENCE).unwrap();
+    let begin = || HostLease::begin(program(), dir.path(), PATIENCE, |_| ()).unwrap();
     let change = |to: &str| HostChange::setting(Path::new(SETTING), to, &["1234567"]).unwrap();
     let mut first = begin();
     let number = first.make(change(&other(&before)).unwrap()).unwrap();
@@ -266,6 +267,6 @@ fn a_journal_of_others_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let refused = give_back_left(program(), dir.path()).unwrap_err();
+    let refused = give_back_left(program(), dir.path(), |_| ()).unwrap_err();
     assert!(matches!(refused, HostError::NotOurs(_)), "{refused}");
 }

@@ -1,6 +1,11 @@
 //! `fix` as a user meets it: in a private root, on real servers, and on this machine's own switch for huge pages.
 
 #![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "tests tell what they skip or measure"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -1,6 +1,7 @@
 //! `stacks`, `profile`, `locks` and the recorder's stacks as a user meets them: against programs
 //! whose threads and locks are known, and against real servers under load.
 
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

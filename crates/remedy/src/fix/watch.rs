@@ -6,7 +6,6 @@
 //! any one SIGKILL. When both are killed at once, the lock that they hold on the lease's watch file is gone with them,
 //! and the next start gives the lease back.
 
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -124,14 +123,14 @@ pub fn watch(program: &Path) -> Result<(), String> {
     let _watched = watch_lock(&journal, &orders.id).map_err(|error| error.to_string())?;
     let mut partner = None;
     if orders.second {
-        answer();
+        orders::answer(orders::READY);
         // Until the first one dies. It does not before the lease is over, unless it is killed.
         let _ = parent.recv();
         orders.second = false;
     } else {
         // It is ready when there are two.
         partner = Some(second(program, &orders)?);
-        answer();
+        orders::answer(orders::READY);
         wait_for_applied(&journal, &orders, &parent);
     }
     if partner.is_none() && is_open(&journal, &orders.id) {
@@ -156,13 +155,6 @@ fn second(program: &Path, orders: &Orders) -> Result<Started, String> {
         ..orders.clone()
     };
     start_with(program, &second)
-}
-
-fn answer() {
-    let mut stdout = std::io::stdout();
-    let _ = stdout
-        .write_all(orders::READY.as_bytes())
-        .and_then(|()| stdout.flush());
 }
 
 /// Until who applies the fix is done, or dead.

@@ -1,6 +1,5 @@
 //! Who makes the changes, who watches, and who comes too late.
 
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::HostJournal;
 use super::{COMMAND, HostChange, HostEntry, HostError, NumberedChange};
 use crate::general_log::random_id;
-use crate::{ProcessId, orders};
+use crate::{ProcessId, Say, orders};
 
 /// Pauses between two attempts to put something back that would not go.
 const RETRY: Duration = Duration::from_secs(1);
@@ -34,6 +33,7 @@ struct Orders {
 #[derive(Debug)]
 pub struct HostLease {
     program: PathBuf,
+    say: Say,
     journal: HostJournal,
     entry: HostEntry,
     watchdog: Child,
@@ -44,8 +44,13 @@ pub struct HostLease {
 
 impl HostLease {
     /// Starts the watchdog (`program` is ourselves); nothing is changed yet. After `over_in` everything goes back,
-    /// whatever we are doing.
-    pub fn begin(program: &Path, dir: &Path, over_in: Duration) -> Result<Self, HostError> {
+    /// whatever we are doing. `say` is given what was left as somebody else has set it.
+    pub fn begin(
+        program: &Path,
+        dir: &Path,
+        over_in: Duration,
+        say: Say,
+    ) -> Result<Self, HostError> {
         let journal = HostJournal::open(dir)?;
         let id = random_id().map_err(|error| HostError::Failed {
             what: "a number for the lease".to_owned(),
@@ -75,6 +80,7 @@ impl HostLease {
         }
         Ok(Self {
             program: program.to_owned(),
+            say,
             journal,
             entry: HostEntry {
                 id,
@@ -143,7 +149,7 @@ impl HostLease {
         let Some(found) = changes.find(|one| one.number == number) else {
             return Ok(());
         };
-        back(&found.change, &self.program)?;
+        back(&found.change, &self.program, self.say)?;
         self.entry.changes.retain(|one| one.number != number);
         self.journal.write(&self.entry)
     }
@@ -154,7 +160,7 @@ impl HostLease {
     }
 
     fn give_back(&mut self) -> Result<(), HostError> {
-        let result = give_back(&self.journal, &self.entry.id, &self.program);
+        let result = give_back(&self.journal, &self.entry.id, &self.program, self.say);
         if result.is_ok() {
             self.entry.changes.clear();
         }
@@ -173,7 +179,7 @@ impl Drop for HostLease {
     }
 }
 
-fn back(change: &HostChange, program: &Path) -> Result<(), HostError> {
+fn back(change: &HostChange, program: &Path, say: Say) -> Result<(), HostError> {
     match change.put_back(program) {
         Ok(None) => Ok(()),
         Ok(Some(left)) => {
@@ -188,14 +194,14 @@ fn back(change: &HostChange, program: &Path) -> Result<(), HostError> {
 }
 
 /// Puts back what a lease has changed, the last change first, and forgets it. What fails stays written down.
-fn give_back(journal: &HostJournal, id: &str, program: &Path) -> Result<(), HostError> {
+fn give_back(journal: &HostJournal, id: &str, program: &Path, say: Say) -> Result<(), HostError> {
     let _lock = journal.lock()?;
     let Some(mut entry) = journal.read(id)? else {
         return Ok(());
     };
     let mut first = None;
     for one in entry.changes.clone().iter().rev() {
-        match back(&one.change, program) {
+        match back(&one.change, program, say) {
             Ok(()) => entry.changes.retain(|other| other.number != one.number),
             Err(error) => first = first.or(Some(error)),
         }
@@ -210,41 +216,33 @@ fn give_back(journal: &HostJournal, id: &str, program: &Path) -> Result<(), Host
 }
 
 /// Puts back what experiments left whose process and watchdog were both killed.
-pub fn give_back_left(program: &Path, dir: &Path) -> Result<(), HostError> {
+pub fn give_back_left(program: &Path, dir: &Path, say: Say) -> Result<(), HostError> {
     let journal = HostJournal::open(dir)?;
     for id in journal.ids()? {
         if let Some(entry) = journal.read(&id)?
             && !entry.owner.is_alive()
         {
-            give_back(&journal, &id, program)?;
+            give_back(&journal, &id, program, say)?;
         }
     }
     Ok(())
 }
 
 /// The watchdog's whole life: `freezeframe host-watchdog`, which only [`HostLease::begin`] starts.
-pub fn watch() -> Result<(), String> {
+pub fn watch(say: Say) -> Result<(), String> {
     let (orders, owner) = orders::hear::<Orders>()?;
     let journal = HostJournal::open(&orders.journal).map_err(|error| error.to_string())?;
-    let mut stdout = std::io::stdout();
-    let _ = stdout
-        .write_all(orders::READY.as_bytes())
-        .and_then(|()| stdout.flush());
+    orders::answer(orders::READY);
     let over = Duration::from_millis(orders.over_in_ms);
     // Whether its end or the time comes first, it is over.
     let _: Result<(), RecvTimeoutError> = owner.recv_timeout(over);
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
-        match give_back(&journal, &orders.id, &orders.program) {
+        match give_back(&journal, &orders.id, &orders.program, say) {
             Ok(()) => return Ok(()),
             Err(error) => last = error.to_string(),
         }
         std::thread::sleep(RETRY);
     }
     Err(format!("NOT PUT BACK: {last}"))
-}
-
-/// To whoever still listens; the owner's terminal may be closed.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "freezeframe: {line}");
 }

@@ -1,4 +1,6 @@
 //! Lock tables from hand-written snapshots, from published stacks, and from anything at all.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

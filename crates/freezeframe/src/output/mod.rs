@@ -1,43 +1,21 @@
-use std::io::{IsTerminal, Write};
+//! What is told, and where: standard output and standard error are written to here and nowhere else (clippy refuses
+//! `println!` and its like in the whole workspace), and what is written is a [`Plain`], which can only be made by
+//! escaping. So nothing recorded, named or configured can drive a terminal.
 
-use anyhow::Result;
-use report::TextOptions;
+mod stderr;
+mod stdout;
 
-/// How standard output wants its text: its width, and colours only on a terminal that did not ask
-/// for none (no-color.org).
-pub(crate) fn text_options() -> TextOptions {
-    let stdout = std::io::stdout();
-    if !stdout.is_terminal() {
-        return TextOptions::default();
-    }
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    TextOptions {
-        width: rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| usize::from(size.ws_col)),
-        color: !no_color && !dumb,
-    }
-}
+use model::Plain;
 
-/// Writes to standard output; a closed pipe is an error that `main` takes as the end.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        stdout.write_all(b"\n")?;
-    }
-    Ok(stdout.flush()?)
-}
-
-/// A remark beside the answer, on standard error.
-pub(crate) fn note(text: &str) {
-    eprintln!("freezeframe: {}", plain(text));
-}
+pub(crate) use stderr::{ask, clear_progress, is_terminal, note, progress, tell};
+pub(crate) use stdout::{
+    pass_on, print, print_either, print_json, print_json_line, print_json_text, print_line,
+    print_page, stream_json, text_options,
+};
 
 /// Text of the outside on one line of the terminal: nothing recorded may drive it.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    Plain::line(text).into_string()
 }
 
 /// Text that has less room behind its head begins below it.
