@@ -1,9 +1,9 @@
 //! A directory of small files, one a lease. A lease is on disk before anything is changed, and its file goes when
 //! everything is back.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::Lease;
 use crate::lease::VERSION;
+use crate::trust::{Distrust, has_own_directory, own_directory};
 
 /// More than any lease has.
 const LEASE_BYTES_MAX: u64 = 64 << 10;
@@ -44,8 +45,8 @@ pub enum JournalError {
         source: std::io::Error,
     },
     /// Others may write there: what it says could make us change a server.
-    #[error("{0}: the journal of leases must be ours and writable by nobody else (chmod go-w)")]
-    NotOurs(PathBuf),
+    #[error("the journal of leases must be ours and writable by nobody else: {}", .0.advice())]
+    NotOurs(Distrust),
     /// A file is no lease.
     #[error("{path}: {problem}")]
     NotALease {
@@ -59,22 +60,20 @@ pub enum JournalError {
     Locked(PathBuf),
 }
 
+impl From<Distrust> for JournalError {
+    fn from(why: Distrust) -> Self {
+        match why {
+            Distrust::Io { path, source } => Self::Io { path, source },
+            why => Self::NotOurs(why),
+        }
+    }
+}
+
 impl Journal {
     /// The journal in a directory, which is made when it is not there (0700).
     pub fn open(dir: &Path) -> Result<Self, JournalError> {
-        // The directory above may be missing as well, on a machine's first start.
-        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
-        for dir in parent.into_iter().chain([dir]) {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(dir).map_err(io(dir))?;
-        }
-        let metadata = dir.metadata().map_err(io(dir))?;
-        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !ours || metadata.mode() & 0o022 != 0 {
-            return Err(JournalError::NotOurs(dir.to_owned()));
-        }
-        if let Some(parent) = parent {
+        own_directory(dir)?;
+        if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             sync_directory(parent)?;
         }
         Ok(Self {
@@ -84,13 +83,9 @@ impl Journal {
 
     /// The journal in a directory, or nothing when there is no such directory: then there are no leases.
     pub fn existing(dir: &Path) -> Result<Option<Self>, JournalError> {
-        match dir.symlink_metadata() {
-            Ok(_) => Self::open(dir).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(JournalError::Io {
-                path: dir.to_owned(),
-                source,
-            }),
+        match has_own_directory(dir)? {
+            true => Self::open(dir).map(Some),
+            false => Ok(None),
         }
     }
 

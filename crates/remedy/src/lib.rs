@@ -11,12 +11,14 @@ mod journal;
 mod lease;
 mod leftovers;
 mod orders;
+mod trust;
 mod until_back;
 mod watchdog;
 
 pub use journal::{Journal, JournalError, LockedLease};
 pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, Way};
 pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
+pub use trust::{Distrust, check_writers};
 pub use until_back::{Back, by_hand};
 pub use watchdog::watchdog;
 

@@ -3,51 +3,14 @@
 //! `[[fix]]` of a cause is acted on by `fix --apply`: who can write the file, or put another one in its place, would
 //! change settings as root.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Group and others may write.
-const WRITABLE: u32 = 0o022;
-
-/// In such a directory everybody has only files of their own (`S_ISVTX`).
-const STICKY: u32 = 0o1000;
-
-const ROOT: u32 = 0;
+use remedy::check_writers;
 
 /// Fails with a sentence when others than root and `caller` can write one of these: a directory of causes with its files.
-/// A link is followed; what leads to it counts as well as what it leads to.
 pub(super) fn check(paths: &[PathBuf], caller: u32) -> Result<(), String> {
-    for path in paths {
-        let told = |error: std::io::Error| format!("{}: {error}", path.display());
-        let named = std::path::absolute(path).map_err(told)?;
-        let real = named.canonicalize().map_err(told)?;
-        for whole in [&named, &real] {
-            for (above, part) in whole.ancestors().enumerate() {
-                check_one(part, above > 0, caller)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// `is_above`: it only leads to what is read.
-fn check_one(path: &Path, is_above: bool, caller: u32) -> Result<(), String> {
-    let shown = path.display();
-    let metadata = path
-        .symlink_metadata()
-        .map_err(|error| format!("{shown}: {error}"))?;
-    let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
-    if owner != ROOT && owner != caller {
-        return Err(format!("{shown} belongs to user {owner}"));
-    }
-    // The mode of a link says nothing.
-    let is_kept = is_above && mode & STICKY != 0;
-    if !metadata.is_symlink() && mode & WRITABLE != 0 && !is_kept {
-        return Err(format!(
-            "{shown} can be written by others (mode {mode:04o})"
-        ));
-    }
-    Ok(())
+    let mut each = paths.iter().map(|path| check_writers(path, caller));
+    each.try_for_each(|checked| checked.map_err(|why| why.to_string()))
 }
 
 #[cfg(test)]
@@ -55,7 +18,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::Path;
 
     use super::*;
 
@@ -103,9 +67,9 @@ mod tests {
     fn what_is_another_user_s_is_not_trusted() {
         let dir = tempfile::tempdir().unwrap();
         let me = dir.path().metadata().unwrap().uid();
-        if me == ROOT {
+        if me == 0 {
             std::os::unix::fs::chown(dir.path(), Some(4711), None).unwrap();
-            let error = check(&[dir.path().to_owned()], ROOT).unwrap_err();
+            let error = check(&[dir.path().to_owned()], 0).unwrap_err();
             assert!(error.contains("belongs to user 4711"), "{error}");
             assert_eq!(check(&[dir.path().to_owned()], 4711), Ok(()));
         } else {

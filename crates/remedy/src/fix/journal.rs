@@ -1,9 +1,9 @@
 //! What was done, one small file each. A fix is written down and synced before anything is changed, and stays after it
 //! was put back, as history.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::change::Change;
 use super::root::Root;
 use crate::ServerWay;
+use crate::trust::{Distrust, has_own_directory, own_directory};
 
 /// The form of the files; another one is not understood.
 pub(super) const VERSION: u32 = 1;
@@ -120,8 +121,8 @@ pub enum FixJournalError {
         source: std::io::Error,
     },
     /// Others may write there: what it says could make us change a system.
-    #[error("{0}: the journal of fixes must be ours and writable by nobody else (chmod go-w)")]
-    NotOurs(PathBuf),
+    #[error("the journal of fixes must be ours and writable by nobody else: {}", .0.advice())]
+    NotOurs(Distrust),
     /// A file is no entry.
     #[error("{path}: {problem}")]
     NotAnEntry {
@@ -135,20 +136,19 @@ pub enum FixJournalError {
     Locked(PathBuf),
 }
 
+impl From<Distrust> for FixJournalError {
+    fn from(why: Distrust) -> Self {
+        match why {
+            Distrust::Io { path, source } => Self::Io { path, source },
+            why => Self::NotOurs(why),
+        }
+    }
+}
+
 impl FixJournal {
     /// The journal in a directory, which is made when it is not there (0700).
     pub fn open(dir: &Path) -> Result<Self, FixJournalError> {
-        let mut builder = DirBuilder::new();
-        builder
-            .recursive(true)
-            .mode(0o700)
-            .create(dir)
-            .map_err(io(dir))?;
-        let metadata = dir.metadata().map_err(io(dir))?;
-        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !ours || metadata.mode() & 0o022 != 0 {
-            return Err(FixJournalError::NotOurs(dir.to_owned()));
-        }
+        own_directory(dir)?;
         if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             sync_directory(parent)?;
         }
@@ -159,10 +159,9 @@ impl FixJournal {
 
     /// The journal in a directory, or nothing when there is no such directory: then nothing was done.
     pub fn existing(dir: &Path) -> Result<Option<Self>, FixJournalError> {
-        match dir.symlink_metadata() {
-            Ok(_) => Self::open(dir).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(io(dir)(source)),
+        match has_own_directory(dir)? {
+            true => Self::open(dir).map(Some),
+            false => Ok(None),
         }
     }
 

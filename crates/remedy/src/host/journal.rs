@@ -1,8 +1,8 @@
 //! The files of the host's leases: one a lease, written whole and synced before a change is made.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HostChange, HostError, io};
 use crate::ProcessId;
+use crate::trust::own_directory;
 
 const SUFFIX: &str = ".host.json";
 const LOCK: &str = "lock";
@@ -50,17 +51,7 @@ pub(super) struct HostJournal {
 impl HostJournal {
     /// The journal in a directory, which is made when it is not there (0700).
     pub(super) fn open(dir: &Path) -> Result<Self, HostError> {
-        let mut builder = DirBuilder::new();
-        builder
-            .recursive(true)
-            .mode(0o700)
-            .create(dir)
-            .map_err(io(dir))?;
-        let metadata = dir.symlink_metadata().map_err(io(dir))?;
-        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
-            return Err(HostError::NotOurs(dir.to_owned()));
-        }
+        own_directory(dir)?;
         Ok(Self {
             dir: dir.to_owned(),
         })

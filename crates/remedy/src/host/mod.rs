@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::trust::Distrust;
+
 pub use change::HostChange;
 pub use journal::{HostEntry, NumberedChange};
 pub use lease::{HostLease, give_back_left, watch};
@@ -35,8 +37,8 @@ pub enum HostError {
         source: std::io::Error,
     },
     /// Others may write to the journal: what it says would be done as root.
-    #[error("{0}: the journal of the host's leases must be ours and writable by nobody else")]
-    NotOurs(PathBuf),
+    #[error("the journal of the host's leases must be ours and writable by nobody else: {}", .0.advice())]
+    NotOurs(Distrust),
     /// Another experiment that runs has changed the same.
     #[error("{what} is changed already, by process {owner}: one at a time")]
     Taken {
@@ -61,4 +63,13 @@ pub enum HostError {
 fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> HostError {
     let path = path.to_owned();
     move |source| HostError::Io { path, source }
+}
+
+impl From<Distrust> for HostError {
+    fn from(why: Distrust) -> Self {
+        match why {
+            Distrust::Io { path, source } => Self::Io { path, source },
+            why => Self::NotOurs(why),
+        }
+    }
 }
