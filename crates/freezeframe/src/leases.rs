@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use remedy::fix::{Entry, FixJournal};
+use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
     Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, by_hand, leftovers,
     revert_leftovers,
@@ -16,16 +16,19 @@ use crate::args::{Leases, ServerArgs};
 use crate::config::{Config, default_dir};
 use crate::{fix, output};
 
+/// Where journals are when nobody says otherwise: beside the incidents.
+pub(crate) fn state_dir(config: &Config) -> PathBuf {
+    absolute(&config.dir.clone().unwrap_or_else(default_dir))
+}
+
+/// The usual journal of fixes.
+pub(crate) fn fixes_in(state: &Path) -> PathBuf {
+    state.join("fixes")
+}
+
 /// Where leases are written down: what was said, or beside the incidents.
 pub(crate) fn dir(said: Option<&Path>, config: &Config) -> PathBuf {
-    let beside = || {
-        config
-            .dir
-            .clone()
-            .unwrap_or_else(default_dir)
-            .join("leases")
-    };
-    said.map_or_else(beside, Path::to_owned)
+    said.map_or_else(|| state_dir(config).join("leases"), Path::to_owned)
 }
 
 /// How a lease's server is logged in to when everything of us is gone: by the files that were said, not by a password.
@@ -35,8 +38,7 @@ pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> Login
         path.exists().then_some(path)
     };
     let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
-        let path = said.as_deref().or(configured.as_deref())?;
-        Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+        Some(absolute(said.as_deref().or(configured.as_deref())?))
     };
     let file = &config.server;
     LoginWay {
@@ -57,20 +59,42 @@ pub(crate) fn revert_all(dir: &Path) {
         Ok(found) => found.iter().for_each(|entry| output::note(&line(entry))),
         Err(error) => output::note(&error.to_string()),
     }
-    match fix::revert_unsettled(&fixes_beside(dir)) {
-        Ok(lines) => lines.iter().for_each(|line| output::note(line)),
-        Err(error) => output::note(&error.to_string()),
+    for journal in fix_journals(dir, &[]) {
+        match fix::revert_unsettled(&journal) {
+            Ok(lines) => lines.iter().for_each(|line| output::note(line)),
+            Err(error) => output::note(&error.to_string()),
+        }
     }
 }
 
-/// The journal of fixes that belongs to a journal of leases.
-fn fixes_beside(dir: &Path) -> PathBuf {
-    dir.with_file_name("fixes")
+/// The journals of fixes that belong to a journal of leases: the one beside it, those that leases were made in with
+/// `--fix-dir`, and the given ones.
+fn fix_journals(dir: &Path, said: &[PathBuf]) -> Vec<PathBuf> {
+    let dir = absolute(dir);
+    let Some(state) = dir.parent() else {
+        return said.to_vec();
+    };
+    let known = known_journals(state).unwrap_or_else(|error| {
+        output::note(&error.to_string());
+        Vec::new()
+    });
+    let mut all = vec![fixes_in(state)];
+    let said = said.iter().map(|said| absolute(said));
+    for journal in said.chain(known) {
+        if !all.contains(&journal) {
+            all.push(journal);
+        }
+    }
+    all
 }
 
-/// Fixes that were made for a time and are not back.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Fixes of a journal that were made for a time and are not back.
 fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
-    let Some(journal) = FixJournal::existing(&fixes_beside(dir))? else {
+    let Some(journal) = FixJournal::existing(dir)? else {
         return Ok(Vec::new());
     };
     Ok(journal
@@ -101,13 +125,20 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
             output::print_line(&line(entry))?;
         }
     }
-    if args.revert {
-        for line in fix::revert_unsettled(&fixes_beside(&dir))? {
-            failed |= line.contains("NOT BACK");
-            output::note(&line);
+    let mut fixes = Vec::new();
+    // One that cannot be used must not hide the others.
+    for journal in fix_journals(&dir, &args.fix_dirs) {
+        match of_journal(&journal, args.revert) {
+            Ok((is_back, found)) => {
+                failed |= !is_back;
+                fixes.extend(found);
+            }
+            Err(error) => {
+                failed = true;
+                output::note(&format!("{error:#}"));
+            }
         }
     }
-    let fixes = fix_leases(&dir)?;
     for (journal, entry) in &fixes {
         if args.json {
             objects.push(fix_object(journal, entry));
@@ -121,6 +152,19 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
         output::print_line(&format!("no leases in {}", dir.display()))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The leases of a journal of fixes, those that nobody watches given back first where that is asked for, and whether
+/// they are.
+fn of_journal(journal: &Path, revert: bool) -> Result<(bool, Vec<(FixJournal, Entry)>)> {
+    let mut is_back = true;
+    if revert {
+        for line in fix::revert_unsettled(journal)? {
+            is_back &= !line.contains("NOT BACK");
+            output::note(&line);
+        }
+    }
+    Ok((is_back, fix_leases(journal)?))
 }
 
 /// The watchdog of a lease; started by ourselves only.

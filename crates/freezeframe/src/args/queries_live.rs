@@ -51,6 +51,8 @@ pub(crate) struct LiveArgs {
 #[command(after_help = "Examples:
   freezeframe leases                  what is changed now, and what was left behind
   freezeframe leases --revert         give back what was left behind
+  freezeframe leases --fix-dir DIR    also fixes whose --fix-dir was this; those made for a time (--for)
+                                      are known already
 
 A lease is a change of a server for a time, such as its general log switched on. It is written down
 before, and given back at the end, on Ctrl-C, and by a second process when the first was killed. Only
@@ -64,6 +66,9 @@ pub(crate) struct Leases {
     /// Where leases are written down [default: leases in the directory of record]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// Where fixes are written down as well, besides fixes in that directory; may be given several times
+    #[arg(long = "fix-dir", value_name = "DIR")]
+    pub(crate) fix_dirs: Vec<PathBuf>,
     /// User name; else that of the lease
     #[arg(long, short, value_name = "NAME")]
     pub(crate) user: Option<String>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use remedy::fix::{
     Access, Applied, Change, DoneStep, Entry, FixJournal, Order, Plan, Root, Step, System, When,
-    apply, plan, settle, unsettled,
+    apply, plan, remember_journal, settle, unsettled,
 };
 use remedy::{ProcessId, ServerWay};
 use server::Login;
@@ -122,6 +122,9 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         lease: args.for_time,
     };
     let journal = FixJournal::open(&journal_dir)?;
+    if args.for_time.is_some() {
+        remember(&journal_dir, &config);
+    }
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
     let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
     if args.json {
@@ -175,6 +178,20 @@ fn agreed(chosen: &[(usize, &Step, &Change)]) -> Result<bool> {
         line.trim().to_ascii_lowercase().as_str(),
         "y" | "yes"
     ))
+}
+
+/// A lease whose journal is not the usual one: `leases` has to find it all the same.
+fn remember(journal_dir: &Path, config: &Config) {
+    let state = leases::state_dir(config);
+    if journal_dir == leases::fixes_in(&state) {
+        return;
+    }
+    if let Err(error) = remember_journal(&state, journal_dir) {
+        output::note(&format!(
+            "'freezeframe leases' will find this lease with --fix-dir {} only: {error}",
+            journal_dir.display()
+        ));
+    }
 }
 
 fn note_unsettled(journal_dir: &Path) {

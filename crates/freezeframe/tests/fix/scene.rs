@@ -109,7 +109,17 @@ impl Scene {
             .arg(self.root())
             .arg("--fix-dir")
             .arg(self.journal());
+        if !arguments.contains(&"--config") {
+            command.arg("--config").arg(self.config());
+        }
         command
+    }
+
+    /// What is remembered of leases is so in the scene, and not on this machine.
+    pub(crate) fn config(&self) -> PathBuf {
+        let path = self.dir.path().join("freezeframe.toml");
+        fs::write(&path, format!("dir = {:?}\n", self.dir.path())).unwrap();
+        path
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {

@@ -59,6 +59,9 @@ impl Server {
     }
 
     fn fix(&self, arguments: &[&str]) -> std::process::Command {
+        // What is remembered of leases is so there, and not on this machine.
+        let config = self.dir.path().join("freezeframe.toml");
+        std::fs::write(&config, format!("dir = {:?}\n", self.dir.path())).unwrap();
         let mut command = freezeframe();
         command
             .arg("fix")
@@ -66,7 +69,9 @@ impl Server {
             .args(["--user", "root", "--socket"])
             .arg(self.server.socket())
             .arg("--fix-dir")
-            .arg(self.dir.path().join("fixes"));
+            .arg(self.dir.path().join("fixes"))
+            .arg("--config")
+            .arg(&config);
         command
     }
 
