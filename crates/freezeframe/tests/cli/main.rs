@@ -23,4 +23,5 @@ mod queries;
 mod stacks_from;
 mod stalls;
 mod survival;
+mod terminal;
 mod tools;

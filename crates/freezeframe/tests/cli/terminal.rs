@@ -1,0 +1,497 @@
+//! Whatever is in files, names, arguments and configurations: a terminal gets none of it raw, neither on standard
+//! output nor on standard error.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use lab::{IncidentSize, made_incident};
+use model::is_deceptive;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::causes::OWN;
+use crate::harness::freezeframe;
+
+/// A new title, a cleared screen, C1, DEL, an override, an isolate, what has no width, a separator of lines.
+const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200b}\u{2028}";
+
+/// What is hostile in names of files as well: it has no slash.
+const NAME: &str = "a\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}b";
+
+/// Nothing on either of them drives a terminal.
+fn check(output: &Output, what: &str) {
+    for (bytes, stream) in [(&output.stdout, "output"), (&output.stderr, "error")] {
+        let text = std::str::from_utf8(bytes)
+            .unwrap_or_else(|error| panic!("{what}: standard {stream} is no UTF-8: {error}"));
+        let raw = text
+            .char_indices()
+            .find(|(_, c)| is_deceptive(*c) && !matches!(c, '\n' | '\t'));
+        if let Some((at, c)) = raw {
+            let around: String = text[..at].chars().rev().take(80).collect();
+            let around: String = around.chars().rev().collect();
+            panic!("{what}: standard {stream} has {c:?} behind {around:?}");
+        }
+    }
+    let code = output.status.code();
+    assert!(
+        code.is_some_and(|code| code < 101),
+        "{what}: ended with {code:?}"
+    );
+}
+
+fn checked(arguments: &[&str]) -> Output {
+    let output = freezeframe().args(arguments).output().unwrap();
+    check(&output, &format!("{arguments:?}"));
+    output
+}
+
+fn piped(arguments: &[&str], bytes: &[u8]) {
+    let mut child = freezeframe()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Who refuses it may not read it.
+    let _ = child.stdin.take().unwrap().write_all(bytes);
+    let output = child.wait_with_output().unwrap();
+    check(&output, &format!("{arguments:?} with standard input"));
+}
+
+fn str_of(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Each text in a JSON document, made hostile.
+fn taint(value: &mut Value) {
+    match value {
+        Value::String(text) => text.push_str(HOSTILE),
+        Value::Array(all) => all.iter_mut().for_each(taint),
+        Value::Object(all) => all.values_mut().for_each(taint),
+        _ => {}
+    }
+}
+
+/// How a cell is made hostile.
+#[derive(Clone, Copy, Debug)]
+enum Taint {
+    /// Behind what there is.
+    Behind,
+    /// Instead of it.
+    Instead,
+    /// In the texts of the JSON that it is.
+    Inside,
+}
+
+fn tainted(text: &str, how: Taint) -> String {
+    match how {
+        Taint::Behind => format!("{text}{HOSTILE}"),
+        Taint::Instead => HOSTILE.to_owned(),
+        Taint::Inside => match serde_json::from_str::<Value>(text) {
+            Ok(mut value) if !value.is_number() => {
+                taint(&mut value);
+                value.to_string()
+            }
+            _ => text.to_owned(),
+        },
+    }
+}
+
+/// All columns of text of a frame.
+fn columns(frame: &Path) -> Vec<(String, String)> {
+    let connection = Connection::open(frame).unwrap();
+    let question = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c \
+                    WHERE t.type = 'table' AND c.type = 'TEXT' ORDER BY 1, 2";
+    let mut statement = connection.prepare(question).unwrap();
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Makes a column hostile; whether anything changed.
+fn taint_column(frame: &Path, (table, column): &(String, String), how: Taint) -> bool {
+    let connection = Connection::open(frame).unwrap();
+    connection
+        .pragma_update(None, "foreign_keys", false)
+        .unwrap();
+    let mut statement = connection
+        .prepare(&format!(
+            "SELECT DISTINCT \"{column}\" FROM \"{table}\" WHERE \"{column}\" IS NOT NULL"
+        ))
+        .unwrap();
+    let rows = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .unwrap();
+    let before: Vec<String> = rows.map(Result::unwrap).collect();
+    let mut changed = 0;
+    let update =
+        format!("UPDATE OR IGNORE \"{table}\" SET \"{column}\" = ?1 WHERE \"{column}\" = ?2");
+    for text in before {
+        let new = tainted(&text, how);
+        if new != text {
+            changed += connection.execute(&update, [&new, &text]).unwrap();
+        }
+    }
+    changed > 0
+}
+
+fn base_frame(dir: &Path) -> PathBuf {
+    let mut incident = made_incident(&IncidentSize::small());
+    incident.host.push_str(HOSTILE);
+    store::write_frame(&incident, dir).unwrap()
+}
+
+/// A frame of which everything is hostile that can be without its being refused.
+fn hostile_frame(dir: &Path) -> PathBuf {
+    let base = base_frame(dir);
+    let (next, all) = (dir.join("next"), dir.join("all.frame"));
+    fs::copy(&base, &all).unwrap();
+    let mut kept = 0;
+    for column in columns(&base) {
+        for how in [Taint::Instead, Taint::Inside, Taint::Behind] {
+            fs::copy(&all, &next).unwrap();
+            if !taint_column(&next, &column, how) {
+                continue;
+            }
+            if store::read_frame(&next).is_ok_and(|loaded| loaded.damage.is_empty()) {
+                fs::rename(&next, &all).unwrap();
+                kept += 1;
+                break;
+            }
+        }
+    }
+    assert!(kept > 12, "only {kept} columns were made hostile");
+    fs::remove_file(base).unwrap();
+    all
+}
+
+#[test]
+fn every_column_of_an_incident() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = base_frame(dir.path());
+    let bad = dir.path().join("bad.frame");
+    let mut refused = 0;
+    for column in columns(&base) {
+        for how in [Taint::Behind, Taint::Instead, Taint::Inside] {
+            fs::copy(&base, &bad).unwrap();
+            if !taint_column(&bad, &column, how) {
+                continue;
+            }
+            let output = freezeframe().arg("explain").arg(&bad).output().unwrap();
+            check(&output, &format!("{column:?} {how:?}"));
+            refused += usize::from(!output.stderr.is_empty());
+        }
+    }
+    assert!(refused > 5, "errors are what this is about: {refused}");
+    // What SQLite itself says of a file.
+    let connection = Connection::open(&bad).unwrap();
+    let rename = format!("ALTER TABLE fact RENAME TO \"fact{HOSTILE}\"");
+    connection.execute_batch(&rename).unwrap();
+    drop(connection);
+    checked(&["explain", str_of(&bad)]);
+    checked(&["incidents", "--dir", str_of(dir.path())]);
+}
+
+#[test]
+fn a_hostile_incident_in_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let frame = hostile_frame(dir.path());
+    // Its name is hostile as well.
+    let hostile = dir.path().join(format!("{NAME}.frame"));
+    fs::copy(&frame, &hostile).unwrap();
+    let out = dir.path().join("out");
+    for frame in [&frame, &hostile] {
+        let frame = str_of(frame);
+        let pages = checked(&["explain", frame, "--html", "-"]);
+        assert!(pages.status.success());
+        let page = str_of(&out).to_owned() + NAME + ".html";
+        let (stalk, redacted) = (
+            str_of(&out).to_owned() + NAME,
+            str_of(&out).to_owned() + NAME + ".frame",
+        );
+        for arguments in [
+            &["explain", frame][..],
+            &["explain", frame, "--json"],
+            &["explain", frame, "--html", &page],
+            &["export", frame, "--pt-stalk", &stalk, "--force"],
+            &["export", frame, "--folded", "-", "--when", "all"],
+            &["export", frame, "--redact", "-o", &redacted, "--force"],
+            &["export", frame, "--redact", "-o", &redacted],
+            &[
+                "export", frame, "--redact", "-o", &redacted, "--force", "--json",
+            ],
+            &["compare", frame, frame],
+            &["compare", frame, frame, "--json"],
+            &["compare", frame, frame, "--html", "-"],
+            &["stacks", "--from", frame],
+            &["stacks", "--from", frame, "--json"],
+            &["stacks", "--from", frame, "--folded"],
+            &["stacks", "--from", frame, "--pt-pmp"],
+            &["import", frame, "-o", &redacted],
+            &["queries", frame],
+            &["fix", frame],
+            &["fix", frame, "--json"],
+            &["profile", "--diff", frame, frame],
+        ] {
+            checked(arguments);
+        }
+    }
+    for more in [&[][..], &["--json"]] {
+        let listed = checked(&[&["incidents", "--dir", str_of(dir.path())][..], more].concat());
+        assert!(listed.status.success());
+    }
+    // JSON means what it meant.
+    let explained = checked(&["explain", str_of(&frame), "--json"]);
+    let document: Value = serde_json::from_slice(&explained.stdout).unwrap();
+    assert!(document.to_string().contains('\u{9b}'), "nothing is lost");
+}
+
+/// What others captured, with something hostile in every place.
+fn captures() -> Vec<(&'static str, String)> {
+    let h = HOSTILE;
+    let list = (1..=9).map(|id| {
+        format!("| {id} | u{h} | h{h}:1 | d{h} | Query | 9 | Waiting for table metadata lock | ALTER TABLE t{h} ADD b int |\n")
+    });
+    let stacks = (1..=3).map(|id| {
+        format!(
+            "Thread {id} (Thread 0x7f{id} (LWP {id}) \"n{h}\"):\n#0  0x00007f in f{h} () from /lib/l{h}.so\n#1  0x00007f in g{h} (a=\"{h}\") at x{h}.c:1\n\n"
+        )
+    });
+    let folded = format!("mysqld{h};main{h};do_{h} 7\nmysqld;main;x 3\n");
+    let slow = format!(
+        "# Time: 2026-11-20T12:00:00.000000Z\n# User@Host: u{h}[u{h}] @ h{h} [10.0.0.1]  Id: 7\n\
+         # Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nuse d{h};\n\
+         SET timestamp=1795176000;\nSELECT `c{h}` FROM `t{h}` WHERE a{h} = 'x{h}';\n"
+    );
+    let log = format!(
+        "2026-11-20 12:00:00 0 [ERROR] mysqld: Table './d{h}/t{h}' is marked as crashed {h}\n\
+         2026-11-20 12:00:01 0 [Note] {h} ready for connections.\n"
+    );
+    let vmstat = format!("procs -----------memory----------\n r b swpd free{h}\n 1 2 3 4{h}\n");
+    vec![
+        ("list", list.collect()),
+        ("stacks", stacks.collect()),
+        ("folded", folded),
+        ("slow", slow),
+        ("log", log),
+        ("vmstat", vmstat),
+    ]
+}
+
+#[test]
+fn hostile_captures_and_logs() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join(format!("folder{NAME}"));
+    fs::create_dir(&folder).unwrap();
+    let frame = str_of(dir.path()).to_owned() + "/made.frame";
+    for (kind, text) in captures() {
+        let path = folder.join(format!("{kind}{NAME}"));
+        fs::write(&path, &text).unwrap();
+        let path = str_of(&path);
+        let page = format!("{frame}.html");
+        for arguments in [
+            &["explain", path][..],
+            &["explain", path, "--json"],
+            &["explain", path, "--html", "-"],
+            &["import", path, "-o", &frame, "--force"],
+            &["import", path, "-o", &frame, "--force", "--json"],
+            &["export", path, "--folded", "-"],
+            &["compare", path, path],
+            &["stacks", "--from", path],
+            &["stacks", "--from", path, "--json"],
+            &["stacks", "--from", path, "--folded"],
+            &["stacks", "--from", path, "--pt-pmp"],
+            &["queries", path],
+            &["queries", path, "--json"],
+            &["queries", path, "--html", &page],
+            &["queries", path, "--compat", "pt"],
+            &["queries", path, "--diff", path],
+            &["profile", "--diff", path, path],
+            &["profile", "--diff", path, path, "--json"],
+            &["profile", "--diff", path, path, "--folded"],
+        ] {
+            checked(arguments);
+        }
+        piped(&["explain", "-"], text.as_bytes());
+        piped(&["queries", "-"], text.as_bytes());
+        piped(&["stacks", "--from", "-"], text.as_bytes());
+    }
+    for arguments in [
+        &["explain", str_of(&folder)][..],
+        &["explain", str_of(&folder), "--json"],
+        &["import", str_of(&folder), "-o", &frame, "--force"],
+        &["explain", &frame],
+    ] {
+        assert!(checked(arguments).status.success(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn hostile_causes_and_configurations() {
+    let dir = tempfile::tempdir().unwrap();
+    let h = HOSTILE;
+    let escaped: String = h.chars().map(|c| format!("\\u{:04x}", c as u32)).collect();
+    let causes = dir.path().join("causes.d");
+    fs::create_dir(&causes).unwrap();
+    // As TOML allows it, and as it does not.
+    let own = OWN.replace("my own", &format!("my own{escaped}"));
+    fs::write(causes.join("own.toml"), &own).unwrap();
+    let broken = OWN.replace("my own", &format!("my own{h}"));
+    let wrong = OWN.replace("rate(status", &format!("{escaped}(status"));
+    let unknown = OWN.replace("risk =", &format!("\"risk{escaped}\" ="));
+    let mut commands = Vec::new();
+    for (name, text) in [("broken", broken), ("wrong", wrong), ("unknown", unknown)] {
+        let folder = dir.path().join(format!("{name}.d"));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join(format!("{NAME}.toml"));
+        fs::write(&path, text).unwrap();
+        commands.push(vec!["causes".into(), "lint".into(), path.clone()]);
+        commands.push(vec!["causes".into(), "--causes".into(), folder.clone()]);
+        commands.push(vec![
+            "causes".into(),
+            "--json".into(),
+            "--causes".into(),
+            folder,
+        ]);
+    }
+    for more in [
+        &[][..],
+        &["show", "own"],
+        &["show", "own", "--json"],
+        &["--json"],
+    ] {
+        let mut command = vec![PathBuf::from("causes")];
+        command.extend(more.iter().map(PathBuf::from));
+        command.extend(["--causes".into(), causes.clone()]);
+        commands.push(command);
+    }
+    let config = dir.path().join(format!("{NAME}.toml"));
+    for (text, code) in [
+        (format!("dir = \"/x{h}\"\n"), 1),
+        (format!("\"unknown{escaped}\" = 1\n"), 1),
+        (format!("listen = \"{escaped}\"\n"), 1),
+        (format!("listen_hosts = [\"{escaped}\"]\n"), 1),
+        (format!("[detect]\ntriggers = [\"{escaped}\"]\n"), 1),
+        (
+            format!("[[hooks]]\nname = \"{escaped}\"\nurl = \"ftp://{escaped}\"\n"),
+            1,
+        ),
+        (
+            format!("[server]\npassword_file = \"/nonexistent/{escaped}\"\n"),
+            1,
+        ),
+        (
+            format!("[server]\nsocket = \"/nonexistent/{escaped}\"\n"),
+            0,
+        ),
+    ] {
+        fs::write(&config, text).unwrap();
+        let record = checked(&[
+            "record",
+            "--for",
+            "1s",
+            "--no-history",
+            "--dir",
+            str_of(dir.path()),
+            "--config",
+            str_of(&config),
+        ]);
+        assert_eq!(record.status.code(), Some(code));
+        checked(&["check", "--look", "100ms", "--config", str_of(&config)]);
+        checked(&["leases", "--config", str_of(&config)]);
+        checked(&["incidents", "--config", str_of(&config)]);
+        checked(&["fix", "--list", "--config", str_of(&config)]);
+    }
+    // A journal whose entries are hostile, and one in a place with a hostile name.
+    let journal = dir.path().join(format!("fixes{NAME}"));
+    fs::create_dir(&journal).unwrap();
+    fs::write(
+        journal.join(format!("{NAME}.fix.json")),
+        format!("{{\"version\": \"{h}\"}}"),
+    )
+    .unwrap();
+    commands.push(vec![
+        "fix".into(),
+        "--list".into(),
+        "--fix-dir".into(),
+        journal.clone(),
+    ]);
+    commands.push(vec![
+        "fix".into(),
+        "--undo".into(),
+        "--fix-dir".into(),
+        journal.clone(),
+    ]);
+    commands.push(vec![
+        "leases".into(),
+        "--dir".into(),
+        dir.path().join("none"),
+        "--fix-dir".into(),
+        journal,
+    ]);
+    for command in commands {
+        let command: Vec<&str> = command.iter().map(|part| str_of(part)).collect();
+        checked(&command);
+    }
+}
+
+#[test]
+fn hostile_arguments() {
+    for arguments in [
+        &[HOSTILE][..],
+        &["explain", HOSTILE],
+        &["explain", "--html", HOSTILE],
+        &["explain", "x", &format!("--{HOSTILE}")],
+        &["record", "--listen", HOSTILE],
+        &["record", "--listen-host", HOSTILE],
+        &["record", "--trigger", HOSTILE],
+        &["record", "--for", HOSTILE],
+        &[
+            "record",
+            "--socket",
+            HOSTILE,
+            "--for",
+            "1s",
+            "--dir",
+            "/nonexistent/x\u{1b}[2J",
+        ],
+        &["causes", "show", HOSTILE],
+        &["export", HOSTILE, "--when", HOSTILE],
+        &["queries", "--group-by", HOSTILE],
+        &["queries", "x", "--filter", HOSTILE],
+        &["compare", "--at", HOSTILE],
+        &["fix", HOSTILE],
+        &[
+            "fix",
+            "--undo",
+            HOSTILE,
+            "--fix-dir",
+            "/nonexistent/x\u{9b}",
+        ],
+        &["incidents", "--dir", HOSTILE],
+        &["lab", "run", HOSTILE],
+        &["completions", HOSTILE],
+        &["stacks", "--pid", HOSTILE],
+        &["locks", "--socket", HOSTILE],
+        &[
+            "leases",
+            "--revert",
+            "--dir",
+            "/nonexistent/x\u{202e}/leases",
+        ],
+    ] {
+        let output = checked(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let is_told = !output.status.success() && !said.is_empty();
+        let is_list = matches!(arguments[0], "leases" | "fix" | "record");
+        assert!(is_told || is_list, "{arguments:?}: {said}");
+    }
+    // Help is an answer.
+    let help = checked(&["help", "explain"]);
+    assert!(help.status.success() && help.stderr.is_empty());
+    assert!(!help.stdout.is_empty());
+}
