@@ -6,8 +6,9 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Longest sequence that sets colours, without its begin and end: `1;38;5;255` and the like.
-const STYLE_BYTES_MAX: usize = 16;
+/// What a style may be (SGR of ECMA-48): none, bold, faint, underlined, a colour of letters that can be read. Not among
+/// them is what hides letters: concealed, black, a colour behind them.
+const STYLES: [&str; 11] = ["", "0", "1", "2", "4", "31", "32", "33", "34", "35", "36"];
 
 /// Text that a terminal can be given. It can only be made by escaping.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,8 +38,7 @@ impl Plain {
         Self(out)
     }
 
-    /// As [`Plain::text`], for a page that we have styled ourselves: what sets colours and weight (SGR of ECMA-48) stays,
-    /// and nothing else does.
+    /// As [`Plain::text`], for a page that we have styled ourselves: colours and weight stay, and nothing else does.
     pub fn styled(text: &str) -> Self {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -126,7 +126,9 @@ fn push_of_text(out: &mut String, character: char) {
 fn style(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\x1b[")?;
     let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-    let is_style = end <= STYLE_BYTES_MAX && inner.get(end..)?.starts_with('m');
+    let mut parameters = inner.get(..end)?.split(';');
+    let is_style =
+        inner.get(end..)?.starts_with('m') && parameters.all(|one| STYLES.contains(&one));
     is_style.then_some("\x1b[".len() + end + 1)
 }
 
@@ -157,6 +159,8 @@ mod tests {
             ("\u{1b}[1mbold\u{1b}[0m", "\u{1b}[1mbold\u{1b}[0m"),
             ("\u{1b}[1;36mx\u{1b}[m", "\u{1b}[1;36mx\u{1b}[m"),
             ("\u{1b}[2Jx", "\\x1b[2Jx"),
+            ("\u{1b}[8mx", "\\x1b[8mx"),
+            ("\u{1b}[1;40mx", "\\x1b[1;40mx"),
             ("\u{1b}[", "\\x1b["),
             ("\u{1b}[1", "\\x1b[1"),
             ("\u{1b}]8;;m", "\\x1b]8;;m"),

@@ -24,4 +24,5 @@ mod stacks_from;
 mod stalls;
 mod survival;
 mod terminal;
+mod terminal_frames;
 mod tools;

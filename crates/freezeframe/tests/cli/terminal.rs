@@ -6,22 +6,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use lab::{IncidentSize, made_incident};
 use model::is_deceptive;
-use rusqlite::Connection;
-use serde_json::Value;
 
 use crate::causes::OWN;
 use crate::harness::freezeframe;
 
 /// A new title, a cleared screen, C1, DEL, an override, an isolate, what has no width, a separator of lines.
-const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200b}\u{2028}";
+pub(crate) const HOSTILE: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200b}\u{2028}";
 
 /// What is hostile in names of files as well: it has no slash.
-const NAME: &str = "a\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}b";
+pub(crate) const NAME: &str = "a\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}b";
 
 /// Nothing on either of them drives a terminal.
-fn check(output: &Output, what: &str) {
+pub(crate) fn check(output: &Output, what: &str) {
     for (bytes, stream) in [(&output.stdout, "output"), (&output.stderr, "error")] {
         let text = std::str::from_utf8(bytes)
             .unwrap_or_else(|error| panic!("{what}: standard {stream} is no UTF-8: {error}"));
@@ -41,7 +39,7 @@ fn check(output: &Output, what: &str) {
     );
 }
 
-fn checked(arguments: &[&str]) -> Output {
+pub(crate) fn checked(arguments: &[&str]) -> Output {
     let output = freezeframe().args(arguments).output().unwrap();
     check(&output, &format!("{arguments:?}"));
     output
@@ -61,193 +59,8 @@ fn piped(arguments: &[&str], bytes: &[u8]) {
     check(&output, &format!("{arguments:?} with standard input"));
 }
 
-fn str_of(path: &Path) -> &str {
+pub(crate) fn str_of(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-/// Each text in a JSON document, made hostile.
-fn taint(value: &mut Value) {
-    match value {
-        Value::String(text) => text.push_str(HOSTILE),
-        Value::Array(all) => all.iter_mut().for_each(taint),
-        Value::Object(all) => all.values_mut().for_each(taint),
-        _ => {}
-    }
-}
-
-/// How a cell is made hostile.
-#[derive(Clone, Copy, Debug)]
-enum Taint {
-    /// Behind what there is.
-    Behind,
-    /// Instead of it.
-    Instead,
-    /// In the texts of the JSON that it is.
-    Inside,
-}
-
-fn tainted(text: &str, how: Taint) -> String {
-    match how {
-        Taint::Behind => format!("{text}{HOSTILE}"),
-        Taint::Instead => HOSTILE.to_owned(),
-        Taint::Inside => match serde_json::from_str::<Value>(text) {
-            Ok(mut value) if !value.is_number() => {
-                taint(&mut value);
-                value.to_string()
-            }
-            _ => text.to_owned(),
-        },
-    }
-}
-
-/// All columns of text of a frame.
-fn columns(frame: &Path) -> Vec<(String, String)> {
-    let connection = Connection::open(frame).unwrap();
-    let question = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c \
-                    WHERE t.type = 'table' AND c.type = 'TEXT' ORDER BY 1, 2";
-    let mut statement = connection.prepare(question).unwrap();
-    let rows = statement
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
-    rows.map(Result::unwrap).collect()
-}
-
-/// Makes a column hostile; whether anything changed.
-fn taint_column(frame: &Path, (table, column): &(String, String), how: Taint) -> bool {
-    let connection = Connection::open(frame).unwrap();
-    connection
-        .pragma_update(None, "foreign_keys", false)
-        .unwrap();
-    let mut statement = connection
-        .prepare(&format!(
-            "SELECT DISTINCT \"{column}\" FROM \"{table}\" WHERE \"{column}\" IS NOT NULL"
-        ))
-        .unwrap();
-    let rows = statement
-        .query_map([], |row| row.get::<_, String>(0))
-        .unwrap();
-    let before: Vec<String> = rows.map(Result::unwrap).collect();
-    let mut changed = 0;
-    let update =
-        format!("UPDATE OR IGNORE \"{table}\" SET \"{column}\" = ?1 WHERE \"{column}\" = ?2");
-    for text in before {
-        let new = tainted(&text, how);
-        if new != text {
-            changed += connection.execute(&update, [&new, &text]).unwrap();
-        }
-    }
-    changed > 0
-}
-
-fn base_frame(dir: &Path) -> PathBuf {
-    let mut incident = made_incident(&IncidentSize::small());
-    incident.host.push_str(HOSTILE);
-    store::write_frame(&incident, dir).unwrap()
-}
-
-/// A frame of which everything is hostile that can be without its being refused.
-fn hostile_frame(dir: &Path) -> PathBuf {
-    let base = base_frame(dir);
-    let (next, all) = (dir.join("next"), dir.join("all.frame"));
-    fs::copy(&base, &all).unwrap();
-    let mut kept = 0;
-    for column in columns(&base) {
-        for how in [Taint::Instead, Taint::Inside, Taint::Behind] {
-            fs::copy(&all, &next).unwrap();
-            if !taint_column(&next, &column, how) {
-                continue;
-            }
-            if store::read_frame(&next).is_ok_and(|loaded| loaded.damage.is_empty()) {
-                fs::rename(&next, &all).unwrap();
-                kept += 1;
-                break;
-            }
-        }
-    }
-    assert!(kept > 12, "only {kept} columns were made hostile");
-    fs::remove_file(base).unwrap();
-    all
-}
-
-#[test]
-fn every_column_of_an_incident() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = base_frame(dir.path());
-    let bad = dir.path().join("bad.frame");
-    let mut refused = 0;
-    for column in columns(&base) {
-        for how in [Taint::Behind, Taint::Instead, Taint::Inside] {
-            fs::copy(&base, &bad).unwrap();
-            if !taint_column(&bad, &column, how) {
-                continue;
-            }
-            let output = freezeframe().arg("explain").arg(&bad).output().unwrap();
-            check(&output, &format!("{column:?} {how:?}"));
-            refused += usize::from(!output.stderr.is_empty());
-        }
-    }
-    assert!(refused > 5, "errors are what this is about: {refused}");
-    // What SQLite itself says of a file.
-    let connection = Connection::open(&bad).unwrap();
-    let rename = format!("ALTER TABLE fact RENAME TO \"fact{HOSTILE}\"");
-    connection.execute_batch(&rename).unwrap();
-    drop(connection);
-    checked(&["explain", str_of(&bad)]);
-    checked(&["incidents", "--dir", str_of(dir.path())]);
-}
-
-#[test]
-fn a_hostile_incident_in_every_command() {
-    let dir = tempfile::tempdir().unwrap();
-    let frame = hostile_frame(dir.path());
-    // Its name is hostile as well.
-    let hostile = dir.path().join(format!("{NAME}.frame"));
-    fs::copy(&frame, &hostile).unwrap();
-    let out = dir.path().join("out");
-    for frame in [&frame, &hostile] {
-        let frame = str_of(frame);
-        let pages = checked(&["explain", frame, "--html", "-"]);
-        assert!(pages.status.success());
-        let page = str_of(&out).to_owned() + NAME + ".html";
-        let (stalk, redacted) = (
-            str_of(&out).to_owned() + NAME,
-            str_of(&out).to_owned() + NAME + ".frame",
-        );
-        for arguments in [
-            &["explain", frame][..],
-            &["explain", frame, "--json"],
-            &["explain", frame, "--html", &page],
-            &["export", frame, "--pt-stalk", &stalk, "--force"],
-            &["export", frame, "--folded", "-", "--when", "all"],
-            &["export", frame, "--redact", "-o", &redacted, "--force"],
-            &["export", frame, "--redact", "-o", &redacted],
-            &[
-                "export", frame, "--redact", "-o", &redacted, "--force", "--json",
-            ],
-            &["compare", frame, frame],
-            &["compare", frame, frame, "--json"],
-            &["compare", frame, frame, "--html", "-"],
-            &["stacks", "--from", frame],
-            &["stacks", "--from", frame, "--json"],
-            &["stacks", "--from", frame, "--folded"],
-            &["stacks", "--from", frame, "--pt-pmp"],
-            &["import", frame, "-o", &redacted],
-            &["queries", frame],
-            &["fix", frame],
-            &["fix", frame, "--json"],
-            &["profile", "--diff", frame, frame],
-        ] {
-            checked(arguments);
-        }
-    }
-    for more in [&[][..], &["--json"]] {
-        let listed = checked(&[&["incidents", "--dir", str_of(dir.path())][..], more].concat());
-        assert!(listed.status.success());
-    }
-    // JSON means what it meant.
-    let explained = checked(&["explain", str_of(&frame), "--json"]);
-    let document: Value = serde_json::from_slice(&explained.stdout).unwrap();
-    assert!(document.to_string().contains('\u{9b}'), "nothing is lost");
 }
 
 /// What others captured, with something hostile in every place.
