@@ -143,7 +143,7 @@ fn asks_everything(kind: ServerKind, version: &str) {
     let list = until(|| {
         let list = server::processlist(&mut session, &[own]).unwrap();
         let body = list.texts[0].body();
-        body.contains("SLEEP").then(|| body.clone())
+        body.contains("SLEEP").then(|| body.to_owned())
     });
     assert!(!list.contains("secret"), "{list}");
 }
