@@ -1,18 +1,44 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
-
+use crate::client::{Client, Deadline};
 use crate::{Address, Login, ServerError};
 
-/// How long the server may take. Each is a limit for one wait on the socket; the recorder watches
-/// the whole reading from another thread.
+/// How long the server may take. Each is for the whole of it, not for one wait: a server that sends
+/// a byte a second comes to it as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {
-    /// For the TCP connect and for each step of the handshake.
+    /// For a connection until it is logged in.
     pub connect: Duration,
-    /// For an answer on a connection that is made for one question.
+    /// For each question with all its rows.
     pub answer: Duration,
+}
+
+impl Deadlines {
+    /// The same, and every wait ends within a tenth of a second when `stop` is set.
+    pub fn or_until(self, stop: &Arc<AtomicBool>) -> Waits {
+        Waits {
+            deadlines: self,
+            stop: Some(stop.clone()),
+        }
+    }
+}
+
+/// What ends a wait for the server.
+#[derive(Debug, Clone)]
+pub struct Waits {
+    deadlines: Deadlines,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl From<Deadlines> for Waits {
+    fn from(deadlines: Deadlines) -> Self {
+        Self {
+            deadlines,
+            stop: None,
+        }
+    }
 }
 
 /// How long a kept connection waits for an answer. Long on purpose: giving up would leave a thread
@@ -20,10 +46,6 @@ pub struct Deadlines {
 /// at each attempt, in the very stall that is to be recorded. The recorder sees a missing answer
 /// from another thread, and the kernel ends the wait when the server dies.
 const KEPT_ANSWER: Duration = Duration::from_secs(3600);
-
-/// Largest packet that is taken from a server, bytes: an InnoDB status has at most 1 MiB, a
-/// processlist of 10,000 sessions about as much a packet a row.
-const PACKET_BYTES_MAX: usize = 16 << 20;
 
 /// Grants of our own account that are read.
 const GRANTS_MAX: usize = 1000;
@@ -44,7 +66,8 @@ const SESSION_SETUP: [&str; 6] = [
 
 /// A connection to the server.
 pub struct Session {
-    connection: Conn,
+    client: Client,
+    waits: Waits,
     /// Whether the login sees the sessions of others; not asked on short connections.
     pub(crate) sees_all_sessions: Option<bool>,
 }
@@ -54,43 +77,26 @@ impl Session {
     pub fn connect(
         address: &Address,
         login: &Login,
-        deadlines: Deadlines,
+        waits: impl Into<Waits>,
     ) -> Result<Self, ServerError> {
-        let options = OptsBuilder::new()
-            .user(Some(&login.user))
-            .pass(login.password.as_deref())
-            .prefer_socket(false)
-            .tcp_connect_timeout(Some(deadlines.connect))
-            .read_timeout(Some(deadlines.answer))
-            .write_timeout(Some(deadlines.answer))
-            // Without it the client asks the server for its limit, one more question per connect.
-            .max_allowed_packet(Some(PACKET_BYTES_MAX))
-            .stmt_cache_size(Some(0));
-        let options = match address {
-            Address::Socket(path) => options.socket(Some(path.to_string_lossy())),
-            Address::Tcp(host, port) => options
-                .ip_or_hostname(Some(host.as_str()))
-                .tcp_port(*port)
-                .socket(None::<String>),
-        };
+        let waits = waits.into();
+        let deadline = Deadline::after(waits.deadlines.connect, waits.stop.as_ref());
         Ok(Self {
-            connection: Conn::new(options)?,
+            client: Client::connect(address, login, &deadline)?,
+            waits,
             sees_all_sessions: None,
         })
     }
 
-    /// Connects for long: no deadline for answers, and this session's statements stay out of the
-    /// server's logs.
+    /// Connects for long: once we are logged in there is no deadline for answers, and this session's
+    /// statements stay out of the server's logs.
     pub fn connect_quiet(
         address: &Address,
         login: &Login,
-        deadlines: Deadlines,
+        waits: impl Into<Waits>,
     ) -> Result<Self, ServerError> {
-        let kept = Deadlines {
-            answer: KEPT_ANSWER,
-            ..deadlines
-        };
-        let mut session = Self::connect(address, login, kept)?;
+        let mut session = Self::connect(address, login, waits)?;
+        session.waits.deadlines.answer = KEPT_ANSWER;
         for statement in SESSION_SETUP {
             match session.execute(statement) {
                 Err(error) if error.is_connection_lost() => return Err(error),
@@ -109,40 +115,39 @@ impl Session {
         Ok(session)
     }
 
-    /// The server's id of this connection.
-    pub fn id(&self) -> u64 {
-        u64::from(self.connection.connection_id())
+    /// From now on questions end at their deadline only, whoever is stopped: what was changed has to
+    /// be put back.
+    pub fn ignore_stop(&mut self) {
+        self.waits.stop = None;
     }
 
-    /// Sends a statement that returns no rows.
+    /// The server's id of this connection.
+    pub fn id(&self) -> u64 {
+        u64::from(self.client.id())
+    }
+
+    /// Sends a statement; rows are read and left out.
     pub fn execute(&mut self, statement: &str) -> Result<(), ServerError> {
-        Ok(self.connection.query_drop(statement)?)
+        let deadline = self.deadline();
+        Ok(self.client.ask(statement, 0, &deadline).map(drop)?)
     }
 
     /// The rows of a query as text; NULL is an empty text. Rows over `rows_max` are read and
     /// left out, counted in the second value.
     pub fn rows(&mut self, query: &str, rows_max: usize) -> Result<(Vec<Row>, usize), ServerError> {
-        let mut rows = Vec::new();
-        let mut left_out = 0;
-        let mut result = self.connection.query_iter(query)?;
-        let columns: std::rc::Rc<[String]> = result
-            .columns()
-            .as_ref()
-            .iter()
-            .map(|column| column.name_str().to_ascii_lowercase())
-            .collect();
-        for row in result.by_ref() {
-            let row = row?;
-            if rows.len() >= rows_max {
-                left_out += 1;
-                continue;
-            }
-            rows.push(Row {
-                columns: columns.clone(),
-                values: row.unwrap().into_iter().map(text_of).collect(),
-            });
-        }
-        Ok((rows, left_out))
+        let deadline = self.deadline();
+        let answer = self.client.ask(query, rows_max, &deadline)?;
+        let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());
+        let columns: std::rc::Rc<[String]> = names.collect();
+        let rows = answer.rows.into_iter().map(|values| Row {
+            columns: columns.clone(),
+            values,
+        });
+        Ok((rows.collect(), answer.left_out))
+    }
+
+    fn deadline(&self) -> Deadline {
+        Deadline::after(self.waits.deadlines.answer, self.waits.stop.as_ref())
     }
 
     /// How long `SELECT 1` takes.
@@ -181,16 +186,5 @@ impl Row {
     /// The value of a column by its position.
     pub fn at(&self, index: usize) -> &str {
         self.values.get(index).map_or("", String::as_str)
-    }
-}
-
-fn text_of(value: mysql::Value) -> String {
-    match value {
-        mysql::Value::NULL => String::new(),
-        mysql::Value::Bytes(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        },
-        other => other.as_sql(true),
     }
 }

@@ -1,8 +1,9 @@
 use std::io::ErrorKind;
 
 use model::{Absent, ProbeOutcome, Reason};
-use mysql::DriverError;
 use thiserror::Error;
+
+use crate::client::ClientError;
 
 /// An error of the server or of the way to it, with what it means for a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -71,39 +72,34 @@ fn outcome_of_io(kind: ErrorKind) -> ProbeOutcome {
     }
 }
 
-impl From<mysql::Error> for ServerError {
-    fn from(error: mysql::Error) -> Self {
-        let mut code = None;
-        let outcome = match &error {
-            mysql::Error::MySqlError(server) => {
-                code = Some(server.code);
-                if TOO_MANY.contains(&server.code) {
-                    ProbeOutcome::TooManyConnections
-                } else if NO_RESOURCES.contains(&server.code) {
-                    ProbeOutcome::NoResources
-                } else if DENIED.contains(&server.code) {
-                    ProbeOutcome::AccessDenied
-                } else {
-                    ProbeOutcome::ServerError
-                }
+fn outcome_of_code(code: u16) -> ProbeOutcome {
+    if TOO_MANY.contains(&code) {
+        ProbeOutcome::TooManyConnections
+    } else if NO_RESOURCES.contains(&code) {
+        ProbeOutcome::NoResources
+    } else if DENIED.contains(&code) {
+        ProbeOutcome::AccessDenied
+    } else {
+        ProbeOutcome::ServerError
+    }
+}
+
+impl From<ClientError> for ServerError {
+    fn from(error: ClientError) -> Self {
+        let (outcome, code) = match &error {
+            ClientError::Server { code, .. } => (outcome_of_code(*code), Some(*code)),
+            ClientError::Io(io) => (outcome_of_io(io.kind()), None),
+            ClientError::TimedOut => (ProbeOutcome::TimedOut, None),
+            ClientError::Ended => (ProbeOutcome::Lost, None),
+            ClientError::Login(_) => (ProbeOutcome::AccessDenied, None),
+            ClientError::Interrupted | ClientError::Garbled(_) | ClientError::TooMuch(_) => {
+                (ProbeOutcome::Failed, None)
             }
-            mysql::Error::IoError(io) => outcome_of_io(io.kind()),
-            mysql::Error::CodecError(codec) => std::error::Error::source(codec)
-                .and_then(|source| source.downcast_ref::<std::io::Error>())
-                .map_or(ProbeOutcome::Lost, |io| outcome_of_io(io.kind())),
-            mysql::Error::DriverError(driver) => match driver {
-                DriverError::ConnectTimeout | DriverError::Timeout => ProbeOutcome::TimedOut,
-                DriverError::CouldNotConnect(Some((_, _, kind))) => outcome_of_io(*kind),
-                DriverError::UnknownAuthPlugin(_)
-                | DriverError::OldMysqlPasswordDisabled
-                | DriverError::CleartextPluginDisabled => ProbeOutcome::AccessDenied,
-                _ => ProbeOutcome::Failed,
-            },
-            _ => ProbeOutcome::Failed,
         };
         let text = match outcome {
-            ProbeOutcome::TimedOut => "no answer before the deadline".to_owned(),
-            _ => one_line(&words(&error)),
+            // The system's own time for a connect may be shorter than ours.
+            ProbeOutcome::TimedOut => ClientError::TimedOut.to_string(),
+            _ => error.to_string(),
         };
         Self {
             outcome,
@@ -113,43 +109,26 @@ impl From<mysql::Error> for ServerError {
     }
 }
 
-/// What happened, without the names of the driver's types around it.
-fn words(error: &mysql::Error) -> String {
-    match error {
-        mysql::Error::MySqlError(server) => server.to_string(),
-        mysql::Error::IoError(io) => io.to_string(),
-        mysql::Error::CodecError(codec) => codec.to_string(),
-        mysql::Error::DriverError(driver) => driver.to_string(),
-        mysql::Error::UrlError(url) => url.to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// Error texts of servers may hold anything; what is stored is one line without control characters.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .take(300)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn users_read_what_happened_and_no_types_of_the_driver() {
-        let denied = mysql::MySqlError {
-            state: "28000".to_owned(),
-            code: 1045,
-            message: "Access denied for user 'a'@'localhost'".to_owned(),
+    fn an_error_of_the_server_says_what_it_means() {
+        let outcome = |code: u16| {
+            let told = ClientError::Server {
+                code,
+                state: "HY000".to_owned(),
+                message: "no".to_owned(),
+            };
+            ServerError::from(told).outcome
         };
-        let text = ServerError::from(mysql::Error::MySqlError(denied)).text;
-        assert_eq!(
-            text,
-            "ERROR 1045 (28000): Access denied for user 'a'@'localhost'"
-        );
-        let driver = mysql::Error::DriverError(DriverError::UnexpectedPacket);
-        assert!(!ServerError::from(driver).text.contains('{'));
+        assert_eq!(outcome(1040), ProbeOutcome::TooManyConnections);
+        assert_eq!(outcome(1045), ProbeOutcome::AccessDenied);
+        assert_eq!(outcome(1135), ProbeOutcome::NoResources);
+        assert_eq!(outcome(1064), ProbeOutcome::ServerError);
+        let closed = ServerError::from(ClientError::Ended);
+        assert_eq!(closed.outcome, ProbeOutcome::Lost);
+        assert!(closed.is_connection_lost());
     }
 }

@@ -3,6 +3,7 @@
 //! what goes over the wire between it and its clients.
 
 mod address;
+mod client;
 mod connection;
 mod counters;
 pub mod digests;
@@ -18,7 +19,7 @@ mod replica;
 pub mod wire;
 
 pub use address::Address;
-pub use connection::{Deadlines, Row, Session};
+pub use connection::{Deadlines, Row, Session, Waits};
 pub use counters::statement_mix;
 pub use error::ServerError;
 pub use login::{Login, LoginError, LoginOptions, find_login};

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use model::ProbeOutcome;
 
-use crate::{Address, Deadlines, Login, ServerError, Session};
+use crate::{Address, Login, ServerError, Session, Waits};
 
 /// How a probe went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +34,9 @@ impl ProbeResult {
 }
 
 /// A whole connection: connect, greeting, authentication, quit.
-pub fn probe_connect(address: &Address, login: &Login, deadlines: Deadlines) -> ProbeResult {
+pub fn probe_connect(address: &Address, login: &Login, waits: impl Into<Waits>) -> ProbeResult {
     let begin = Instant::now();
-    let result = Session::connect(address, login, deadlines).map(drop);
+    let result = Session::connect(address, login, waits).map(drop);
     ProbeResult::new(begin, result)
 }
 
@@ -45,12 +45,12 @@ pub fn probe_query(
     session: &mut Option<Session>,
     address: &Address,
     login: &Login,
-    deadlines: Deadlines,
+    waits: impl Into<Waits>,
 ) -> ProbeResult {
     let begin = Instant::now();
     let result = match session {
         Some(open) => open.ping().map(|_| ()),
-        None => match Session::connect_quiet(address, login, deadlines) {
+        None => match Session::connect_quiet(address, login, waits) {
             Ok(mut open) => {
                 let result = open.ping().map(|_| ());
                 *session = Some(open);

@@ -1,0 +1,177 @@
+//! The answer to a statement: done, an error, or rows as text (MySQL source code documentation, "Text Protocol").
+
+use super::deadline::Deadline;
+use super::error::ClientError;
+use super::fields::Fields;
+use super::limits::{COLUMNS_MAX, KEPT_BYTES_MAX, NAME_BYTES_MAX, ROWS_MAX};
+use super::packets::Packets;
+
+/// In the status at the end of an answer: another one follows. Only who calls procedures or sends several statements at
+/// once gets that, and we do neither.
+const MORE_RESULTS: u16 = 8;
+
+/// An answer. A statement that gives no rows has no columns.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// The names of the columns.
+    pub(crate) columns: Vec<String>,
+    /// The rows that are kept; NULL is an empty text.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Rows that were read and left out.
+    pub(crate) left_out: usize,
+}
+
+/// Reads the answer to a statement; at most `rows_max` rows are kept. Also tells whether the connection can be used for
+/// another statement: after an error of the server it can, if that came in order.
+pub(super) fn read(
+    packets: &mut Packets,
+    rows_max: usize,
+    deadline: &Deadline,
+) -> (Result<Answer, ClientError>, bool) {
+    let mut reading = Reading {
+        packets,
+        packet: Vec::new(),
+        in_order: true,
+    };
+    let result = reading.answer(rows_max, deadline);
+    let whole = matches!(&result, Ok(_) | Err(ClientError::Server { .. }));
+    let usable = whole && reading.in_order && reading.packets.is_drained();
+    (result, usable)
+}
+
+struct Reading<'a> {
+    packets: &'a mut Packets,
+    packet: Vec<u8>,
+    in_order: bool,
+}
+
+impl Reading<'_> {
+    fn next(&mut self, deadline: &Deadline) -> Result<(), ClientError> {
+        self.in_order &= self.packets.receive(&mut self.packet, deadline)?;
+        match self.packet.first() {
+            Some(0xff) => Err(ClientError::told(&self.packet)),
+            Some(_) if self.in_order => Ok(()),
+            Some(_) => Err(ClientError::garbled("packets are out of order")),
+            None => Err(ClientError::garbled("an empty packet")),
+        }
+    }
+
+    fn answer(&mut self, rows_max: usize, deadline: &Deadline) -> Result<Answer, ClientError> {
+        self.next(deadline)?;
+        match self.packet.first() {
+            Some(0x00) => {
+                ended(&self.packet, true)?;
+                return Ok(Answer::default());
+            }
+            Some(0xfb) => {
+                return Err(ClientError::garbled(
+                    "it asks for a file of this host, and gets none",
+                ));
+            }
+            _ => {}
+        }
+        let mut fields = Fields(&self.packet);
+        let count = match fields.length() {
+            Some(count @ 1..=COLUMNS_MAX) if fields.0.is_empty() => count,
+            Some(count) if fields.0.is_empty() => {
+                return Err(ClientError::TooMuch(format!("{count} columns").into()));
+            }
+            _ => return Err(ClientError::garbled("it is no answer to a statement")),
+        };
+        let mut answer = Answer::default();
+        for _ in 0..count {
+            self.next(deadline)?;
+            let name = name(&self.packet)
+                .ok_or_else(|| ClientError::garbled("a column is not described"))?;
+            if name.len() > NAME_BYTES_MAX {
+                return Err(ClientError::TooMuch("the name of a column".into()));
+            }
+            answer
+                .columns
+                .push(String::from_utf8_lossy(name).into_owned());
+        }
+        self.next(deadline)?;
+        if !is_end(&self.packet) {
+            return Err(ClientError::garbled("its columns have no end"));
+        }
+        self.rows(&mut answer, rows_max, deadline)?;
+        Ok(answer)
+    }
+
+    fn rows(
+        &mut self,
+        answer: &mut Answer,
+        rows_max: usize,
+        deadline: &Deadline,
+    ) -> Result<(), ClientError> {
+        let mut kept_bytes = 0_usize;
+        loop {
+            self.next(deadline)?;
+            if is_end(&self.packet) {
+                return ended(&self.packet, false);
+            }
+            if answer.rows.len() + answer.left_out >= ROWS_MAX {
+                return Err(ClientError::TooMuch(
+                    format!("more than {ROWS_MAX} rows").into(),
+                ));
+            }
+            if answer.rows.len() >= rows_max {
+                answer.left_out += 1;
+                continue;
+            }
+            let row = row(&self.packet, answer.columns.len())
+                .ok_or_else(|| ClientError::garbled("a row does not fit its columns"))?;
+            kept_bytes += size_of::<Vec<String>>();
+            kept_bytes += row
+                .iter()
+                .map(|value| size_of::<String>() + value.capacity())
+                .sum::<usize>();
+            if kept_bytes > KEPT_BYTES_MAX {
+                let text = format!("rows of more than {} MiB", KEPT_BYTES_MAX >> 20);
+                return Err(ClientError::TooMuch(text.into()));
+            }
+            answer.rows.push(row);
+        }
+    }
+}
+
+/// The end of columns or rows. A row that begins with the same byte has a value of 16 MiB behind it.
+fn is_end(packet: &[u8]) -> bool {
+    packet.first() == Some(&0xfe) && packet.len() < 9
+}
+
+/// The end of an answer, which must be the last. `is_done`: by the packet that says so, else by that which ends rows.
+fn ended(packet: &[u8], is_done: bool) -> Result<(), ClientError> {
+    let mut fields = Fields(packet.get(1..).unwrap_or_default());
+    let status = if is_done {
+        // Rows that were changed, and the last number that was given out.
+        fields.length().and_then(|_| fields.length())
+    } else {
+        fields.u16().map(u64::from)
+    }
+    .and_then(|_| fields.u16());
+    match status {
+        Some(status) if status & MORE_RESULTS == 0 => Ok(()),
+        Some(_) => Err(ClientError::garbled("more answers than questions")),
+        None => Err(ClientError::garbled("its end is not whole")),
+    }
+}
+
+/// The name in the description of a column: behind catalog, schema, table and the table's own name.
+fn name(packet: &[u8]) -> Option<&[u8]> {
+    let mut fields = Fields(packet);
+    for _ in 0..4 {
+        fields.string()?;
+    }
+    fields.string()
+}
+
+fn row(packet: &[u8], columns: usize) -> Option<Vec<String>> {
+    let mut fields = Fields(packet);
+    let mut row = Vec::with_capacity(columns);
+    for _ in 0..columns {
+        let value = fields.value()?.unwrap_or_default();
+        row.push(String::from_utf8_lossy(value).into_owned());
+    }
+    fields.0.is_empty().then_some(row)
+}
