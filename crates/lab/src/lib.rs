@@ -9,6 +9,7 @@ mod churn;
 mod client;
 mod error;
 mod files;
+pub mod hostile;
 mod idle;
 mod kind;
 mod latency;
