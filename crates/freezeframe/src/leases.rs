@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
-    Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, by_hand, leftovers,
+    Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, Patience, by_hand, leftovers,
     revert_leftovers,
 };
 use serde_json::{Value, json};
@@ -55,7 +55,9 @@ pub(crate) fn revert_all(dir: &Path) {
         way.login(std::env::var("MYSQL_PWD").ok())
             .map_err(|error| error.to_string())
     };
-    match revert_leftovers(dir, &login, None, &mut |said| output::note(said)) {
+    match revert_leftovers(dir, &login, &Patience::endless(), &mut |said| {
+        output::note(said)
+    }) {
         Ok(found) => found.iter().for_each(|entry| output::note(&line(entry))),
         Err(error) => output::note(&error.to_string()),
     }
@@ -111,7 +113,9 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
     let dir = dir(args.dir.as_deref(), &config);
     let found = if args.revert {
         let login = |lease: &Lease| login(args, lease);
-        revert_leftovers(&dir, &login, None, &mut |line| output::note(line))?
+        revert_leftovers(&dir, &login, &Patience::endless(), &mut |line| {
+            output::note(line)
+        })?
     } else {
         leftovers(&dir)?
     };

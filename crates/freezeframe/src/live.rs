@@ -116,8 +116,13 @@ impl Stop {
     }
 
     /// The flag itself, for what looks at it on its own.
-    pub(crate) fn flag(&self) -> &AtomicBool {
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
         &self.0
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared(&self) -> Arc<AtomicBool> {
+        self.0.clone()
     }
 }
 

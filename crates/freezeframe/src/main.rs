@@ -49,6 +49,10 @@ fn main() -> ExitCode {
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
+        // A reader's is an absence of what it reads.
+        if recorder::note_panic(&place) {
+            return;
+        }
         output::note(&format!("internal error at {place}; please report it"));
     }));
     // Stacks take an open file for each image, and sampling without CAP_PERFMON one for each thread.

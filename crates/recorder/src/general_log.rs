@@ -127,6 +127,7 @@ impl Listening {
             bytes_max: permit.bytes_max,
             free_bytes_min: permit.free_bytes_min,
             program: permit.program.clone(),
+            stop: self.stop.clone(),
         })
     }
 }

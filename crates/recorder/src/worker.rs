@@ -1,7 +1,6 @@
 //! The threads that read the sources. Each has a schedule of its own and sends what it reads;
 //! none waits for another, for the disk, or for whoever takes the samples.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -11,6 +10,7 @@ use model::{Absent, Millis, Reason, Sample};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
+use crate::guard::guarded;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
 use crate::sources::Outcome;
@@ -164,12 +164,10 @@ fn run(worker: Worker, mut state: State, context: &Context) {
     }
 }
 
-/// Reads a source. A panic in it (a client library that trusts a hostile server) costs this
-/// reading, not the recording.
+/// Reads a source. A panic in it, a bug of ours, costs this reading and not the recording.
 fn take_guarded(source: &SourceSpec, state: &mut State) -> Outcome {
-    let reading = AssertUnwindSafe(|| take(&source.take, state));
-    std::panic::catch_unwind(reading).unwrap_or_else(|_| {
-        let detail = "the reader of this source failed; this is a bug of freezeframe";
+    guarded(|| take(&source.take, state)).unwrap_or_else(|place| {
+        let detail = format!("the reader of this source failed at {place}; please report this bug");
         Err(Absent::new(source.name, Reason::Failed, detail))
     })
 }

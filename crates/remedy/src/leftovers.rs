@@ -6,7 +6,7 @@ use std::time::Duration;
 use server::Login;
 
 use crate::general_log::remove_log;
-use crate::until_back::until_back;
+use crate::until_back::{Patience, until_back};
 use crate::{Back, Change, Journal, JournalError, Lease};
 
 /// How long another process may take that gives the same lease back.
@@ -60,7 +60,7 @@ pub fn leftovers(dir: &Path) -> Result<Vec<Result<Leftover, JournalError>>, Jour
 pub fn revert_leftovers(
     dir: &Path,
     login: &dyn Fn(&Lease) -> Result<Login, String>,
-    patience: Option<Duration>,
+    patience: &Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Result<Leftover, JournalError>>, JournalError> {
     let Some(journal) = Journal::existing(dir)? else {
@@ -89,7 +89,7 @@ fn give_back(
     journal: &Journal,
     lease: &Lease,
     login: &dyn Fn(&Lease) -> Result<Login, String>,
-    patience: Option<Duration>,
+    patience: &Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Outcome, String> {
     let login = login(lease)?;

@@ -19,7 +19,7 @@ pub use journal::{Journal, JournalError, LockedLease};
 pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, Way};
 pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
 pub use trust::{Distrust, check_writers};
-pub use until_back::{Back, by_hand};
+pub use until_back::{Back, Patience, by_hand};
 pub use watchdog::watchdog;
 
 /// Where what there is to tell goes, a line at a time.

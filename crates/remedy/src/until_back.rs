@@ -28,6 +28,45 @@ pub(crate) const DEADLINES: Deadlines = Deadlines {
     answer: Duration::from_secs(60),
 };
 
+/// How long a server is tried.
+#[derive(Debug, Clone, Default)]
+pub struct Patience {
+    time: Option<Duration>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Patience {
+    /// Until it answers.
+    pub fn endless() -> Self {
+        Self::default()
+    }
+
+    /// So long.
+    pub fn of(time: Duration) -> Self {
+        Self {
+            time: Some(time),
+            stop: None,
+        }
+    }
+
+    /// The same, or until this is set.
+    pub fn or_until(mut self, stop: &Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop.clone());
+        self
+    }
+
+    fn is_over(&self, begin: Instant) -> bool {
+        self.time.is_some_and(|time| begin.elapsed() >= time)
+            || self
+                .stop
+                .as_ref()
+                .is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// How often it is looked whether somebody stopped it.
+const STOP_POLL: Duration = Duration::from_millis(100);
+
 /// How a lease ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Back {
@@ -50,7 +89,7 @@ pub(crate) fn until_back(
     lease: &Lease,
     login: &Login,
     session: Option<Session>,
-    patience: Option<Duration>,
+    patience: &Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Back, String> {
     let given_up = Arc::new(AtomicBool::new(false));
@@ -70,17 +109,20 @@ pub(crate) fn until_back(
     let mut next_tell = begin + TELL_EVERY;
     let mut why = "no answer yet".to_owned();
     loop {
-        let until = match patience {
-            Some(patience) => next_tell.min(begin + patience),
+        let mut until = match patience.time {
+            Some(time) => next_tell.min(begin + time),
             None => next_tell,
         };
+        if patience.stop.is_some() {
+            until = until.min(Instant::now() + STOP_POLL);
+        }
         match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Ok(back)) => return Ok(back),
             Ok(Err(error)) => why = error,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err("the attempt failed".to_owned()),
         }
-        if patience.is_some_and(|patience| begin.elapsed() >= patience) {
+        if patience.is_over(begin) {
             given_up.store(true, Ordering::Relaxed);
             return Err(why);
         }

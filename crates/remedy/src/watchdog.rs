@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use server::{Address, Login, Session};
 
 use crate::general_log::{free_bytes, remove_log};
-use crate::until_back::{DEADLINES, until_back};
+use crate::until_back::{DEADLINES, Patience, until_back};
 use crate::{Change, Journal, Lease, Say, ServerWay, orders};
 
 /// The hidden command of our program.
@@ -168,7 +168,13 @@ fn act(
     else {
         return Ok(());
     };
-    until_back(&locked.lease, login, Some(session), None, &mut say)?;
+    until_back(
+        &locked.lease,
+        login,
+        Some(session),
+        &Patience::endless(),
+        &mut say,
+    )?;
     let Change::GeneralLog(change) = &locked.lease.change;
     if let Err(error) = remove_log(&change.file_here, &locked.lease.id, locked.lease.taken_us) {
         say(&format!("the log is not removed: {error}"));

@@ -13,8 +13,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use remedy::general_log::{GeneralLogChange, Values};
 use remedy::{
-    Change, Journal, JournalError, Lease, LoginWay, Outcome, ProcessId, ServerWay, Way, by_hand,
-    leftovers, revert_leftovers,
+    Change, Journal, JournalError, Lease, LoginWay, Outcome, Patience, ProcessId, ServerWay, Way,
+    by_hand, leftovers, revert_leftovers,
 };
 
 fn values(on: bool, file: &str) -> Values {
@@ -143,8 +143,8 @@ fn a_lease_of_a_living_process_is_left_alone_and_a_dead_one_s_is_tried() {
             from: "the test".to_owned(),
         })
     };
-    let patience = Some(Duration::from_millis(100));
-    let found = revert_leftovers(journal.dir(), &login, patience, &mut |line| {
+    let patience = Patience::of(Duration::from_millis(100));
+    let found = revert_leftovers(journal.dir(), &login, &patience, &mut |line| {
         said.push(line.to_owned())
     })
     .unwrap();
@@ -158,7 +158,7 @@ fn a_lease_of_a_living_process_is_left_alone_and_a_dead_one_s_is_tried() {
         "what is not back is not forgotten"
     );
     let refused = |_: &Lease| Err("no password".to_owned());
-    let found = revert_leftovers(journal.dir(), &refused, patience, &mut |_| {}).unwrap();
+    let found = revert_leftovers(journal.dir(), &refused, &patience, &mut |_| {}).unwrap();
     assert!(
         found
             .iter()

@@ -18,10 +18,7 @@ pub struct Deadlines {
 impl Deadlines {
     /// The same, and every wait ends within a tenth of a second when `stop` is set.
     pub fn or_until(self, stop: &Arc<AtomicBool>) -> Waits {
-        Waits {
-            deadlines: self,
-            stop: Some(stop.clone()),
-        }
+        Waits::from(self).or_until(stop)
     }
 }
 
@@ -30,6 +27,27 @@ impl Deadlines {
 pub struct Waits {
     deadlines: Deadlines,
     stop: Option<Arc<AtomicBool>>,
+    /// The end of several operations together.
+    end: Option<Instant>,
+}
+
+impl Waits {
+    /// The same, and every wait ends within a tenth of a second when `stop` is set.
+    pub fn or_until(mut self, stop: &Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop.clone());
+        self
+    }
+
+    /// The same, and no wait is longer than until this moment: the end of several questions
+    /// together.
+    pub fn no_later_than(mut self, end: Instant) -> Self {
+        self.end = Some(end);
+        self
+    }
+
+    fn deadline(&self, time: Duration) -> Deadline {
+        Deadline::after(time, self.stop.as_ref()).no_later_than(self.end)
+    }
 }
 
 impl From<Deadlines> for Waits {
@@ -37,6 +55,7 @@ impl From<Deadlines> for Waits {
         Self {
             deadlines,
             stop: None,
+            end: None,
         }
     }
 }
@@ -80,7 +99,7 @@ impl Session {
         waits: impl Into<Waits>,
     ) -> Result<Self, ServerError> {
         let waits = waits.into();
-        let deadline = Deadline::after(waits.deadlines.connect, waits.stop.as_ref());
+        let deadline = waits.deadline(waits.deadlines.connect);
         Ok(Self {
             client: Client::connect(address, login, &deadline)?,
             waits,
@@ -115,10 +134,14 @@ impl Session {
         Ok(session)
     }
 
-    /// From now on questions end at their deadline only, whoever is stopped: what was changed has to
-    /// be put back.
-    pub fn ignore_stop(&mut self) {
-        self.waits.stop = None;
+    /// Whether it can be asked something: every answer came to its end.
+    pub fn is_usable(&self) -> bool {
+        self.client.is_usable()
+    }
+
+    /// What ends the waits from now on.
+    pub fn set_waits(&mut self, waits: impl Into<Waits>) {
+        self.waits = waits.into();
     }
 
     /// The server's id of this connection.
@@ -147,7 +170,7 @@ impl Session {
     }
 
     fn deadline(&self) -> Deadline {
-        Deadline::after(self.waits.deadlines.answer, self.waits.stop.as_ref())
+        self.waits.deadline(self.waits.deadlines.answer)
     }
 
     /// How long `SELECT 1` takes.

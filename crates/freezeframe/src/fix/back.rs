@@ -9,6 +9,7 @@ use remedy::fix::{
 };
 use serde_json::json;
 
+use super::waiting::Waiting;
 use super::{LOCK_PATIENCE, json};
 use crate::args::Fix;
 use crate::config::Config;
@@ -90,6 +91,7 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
         return nothing(args, dir);
     };
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
+    let _told = Waiting::on("putting back what was changed", None);
     let mut entries = Vec::new();
     for entry in journal.list()? {
         match entry {

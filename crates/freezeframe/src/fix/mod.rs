@@ -4,6 +4,7 @@ mod back;
 mod found;
 mod json;
 mod text;
+mod waiting;
 mod what;
 
 use std::io::{BufRead, IsTerminal};
@@ -13,12 +14,13 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use remedy::fix::{
-    Access, Applied, Change, DoneStep, Entry, FixJournal, Order, Plan, Root, Step, System, When,
-    apply, plan, remember_journal, settle, unsettled,
+    Access, Applied, Change, DoneStep, Entry, FixJournal, LOOK_PATIENCE, Order, Plan, Root, Step,
+    System, When, apply, plan, remember_journal, settle, unsettled,
 };
 use remedy::{ProcessId, ServerWay};
 use server::Login;
 
+use self::waiting::Waiting;
 use self::what::What;
 use crate::args::Fix;
 use crate::config::{Config, default_dir};
@@ -68,6 +70,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         if let Some(journal) = FixJournal::existing(&journal_dir)? {
             let locked = journal.lock(Some(LOCK_PATIENCE))?;
             let login = |entry: &Entry| back::access(args, entry);
+            let _told = Waiting::on("putting back what was interrupted", None);
             for left in settle(&locked, &login)? {
                 output::note(&back::settled_line(&left));
             }
@@ -81,7 +84,18 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         None => (None, None),
     };
     let mut access = access;
+    let waiting = Waiting::on("asking the server for its settings", Some(LOOK_PATIENCE));
     let system = System::observe(&root, process, access.as_deref_mut());
+    drop(waiting);
+    if let Some(why) = system
+        .server
+        .as_ref()
+        .and_then(|seen| seen.no_login.as_ref())
+    {
+        output::note(&format!(
+            "the server's settings could not be looked at ({why}); what depends on them is told as a way by hand"
+        ));
+    }
     let plan = plan(&what.cause.fixes, &system);
     if !args.apply {
         if args.json {
@@ -126,6 +140,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         remember(&journal_dir, &config);
     }
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
+    let _told = Waiting::on("making the changes", None);
     let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
     if args.json {
         let shown = json::plan(&what, &system, &plan, Some(&done.entry));

@@ -1,7 +1,7 @@
 //! `queries FILE…`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -69,6 +69,20 @@ pub(super) fn read(
         amount.stray += read.stray;
     }
     Ok((digester, kind, amount))
+}
+
+/// Reads a log whose kind is known, whatever is in it.
+pub(super) fn read_known(
+    path: &Path,
+    kind: LogKind,
+    options: &Options,
+) -> Result<(Digester, Amount)> {
+    let input = input::open_known(path, kind)?;
+    let progress = Progress::new(fs::metadata(path).map_or(0, |data| data.len()));
+    let mut digester = Digester::new(options.clone());
+    let amount = pump::digest(input, &mut digester, options, &progress);
+    progress.clear();
+    Ok((digester, amount?))
 }
 
 /// What does not belong into a report, and should not go unsaid.

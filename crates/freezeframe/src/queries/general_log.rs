@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use model::{Absent, Reason};
 use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
-use remedy::{Back, ProcessId, ServerWay, revert_leftovers};
+use remedy::{Back, Patience, ProcessId, ServerWay, revert_leftovers};
 use sql::log::LogKind;
 
 use super::live::{Listening, Not, Seen, absolute, answers, wait};
@@ -32,7 +32,7 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
             ..absent
         })
     })?;
-    match open_log(&plan.server, &plan.login) {
+    match open_log(&plan) {
         Ok(Some(file)) => return Ok(read_open_log(listening, &file)?),
         Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),
         Ok(None) | Err(_) => {}
@@ -46,6 +46,9 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
         return Err(Not::Possible(Absent::new(WHAT, Reason::Permission, detail)));
     }
     revert_earlier(&plan);
+    if listening.stop.is_set() {
+        return Err(Not::Error(anyhow!("interrupted: nothing was changed")));
+    }
     let mut tell = |line: &str| output::note(line);
     let mut stop = || listening.stop.is_set();
     let mut bytes = 0;
@@ -128,6 +131,7 @@ fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
         bytes_max: live.log_max << 20,
         free_bytes_min: live.leave_free << 20,
         program: PathBuf::from("/proc/self/exe"),
+        stop: listening.stop.shared(),
     })
 }
 
@@ -147,7 +151,7 @@ fn revert_earlier(plan: &Plan) {
     let found = revert_leftovers(
         &plan.journal,
         &login,
-        Some(LEFTOVER_PATIENCE),
+        &Patience::of(LEFTOVER_PATIENCE).or_until(&plan.stop),
         &mut |line| output::note(line),
     );
     for leftover in found.into_iter().flatten() {
@@ -213,10 +217,11 @@ fn users_of_old_connections(seen: &mut Seen) {
 
 fn digest(listening: &Listening<'_>, log: &Path) -> Result<Seen> {
     let args = listening.args;
-    let (digester, kind, amount) = file::read(&[log.to_owned()], &options::options(args)?)?;
+    // A log without a statement does not show its kind; that nothing was asked is an answer.
+    let kind = LogKind::General;
+    let (digester, amount) = file::read_known(log, kind, &options::options(args)?)?;
     file::tell_remarks(&digester, amount);
-    // A log without a statement does not show its kind.
-    let told = file::finish(args, digester, kind.or(Some(LogKind::General)))?;
+    let told = file::finish(args, digester, Some(kind))?;
     Ok(Seen {
         digest: told.digest,
         total: Some(told.total),

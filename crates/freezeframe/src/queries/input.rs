@@ -66,6 +66,17 @@ pub(crate) fn open(path: &Path) -> Result<Input> {
     Ok(Input { name, kind, bytes })
 }
 
+/// Opens a log whose kind is known: one in which nothing was written yet does not show it.
+pub(crate) fn open_known(path: &Path, kind: LogKind) -> Result<Input> {
+    let name = path.display().to_string();
+    let (_, bytes) = of_file(path).with_context(|| name.clone())?;
+    Ok(Input {
+        name,
+        kind: Some(kind),
+        bytes,
+    })
+}
+
 fn of_file(path: &Path) -> Result<(Vec<u8>, Bytes)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;

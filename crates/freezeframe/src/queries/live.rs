@@ -14,7 +14,7 @@ use recorder::packets::{
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use server::digests::DigestReader;
-use server::{Address, Deadlines, Session};
+use server::{Address, Deadlines, Session, Waits};
 
 use super::arrange::arrange;
 use super::{file, general_log, options};
@@ -35,13 +35,17 @@ const DEADLINES: Deadlines = Deadlines {
     answer: Duration::from_secs(12),
 };
 
-/// How long the last reading is tried for.
-const LAST_READING: Duration = Duration::from_secs(60);
+/// How long the first reading may take with all that comes before it, and the last one with all its attempts: a table
+/// of 10,000 classes is read in a second, and a server that stalls longer tells its sums no more.
+const READING: Duration = Duration::from_secs(12);
 
 /// How long the server's digests are looked at before it is decided whether they see what is asked, and how large a part
 /// of the whole time that is at most.
 const LOOK: Duration = Duration::from_millis(1500);
 const LOOK_PARTS: u32 = 4;
+
+/// How long the last reading may take after Ctrl-C.
+const AFTER_STOP: Duration = Duration::from_millis(700);
 
 /// How often the end is looked for.
 const POLL: Duration = Duration::from_millis(50);
@@ -100,6 +104,9 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
         )?;
     }
     output::note(&seen.cost);
+    if seen.digest.count == 0 {
+        output::note("nothing was asked in this time");
+    }
     let title = format!("Queries of {}", listening.target.label);
     show(args, &title, &seen)?;
     Ok(ExitCode::SUCCESS)
@@ -130,6 +137,10 @@ fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
     let mut why = Vec::new();
     for way in ways {
         match way(listening) {
+            // What was seen until then is told; who never got so far is done.
+            Err(Not::Possible(_)) if listening.stop.is_set() => {
+                bail!("interrupted: nothing was seen yet")
+            }
             Ok(mut seen) => {
                 // What a gentler way would have told is no blind spot of this one.
                 seen.digest.tried.splice(..0, why);
@@ -205,6 +216,9 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         LOOK.min(listening.time / LOOK_PARTS),
     );
     // A server that does not answer meanwhile is asked once more at the end.
+    begun
+        .session
+        .set_waits(waits(listening, look_end(listening)));
     let asked = begun.reader.look(&mut begun.session).ok().flatten();
     let Some(asked) = asked.filter(|asked| asked.is_more() && !listening.stop.is_set()) else {
         wait(listening, begun.begin);
@@ -222,6 +236,8 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     let why = match packets(listening) {
         Ok(mut seen) => {
             // Where the sums cannot be read now, packets are what there is.
+            let waits = waits(listening, look_end(listening));
+            begun.session.set_waits(waits);
             let counted = begun.reader.look(&mut begun.session).ok().flatten();
             let counted = counted.map_or(0, |asked| asked.counted);
             if seen.digest.count >= counted {
@@ -257,7 +273,8 @@ impl Digests {
         };
         sums_only(listening.args, SCHEMA)?;
         answers(listening, &address).map_err(not_by_schema)?;
-        let mut session = connect(listening, &address).map_err(not_by_schema)?;
+        let end = Instant::now() + READING;
+        let mut session = connect(listening, &address, end).map_err(not_by_schema)?;
         let mut reader = DigestReader::new();
         let begin = Instant::now();
         reader
@@ -273,7 +290,13 @@ impl Digests {
     }
 
     fn end(mut self, listening: &Listening<'_>) -> Result<Seen> {
-        let end = Instant::now();
+        let begin = Instant::now();
+        let until = begin + READING;
+        // Who is stopped is told what was asked until then, if the server tells it at once.
+        self.session.set_waits(match listening.stop.is_set() {
+            true => Waits::from(DEADLINES).no_later_than(begin + AFTER_STOP),
+            false => waits(listening, until),
+        });
         let digest = loop {
             let read = self
                 .reader
@@ -282,13 +305,13 @@ impl Digests {
             match read {
                 Ok(Some(digest)) => break digest,
                 Ok(None) => {}
-                Err(absent) if end.elapsed() > LAST_READING => bail!(
+                Err(absent) if Instant::now() >= until || listening.stop.is_set() => bail!(
                     "performance_schema could not be read a second time ({}); try --way packets",
                     words(&absent)
                 ),
                 Err(_) => {
                     std::thread::sleep(POLL);
-                    if let Ok(new) = connect(listening, &self.address) {
+                    if let Ok(new) = connect(listening, &self.address, until) {
                         self.session = new;
                     }
                 }
@@ -297,7 +320,7 @@ impl Digests {
         let cost = format!(
             "performance_schema was read twice, in {:.0} and {:.0} ms; nothing was changed",
             self.first.as_secs_f64() * 1000.0,
-            end.elapsed().as_secs_f64() * 1000.0
+            begin.elapsed().as_secs_f64() * 1000.0
         );
         Ok(Seen {
             digest,
@@ -309,13 +332,31 @@ impl Digests {
 
 /// Whether the server lets anybody in: one that does not is asked nothing more.
 pub(super) fn answers(listening: &Listening<'_>, address: &Address) -> Result<(), Absent> {
-    server::probe_connect(address, &listening.target.login, ENTRANCE)
+    let waits = ENTRANCE.or_until(listening.stop.flag());
+    server::probe_connect(address, &listening.target.login, waits)
         .error
         .map_or(Ok(()), |error| Err(error.absent("the server")))
 }
 
-fn connect(listening: &Listening<'_>, address: &Address) -> Result<Session, Absent> {
-    let mut session = Session::connect(address, &listening.target.login, DEADLINES)
+/// What ends the waits for the server.
+fn waits(listening: &Listening<'_>, until: Instant) -> Waits {
+    DEADLINES
+        .or_until(listening.stop.flag())
+        .no_later_than(until)
+}
+
+/// When a look at the server's sums has to be over: it comes between other things.
+fn look_end(listening: &Listening<'_>) -> Instant {
+    Instant::now() + LOOK.max(listening.time / LOOK_PARTS).min(READING)
+}
+
+fn connect(
+    listening: &Listening<'_>,
+    address: &Address,
+    until: Instant,
+) -> Result<Session, Absent> {
+    let waits = waits(listening, until);
+    let mut session = Session::connect(address, &listening.target.login, waits)
         .map_err(|error| error.absent("performance_schema"))?;
     // As the recorder's own sessions: out of the slow log.
     for statement in [

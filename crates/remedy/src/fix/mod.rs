@@ -38,6 +38,6 @@ pub use plan::{Plan, Step, StepState, When, plan};
 pub use root::Root;
 pub use run::{Applied, FixError, Order, UndoneEntry, apply, undo};
 pub use settle::{Unsettled, settle, unsettled};
-pub use system::{Distribution, SeenServer, System, TasksLimit};
+pub use system::{Distribution, LOOK_PATIENCE, SeenServer, System, TasksLimit};
 pub use variable::{Access, GlobalVariable, PersistedVariable};
 pub use watch::{COMMAND as WATCH_COMMAND, watch};

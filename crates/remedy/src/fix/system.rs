@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use kernel::procfs::cgroup;
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use model::{Release, release};
+use server::Waits;
 
 use super::control_group::{self, Container, Group, Runtime};
 use super::kernel_owner;
@@ -17,9 +19,14 @@ use super::option_files::{self, OptionFiles};
 use super::root::Root;
 use super::variable::Access;
 use crate::ProcessId;
+use crate::until_back::DEADLINES;
 
 const BYTES_MAX: usize = 256 << 10;
 const VARIABLES_MAX: usize = 20_000;
+
+/// How long a server may take to tell its settings, all questions together: a fix is looked for in a stall, and most of
+/// what helps can be told without them.
+pub const LOOK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// There while systemd is the first process (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
@@ -171,9 +178,11 @@ impl System {
         let mut server = process.map(|process| seen_process(root, process));
         if let Some(access) = access {
             let seen = server.get_or_insert_default();
+            access.set_waits(Waits::from(DEADLINES).no_later_than(Instant::now() + LOOK_PATIENCE));
             if let Err(why) = ask(access, seen) {
                 seen.no_login = Some(why);
             }
+            access.set_waits(DEADLINES);
         }
         Self {
             root: root.clone(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use server::{Address, Login, ServerError, Session};
+use server::{Address, Login, ServerError, Session, Waits};
 
 use super::change::Undone;
 use crate::general_log::quoted;
@@ -44,6 +44,7 @@ pub struct Access {
     way: ServerWay,
     login: Login,
     session: Option<Session>,
+    waits: Waits,
 }
 
 impl std::fmt::Debug for Access {
@@ -63,7 +64,17 @@ impl Access {
             way,
             login,
             session: None,
+            waits: DEADLINES.into(),
         }
+    }
+
+    /// What ends the waits for the server from now on. A connection is let go that an earlier wait has spoilt.
+    pub(super) fn set_waits(&mut self, waits: impl Into<Waits>) {
+        self.waits = waits.into();
+        if let Some(session) = &mut self.session {
+            session.set_waits(self.waits.clone());
+        }
+        self.session.take_if(|session| !session.is_usable());
     }
 
     /// Where it listens, and how to get in again.
@@ -87,8 +98,8 @@ impl Access {
     pub fn session(&mut self) -> Result<&mut Session, String> {
         if self.session.is_none() {
             let address = Address::from(&self.way.address);
-            let mut session = Session::connect(&address, &self.login, DEADLINES)
-                .map_err(|error| format!("{address}: {}", told(&error)))?;
+            let mut session = Session::connect(&address, &self.login, self.waits.clone())
+                .map_err(|error| format!("{address}: {}", error.to_string()))?;
             for statement in [
                 "SET SESSION sql_mode = ''",
                 "SET SESSION sql_log_off = 1",
@@ -116,7 +127,7 @@ impl Access {
     pub(super) fn become_only(&mut self) -> Result<(), String> {
         let session = self.session()?;
         let begin = Instant::now();
-        let text = |error: ServerError| told(&error);
+        let text = |error: ServerError| error.to_string();
         loop {
             let question = format!("SELECT GET_LOCK('{SERVER_LOCK}', 1)");
             let (rows, _) = session.rows(&question, 1).map_err(text)?;
@@ -224,18 +235,10 @@ impl PersistedVariable {
             Some(before) => persist(session, &self.name, before)?,
             None => session
                 .execute(&format!("RESET PERSIST {}", self.name))
-                .map_err(|error| told(&error))?,
+                .map_err(|error| error.to_string())?,
         }
         Ok(Undone::Back)
     }
-}
-
-/// The server's own words, without the client library's around them.
-fn told(error: &ServerError) -> String {
-    let text = error.to_string();
-    text.strip_prefix("MySqlError { ")
-        .and_then(|text| text.strip_suffix(" }"))
-        .map_or(text.clone(), str::to_owned)
 }
 
 /// The value of a global variable, as text.
@@ -244,7 +247,9 @@ fn global(session: &mut Session, name: &str) -> Result<String, String> {
         "SHOW GLOBAL VARIABLES WHERE Variable_name = {}",
         quoted(name)
     );
-    let (rows, _) = session.rows(&question, 1).map_err(|error| told(&error))?;
+    let (rows, _) = session
+        .rows(&question, 1)
+        .map_err(|error| error.to_string())?;
     rows.first()
         .map(|row| row.at(1).to_owned())
         .ok_or_else(|| format!("this server has no variable {name}"))
@@ -256,7 +261,9 @@ fn persisted(session: &mut Session, name: &str) -> Result<Option<String>, String
         "SELECT variable_value FROM performance_schema.persisted_variables WHERE variable_name = {}",
         quoted(name)
     );
-    let (rows, _) = session.rows(&question, 1).map_err(|error| told(&error))?;
+    let (rows, _) = session
+        .rows(&question, 1)
+        .map_err(|error| error.to_string())?;
     Ok(rows.first().map(|row| row.at(0).to_owned()))
 }
 
@@ -264,14 +271,14 @@ fn set_global(session: &mut Session, name: &str, value: &str) -> Result<(), Stri
     let statement = set_statement("GLOBAL", name, value);
     session
         .execute(&statement)
-        .map_err(|error| format!("{statement}: {}", told(&error)))
+        .map_err(|error| format!("{statement}: {}", error.to_string()))
 }
 
 fn persist(session: &mut Session, name: &str, value: &str) -> Result<(), String> {
     let statement = set_statement("PERSIST_ONLY", name, value);
     session
         .execute(&statement)
-        .map_err(|error| format!("{statement}: {}", told(&error)))
+        .map_err(|error| format!("{statement}: {}", error.to_string()))
 }
 
 /// The statement that sets a variable: numbers without quotes, everything else, `ON` and `OFF` included, within.

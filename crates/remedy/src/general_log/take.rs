@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use server::{Address, Login, ServerError, Session};
+use server::{Address, Login, ServerError, Session, Waits};
 use thiserror::Error;
 
 use super::back::{prepare, take_lock};
@@ -9,12 +11,16 @@ use super::change::{is_our_log, log_name, remove_log};
 use super::place::{Place, free_bytes, places};
 use super::{EndedBy, GeneralLogChange, Values};
 use crate::lease::VERSION;
-use crate::until_back::{DEADLINES, until_back};
+use crate::until_back::{DEADLINES, Patience, until_back};
 use crate::watchdog::Watchdog;
 use crate::{Back, Change, Journal, JournalError, Lease, ProcessId, ServerWay};
 
 /// How long the server may take to make its log file once the log is on.
 const FILE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long all questions may take that come before anything is changed. A server that stalls so long would take its
+/// settings back as late.
+const LOOK_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How often the log's size and our own end are looked at.
 const POLL: Duration = Duration::from_millis(20);
@@ -39,6 +45,17 @@ pub struct Plan {
     pub free_bytes_min: u64,
     /// Our program, which is started as the watchdog.
     pub program: PathBuf,
+    /// Set by whoever does not want it any more. Heard until something is changed; from then on it has to be put back.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Plan {
+    /// What ends the waits for the server until something is changed.
+    fn waits(&self) -> Waits {
+        DEADLINES
+            .or_until(&self.stop)
+            .no_later_than(Instant::now() + LOOK_PATIENCE)
+    }
 }
 
 /// Why there is no lease. Nothing is changed then.
@@ -100,8 +117,10 @@ pub struct GeneralLogLease {
 
 /// The file of a general log that the user has on already, as it is reached from here: nothing needs to be changed to
 /// read it.
-pub fn open_log(server: &ServerWay, login: &Login) -> Result<Option<PathBuf>, LeaseError> {
-    let mut session = Session::connect(&Address::from(&server.address), login, DEADLINES)?;
+pub fn open_log(plan: &Plan) -> Result<Option<PathBuf>, LeaseError> {
+    let server = &plan.server;
+    let address = Address::from(&server.address);
+    let mut session = Session::connect(&address, &plan.login, plan.waits())?;
     let values = Values::read(&mut session)?;
     // A file of ours is somebody's lease, and goes when that is over.
     if !values.writes_file() || is_our_log(&values.general_log_file) {
@@ -118,7 +137,7 @@ impl GeneralLogLease {
     pub fn take(plan: &Plan) -> Result<Self, LeaseError> {
         let journal = Journal::open(&plan.journal)?;
         let address = Address::from(&plan.server.address);
-        let mut control = Session::connect(&address, &plan.login, DEADLINES)?;
+        let mut control = Session::connect(&address, &plan.login, plan.waits())?;
         prepare(&mut control)?;
         if !take_lock(&mut control)? {
             return Err(LeaseError::Other(
@@ -166,6 +185,10 @@ impl GeneralLogLease {
             deadline_us: taken_us.saturating_add(time_us),
             owner: ProcessId::own(),
         };
+        if plan.stop.load(Ordering::Relaxed) {
+            return Err(LeaseError::Other("it was stopped".to_owned()));
+        }
+        control.set_waits(DEADLINES);
         journal.write(&lease)?;
         let mut taken = Self {
             diverts_slow_log,
@@ -275,7 +298,9 @@ impl GeneralLogLease {
                 "the watchdog has given the lease back already: its log is gone".to_owned(),
             );
         };
-        let back = until_back(&self.lease, &self.login, self.control.take(), None, tell)?;
+        let patience = Patience::endless();
+        let control = self.control.take();
+        let back = until_back(&self.lease, &self.login, control, &patience, tell)?;
         let file = self.change().file_here.clone();
         let answer = read(&file);
         if let Err(error) = remove_log(&file, &self.lease.id, self.lease.taken_us) {
@@ -298,7 +323,7 @@ impl GeneralLogLease {
             &self.lease,
             &self.login,
             self.control.take(),
-            Some(PATIENCE),
+            &Patience::of(PATIENCE),
             &mut |_| {},
         );
         if back.is_ok()

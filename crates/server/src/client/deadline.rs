@@ -34,6 +34,12 @@ impl Deadline {
         }
     }
 
+    /// The same, but not after this moment.
+    pub(crate) fn no_later_than(mut self, end: Option<Instant>) -> Self {
+        self.end = end.map_or(self.end, |end| end.min(self.end));
+        self
+    }
+
     /// What is left of the time.
     pub(super) fn left(&self) -> Result<Duration, ClientError> {
         if let Some(stop) = &self.stop

@@ -59,6 +59,11 @@ impl Client {
         self.id
     }
 
+    /// Whether the last answer came to its end.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.usable
+    }
+
     /// Sends a statement and reads its answer, all before one deadline; at most `rows_max` rows are kept.
     pub(crate) fn ask(
         &mut self,
