@@ -1,0 +1,13 @@
+//! The program beside servers that answer as no server should: every command that connects comes to its end, says what
+//! is wrong in plain lines, and takes little memory. And it ends when it is told to.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod commands;
+mod play;
+mod signals;

@@ -1,0 +1,97 @@
+//! SIGTERM and Ctrl-C end every command within a second, whatever the server does.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::play::{Scene, alone, finish, start};
+
+/// How long a command may take to end, and what a program that was not optimised adds on a busy machine: it names and
+/// prints what it has taken. Waits for the server would be longer.
+const MOST: Duration = Duration::from_secs(1);
+const SLACK: Duration = Duration::from_secs(6);
+
+/// How long it runs before: it waits for the server then.
+const MEANWHILE: Duration = Duration::from_millis(1300);
+
+const BESIDE: [&str; 6] = [
+    "is silent before the greeting",
+    "drips before the greeting",
+    "is silent at byte 5 of an answer",
+    "drips at byte 20 of an answer",
+    "is silent at the second question",
+    "drips rows",
+];
+
+const COMMANDS: [&[&str]; 10] = [
+    &["record", "--dir", "DIR"],
+    &["check", "--look", "60s"],
+    &["stacks", "--samples", "10000"],
+    &["locks", "--seconds", "60"],
+    &["profile", "--seconds", "60"],
+    &["queries", "--live", "60s"],
+    &["queries", "--live", "60s", "--way", "performance-schema"],
+    &[
+        "queries",
+        "--live",
+        "60s",
+        "--way",
+        "general-log",
+        "--allow-general-log",
+        "--lease-dir",
+        "DIR",
+    ],
+    &["fix", "slow-fsync", "--fix-dir", "DIR"],
+    &["fix", "slow-fsync", "--fix-dir", "DIR", "--apply", "--yes"],
+];
+
+/// Commands that are tried at a time.
+const AT_A_TIME: usize = 5;
+
+#[test]
+fn a_signal_ends_every_command() {
+    let _alone = alone();
+    let scene = Scene::start(&BESIDE);
+    for commands in COMMANDS.chunks(AT_A_TIME) {
+        std::thread::scope(|scope| {
+            for command in commands {
+                scope.spawn(|| ends(&scene, command));
+            }
+        });
+    }
+}
+
+/// Every other run is ended by the other signal: silence and dripping by both.
+fn ends(scene: &Scene, command: &[&str]) {
+    let scratch = scene.scratch();
+    let dir = scratch.path().display().to_string();
+    let signals = [Signal::TERM, Signal::INT, Signal::INT, Signal::TERM];
+    let beside = BESIDE.iter().zip(signals.into_iter().cycle());
+    let runs: Vec<_> = beside
+        .map(|(name, signal)| {
+            let mut arguments: Vec<String> = command
+                .iter()
+                .map(|argument| {
+                    argument.replace("DIR", &format!("{dir}/{}", name.replace(' ', "-")))
+                })
+                .collect();
+            let socket = scene.socket(name).display().to_string();
+            arguments.extend(["--socket", &socket, "--user", "root"].map(str::to_owned));
+            (name, signal, start(&arguments))
+        })
+        .collect();
+    std::thread::sleep(MEANWHILE);
+    let begin = Instant::now();
+    for (_, signal, (child, _)) in &runs {
+        let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+        // One that is done already is no mistake.
+        let _ = kill_process(pid, *signal);
+    }
+    for (name, signal, (child, output)) in runs {
+        let ran = finish(child, output, begin, MOST + SLACK);
+        let what = format!("{command:?} beside '{name}', {signal:?}");
+        let in_time = ran.took <= MOST + SLACK;
+        assert!(in_time, "{what}: {:?}, {}", ran.took, ran.said);
+        assert!(!ran.said.contains("internal error"), "{what}: {}", ran.said);
+    }
+}
