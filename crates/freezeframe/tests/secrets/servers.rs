@@ -1,0 +1,221 @@
+//! One server each: planted beside a recorder, and everything searched.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lab::{PrivateServer, ServerKind};
+
+use crate::captures::{files, log_forms, of_sessions, prints, stalk_folder};
+use crate::markers::{Class, Markers, Random, seed};
+use crate::plant::{Planting, channels, replicate};
+use crate::recorder::{Recording, frames};
+use crate::search::Search;
+use crate::stage::{clients, die, keep, keep_text, long, start};
+use crate::written::{Written, each};
+
+/// Languages of messages that the servers have.
+const LANGUAGES: [&str; 8] = [
+    "en_US", "de_DE", "ru_RU", "ja_JP", "fr_FR", "es_ES", "uk_UA", "ko_KR",
+];
+
+/// Markers of values that a server has to have written into its error log, or nothing is proved.
+const IN_THE_LOG_MIN: usize = 10;
+
+#[test]
+fn no_secret_leaves_mariadb() {
+    no_secret_leaves(ServerKind::MariaDb);
+}
+
+#[test]
+fn no_secret_leaves_mariadb_11() {
+    no_secret_leaves(ServerKind::MariaDb11);
+}
+
+#[test]
+fn no_secret_leaves_mysql_55() {
+    no_secret_leaves(ServerKind::MySql55);
+}
+
+#[test]
+fn no_secret_leaves_mysql_9() {
+    no_secret_leaves(ServerKind::MySql9);
+}
+
+fn no_secret_leaves(kind: ServerKind) {
+    let seed = seed();
+    // One language a run, English each second time.
+    let mut random = Random::new(seed ^ 0x1A46);
+    let one = if random.below(2) == 0 {
+        "en_US"
+    } else {
+        random.of(&LANGUAGES)
+    };
+    let languages: &[&str] = if long() { &LANGUAGES } else { &[one] };
+    for language in languages {
+        one_server(kind, seed, language);
+    }
+}
+
+fn one_server(kind: ServerKind, seed: u64, language: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(mut server) = start(kind, dir.path(), &[format!("--lc-messages={language}")]) else {
+        return;
+    };
+    eprintln!(
+        "{}: FREEZEFRAME_SECRETS_SEED={seed}, {language}",
+        kind.name()
+    );
+    let markers = Markers::new(seed);
+    let recorded = dir.path().join("recorded");
+    let captures = dir.path().join("captures");
+    record(&mut server, kind, &markers, dir.path(), &captures);
+
+    let log = std::fs::read(server.error_log()).unwrap();
+    check_log(&markers, &log);
+    let json = server.directory().join("error.log.00.json");
+    for (file, name) in [
+        (server.error_log(), format!("{language}.log")),
+        (json.clone(), format!("{language}.json")),
+    ] {
+        keep(kind, &file, &name);
+    }
+    log_forms(&server.error_log(), "error", &captures);
+    if json.exists() {
+        std::fs::copy(&json, captures.join("error-json")).unwrap();
+    }
+    for name in ["slow", "general"] {
+        let _ = std::fs::copy(
+            server.datadir().join(format!("{name}.log")),
+            captures.join(name),
+        );
+    }
+    stalk_folder(&captures, &captures.join("stalk"));
+
+    let written = Written::new(dir.path());
+    let of_recorder = frames(&recorded.join("files"));
+    assert!(of_recorder.len() >= 2, "{of_recorder:?}");
+    write_all(&written, &of_recorder, &captures);
+    written.of_directory(&recorded.join("files"), &of_recorder);
+    judge(kind, &markers, &recorded, &written);
+}
+
+/// Plants while a recorder looks, to the server's crash and its next start.
+fn record(
+    server: &mut PrivateServer,
+    kind: ServerKind,
+    markers: &Markers,
+    dir: &Path,
+    captures: &Path,
+) {
+    let recorder;
+    {
+        let planting = Planting {
+            server,
+            kind,
+            markers,
+        };
+        planting.set_up();
+        recorder = Recording::start(server, &dir.join("recorded"), &[]);
+        // It has to have seen some calm.
+        std::thread::sleep(Duration::from_secs(4));
+        planting.monitor();
+        let mut in_flight = planting.in_flight();
+        in_flight.extend(planting.row_waits());
+        std::thread::sleep(Duration::from_millis(1200));
+        prints(server, captures, of_sessions);
+        clients(&planting, dir);
+        planting.server_speaks();
+        replicate(&planting);
+        channels(&planting);
+        prints(server, captures, |name| !of_sessions(name));
+        planting.into_general_log();
+        for thread in in_flight {
+            let _ = thread.join();
+        }
+        recorder.wait_for_frames(1);
+        recorder.ask_status();
+        let in_flight = planting.in_flight();
+        // Long enough for the trigger and what it asks for.
+        std::thread::sleep(Duration::from_secs(5));
+        die(&planting);
+        for thread in in_flight {
+            let _ = thread.join();
+        }
+    }
+    server.restart().unwrap();
+    recorder.wait_for_frames(2);
+    recorder.stop();
+}
+
+/// Commands of everything that is there, some at a time.
+fn write_all(written: &Written, of_recorder: &[std::path::PathBuf], captures: &Path) {
+    let captures = files(captures);
+    let mut work: Vec<(&Path, bool)> = of_recorder
+        .iter()
+        .map(|path| (path.as_path(), true))
+        .collect();
+    work.extend(captures.iter().map(|path| (path.as_path(), false)));
+    each(&work, |(path, ours)| {
+        let name = path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .replace(".frame", "");
+        if *ours {
+            written.of_frame(path, &name);
+        } else {
+            let whole = ["error", "stalk"].contains(&name.as_str());
+            written.of_capture(path, &name, whole || long());
+        }
+    });
+}
+
+/// The server must have written what is then searched for.
+fn check_log(markers: &Markers, log: &[u8]) {
+    let there = |marker: &&crate::markers::Marker| {
+        let needles = marker.needles.iter();
+        marker.class == Class::Value
+            && needles
+                .map(|needle| needle.as_bytes())
+                .any(|needle| log.windows(needle.len()).any(|window| window == needle))
+    };
+    let found: Vec<&str> = markers
+        .list
+        .iter()
+        .filter(there)
+        .map(|marker| marker.name)
+        .collect();
+    assert!(
+        found.len() >= IN_THE_LOG_MIN,
+        "only {found:?} are in the server's log"
+    );
+}
+
+fn judge(kind: ServerKind, markers: &Markers, recorded: &Path, written: &Written) {
+    let mut values = Search::new(markers, &[Class::Value]);
+    values.directory(recorded);
+    values.directory(&written.values);
+    let mut both = Search::new(markers, &[Class::Value, Class::Name]);
+    both.directory(&written.names);
+    let failed = written.failed.lock().unwrap();
+    eprintln!(
+        "{} commands, {} files, {} bytes searched",
+        written.commands(),
+        values.files + both.files,
+        values.bytes + both.bytes
+    );
+    let mut said = String::new();
+    for (what, search) in [("-", &values), ("-redacted-", &both)] {
+        keep_text(&format!("{}{}leaks", kind.need(), what), &search.list());
+        if let Err(leaks) = search.report() {
+            said.push_str(what);
+            said.push_str(&leaks);
+        }
+    }
+    assert!(
+        said.is_empty(),
+        "seed {}\n{said}\n{failed:#?}",
+        markers.seed
+    );
+    assert!(failed.is_empty(), "seed {}: {failed:#?}", markers.seed);
+}

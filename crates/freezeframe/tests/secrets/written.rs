@@ -1,0 +1,198 @@
+//! Everything that the program writes of an incident or a capture, into two directories: what has names of the
+//! server in it, and what must not have them either.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::harness::freezeframe;
+
+/// Commands at a time.
+const AT_ONCE: usize = 2;
+
+/// Where outputs go.
+pub(crate) struct Written {
+    /// No values.
+    pub(crate) values: PathBuf,
+    /// Neither values nor names.
+    pub(crate) names: PathBuf,
+    /// What went wrong, for the test to judge.
+    pub(crate) failed: Mutex<Vec<String>>,
+    commands: AtomicUsize,
+}
+
+impl Written {
+    pub(crate) fn new(dir: &Path) -> Self {
+        let (values, names) = (dir.join("values"), dir.join("names"));
+        for directory in [&values, &names] {
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        Self {
+            values,
+            names,
+            failed: Mutex::new(Vec::new()),
+            commands: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn commands(&self) -> usize {
+        self.commands.load(Ordering::Relaxed)
+    }
+
+    /// Runs a command and keeps both its outputs in `directory`, which is searched.
+    fn run(&self, directory: &Path, name: &str, arguments: &[&str]) -> bool {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = freezeframe().args(arguments).output().unwrap();
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        std::fs::write(directory.join(format!("{name}.stdout")), &stdout).unwrap();
+        std::fs::write(directory.join(format!("{name}.stderr")), &stderr).unwrap();
+        if !status.success() {
+            let said = String::from_utf8_lossy(&stderr);
+            let said: String = said.chars().take(600).collect();
+            let line = format!("{}: {status}: {said}", arguments.join(" "));
+            self.failed.lock().unwrap().push(line);
+        }
+        status.success()
+    }
+
+    /// All that is written of what the program has made itself.
+    pub(crate) fn of_frame(&self, frame: &Path, name: &str) {
+        let path = frame.to_str().unwrap();
+        let to = |ending: &str| {
+            self.values
+                .join(format!("{name}-{ending}"))
+                .display()
+                .to_string()
+        };
+        let run = |kind: &str, arguments: &[&str]| {
+            self.run(&self.values, &format!("{name}-{kind}"), arguments)
+        };
+        run("explain", &["explain", path]);
+        run("json", &["explain", path, "--json"]);
+        run("html", &["explain", path, "--html", &to("page.html")]);
+        run(
+            "export",
+            &[
+                "export",
+                path,
+                "--pt-stalk",
+                &to("stalk"),
+                "--folded",
+                &to("folded"),
+                "--pprof",
+                &to("pprof.gz"),
+                "--when",
+                "all",
+            ],
+        );
+        self.redacted(path, name, true);
+    }
+
+    /// All that is written of a capture of others; `all` in every form, else in those that differ.
+    pub(crate) fn of_capture(&self, capture: &Path, name: &str, all: bool) {
+        let path = capture.to_str().unwrap();
+        let frame = self.values.join(format!("{name}.frame"));
+        let to = frame.to_str().unwrap();
+        let run = |kind: &str, arguments: &[&str]| {
+            self.run(&self.values, &format!("{name}-{kind}"), arguments)
+        };
+        if !run("import", &["import", path, "-o", to]) {
+            return;
+        }
+        run("explain", &["explain", path]);
+        if all {
+            let page = self.values.join(format!("{name}.html"));
+            run("json", &["explain", path, "--json"]);
+            run("html", &["explain", path, "--html", page.to_str().unwrap()]);
+            let stalk = self.values.join(format!("{name}-stalk"));
+            run(
+                "export",
+                &["export", path, "--pt-stalk", stalk.to_str().unwrap()],
+            );
+        }
+        self.redacted(path, name, all);
+    }
+
+    /// `export --redact`. What it prints itself may name what it could not replace, so only values are searched
+    /// for in that; in the files nothing may be left.
+    fn redacted(&self, path: &str, name: &str, all: bool) {
+        let frame = self.names.join(format!("{name}.frame"));
+        let frame = frame.to_str().unwrap();
+        let to = |ending: &str| {
+            self.names
+                .join(format!("{name}-{ending}"))
+                .display()
+                .to_string()
+        };
+        let (stalk, folded, pprof) = (to("stalk"), to("folded"), to("pprof.gz"));
+        let mut arguments = vec![
+            "export",
+            path,
+            "--redact",
+            "-o",
+            frame,
+            "--pt-stalk",
+            &stalk,
+        ];
+        if all {
+            arguments.extend(["--folded", &folded, "--pprof", &pprof]);
+        }
+        if !self.run(&self.values, &format!("{name}-redact"), &arguments) {
+            return;
+        }
+        let run = |kind: &str, arguments: &[&str]| {
+            self.run(&self.names, &format!("{name}-{kind}"), arguments)
+        };
+        run("explain", &["explain", frame]);
+        if all {
+            run("json", &["explain", frame, "--json"]);
+            run("html", &["explain", frame, "--html", &to("page.html")]);
+        }
+    }
+
+    /// What is told of several incidents.
+    pub(crate) fn of_directory(&self, dir: &Path, frames: &[PathBuf]) {
+        let path = dir.to_str().unwrap();
+        let run = |kind: &str, arguments: &[&str]| self.run(&self.values, kind, arguments);
+        run("incidents", &["incidents", "--dir", path]);
+        run("incidents-json", &["incidents", "--dir", path, "--json"]);
+        if let [first, .., last] = frames {
+            let (first, last) = (first.to_str().unwrap(), last.to_str().unwrap());
+            let page = self.values.join("compare.html");
+            run("compare", &["compare", first, last, "--stalls"]);
+            run(
+                "compare-json",
+                &["compare", first, last, "--stalls", "--json"],
+            );
+            run(
+                "compare-html",
+                &[
+                    "compare",
+                    first,
+                    last,
+                    "--stalls",
+                    "--html",
+                    page.to_str().unwrap(),
+                ],
+            );
+        }
+    }
+}
+
+/// Does `work` for each of a list, some at a time.
+pub(crate) fn each<T: Sync>(list: &[T], work: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(item) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    work(item);
+                }
+            });
+        }
+    });
+}
