@@ -4,6 +4,7 @@
 //! Everything here is a pure function of a statement that may be cut off anywhere or be no SQL at all: nothing
 //! panics, nothing fails, and nothing of a literal is ever returned by [`redact`] and [`fingerprint`].
 
+mod backslash;
 mod class;
 pub mod compat;
 pub mod digest;

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use twox_hash::XxHash3_64;
 
+use crate::backslash::{ends_a_string, readable};
 use crate::fingerprint::fingerprint_in;
 use crate::identity::ClassKey;
 use crate::lexer::SqlMode;
@@ -94,7 +95,14 @@ impl Fingerprinter {
     }
 
     /// The class of a statement: that of its [`crate::fingerprint_in`]. Bytes that are no UTF-8 count as U+FFFD.
+    ///
+    /// In the default mode a statement whose strings end elsewhere when a backslash is no escape, and nothing tells which
+    /// is meant, has the class of what stands before its first backslash.
     pub fn class_of(&mut self, statement: &[u8]) -> ClassKey {
+        let statement = match self.mode == SqlMode::default() {
+            true => readable_bytes(statement),
+            false => statement,
+        };
         let skeleton = self.skeleton.of(statement);
         let hash = XxHash3_64::oneshot_with_seed(self.seed, skeleton);
         let index = hash as usize % SETS;
@@ -171,6 +179,21 @@ impl Fingerprinter {
 }
 
 /// The class of a remembered skeleton, which becomes the first of its set.
+/// [`readable`] of bytes: a place before a backslash is the same in both.
+fn readable_bytes(statement: &[u8]) -> &[u8] {
+    let Some(first) = memchr::memchr(b'\\', statement) else {
+        return statement;
+    };
+    if !ends_a_string(statement) {
+        return statement;
+    }
+    let text = String::from_utf8_lossy(statement);
+    match readable(&text).len() == text.len() {
+        true => statement,
+        false => statement.get(..first).unwrap_or_default(),
+    }
+}
+
 fn find(set: &mut [Option<Entry>; WAYS], hash: u64, skeleton: &[u8]) -> Option<ClassKey> {
     let is_it = |entry: &Entry| entry.hash == hash && *entry.skeleton == *skeleton;
     let found = set

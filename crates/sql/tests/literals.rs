@@ -219,8 +219,14 @@ proptest! {
             (literals.collect(), gaps)
         };
         let (first, second) = (usual(&first), usual(&second));
-        let first = Fingerprinter::new(mode).class_of(&fill(shape, &first, mode));
-        let second = Fingerprinter::new(mode).class_of(&fill(shape, &second, mode));
-        prop_assert_eq!(first, second);
+        let (first, second) = (fill(shape, &first, mode), fill(shape, &second, mode));
+        let class = |statement: &[u8]| Fingerprinter::new(mode).class_of(statement);
+        // Where nobody knows whether a backslash is an escape, what stands before it is all that is told.
+        let is_cut = |statement: &[u8]| {
+            let backslash = statement.iter().position(|byte| *byte == b'\\');
+            mode == SqlMode::default()
+                && backslash.is_some_and(|at| class(statement) == class(&statement[..at]))
+        };
+        prop_assert!(class(&first) == class(&second) || is_cut(&first) || is_cut(&second));
     }
 }
