@@ -38,13 +38,42 @@ impl Line<'_> {
     }
 }
 
-/// A text whose lines are lines: `mysql -B` writes the line ends of an InnoDB status as `\\n`.
+/// A text whose lines are lines: `mysql -B` writes a whole InnoDB status on one, its line ends as `\\n`, its tabs as `\\t`
+/// and each backslash twice. Statements in it are read as they were, or their strings would seem to end elsewhere.
 pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
-    if text.contains("INNODB MONITOR OUTPUT\\n") {
-        Cow::Owned(text.replace("\\n", "\n"))
-    } else {
-        Cow::Borrowed(text)
+    if !text.contains(STATUS_ON_A_LINE) {
+        return Cow::Borrowed(text);
     }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        // In JSON the same signs are JSON's.
+        let is_json = line.trim_start().starts_with(['{', '[', '"']);
+        match line.contains(STATUS_ON_A_LINE) && !is_json {
+            true => unescape(line, &mut out),
+            false => out.push_str(line),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The head of an InnoDB status whose line end became two signs.
+const STATUS_ON_A_LINE: &str = "INNODB MONITOR OUTPUT\\n";
+
+/// What `mysql --batch` escaped as it was.
+fn unescape(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let (sign, taken) = match after.as_bytes().first() {
+            Some(b'n') => ('\n', 1),
+            Some(b't') => ('\t', 1),
+            Some(b'\\') => ('\\', 1),
+            _ => ('\\', 0),
+        };
+        out.push(sign);
+        rest = after.get(taken..).unwrap_or_default();
+    }
+    out.push_str(rest);
 }
 
 /// The lines of a text: what a web page shows of it, rows in JSON as rows, and JSON of log collectors, quotation marks of
@@ -139,7 +168,7 @@ fn bare<'a>(
         if around.bars {
             line = marked::unlisted(line);
         }
-        line = behind_syslog(line);
+        line = behind_syslog(behind_runtime(line));
         if around.bars {
             line = unstamped(line);
         }
@@ -257,6 +286,29 @@ const LEVELS: [&str; 6] = [
     "InnoDB: ",
 ];
 
+/// A line without what a keeper of containers writes in front of each:
+/// `2026-11-25T09:46:15.123456789Z stderr F text` (Kubernetes, "Logging Architecture"; the form is that of the
+/// container runtime interface). A line of one that was too long goes on in the next, after a `P`.
+fn behind_runtime(line: &str) -> &str {
+    let behind = || {
+        let (time, rest) = line.split_once(' ')?;
+        let is_time = time.len() >= "2026-11-25T09:46:15Z".len()
+            && time.as_bytes().get(10) == Some(&b'T')
+            && kind::starts_with_date(time);
+        let rest = rest
+            .strip_prefix("stderr ")
+            .or_else(|| rest.strip_prefix("stdout "))?;
+        let rest = rest.strip_prefix('F').or_else(|| rest.strip_prefix('P'))?;
+        let text = match rest.strip_prefix(' ') {
+            Some(text) => text,
+            // An empty line, whose blank was trimmed.
+            None => rest.is_empty().then_some("")?,
+        };
+        is_time.then_some(text)
+    };
+    behind().unwrap_or(line)
+}
+
 /// Longest that syslog and journald put in front of a line.
 const SYSLOG_BYTES_MAX: usize = 128;
 
@@ -341,6 +393,17 @@ mod tests {
     }
 
     #[test]
+    fn a_status_on_one_line_has_its_lines_again() {
+        let batch = r"InnoDB  INNODB MONITOR OUTPUT\nupdate t set a = 'it\\'s'\n\tx\\n";
+        assert_eq!(
+            with_lines(batch),
+            "InnoDB  INNODB MONITOR OUTPUT\nupdate t set a = 'it\\'s'\n\tx\\n"
+        );
+        let json = r#"{"log":"x INNODB MONITOR OUTPUT\n","stream":"stderr"}"#;
+        assert_eq!(with_lines(json), json);
+    }
+
+    #[test]
     fn what_others_put_around_lines_is_gone() {
         assert_eq!(texts("a\r\nb  \r\n"), ["a", "b", ""]);
         assert_eq!(texts("> > x"), ["> x"]);
@@ -360,6 +423,11 @@ mod tests {
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
+        let runtime = "2026-11-25T09:46:15.123456789Z stderr F a\n2026-11-25T09:46:15Z stdout P  b\n2026-11-25T09:46:15Z stderr F\n2026-11-25T09:46:15Z stderr Found c";
+        assert_eq!(
+            texts(runtime),
+            ["a", " b", "", "2026-11-25T09:46:15Z stderr Found c"]
+        );
         assert_eq!(texts("a | 1\nb | 2"), ["a | 1", "b | 2"]);
         assert_eq!(
             texts("    db_1  | one\n\tdb_1  |   two\n    db_1  |"),
