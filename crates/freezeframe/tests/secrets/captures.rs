@@ -97,6 +97,11 @@ pub(crate) fn of_sessions(name: &str) -> bool {
         .any(|part| name.starts_with(part))
 }
 
+/// The prints that show a replica; they are taken while it has failed.
+pub(crate) fn of_replicas(name: &str) -> bool {
+    ["slave", "replica", "all-slaves"].contains(&name)
+}
+
 /// The forms in which one log travels.
 pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
     std::fs::create_dir_all(dir).unwrap();
@@ -111,7 +116,8 @@ pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
     gz.write_all(&bytes).unwrap();
     std::fs::write(dir.join(format!("{name}-gz")), gz.finish().unwrap()).unwrap();
     let text = String::from_utf8_lossy(&bytes);
-    let (mut syslog, mut docker, mut journal, mut kubernetes, mut quoted) = (
+    let (mut syslog, mut docker, mut journal, mut short, mut kubernetes, mut quoted) = (
+        String::new(),
         String::new(),
         String::new(),
         String::new(),
@@ -131,6 +137,7 @@ pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
             "{{\"__REALTIME_TIMESTAMP\":\"1795599975123456\",\"_HOSTNAME\":\"db7\",\"SYSLOG_IDENTIFIER\":\"mariadbd\",\"MESSAGE\":{}}}",
             json(line)
         );
+        let _ = writeln!(short, "2026-11-25T09:46:15+0000 db7 mariadbd[4242]: {line}");
         let _ = writeln!(kubernetes, "2026-11-25T09:46:15.123456789Z stderr F {line}");
         let _ = writeln!(quoted, "> {line}");
     }
@@ -138,6 +145,7 @@ pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
         ("syslog", syslog),
         ("docker", docker),
         ("journal", journal),
+        ("journal-short", short),
         ("kubernetes", kubernetes),
         ("quoted", quoted),
     ] {

@@ -17,6 +17,7 @@ mod markers;
 mod plant;
 mod recorder;
 mod search;
+mod sequence;
 mod servers;
 mod stage;
 mod written;

@@ -148,6 +148,12 @@ impl Search {
             let mut number = 0;
             while let Some(row) = rows.next().unwrap() {
                 number += 1;
+                // Short texts of a row tell what it is: the kind of a text, the name of a fact.
+                let short = (0..columns.len()).filter_map(|place| {
+                    let text = row.get_ref(place).unwrap().as_str().ok()?;
+                    (text.len() <= 40 && !text.is_empty()).then(|| text.to_owned())
+                });
+                let says = short.collect::<Vec<_>>().join(" ");
                 for (place, column) in columns.iter().enumerate() {
                     let place = row.get_ref(place).unwrap();
                     let bytes = match place {
@@ -155,7 +161,7 @@ impl Search {
                         | rusqlite::types::ValueRef::Blob(bytes) => bytes,
                         _ => continue,
                     };
-                    let place = format!("{table}.{column}, row {number}");
+                    let place = format!("{table}.{column}, row {number} ({says})");
                     self.bytes_of(name, &place, bytes);
                     for (how, unpacked) in unpack(bytes) {
                         self.bytes_of(name, &format!("{place}, {how}"), &unpacked);
@@ -374,7 +380,7 @@ mod tests {
         for part in [
             "Value email",
             "x.frame",
-            "t.body, row 1, deflated",
+            "t.body, row 1 (), deflated",
             "a text with ",
         ] {
             assert!(said.contains(part), "{said}");

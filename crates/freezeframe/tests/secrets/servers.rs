@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lab::{PrivateServer, ServerKind};
 
-use crate::captures::{files, log_forms, of_sessions, prints, stalk_folder};
+use crate::captures::{files, log_forms, of_replicas, of_sessions, prints, stalk_folder};
 use crate::markers::{Class, Markers, Random, seed};
 use crate::plant::{Planting, channels, replicate};
 use crate::recorder::{Recording, frames};
@@ -125,9 +125,11 @@ fn record(
         prints(server, captures, of_sessions);
         clients(&planting, dir);
         planting.server_speaks();
-        replicate(&planting);
+        replicate(&planting, &|| prints(server, captures, of_replicas));
         channels(&planting);
-        prints(server, captures, |name| !of_sessions(name));
+        prints(server, captures, |name| {
+            !of_sessions(name) && !of_replicas(name)
+        });
         planting.into_general_log();
         for thread in in_flight {
             let _ = thread.join();

@@ -103,7 +103,7 @@ const SAID_IN_EACH_WAY: &[&str] = &[
 pub(crate) fn die(planting: &Planting) {
     let died = crash(
         planting,
-        "SELECT '{email}', BENCHMARK(2000000000, MD5('{phrase}')),\n '{person}',\n '{lines}',\n\"{quoted:double}\" /* {comment} */",
+        "SELECT '{email}', BENCHMARK(2000000000, SHA2('{phrase}', 256)),\n '{person}',\n '{lines}',\n\"{quoted:double}\" /* {comment} */",
     );
     if let Err(why) = died {
         eprintln!("skipped: a crash of {}: {why}", planting.kind.name());

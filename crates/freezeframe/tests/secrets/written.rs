@@ -50,8 +50,9 @@ impl Written {
         self.commands.fetch_add(1, Ordering::Relaxed);
         std::fs::write(directory.join(format!("{name}.stdout")), &stdout).unwrap();
         std::fs::write(directory.join(format!("{name}.stderr")), &stderr).unwrap();
-        if !status.success() {
-            let said = String::from_utf8_lossy(&stderr);
+        let said = String::from_utf8_lossy(&stderr);
+        // A capture of which nothing is understood is refused, and nothing of it is written.
+        if !status.success() && !said.contains("nothing in it is known") {
             let said: String = said.chars().take(600).collect();
             let line = format!("{}: {status}: {said}", arguments.join(" "));
             self.failed.lock().unwrap().push(line);
@@ -89,7 +90,7 @@ impl Written {
                 "all",
             ],
         );
-        self.redacted(path, name, true);
+        self.redacted(path, name, true, true);
     }
 
     /// All that is written of a capture of others; `all` in every form, else in those that differ.
@@ -114,12 +115,12 @@ impl Written {
                 &["export", path, "--pt-stalk", stalk.to_str().unwrap()],
             );
         }
-        self.redacted(path, name, all);
+        self.redacted(path, name, false, all);
     }
 
     /// `export --redact`. What it prints itself may name what it could not replace, so only values are searched
     /// for in that; in the files nothing may be left.
-    fn redacted(&self, path: &str, name: &str, all: bool) {
+    fn redacted(&self, path: &str, name: &str, ours: bool, all: bool) {
         let frame = self.names.join(format!("{name}.frame"));
         let frame = frame.to_str().unwrap();
         let to = |ending: &str| {
@@ -138,7 +139,7 @@ impl Written {
             "--pt-stalk",
             &stalk,
         ];
-        if all {
+        if ours {
             arguments.extend(["--folded", &folded, "--pprof", &pprof]);
         }
         if !self.run(&self.values, &format!("{name}-redact"), &arguments) {

@@ -76,7 +76,7 @@ impl Planting<'_> {
         self.say(&mut session, statements::SETTINGS);
         self.refused_by_init_connect();
         let undo = [
-            "SET GLOBAL init_connect = ''",
+            "SET GLOBAL init_connect = 'SET @`{variable}` = ''{email}'''",
             "RESET PERSIST",
             "SET GLOBAL init_slave = ''",
             "SET GLOBAL init_replica = ''",

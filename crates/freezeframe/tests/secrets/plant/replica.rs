@@ -23,7 +23,7 @@ pub(crate) const REPLICA_ARGUMENTS: &[&str] = &[
 ];
 
 /// How long the replica may take until it stops with its error.
-const STOPS: Duration = Duration::from_secs(4);
+const STOPS: Duration = Duration::from_millis(2500);
 
 /// The words of a server's age.
 struct Words {
@@ -61,8 +61,9 @@ fn words(kind: ServerKind) -> &'static Words {
     }
 }
 
-/// Makes the server follow itself, say everything that fails there, and go over each failure.
-pub(crate) fn replicate(planting: &Planting) {
+/// Makes the server follow itself, say everything that fails there, and go over each failure. At the first failure of
+/// a round `look` is called, while the replica's status has the error.
+pub(crate) fn replicate(planting: &Planting, look: &dyn Fn()) {
     let words = words(planting.kind);
     let mut admin = planting.session();
     let failed = planting.say(&mut admin, REPLICATED_SET_UP);
@@ -85,11 +86,11 @@ pub(crate) fn replicate(planting: &Planting) {
             &["DELETE FROM `{table}` WHERE `{column}` LIKE '%again%' OR `{column}` LIKE 'x %' OR `{column}` LIKE '%y' OR `{column}` LIKE 'third%'"],
         );
         planting.say(&mut admin, REPLICATED_SET_UP);
-        round(planting, &mut admin, words, format);
+        round(planting, &mut admin, words, format, look);
     }
 }
 
-fn round(planting: &Planting, admin: &mut Conn, words: &Words, format: &str) {
+fn round(planting: &Planting, admin: &mut Conn, words: &Words, format: &str, look: &dyn Fn()) {
     let server = planting.server;
     let (file, position) = log_position(admin, words);
     let login = server.tcp_login();
@@ -124,11 +125,14 @@ fn round(planting: &Planting, admin: &mut Conn, words: &Words, format: &str) {
     admin
         .query_drop(format!("START {}", words.replica))
         .unwrap();
-    for _ in 0..REPLICATED.len() + 2 {
+    for number in 0..REPLICATED.len() + 2 {
         if !wait_until_stopped(admin, words) {
             break;
         }
-        // The stopped replica's status has the error as well; it is read by the recorder.
+        if number == 0 {
+            look();
+        }
+        // The recorder reads the stopped replica's status as well.
         std::thread::sleep(Duration::from_millis(100));
         let skip = format!("SET GLOBAL {} = 1", words.skip);
         if admin.query_drop(skip).is_err() {

@@ -41,6 +41,8 @@ pub(super) const SET_UP: &[&str] = &[
     "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{password}'",
     "GRANT SELECT ON `{schema}`.`{table}` TO '{user}'@'{host}'",
     "FLUSH PRIVILEGES",
+    // What the server keeps in its settings, and shows to whoever asks for them.
+    "SET GLOBAL init_connect = 'SET @`{variable}` = ''{email}'''",
 ];
 
 /// Errors and warnings with values in them.
