@@ -14,7 +14,7 @@ use diagnosis::{Catalogue, Verdict, diagnose};
 use model::{
     Clock, Depth, Incident, LockCaller, LockRow, LockTable, Method, NamedBy, ProcessList, Profile,
     ProfileCount, Reading, Reason, RunState, SemaphoreWait, Server, Side, SnapshotNote, StackEnd,
-    StackEvidence, Stall, Text, TextKind, ThreadRun, TimedText, Timeline, Unit, Window,
+    StackEvidence, Stall, TextKind, ThreadRun, TimedText, Timeline, Unit, Window,
 };
 
 const HEAD: &str = r#"id = "x"

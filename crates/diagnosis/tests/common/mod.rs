@@ -19,7 +19,7 @@ use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
     Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, SemaphoreWait, Server,
-    Stall, Text, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Sources that are read every ten seconds; all others every second.
