@@ -332,7 +332,11 @@ fn behind_syslog(line: &str) -> &str {
     });
     let is_ours = by_server
         && head.len() <= SYSLOG_BYTES_MAX
-        && (kind::starts_with_date(text) || !kind::starts_with_date(head));
+        && (kind::starts_with_date(text)
+            || !kind::starts_with_date(head)
+            // The date in front is the only one of a message; what a message of several lines goes on with has none.
+            // The server's own lines have its name too, but no process id behind it.
+            || (head.ends_with(']') && !LEVELS.iter().any(|level| text.starts_with(level))));
     if is_ours { text } else { line }
 }
 
@@ -423,6 +427,14 @@ mod tests {
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
+        let journal = "2026-11-25T09:46:15+0000 db7 mariadbd[4242]:  0: len 4; hex 61626364; asc abcd;;\n2026-11-25T09:46:15+0000 db7 mysqld[4242]: [Note] x";
+        assert_eq!(
+            texts(journal),
+            [
+                " 0: len 4; hex 61626364; asc abcd;;",
+                "2026-11-25T09:46:15+0000 db7 mysqld[4242]: [Note] x"
+            ]
+        );
         let runtime = "2026-11-25T09:46:15.123456789Z stderr F a\n2026-11-25T09:46:15Z stdout P  b\n2026-11-25T09:46:15Z stderr F\n2026-11-25T09:46:15Z stderr Found c";
         assert_eq!(
             texts(runtime),
@@ -445,7 +457,7 @@ mod tests {
             ["[Note] InnoDB: x", "InnoDB: y"]
         );
         let kept = [
-            "2025-08-25T10:07:45+02:00 db1 mysqld[6]: ready",
+            "ready",
             "Aug 25 10:07:45 db1 sshd[6]: 2025-08-25",
             "Aug 25 10:07:45 kernel: [  123.456789] text",
             "Aug 25 10:07 [Note] x",

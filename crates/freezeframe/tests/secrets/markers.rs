@@ -70,7 +70,7 @@ impl Random {
             .collect()
     }
 
-    fn from_text(&mut self, text: &str, count: usize) -> String {
+    fn letters_of(&mut self, text: &str, count: usize) -> String {
         let all: Vec<char> = text.chars().collect();
         (0..count).map(|_| *self.of(&all)).collect()
     }
@@ -182,14 +182,14 @@ impl Markers {
         let one = core();
         // Written as 0x…, X'…': its bytes are the word.
         self.add("hex", Class::Value, one.clone(), &[&one]);
-        let cyrillic = random.from_text("абвгдежзийклмнопрстуфхцчшщыьэюя", 12);
+        let cyrillic = random.letters_of("абвгдежзийклмнопрстуфхцчшщыьэюя", 12);
         self.add(
             "cyrillic",
             Class::Value,
             format!("Ж{cyrillic}"),
             &[&cyrillic],
         );
-        let chinese = random.from_text(IDEOGRAPHS, 7);
+        let chinese = random.letters_of(IDEOGRAPHS, 7);
         self.add("chinese", Class::Value, chinese.clone(), &[&chinese]);
         let token: String = (0..32)
             .map(|_| char::from(*random.of(b"0123456789abcdef")))

@@ -154,14 +154,22 @@ fn sequence(kind: ServerKind, seed: u64) {
 
 fn statements(random: &mut Random) -> Vec<String> {
     let mut all = Vec::new();
+    // There what stands in double quotes is a name, not a value, to every server.
+    let mut ansi_quotes = false;
     for _ in 0..1 + random.below(6) {
         if random.below(4) == 0 {
-            all.push((*random.of(MODES)).to_owned());
+            let mode = *random.of(MODES);
+            if mode.contains("sql_mode") {
+                ansi_quotes = mode.contains("ANSI_QUOTES");
+            }
+            all.push(mode.to_owned());
         }
         let mut statement = String::new();
         for (place, part) in random.of(SHAPES).split("{}").enumerate() {
             if place > 0 {
-                statement.push_str(LITERALS[random.below(LITERALS.len())]);
+                let literal = LITERALS[random.below(LITERALS.len())];
+                let is_name = ansi_quotes && literal.starts_with('"');
+                statement.push_str(if is_name { "NULL" } else { literal });
             }
             statement.push_str(part);
         }

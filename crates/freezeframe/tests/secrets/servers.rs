@@ -130,7 +130,7 @@ fn record(
         prints(server, captures, |name| {
             !of_sessions(name) && !of_replicas(name)
         });
-        planting.into_general_log();
+        planting.fill_general_log();
         for thread in in_flight {
             let _ = thread.join();
         }

@@ -52,7 +52,11 @@ impl Written {
         std::fs::write(directory.join(format!("{name}.stderr")), &stderr).unwrap();
         let said = String::from_utf8_lossy(&stderr);
         // A capture of which nothing is understood is refused, and nothing of it is written.
-        if !status.success() && !said.contains("nothing in it is known") {
+        // An incident that was made of the history has no samples.
+        let is_refused = ["nothing in it is known", "has no samples of the processors"]
+            .iter()
+            .any(|why| said.contains(why));
+        if !status.success() && !is_refused {
             let said: String = said.chars().take(600).collect();
             let line = format!("{}: {status}: {said}", arguments.join(" "));
             self.failed.lock().unwrap().push(line);
@@ -75,22 +79,11 @@ impl Written {
         run("explain", &["explain", path]);
         run("json", &["explain", path, "--json"]);
         run("html", &["explain", path, "--html", &to("page.html")]);
-        run(
-            "export",
-            &[
-                "export",
-                path,
-                "--pt-stalk",
-                &to("stalk"),
-                "--folded",
-                &to("folded"),
-                "--pprof",
-                &to("pprof.gz"),
-                "--when",
-                "all",
-            ],
-        );
-        self.redacted(path, name, true, true);
+        run("export", &["export", path, "--pt-stalk", &to("stalk")]);
+        let (folded, pprof) = (to("folded"), to("pprof.gz"));
+        let samples = ["--folded", &folded, "--pprof", &pprof, "--when", "all"];
+        let has_samples = run("samples", &[&["export", path][..], &samples].concat());
+        self.redacted(path, name, has_samples, true);
     }
 
     /// All that is written of a capture of others; `all` in every form, else in those that differ.
@@ -120,7 +113,7 @@ impl Written {
 
     /// `export --redact`. What it prints itself may name what it could not replace, so only values are searched
     /// for in that; in the files nothing may be left.
-    fn redacted(&self, path: &str, name: &str, ours: bool, all: bool) {
+    fn redacted(&self, path: &str, name: &str, has_samples: bool, all: bool) {
         let frame = self.names.join(format!("{name}.frame"));
         let frame = frame.to_str().unwrap();
         let to = |ending: &str| {
@@ -139,7 +132,7 @@ impl Written {
             "--pt-stalk",
             &stalk,
         ];
-        if ours {
+        if has_samples {
             arguments.extend(["--folded", &folded, "--pprof", &pprof]);
         }
         if !self.run(&self.values, &format!("{name}-redact"), &arguments) {

@@ -85,7 +85,7 @@ impl Planting<'_> {
     }
 
     /// A round of statements into the general log, for those who would send it.
-    pub(crate) fn into_general_log(&self) {
+    pub(crate) fn fill_general_log(&self) {
         let mut session = self.session();
         let on = [
             "SET GLOBAL general_log_file = 'general.log'",
