@@ -94,6 +94,7 @@ fn one_server(kind: ServerKind, seed: u64, language: &str) {
     let written = Written::new(dir.path());
     let of_recorder = frames(&recorded.join("files"));
     assert!(of_recorder.len() >= 2, "{of_recorder:?}");
+    check_frames(&of_recorder);
     write_all(&written, &of_recorder, &captures);
     written.of_directory(&recorded.join("files"), &of_recorder);
     judge(kind, &markers, &recorded, &written);
@@ -191,6 +192,26 @@ fn check_log(markers: &Markers, log: &[u8]) {
         found.len() >= IN_THE_LOG_MIN,
         "only {found:?} are in the server's log"
     );
+}
+
+/// So must the recorder: what has no error log, no processlist and no statements in it shows no secret.
+fn check_frames(frames: &[std::path::PathBuf]) {
+    let mut there = std::collections::BTreeSet::new();
+    for frame in frames {
+        let database = rusqlite::Connection::open(frame).unwrap();
+        for question in [
+            "SELECT DISTINCT kind FROM text",
+            "SELECT DISTINCT way FROM query_digest",
+        ] {
+            let mut answer = database.prepare(question).unwrap();
+            let rows = answer.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            there.extend(rows.map(Result::unwrap));
+        }
+    }
+    eprintln!("in the incidents: {there:?}");
+    for kind in ["error-log", "processlist", "innodb-status"] {
+        assert!(there.contains(kind), "no {kind}: {there:?}");
+    }
 }
 
 fn judge(kind: ServerKind, markers: &Markers, recorded: &Path, written: &Written) {
