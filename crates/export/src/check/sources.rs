@@ -74,15 +74,10 @@ pub(super) fn read(incident: &Incident, raw_logs: &[String], found: &mut Found) 
         }
     }
     for timed in &incident.absent {
-        values(
-            "what is absent",
-            Scope::Everywhere,
-            &timed.absent.detail,
-            found,
-        );
+        addresses("what is absent", &timed.absent.detail, found);
     }
     for trigger in &incident.stall.triggers {
-        values("triggers", Scope::Everywhere, &trigger.says, found);
+        addresses("triggers", &trigger.says, found);
     }
 }
 
@@ -139,7 +134,10 @@ fn statement(source: &'static str, text: &str, found: &mut Found) {
             .all(|part| !part.is_empty() && part.chars().all(is_word))
             && next.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let is_sql = |part: &str| crate::redact::is_sql_word(&part.to_ascii_lowercase());
-        if is_name && !next.split('.').any(is_sql) {
+        // What is in a schema of the server's own is the server's.
+        let schema = next.split('.').next().unwrap_or_default();
+        let is_servers = next.contains('.') && is_servers_schema(schema);
+        if is_name && !is_servers && !next.split('.').any(is_sql) {
             for part in next.split('.') {
                 found.add(source, Scope::Everywhere, part);
             }
@@ -152,8 +150,14 @@ fn innodb(body: &str, found: &mut Found) {
     const SOURCE: &str = "InnoDB's status";
     for line in body.lines() {
         let Some((head, tail)) = line.split_once("query id ") else {
+            // `schema`.`table`.
+            let mut schema = String::new();
             quoted_by(line, '`', &mut |name| {
-                found.add(SOURCE, Scope::Everywhere, name)
+                let is_servers = is_servers_schema(&schema);
+                schema = name.to_owned();
+                if !is_servers {
+                    found.add(SOURCE, Scope::Everywhere, name);
+                }
             });
             continue;
         };
@@ -201,11 +205,16 @@ fn values(source: &'static str, scope: Scope, line: &str, found: &mut Found) {
     };
     for quote in ['\'', '"', '`'] {
         quoted_by(line, quote, &mut |name| {
-            if !is_source(name) {
+            if !is_source(name) && !is_version(name) {
                 found.add(source, scope, name);
             }
         });
     }
+    addresses(source, line, found);
+}
+
+/// `user@host` and addresses of IP, wherever they stand.
+fn addresses(source: &'static str, line: &str, found: &mut Found) {
     for word in line.split(|c: char| c.is_whitespace() || "()[]{}<>,;='\"`".contains(c)) {
         let word = word.trim_matches(|c: char| ".:!?".contains(c));
         let is_mail = word.split_once('@').is_some_and(|(user, host)| {
@@ -219,6 +228,23 @@ fn values(source: &'static str, scope: Scope, line: &str, found: &mut Found) {
             found.add(source, Scope::Everywhere, host);
         }
     }
+}
+
+fn is_servers_schema(schema: &str) -> bool {
+    ["mysql", "information_schema", "performance_schema", "sys"]
+        .contains(&schema.to_ascii_lowercase().as_str())
+}
+
+/// `10.11.6-MariaDB-log`.
+fn is_version(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit()))
+    };
+    is_number(parts.next())
+        && is_number(parts.next())
+        && parts.next().is_some()
+        && name.parse::<std::net::IpAddr>().is_err()
 }
 
 fn fact(name: &str, value: &str, found: &mut Found) {
