@@ -269,6 +269,7 @@ struct Found<'a> {
     end: usize,
     name: &'a str,
     pseudonym: &'a str,
+    search: Search,
 }
 
 impl Sweep {
@@ -288,6 +289,7 @@ impl Sweep {
                         end: found.end(),
                         pseudonym,
                         name,
+                        search: *search,
                     });
                 }
                 // A shorter one may end where a word does.
@@ -334,6 +336,24 @@ impl Names {
             name: found.name.to_owned(),
             at: found.start,
         })
+    }
+
+    /// The same in the bytes of a file, where the end of one text and the begin of the next stand side by
+    /// side: names that are parts of servers' own words come about there by chance, and each text was searched
+    /// for them by itself.
+    pub fn find_in_file(&self, bytes: &[u8]) -> Option<Leak> {
+        let sweep = self.sweep.as_ref()?;
+        let mut at = 0;
+        while let Some(found) = sweep.next(bytes, at) {
+            if found.search == Search::Anywhere {
+                return Some(Leak {
+                    name: found.name.to_owned(),
+                    at: found.start,
+                });
+            }
+            at = found.start + 1;
+        }
+        None
     }
 
     /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.

@@ -142,7 +142,12 @@ fn literal(book: &mut Book<'_>, text: &str) {
             .trim_matches(['\'', '"']),
         None => "",
     };
-    if inner.chars().count() >= LITERAL_CHARS_MIN && inner.chars().any(char::is_alphabetic) {
+    // `'app'@'localhost'`: what every server has tells nothing.
+    let is_everybodys = super::is_everybodys(&inner.to_lowercase());
+    if inner.chars().count() >= LITERAL_CHARS_MIN
+        && inner.chars().any(char::is_alphabetic)
+        && !is_everybodys
+    {
         book.name(What::Literal, inner);
     }
 }

@@ -154,7 +154,10 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
                     let part = if is_log { Part::Log } else { Part::Other };
                     search_text(names, bytes, part, &said(cell))
                 }
-                Place::File => search(names, bytes, &said("the file's bytes")),
+                Place::File => {
+                    let leak = names.and_then(|searched| searched.names.find_in_file(bytes));
+                    refused(leak, &said("the file's bytes"))
+                }
             }
         })?;
         if let Some(redaction) = &mut told.redaction {
