@@ -25,8 +25,10 @@ const TOO_MANY: [u16; 3] = [1040, 1203, 1226];
 const NO_RESOURCES: [u16; 2] = [1135, 1041];
 
 /// Errors that say "I do not know you": wrong password, host not allowed or blocked, account
-/// locked, authentication plugin.
-const DENIED: [u16; 10] = [1044, 1045, 1129, 1130, 1251, 1524, 1698, 1862, 3118, 4151];
+/// locked, authentication plugin, only with TLS.
+const DENIED: [u16; 11] = [
+    1044, 1045, 1129, 1130, 1251, 1524, 1698, 1862, 3118, 3159, 4151,
+];
 
 /// Errors that say that a privilege is missing, not the login.
 const PRIVILEGE: [u16; 4] = [1142, 1143, 1227, 3554];

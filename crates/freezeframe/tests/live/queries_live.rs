@@ -446,6 +446,26 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
+fn that_nothing_was_asked_is_an_answer() {
+    for kind in [ServerKind::MariaDb, ServerKind::MySql9, ServerKind::MySql55] {
+        let Some(server) = start(kind, &[]) else {
+            continue;
+        };
+        let more = ["--way", "general-log", "--allow-general-log"];
+        let output = command(&server, "1s", &more).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains("nothing was asked in this time"), "{said}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.starts_with("0 statements"), "{text}");
+        let json = [&more[..], &["--json"]].concat();
+        let output = command(&server, "1s", &json).output().unwrap();
+        let document = document(&output);
+        assert_eq!(document["classes"].as_array().unwrap().len(), 0);
+    }
+}
+
+#[test]
 fn a_server_that_answers_nobody_is_listened_to() {
     let Some(server) = start(ServerKind::MySql9, &[]) else {
         return;

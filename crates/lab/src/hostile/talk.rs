@@ -135,7 +135,7 @@ fn base64(bytes: &[u8]) -> String {
             text.push(letter(bits >> shift));
         }
     }
-    while text.len() % 4 != 0 {
+    while !text.len().is_multiple_of(4) {
         text.push('=');
     }
     text
