@@ -1,6 +1,7 @@
 //! A server that answers as no server should: it is silent, drips, lies about lengths, never ends. What talks to a
 //! server is held against every variant.
 
+mod answers;
 mod table;
 mod talk;
 

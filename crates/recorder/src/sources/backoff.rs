@@ -6,6 +6,10 @@ use server::ServerError;
 const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
+/// The longest pause where the server does not answer: each attempt leaves a connection in the accept queue of a frozen
+/// server, where clients need the room.
+const BACKOFF_SILENT_MAX: Duration = Duration::from_secs(30);
+
 /// Pause after a refused login: each attempt is a line in the server's error log.
 const BACKOFF_DENIED: Duration = Duration::from_secs(60);
 
@@ -39,7 +43,11 @@ impl Backoff {
             _ => self.pause,
         };
         self.next = Some(Instant::now() + pause);
-        self.pause = (self.pause * 2).min(BACKOFF_MAX);
+        let longest = match error.outcome {
+            model::ProbeOutcome::TimedOut => BACKOFF_SILENT_MAX,
+            _ => BACKOFF_MAX,
+        };
+        self.pause = (self.pause * 2).min(longest);
         self.last_error = Some(error.clone());
     }
 

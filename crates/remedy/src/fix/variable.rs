@@ -99,7 +99,7 @@ impl Access {
         if self.session.is_none() {
             let address = Address::from(&self.way.address);
             let mut session = Session::connect(&address, &self.login, self.waits.clone())
-                .map_err(|error| format!("{address}: {}", error.to_string()))?;
+                .map_err(|error| format!("{address}: {error}"))?;
             for statement in [
                 "SET SESSION sql_mode = ''",
                 "SET SESSION sql_log_off = 1",
@@ -271,14 +271,14 @@ fn set_global(session: &mut Session, name: &str, value: &str) -> Result<(), Stri
     let statement = set_statement("GLOBAL", name, value);
     session
         .execute(&statement)
-        .map_err(|error| format!("{statement}: {}", error.to_string()))
+        .map_err(|error| format!("{statement}: {error}"))
 }
 
 fn persist(session: &mut Session, name: &str, value: &str) -> Result<(), String> {
     let statement = set_statement("PERSIST_ONLY", name, value);
     session
         .execute(&statement)
-        .map_err(|error| format!("{statement}: {}", error.to_string()))
+        .map_err(|error| format!("{statement}: {error}"))
 }
 
 /// The statement that sets a variable: numbers without quotes, everything else, `ON` and `OFF` included, within.
