@@ -13,7 +13,7 @@ use recorder::packets::{
 };
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
-use server::digests::DigestReader;
+use server::digests::{Asked, DigestReader};
 use server::{Address, Deadlines, Session, Waits};
 
 use super::arrange::arrange;
@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(1500);
 const LOOK_PARTS: u32 = 4;
 
 /// How long the last reading may take after Ctrl-C.
-const AFTER_STOP: Duration = Duration::from_millis(700);
+const AFTER_STOP: Duration = Duration::from_millis(800);
 
 /// How often the end is looked for.
 const POLL: Duration = Duration::from_millis(50);
@@ -216,10 +216,10 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         LOOK.min(listening.time / LOOK_PARTS),
     );
     // A server that does not answer meanwhile is asked once more at the end.
-    begun
-        .session
-        .set_waits(waits(listening, look_end(listening)));
-    let asked = begun.reader.look(&mut begun.session).ok().flatten();
+    let asked = match listening.stop.is_set() {
+        true => None,
+        false => begun.look(listening),
+    };
     let Some(asked) = asked.filter(|asked| asked.is_more() && !listening.stop.is_set()) else {
         wait(listening, begun.begin);
         return Ok(begun.end(listening)?);
@@ -236,9 +236,7 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     let why = match packets(listening) {
         Ok(mut seen) => {
             // Where the sums cannot be read now, packets are what there is.
-            let waits = waits(listening, look_end(listening));
-            begun.session.set_waits(waits);
-            let counted = begun.reader.look(&mut begun.session).ok().flatten();
+            let counted = begun.look(listening);
             let counted = counted.map_or(0, |asked| asked.counted);
             if seen.digest.count >= counted {
                 seen.digest.tried.push(left);
@@ -273,8 +271,8 @@ impl Digests {
         };
         sums_only(listening.args, SCHEMA)?;
         answers(listening, &address).map_err(not_by_schema)?;
-        let end = Instant::now() + READING;
-        let mut session = connect(listening, &address, end).map_err(not_by_schema)?;
+        let waits = waits(listening, Instant::now() + READING);
+        let mut session = connect(listening, &address, waits).map_err(not_by_schema)?;
         let mut reader = DigestReader::new();
         let begin = Instant::now();
         reader
@@ -289,32 +287,39 @@ impl Digests {
         })
     }
 
+    /// A look at the sums between other things. After Ctrl-C it is a short one.
+    fn look(&mut self, listening: &Listening<'_>) -> Option<Asked> {
+        let now = Instant::now();
+        let time = LOOK.max(listening.time / LOOK_PARTS).min(READING);
+        self.session.set_waits(match listening.stop.is_set() {
+            true => Waits::from(DEADLINES).no_later_than(now + AFTER_STOP / 2),
+            false => waits(listening, now + time),
+        });
+        self.reader.look(&mut self.session).ok().flatten()
+    }
+
     fn end(mut self, listening: &Listening<'_>) -> Result<Seen> {
         let begin = Instant::now();
-        let until = begin + READING;
-        // Who is stopped is told what was asked until then, if the server tells it at once.
-        self.session.set_waits(match listening.stop.is_set() {
-            true => Waits::from(DEADLINES).no_later_than(begin + AFTER_STOP),
-            false => waits(listening, until),
-        });
+        let mut until = begin + READING;
+        let mut is_stopped = false;
         let digest = loop {
-            let read = self
-                .reader
-                .next(&mut self.session)
-                .map_err(|error| error.absent(SCHEMA));
-            match read {
+            // Who is stopped is told what was asked until then, if the server tells it at once.
+            if listening.stop.is_set() && !is_stopped {
+                is_stopped = true;
+                until = Instant::now() + AFTER_STOP;
+            }
+            let waits = match is_stopped {
+                true => Waits::from(DEADLINES).no_later_than(until),
+                false => waits(listening, until),
+            };
+            match self.read(listening, waits) {
                 Ok(Some(digest)) => break digest,
                 Ok(None) => {}
-                Err(absent) if Instant::now() >= until || listening.stop.is_set() => bail!(
+                Err(absent) if Instant::now() >= until => bail!(
                     "performance_schema could not be read a second time ({}); try --way packets",
                     words(&absent)
                 ),
-                Err(_) => {
-                    std::thread::sleep(POLL);
-                    if let Ok(new) = connect(listening, &self.address, until) {
-                        self.session = new;
-                    }
-                }
+                Err(_) => std::thread::sleep(POLL),
             }
         };
         let cost = format!(
@@ -327,6 +332,24 @@ impl Digests {
             total: None,
             cost,
         })
+    }
+}
+
+impl Digests {
+    /// The next reading; on another connection where the last one was given up.
+    fn read(
+        &mut self,
+        listening: &Listening<'_>,
+        waits: Waits,
+    ) -> Result<Option<QueryDigest>, Absent> {
+        if self.session.is_usable() {
+            self.session.set_waits(waits);
+        } else {
+            self.session = connect(listening, &self.address, waits)?;
+        }
+        self.reader
+            .next(&mut self.session)
+            .map_err(|error| error.absent(SCHEMA))
     }
 }
 
@@ -345,17 +368,7 @@ fn waits(listening: &Listening<'_>, until: Instant) -> Waits {
         .no_later_than(until)
 }
 
-/// When a look at the server's sums has to be over: it comes between other things.
-fn look_end(listening: &Listening<'_>) -> Instant {
-    Instant::now() + LOOK.max(listening.time / LOOK_PARTS).min(READING)
-}
-
-fn connect(
-    listening: &Listening<'_>,
-    address: &Address,
-    until: Instant,
-) -> Result<Session, Absent> {
-    let waits = waits(listening, until);
+fn connect(listening: &Listening<'_>, address: &Address, waits: Waits) -> Result<Session, Absent> {
     let mut session = Session::connect(address, &listening.target.login, waits)
         .map_err(|error| error.absent("performance_schema"))?;
     // As the recorder's own sessions: out of the slow log.
