@@ -85,20 +85,20 @@ fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
     let mut verdict = verdict(&incident, &file);
     for damage in loaded.damage {
-        output::note(&format!(
-            "{}: table '{}' is damaged after {} rows: {}",
-            file.display(),
-            damage.table,
-            damage.rows_read,
-            damage.problem
-        ));
+        output::note(&format!("{}: {}", file.display(), damage.line()));
         verdict.absent.push(Absent::new(
             format!("table {}", damage.table),
-            Reason::Failed,
-            format!(
-                "damaged after {} rows: {}",
-                damage.rows_read, damage.problem
-            ),
+            match damage.is_limit {
+                true => Reason::Limit,
+                false => Reason::Failed,
+            },
+            match damage.is_limit {
+                true => format!("{} rows were read: {}", damage.rows_read, damage.problem),
+                false => format!(
+                    "damaged after {} rows: {}",
+                    damage.rows_read, damage.problem
+                ),
+            },
         ));
     }
     (incident, verdict)

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     paths.sort();
     let mut found: Vec<(PathBuf, Summary)> = Vec::new();
     for path in paths {
+        crate::memory::now_reading(&path);
         match read_summary(&path) {
             Ok(summary) => found.push((path, summary)),
             Err(error) => output::note(&error.to_string()),

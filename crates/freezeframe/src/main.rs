@@ -23,6 +23,7 @@ mod leases;
 mod listen;
 mod live;
 mod locks;
+mod memory;
 mod output;
 mod profile;
 mod queries;
@@ -41,6 +42,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command, Usage};
+
+#[global_allocator]
+static HEAP: kernel::heap::Counted = kernel::heap::Counted;
 
 fn main() -> ExitCode {
     // A panic is a bug; a user gets one line to report, not a trace.
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return wrong_arguments(&error),
     };
+    memory::limit_for(&cli.command);
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
         Command::Explain(options) => explain::run(&options),

@@ -150,10 +150,7 @@ impl Captures {
 
 fn recorded(loaded: Loaded, file: &str) -> Captures {
     for damage in &loaded.damage {
-        output::note(&format!(
-            "{file}: table '{}' is damaged after {} rows: {}",
-            damage.table, damage.rows_read, damage.problem
-        ));
+        output::note(&format!("{file}: {}", damage.line()));
     }
     Captures {
         incident: loaded.incident,

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use crate::StoreError;
+use crate::account::open_careful;
 
 /// A text or a blob of a file, and where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +28,7 @@ pub struct Cell<'a> {
 ///
 /// When the file cannot be opened or read to its end.
 pub fn each_cell(path: &Path, with: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<(), StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let connection = open_careful(path).map_err(StoreError::sqlite(path))?;
     each(&connection, with).map_err(StoreError::sqlite(path))
 }
 

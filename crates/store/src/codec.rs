@@ -13,6 +13,9 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 /// Shares and seconds with up to four decimals are stored as integers of this scale.
 const DECIMAL_SCALE: f64 = 10_000.0;
 
+/// Signals of one source at the most; a timeline keeps a quarter of it of all.
+const SIGNALS_MAX: usize = 65_536;
+
 const TAG_INTEGER: u64 = 0;
 const TAG_RAW: u64 = 1;
 const TAG_ABSENT: u64 = 2;
@@ -65,6 +68,9 @@ pub(crate) fn decode_tick(last: &mut LastValues, input: &mut &[u8]) -> Option<()
             Some(value) => last.0.insert(id, value),
             None => last.0.remove(&id),
         };
+        if last.0.len() > SIGNALS_MAX {
+            return None;
+        }
     }
     Some(())
 }

@@ -4,7 +4,7 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::frame_read::unknown_value;
+use crate::frame_read::{text_column, unknown_value};
 
 pub(crate) fn json<T: Serialize>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value)
@@ -33,8 +33,7 @@ pub(crate) fn json_column<T: DeserializeOwned>(
     row: &Row<'_>,
     column: usize,
 ) -> rusqlite::Result<T> {
-    let body: String = row.get(column)?;
-    serde_json::from_str(&body).map_err(|error| {
+    serde_json::from_str(text_column(row, column)?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(
             column,
             rusqlite::types::Type::Text,

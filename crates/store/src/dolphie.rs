@@ -5,12 +5,16 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::StoreError;
+use crate::account::{Account, open_careful, row_bytes};
 
-/// Bytes of one packed document that are read.
-const DATA_BYTES_MAX: usize = 64 << 20;
+/// Bytes of one packed document that are read: unpacked it is some ten times as large.
+const DATA_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of all documents, packed, that are read.
+const ROWS_BYTES_MAX: u64 = 64 << 20;
 
 /// A replay file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,11 +51,7 @@ pub fn read_replay(path: &Path, rows_max: usize) -> Result<Replay, StoreError> {
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    // A damaged schema is told and not believed.
-    connection.pragma_update(None, "trusted_schema", false)?;
-    Ok(connection)
+    open_careful(path)
 }
 
 fn read(path: &Path, rows_max: usize) -> rusqlite::Result<Replay> {
@@ -79,17 +79,18 @@ fn read(path: &Path, rows_max: usize) -> rusqlite::Result<Replay> {
         connection.query_row("SELECT count(*) FROM replay_data", [], |row| row.get(0))?;
     replay.count = u64::try_from(count).unwrap_or(0);
     let mut rows = connection.prepare(
-        "SELECT timestamp, data FROM replay_data WHERE length(data) <= ?1 ORDER BY id DESC LIMIT ?2",
+        "SELECT timestamp, data FROM replay_data WHERE octet_length(data) <= ?1 ORDER BY id DESC LIMIT ?2",
     )?;
     let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    let found = rows.query_map((DATA_BYTES_MAX as i64, limit), |row| {
-        Ok((
-            row.get::<_, Option<String>>(0)?.unwrap_or_default(),
-            row.get::<_, Vec<u8>>(1)?,
-        ))
-    })?;
-    for row in found {
-        replay.rows.push(row?);
+    let mut found = rows.query((DATA_BYTES_MAX as i64, limit))?;
+    let mut account = Account::new(ROWS_BYTES_MAX);
+    while let Some(row) = found.next()? {
+        // The count tells that there were more.
+        if account.take(row_bytes(row, 64, false)?).is_err() {
+            break;
+        }
+        let moment: Option<String> = row.get(0)?;
+        replay.rows.push((moment.unwrap_or_default(), row.get(1)?));
     }
     replay.rows.reverse();
     Ok(replay)

@@ -1,10 +1,11 @@
 //! What the server was asked, in an incident file.
 
 use model::{QueryDigest, TimedDigest, Window};
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use crate::columns::{json, json_column, word};
-use crate::frame_read::{Damage, ms_column, read_table};
+use crate::frame_read::ms_column;
+use crate::tables::{Table, Tables};
 
 pub(crate) fn write_queries(
     transaction: &Transaction<'_>,
@@ -23,9 +24,9 @@ pub(crate) fn write_queries(
     Ok(())
 }
 
-pub(crate) fn read_queries(connection: &Connection, damage: &mut Vec<Damage>) -> Vec<TimedDigest> {
-    let columns = "from_ms, to_ms, body";
-    let mut digests = read_table(connection, "query_digest", columns, damage, |row| {
+pub(crate) fn read_queries(tables: &mut Tables<'_>) -> Vec<TimedDigest> {
+    let table = Table::small("query_digest", "from_ms, to_ms, body").percent(40);
+    let mut digests = tables.read(table.json("body"), |row| {
         Ok(TimedDigest {
             window: Window {
                 from: ms_column(row, 0)?,

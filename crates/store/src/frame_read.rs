@@ -5,12 +5,14 @@ use model::{
     Absent, Clock, Fact, Incident, Kind, Millis, Reason, Series, Server, StackEvidence, Stall,
     TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, Row};
 
 use crate::StoreError;
+use crate::account::{Account, READ_BYTES_MAX, open_careful, words};
 use crate::frame::{APPLICATION_ID, FRAME_VERSION};
 use crate::frame_queries::read_queries;
 use crate::frame_stacks::read_stacks;
+use crate::tables::{Table, Tables};
 
 /// The version from which a file has stacks.
 const STACKS_SINCE: i64 = 2;
@@ -24,10 +26,11 @@ const CALLERS_SINCE: i64 = 4;
 /// Ticks of a source that are read at the most: ten per second for an hour and more.
 const TICKS_MAX: usize = 65_536;
 
-/// Series and values that are read at the most: far more than a recorder writes, and no more memory
-/// than a desk has.
+/// Series that are read at the most: far more than a recorder writes.
 const SERIES_MAX: usize = 65_536;
-const VALUES_MAX: usize = 48_000_000;
+
+/// Memory for what says what the file is, bytes.
+const HEAD_BYTES_MAX: u64 = 8 << 20;
 
 /// A part of a file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +41,24 @@ pub struct Damage {
     pub rows_read: usize,
     /// What is wrong.
     pub problem: String,
+    /// Nothing is wrong with it: it is over a limit.
+    pub is_limit: bool,
+}
+
+impl Damage {
+    /// One line without the file's name.
+    pub fn line(&self) -> String {
+        let Self {
+            table,
+            rows_read,
+            problem,
+            ..
+        } = self;
+        match self.is_limit {
+            true => format!("table '{table}': {rows_read} rows were read, and some left out: {problem}"),
+            false => format!("table '{table}' is damaged after {rows_read} rows: {problem}"),
+        }
+    }
 }
 
 /// An incident as far as it could be read.
@@ -65,13 +86,36 @@ pub struct Summary {
 }
 
 /// Reads an incident file. Damaged tables are read as far as they go and told in
-/// [`Loaded::damage`]; only a file without its description (`meta`) is an error.
+/// [`Loaded::damage`], as is what was left out because it is over [`READ_BYTES_MAX`] of memory; only a
+/// file without its description (`meta`) is an error.
 pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
+    read_frame_within(path, READ_BYTES_MAX)
+}
+
+/// The same with another limit on its memory, bytes.
+pub fn read_frame_within(path: &Path, bytes_max: u64) -> Result<Loaded, StoreError> {
     let (connection, head) = open(path)?;
-    let mut damage = head.damage;
+    let mut tables = Tables {
+        connection: &connection,
+        account: Account::new(bytes_max),
+        damage: head.damage,
+    };
     let mut timeline = Timeline::default();
-    read_sources(&connection, &mut timeline, &mut damage);
-    read_series(&connection, &mut timeline, &mut damage);
+    read_sources(&mut tables, &mut timeline);
+    read_series(&mut tables, &mut timeline);
+    let texts = Table::small("text", "at_ms, kind, body").percent(60);
+    let texts = tables.read(texts.large("body"), text_row);
+    let stacks = match head.version >= STACKS_SINCE {
+        true => read_stacks(&mut tables, head.version >= CALLERS_SINCE),
+        false => StackEvidence::default(),
+    };
+    let queries = match head.version >= QUERIES_SINCE {
+        true => read_queries(&mut tables),
+        false => Vec::new(),
+    };
+    let facts = tables.read(Table::small("fact", "at_ms, name, value").percent(10), fact_row);
+    let columns = "first_ms, last_ms, count, what, reason, detail";
+    let absent = tables.read(Table::small("absent", columns).percent(10), absent_row);
     let incident = Incident {
         id: head.summary.id,
         host: head.summary.host,
@@ -81,39 +125,16 @@ pub fn read_frame(path: &Path) -> Result<Loaded, StoreError> {
         stall: head.summary.stall,
         window: head.window,
         timeline,
-        texts: read_table(
-            &connection,
-            "text",
-            "at_ms, kind, body",
-            &mut damage,
-            text_row,
-        ),
-        stacks: if head.version >= STACKS_SINCE {
-            read_stacks(&connection, head.version >= CALLERS_SINCE, &mut damage)
-        } else {
-            StackEvidence::default()
-        },
-        queries: if head.version >= QUERIES_SINCE {
-            read_queries(&connection, &mut damage)
-        } else {
-            Vec::new()
-        },
-        facts: read_table(
-            &connection,
-            "fact",
-            "at_ms, name, value",
-            &mut damage,
-            fact_row,
-        ),
-        absent: read_table(
-            &connection,
-            "absent",
-            "first_ms, last_ms, count, what, reason, detail",
-            &mut damage,
-            absent_row,
-        ),
+        texts,
+        stacks,
+        queries,
+        facts,
+        absent,
     };
-    Ok(Loaded { incident, damage })
+    Ok(Loaded {
+        incident,
+        damage: tables.damage,
+    })
 }
 
 /// Reads only what a list of incidents shows.
@@ -142,12 +163,11 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
     if there.is_file() && there.len() == 0 {
         return Err(not_a_frame("the file is empty".to_owned()));
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let connection = open_careful(path).map_err(StoreError::sqlite(path))?;
     let pragma = |name: &str| -> Result<i64, StoreError> {
         connection
             .pragma_query_value(None, name, |row| row.get(0))
-            .map_err(|error| not_a_frame(error.to_string()))
+            .map_err(|error| not_a_frame(words(&error)))
     };
     if pragma("application_id")? != APPLICATION_ID {
         return Err(not_a_frame("it is another SQLite file".to_owned()));
@@ -160,24 +180,27 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
             known: FRAME_VERSION,
         });
     }
-    let mut damage = Vec::new();
-    let meta: HashMap<String, String> =
-        read_table(&connection, "meta", "key, value", &mut damage, |row| {
+    let mut tables = Tables {
+        connection: &connection,
+        account: Account::new(HEAD_BYTES_MAX),
+        damage: Vec::new(),
+    };
+    let meta: HashMap<String, String> = tables
+        .read(Table::small("meta", "key, value").percent(50), |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .into_iter()
         .collect();
-    let head = head(&connection, &meta, found, damage).ok_or_else(|| {
+    let head = head(tables, &meta, found).ok_or_else(|| {
         not_a_frame("its table 'meta' is damaged or incomplete; nothing can be told of it".into())
     })?;
     Ok((connection, head))
 }
 
 fn head(
-    connection: &Connection,
+    mut tables: Tables<'_>,
     meta: &HashMap<String, String>,
     version: i64,
-    mut damage: Vec<Damage>,
 ) -> Option<Head> {
     let text = |key: &str| meta.get(key).cloned().unwrap_or_default();
     let ms = |key: &str| meta.get(key)?.parse::<Millis>().ok();
@@ -190,18 +213,12 @@ fn head(
         previous: ms("previous.onset_ms")
             .zip(ms("previous.end_ms"))
             .map(|(from, to)| Window { from, to }),
-        triggers: read_table(
-            connection,
-            "stall_trigger",
-            "rule, says",
-            &mut damage,
-            |row| {
-                Ok(Trigger {
-                    rule: row.get(0)?,
-                    says: row.get(1)?,
-                })
-            },
-        ),
+        triggers: tables.read(Table::small("stall_trigger", "rule, says"), |row| {
+            Ok(Trigger {
+                rule: row.get(0)?,
+                says: row.get(1)?,
+            })
+        }),
     };
     let summary = Summary {
         id: meta.get("id")?.clone(),
@@ -226,102 +243,86 @@ fn head(
             to: ms("window.to_ms").unwrap_or(trigger),
         },
         version,
-        damage,
+        damage: tables.damage,
     })
 }
 
-/// Reads the rows of a table up to its end or its first damage.
-pub(crate) fn read_table<T>(
-    connection: &Connection,
-    table: &'static str,
-    columns: &str,
-    damage: &mut Vec<Damage>,
-    read_row: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> Vec<T> {
-    let mut rows_read = Vec::new();
-    let result = (|| -> rusqlite::Result<()> {
-        let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            rows_read.push(read_row(row)?);
-        }
-        Ok(())
-    })();
-    if let Err(error) = result {
-        damage.push(Damage {
-            table,
-            rows_read: rows_read.len(),
-            problem: error.to_string(),
-        });
-    }
-    rows_read
-}
-
-fn read_sources(connection: &Connection, timeline: &mut Timeline, damage: &mut Vec<Damage>) {
-    let rows = read_table(connection, "source", "name, ticks", damage, |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-    });
-    for (name, ticks) in rows {
-        match serde_json::from_str::<Vec<Millis>>(&ticks) {
+fn read_sources(tables: &mut Tables<'_>, timeline: &mut Timeline) {
+    let mut unreadable = Vec::new();
+    let table = Table::small("source", "name, ticks").percent(15).json("ticks");
+    tables.each(table, size_of::<model::Source>(), |row| {
+        let name: String = row.get(0)?;
+        match serde_json::from_str::<Vec<Millis>>(text_column(row, 1)?) {
             Ok(ticks) if ticks.len() <= TICKS_MAX && ticks.is_sorted() => {
                 timeline.add_source(&name, ticks);
             }
             _ => {
                 // Kept without its ticks, so that the ids of the sources after it stay right.
                 timeline.add_source(&name, Vec::new());
-                damage.push(Damage {
-                    table: "source",
-                    rows_read: timeline.sources.len(),
-                    problem: format!("the ticks of source '{name}' cannot be read"),
-                });
+                unreadable.push((name, timeline.sources.len()));
             }
         }
-    }
+        Ok(0)
+    });
+    tables
+        .damage
+        .extend(unreadable.into_iter().map(|(name, rows_read)| Damage {
+            table: "source",
+            rows_read,
+            problem: format!("the ticks of source '{name}' cannot be read"),
+            is_limit: false,
+        }));
 }
 
-fn read_series(connection: &Connection, timeline: &mut Timeline, damage: &mut Vec<Damage>) {
-    let columns = "name, unit, kind, source, changes";
-    let rows = read_table(connection, "series", columns, damage, |row| {
-        Ok((
-            row.get::<_, String>(0)?,
-            row.get::<_, String>(1)?,
-            row.get::<_, String>(2)?,
-            row.get::<_, i64>(3)?,
-            row.get::<_, String>(4)?,
-        ))
-    });
+fn read_series(tables: &mut Tables<'_>, timeline: &mut Timeline) {
     let mut unreadable = 0;
-    let mut values = 0;
-    for (name, unit, kind, source, changes) in rows {
+    let columns = "name, unit, kind, source, changes";
+    let table = Table::small("series", columns).percent(70).large("changes");
+    // The name is in the list by names as well.
+    let fixed = 2 * size_of::<Series>() + 100;
+    tables.each(table, fixed, |row| {
+        let (name, unit): (String, String) = (row.get(0)?, row.get(1)?);
+        let (kind, source): (String, i64) = (row.get(2)?, row.get(3)?);
+        let changes = text_column(row, 4)?;
         let series = (|| {
             let source = usize::try_from(source).ok()?;
             let ticks = timeline.sources.get(source)?.ticks.len();
-            values += ticks;
-            if values > VALUES_MAX || timeline.series.len() >= SERIES_MAX {
+            if timeline.series.len() >= SERIES_MAX {
                 return None;
             }
             Some(Series {
                 unit: Unit::from_name(&unit)?,
                 kind: Kind::from_name(&kind)?,
                 source,
-                values: values_of(&changes, ticks)?,
+                values: values_of(changes, ticks)?,
                 name,
             })
         })();
-        match series {
+        Ok(match series {
             Some(series) => {
+                let bytes = series.values.len() * size_of::<f64>();
                 timeline.add_series(series);
+                bytes as u64
             }
-            None => unreadable += 1,
-        }
-    }
+            None => {
+                unreadable += 1;
+                0
+            }
+        })
+    });
     if unreadable > 0 {
-        damage.push(Damage {
+        tables.damage.push(Damage {
             table: "series",
             rows_read: timeline.series.len(),
             problem: format!("{unreadable} series cannot be read"),
+            is_limit: false,
         });
     }
+}
+
+/// A text as it lies in the row, without a copy.
+pub(crate) fn text_column<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a str> {
+    Ok(row.get_ref(column)?.as_str()?)
 }
 
 fn values_of(changes: &str, ticks: usize) -> Option<Vec<f64>> {

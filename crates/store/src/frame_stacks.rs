@@ -6,10 +6,11 @@ use model::{
     Callers, Frame, Incident, LockTable, Profile, ProfileCount, SnapshotNote, Stack, StackBook,
     StackEvidence, StackId, ThreadRun,
 };
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Row, Transaction, params};
 
 use crate::columns::{json, json_column, word, word_column};
-use crate::frame_read::{Damage, ms_column, read_table};
+use crate::frame_read::{Damage, ms_column};
+use crate::tables::{Table, Tables};
 
 pub(crate) fn write_stacks(
     transaction: &Transaction<'_>,
@@ -131,41 +132,27 @@ fn write_counts<'a>(
 }
 
 /// `has_callers`: the file's version has the table of them.
-pub(crate) fn read_stacks(
-    connection: &Connection,
-    has_callers: bool,
-    damage: &mut Vec<Damage>,
-) -> StackEvidence {
-    let book = read_book(connection, damage);
-    let mut snapshots = read_table(
-        connection,
-        "snapshot",
-        "at_ms, method, wall_us, stopped_us, threads, complete",
-        damage,
-        |row| {
-            Ok(SnapshotNote {
-                at: ms_column(row, 0)?,
-                method: word_column(row, 1)?,
-                wall_us: ms_column(row, 2)?,
-                stopped_us: ms_column(row, 3)?,
-                threads: row.get(4)?,
-                complete: row.get(5)?,
-            })
-        },
-    );
-    snapshots.sort_by_key(|note| note.at);
-    let mut runs = read_table(
-        connection,
-        "thread_run",
-        "tid, name, from_ms, to_ms, snapshots, unmoved, state, syscall, stack",
-        damage,
-        run_row,
-    );
-    runs.sort_by_key(|run| run.from);
-    let (profiles, callers) = read_profiles(connection, has_callers, damage);
-    let locks = read_table(connection, "lock_table", "body", damage, |row| {
-        json_column::<LockTable>(row, 0)
+pub(crate) fn read_stacks(tables: &mut Tables<'_>, has_callers: bool) -> StackEvidence {
+    let book = read_book(tables);
+    let columns = "at_ms, method, wall_us, stopped_us, threads, complete";
+    let mut snapshots = tables.read(Table::small("snapshot", columns), |row| {
+        Ok(SnapshotNote {
+            at: ms_column(row, 0)?,
+            method: word_column(row, 1)?,
+            wall_us: ms_column(row, 2)?,
+            stopped_us: ms_column(row, 3)?,
+            threads: row.get(4)?,
+            complete: row.get(5)?,
+        })
     });
+    snapshots.sort_by_key(|note| note.at);
+    let columns = "tid, name, from_ms, to_ms, snapshots, unmoved, state, syscall, stack";
+    let runs = Table::small("thread_run", columns).percent(25);
+    let mut runs = tables.read(runs, run_row);
+    runs.sort_by_key(|run| run.from);
+    let (profiles, callers) = read_profiles(tables, has_callers);
+    let locks = Table::small("lock_table", "body").percent(20).json("body");
+    let locks = tables.read(locks, |row| json_column::<LockTable>(row, 0));
     let mut evidence = StackEvidence {
         book,
         snapshots,
@@ -174,13 +161,15 @@ pub(crate) fn read_stacks(
         callers,
         locks,
     };
-    note_foreign_stacks(&mut evidence, damage);
+    note_foreign_stacks(&mut evidence, &mut tables.damage);
     evidence
 }
 
-fn read_book(connection: &Connection, damage: &mut Vec<Damage>) -> StackBook {
-    let columns = "name, image, side, nameless";
-    let frames = read_table(connection, "stack_frame", columns, damage, |row| {
+fn read_book(tables: &mut Tables<'_>) -> StackBook {
+    // Each frame and each stack is there twice: the book finds them by what they are.
+    let columns = "name, image, side, nameless, name, image";
+    let frames = Table::small("stack_frame", columns).percent(15);
+    let frames = tables.read(frames, |row| {
         Ok(Frame {
             name: row.get(0)?,
             image: row.get(1)?,
@@ -191,7 +180,10 @@ fn read_book(connection: &Connection, damage: &mut Vec<Damage>) -> StackBook {
             },
         })
     });
-    let stacks = read_table(connection, "stack", "frames, end", damage, |row| {
+    let stacks = Table::small("stack", "frames, end")
+        .percent(25)
+        .json("frames");
+    let stacks = tables.read(stacks, |row| {
         Ok(Stack {
             frames: json_column(row, 0)?,
             end: word_column(row, 1)?,
@@ -219,12 +211,11 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<ThreadRun> {
 
 /// The profiles by time, and what is known of their functions with all that they called.
 fn read_profiles(
-    connection: &Connection,
+    tables: &mut Tables<'_>,
     has_callers: bool,
-    damage: &mut Vec<Damage>,
 ) -> (Vec<Profile>, Vec<Callers>) {
     let columns = "id, from_ms, to_ms, hz, processors, lost";
-    let mut heads = read_table(connection, "profile", columns, damage, |row| {
+    let mut heads = tables.read(Table::small("profile", columns), |row| {
         let profile = Profile {
             from: ms_column(row, 1)?,
             to: ms_column(row, 2)?,
@@ -239,39 +230,40 @@ fn read_profiles(
     let ids = heads.iter().enumerate();
     let place: HashMap<i64, usize> = ids.map(|(index, (id, _))| (*id, index)).collect();
     let mut profiles: Vec<Profile> = heads.into_iter().map(|(_, profile)| profile).collect();
-    for (id, count) in read_counts(connection, "profile_count", damage) {
+    each_count(tables, "profile_count", |id, count| {
         if let Some(profile) = place.get(&id).and_then(|index| profiles.get_mut(*index)) {
             profile.counts.push(count);
         }
-    }
+    });
     let mut callers: BTreeMap<usize, Vec<ProfileCount>> = BTreeMap::new();
     if has_callers {
-        for (id, count) in read_counts(connection, "profile_caller", damage) {
+        each_count(tables, "profile_caller", |id, count| {
             if let Some(profile) = place.get(&id) {
                 callers.entry(*profile).or_default().push(count);
             }
-        }
+        });
     }
     let callers = callers.into_iter();
     let callers = callers.map(|(profile, counts)| Callers { profile, counts });
     (profiles, callers.collect())
 }
 
-fn read_counts(
-    connection: &Connection,
-    table: &'static str,
-    damage: &mut Vec<Damage>,
-) -> Vec<(i64, ProfileCount)> {
-    let columns = "profile, stack, thread, server, count";
-    read_table(connection, table, columns, damage, |row| {
+fn each_count(
+    tables: &mut Tables<'_>,
+    name: &'static str,
+    mut with: impl FnMut(i64, ProfileCount),
+) {
+    let table = Table::small(name, "profile, stack, thread, server, count").percent(25);
+    tables.each(table, 2 * size_of::<ProfileCount>(), |row| {
         let count = ProfileCount {
             stack: StackId(row.get(1)?),
             thread: row.get(2)?,
             server: row.get(3)?,
             count: ms_column(row, 4)?,
         };
-        Ok((row.get::<_, i64>(0)?, count))
-    })
+        with(row.get(0)?, count);
+        Ok(0)
+    });
 }
 
 /// A number that is of no stack of the file reads as an empty stack; that is damage.
@@ -290,6 +282,7 @@ fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
             table: "stack",
             rows_read: evidence.book.stacks().len(),
             problem: format!("{foreign} rows refer to stacks that are not there"),
+            is_limit: false,
         });
     }
 }

@@ -9,8 +9,17 @@ use model::{
 use rusqlite::{Connection, params};
 
 use crate::OpenIncident;
+use crate::account::{Account, Over, READ_BYTES_MAX};
 use crate::codec::{LastValues, decode_tick, take_varint};
 use crate::history::MINUTE_MS;
+
+/// Of names, readings and texts of a history a stretch may take these shares of its memory, percent.
+pub(crate) const NAMES_PERCENT: u64 = 10;
+pub(crate) const READINGS_PERCENT: u64 = 50;
+pub(crate) const TEXTS_PERCENT: u64 = 50;
+
+/// What a name in a list takes beside its letters, bytes.
+const NAME_BYTES: u64 = 128;
 
 /// A text is not unpacked beyond this, bytes.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
@@ -44,12 +53,13 @@ pub(crate) fn read_window(
         },
     )?;
     let mut timeline = Timeline::default();
+    let mut account = Account::new(READ_BYTES_MAX);
     let damaged_chunks = read_timeline(
         connection,
         session,
         window,
         &Place::default(),
-        &mut timeline,
+        (&mut timeline, &mut account),
     )?;
     let last = timeline
         .sources
@@ -69,11 +79,11 @@ pub(crate) fn read_window(
             to: window.to.min(last),
         },
         timeline,
-        texts: read_texts(connection, session, window)?,
+        texts: read_texts(connection, session, window, &mut account)?,
         stacks: model::StackEvidence::default(),
         queries: Vec::new(),
-        facts: read_facts(connection, session, window)?,
-        absent: read_absent(connection, session, window)?,
+        facts: read_facts(connection, session, window, &mut account)?,
+        absent: read_absent(connection, session, window, &mut account)?,
     };
     Ok(Recovered {
         incident,
@@ -87,23 +97,40 @@ struct Names {
     signals: HashMap<u32, (String, Unit, Kind)>,
 }
 
-fn read_names(connection: &Connection, session: i64) -> rusqlite::Result<Names> {
+fn read_names(
+    connection: &Connection,
+    session: i64,
+    account: &mut Account,
+) -> rusqlite::Result<Names> {
+    let mut share = account.part(NAMES_PERCENT);
     let mut signals = HashMap::new();
     let mut statement =
         connection.prepare("SELECT id, name, unit, kind FROM signal WHERE session = ?1")?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
+        let name: String = row.get(1)?;
+        if share.take(NAME_BYTES + name.len() as u64).is_err() {
+            break;
+        }
         let (unit, kind): (String, String) = (row.get(2)?, row.get(3)?);
         if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), Kind::from_name(&kind)) {
-            signals.insert(row.get(0)?, (row.get(1)?, unit, kind));
+            signals.insert(row.get(0)?, (name, unit, kind));
         }
     }
-    let sources = connection
-        .prepare("SELECT id, name FROM source WHERE session = ?1")?
-        .query_map([session], |row| {
-            Ok((row.get::<_, u32>(0)?.into(), row.get(1)?))
-        })?
-        .collect::<Result<_, _>>()?;
+    let mut sources = HashMap::new();
+    let mut statement = connection.prepare("SELECT id, name FROM source WHERE session = ?1")?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(1)?;
+        if share.take(NAME_BYTES + name.len() as u64).is_err() {
+            break;
+        }
+        sources.insert(row.get::<_, u32>(0)?.into(), name);
+    }
+    // They are not kept.
+    if share.is_over() {
+        account.settle(&share);
+    }
     Ok(Names { sources, signals })
 }
 
@@ -122,16 +149,17 @@ impl Place {
     }
 }
 
-/// Adds a session's readings of a window to a timeline; answers with the chunks that could not be
-/// read.
+/// Adds a session's readings of a window to a timeline, as far as the account goes; answers with the
+/// chunks that could not be read.
 pub(crate) fn read_timeline(
     connection: &Connection,
     session: i64,
     window: Window,
     place: &Place,
-    timeline: &mut Timeline,
+    (timeline, account): (&mut Timeline, &mut Account),
 ) -> rusqlite::Result<usize> {
-    let names = read_names(connection, session)?;
+    let names = read_names(connection, session, account)?;
+    let mut share = account.part(READINGS_PERCENT);
     let mut kept: HashMap<u64, Millis> = HashMap::new();
     let mut damaged = 0;
     let mut statement = connection.prepare(
@@ -143,6 +171,9 @@ pub(crate) fn read_timeline(
     let mut last: HashMap<u64, LastValues> = HashMap::new();
     let mut skip = false;
     while let Some(row) = rows.next()? {
+        if share.is_over() {
+            break;
+        }
         let (fresh, payload): (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if fresh {
             skip = false;
@@ -159,9 +190,11 @@ pub(crate) fn read_timeline(
             kept.insert(source, at);
             place.moved(at)
         };
-        skip = skip || read_chunk(&payload, &names, &mut last, &mut take, timeline).is_none();
-        damaged += usize::from(skip);
+        let into = (&mut *timeline, &mut share);
+        skip = skip || read_chunk(&payload, &names, &mut last, &mut take, into).is_none();
+        damaged += usize::from(skip && !share.is_over());
     }
+    account.settle(&share);
     Ok(damaged)
 }
 
@@ -170,7 +203,7 @@ fn read_chunk(
     names: &Names,
     last: &mut HashMap<u64, LastValues>,
     take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
-    timeline: &mut Timeline,
+    (timeline, account): (&mut Timeline, &mut Account),
 ) -> Option<()> {
     let mut input = payload;
     while !input.is_empty() {
@@ -194,9 +227,26 @@ fn read_chunk(
                 })
             })
             .collect();
+        account.take(tick_bytes(timeline, source, readings.len())).ok()?;
         timeline.push_readings(source, at, &readings);
     }
     Some(())
+}
+
+/// What one more tick of a source takes: a place in each of its series, and more where there is a
+/// series more.
+fn tick_bytes(timeline: &Timeline, source: &str, readings: usize) -> u64 {
+    let index = timeline.sources.iter().position(|one| one.name == source);
+    let (mut series, mut ticks) = (0, 0);
+    if let Some(index) = index {
+        let own = timeline.series.iter().filter(|one| one.source == index);
+        series = own.count();
+        ticks = timeline.sources.get(index).map_or(0, |one| one.ticks.len());
+    }
+    let new = readings.saturating_sub(series);
+    let value = size_of::<f64>();
+    let bytes = readings.max(series) * value + new * (ticks * value + size_of::<model::Series>());
+    bytes as u64
 }
 
 pub(crate) fn bounds(window: Window) -> (i64, i64) {
@@ -208,6 +258,7 @@ fn read_texts(
     connection: &Connection,
     session: i64,
     window: Window,
+    account: &mut Account,
 ) -> rusqlite::Result<Vec<TimedText>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
@@ -216,10 +267,21 @@ fn read_texts(
     )?;
     let mut rows = statement.query(params![session, from, to])?;
     let mut texts = Vec::new();
+    let mut share = account.part(TEXTS_PERCENT);
     while let Some(row) = rows.next()? {
-        texts.extend(text_of(row)?);
+        let Some(text) = text_of(row)? else { continue };
+        if share.take(text_bytes(&text)).is_err() {
+            break;
+        }
+        texts.push(text);
     }
+    account.settle(&share);
     Ok(texts)
+}
+
+/// What a text takes.
+pub(crate) fn text_bytes(timed: &TimedText) -> u64 {
+    (timed.text.body.len() + 2 * size_of::<TimedText>()) as u64
 }
 
 /// The text with this number; nothing where it cannot be read.
@@ -249,6 +311,7 @@ pub(crate) fn read_facts(
     connection: &Connection,
     session: i64,
     window: Window,
+    account: &mut Account,
 ) -> rusqlite::Result<Vec<TimedFact>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
@@ -258,44 +321,57 @@ pub(crate) fn read_facts(
          SELECT at_ms AS at, name, value FROM fact WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3
          ORDER BY at",
     )?;
-    statement
-        .query_map(params![session, from, to], |row| {
-            Ok(TimedFact {
-                at: row.get::<_, i64>(0)?.unsigned_abs(),
-                fact: Fact {
-                    name: row.get(1)?,
-                    value: row.get(2)?,
-                },
-            })
-        })?
-        .collect()
+    let mut rows = statement.query(params![session, from, to])?;
+    let mut facts = Vec::new();
+    while let Some(row) = rows.next()? {
+        let fact = TimedFact {
+            at: row.get::<_, i64>(0)?.unsigned_abs(),
+            fact: Fact {
+                name: row.get(1)?,
+                value: row.get(2)?,
+            },
+        };
+        let bytes = fact.fact.name.len() + fact.fact.value.len() + 2 * size_of::<TimedFact>();
+        if let Err(Over) = account.take(bytes as u64) {
+            break;
+        }
+        facts.push(fact);
+    }
+    Ok(facts)
 }
 
 pub(crate) fn read_absent(
     connection: &Connection,
     session: i64,
     window: Window,
+    account: &mut Account,
 ) -> rusqlite::Result<Vec<TimedAbsent>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
         "SELECT min(at_ms), max(at_ms), count(*), what, reason, detail FROM absent
          WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 GROUP BY what, reason, detail",
     )?;
-    statement
-        .query_map(params![session, from, to], |row| {
-            let reason: String = row.get(4)?;
-            let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
-            Ok(TimedAbsent {
-                first: number(0)?,
-                last: number(1)?,
-                count: number(2)?,
-                absent: Absent {
-                    what: row.get(3)?,
-                    reason: serde_json::from_value(serde_json::Value::String(reason))
-                        .unwrap_or(Reason::Failed),
-                    detail: row.get(5)?,
-                },
-            })
-        })?
-        .collect()
+    let mut rows = statement.query(params![session, from, to])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let reason: String = row.get(4)?;
+        let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+        let absent = TimedAbsent {
+            first: number(0)?,
+            last: number(1)?,
+            count: number(2)?,
+            absent: Absent {
+                what: row.get(3)?,
+                reason: serde_json::from_value(serde_json::Value::String(reason))
+                    .unwrap_or(Reason::Failed),
+                detail: row.get(5)?,
+            },
+        };
+        let letters = absent.absent.what.len() + absent.absent.detail.len();
+        if let Err(Over) = account.take((letters + 2 * size_of::<TimedAbsent>()) as u64) {
+            break;
+        }
+        all.push(absent);
+    }
+    Ok(all)
 }

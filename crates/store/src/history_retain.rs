@@ -135,8 +135,7 @@ impl History {
 
 /// Bytes that a history holds, read beside the recorder that writes it.
 pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let connection = crate::account::open_careful(path).map_err(StoreError::sqlite(path))?;
     used_bytes(&connection).map_err(StoreError::sqlite(path))
 }
 

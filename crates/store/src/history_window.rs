@@ -7,12 +7,13 @@ use std::time::Duration;
 use model::{
     Clock, Incident, Millis, Server, StackEvidence, Stall, TextKind, TimedText, Timeline, Window,
 };
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 
 use crate::StoreError;
+use crate::account::{Account, READ_BYTES_MAX, open_careful};
 use crate::history::MINUTE_MS;
 use crate::history_open::HISTORY_VERSION;
-use crate::history_read::{self, Place};
+use crate::history_read::{self, Place, TEXTS_PERCENT, text_bytes};
 
 /// Time before a stretch that is read too, so that its first second has a rate; milliseconds.
 const LEAD_MS: Millis = 120_000;
@@ -22,6 +23,12 @@ const READINGS_MAX: Millis = 3_600;
 
 /// Processlists that are read at the most; of more, an even selection.
 const PROCESSLISTS_MAX: usize = 2_000;
+
+/// Processlists that are listed at the most: one a second of two weeks.
+const PROCESSLISTS_LISTED_MAX: i64 = 1_000_000;
+
+/// Memory that a stretch may take, bytes: two are compared.
+const STRETCH_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 
 /// Sessions that are looked through, the newest.
 const SESSIONS_MAX: i64 = 1_000;
@@ -40,6 +47,8 @@ pub struct HistoryStretch {
     pub recorded_ms: Millis,
     /// Chunks of values that could not be read.
     pub damaged_chunks: usize,
+    /// Some of it was left out: it is over this much memory, bytes.
+    pub over_bytes: Option<u64>,
 }
 
 struct Session {
@@ -89,8 +98,7 @@ pub fn recorded(path: &Path, from_wall_ms: i64, to_wall_ms: i64) -> Result<Recor
 fn open(path: &Path) -> Result<Connection, StoreError> {
     // SQLite's own words for a missing file say too little.
     std::fs::metadata(path).map_err(StoreError::io(path))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(StoreError::sqlite(path))?;
+    let connection = open_careful(path).map_err(StoreError::sqlite(path))?;
     let version = || -> rusqlite::Result<i64> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_query_value(None, "user_version", |row| row.get(0))
@@ -164,6 +172,7 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
     };
     let mut incident: Option<Incident> = None;
     let (mut recorded_ms, mut damaged_chunks) = (0, 0);
+    let mut account = Account::new(STRETCH_BYTES_MAX);
     for session in sessions(connection)? {
         let inside = of_session(connection, &session, from, to)?.ms;
         if inside == 0 {
@@ -186,22 +195,22 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
             session.id,
             of_time,
             &place,
-            &mut into.timeline,
+            (&mut into.timeline, &mut account),
         )?;
         let moved = |at: Millis| place.moved(at).unwrap_or(0);
         into.texts.extend(
-            processlists(connection, session.id, of_time)?
+            processlists(connection, session.id, of_time, &mut account)?
                 .into_iter()
                 .map(|timed| TimedText {
                     at: moved(timed.at),
                     ..timed
                 }),
         );
-        for mut fact in history_read::read_facts(connection, session.id, of_time)? {
+        for mut fact in history_read::read_facts(connection, session.id, of_time, &mut account)? {
             fact.at = moved(fact.at);
             into.facts.push(fact);
         }
-        for mut absent in history_read::read_absent(connection, session.id, of_time)? {
+        for mut absent in history_read::read_absent(connection, session.id, of_time, &mut account)? {
             absent.first = moved(absent.first);
             absent.last = moved(absent.last);
             into.absent.push(absent);
@@ -213,6 +222,7 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
         window,
         recorded_ms: recorded_ms.min(length),
         damaged_chunks,
+        over_bytes: account.is_over().then_some(STRETCH_BYTES_MAX),
     }))
 }
 
@@ -244,26 +254,75 @@ fn empty(session: &Session, begin: i64, window: Window) -> Incident {
     }
 }
 
+/// An even selection, in the order of time: as many as are looked at and as the account has room for.
 fn processlists(
     connection: &Connection,
     session: i64,
     window: Window,
+    account: &mut Account,
 ) -> rusqlite::Result<Vec<TimedText>> {
     let (from, to) = history_read::bounds(window);
     let ids: Vec<i64> = connection
         .prepare_cached(
             "SELECT id FROM text WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 AND kind = ?4
-             ORDER BY at_ms",
+             ORDER BY at_ms LIMIT ?5",
         )?
         .query_map(
-            params![session, from, to, TextKind::Processlist.name()],
+            params![
+                session,
+                from,
+                to,
+                TextKind::Processlist.name(),
+                PROCESSLISTS_LISTED_MAX
+            ],
             |row| row.get(0),
         )?
         .collect::<Result<_, _>>()?;
     let step = ids.len().div_ceil(PROCESSLISTS_MAX).max(1);
+    let chosen: Vec<i64> = ids.into_iter().step_by(step).collect();
+    let mut share = account.part(TEXTS_PERCENT);
     let mut texts = Vec::new();
-    for id in ids.into_iter().step_by(step) {
-        texts.extend(history_read::read_text(connection, id)?);
+    // Wherever it ends for want of room, what was read is spread over the whole stretch.
+    for index in halving(chosen.len()) {
+        let Some(id) = chosen.get(index) else { continue };
+        let Some(text) = history_read::read_text(connection, *id)? else {
+            continue;
+        };
+        if share.take(text_bytes(&text)).is_err() {
+            break;
+        }
+        texts.push(text);
     }
+    account.settle(&share);
+    texts.sort_by_key(|timed| timed.at);
     Ok(texts)
+}
+
+/// All numbers below a limit: first those that are far apart, then those in the middle between them.
+fn halving(count: usize) -> impl Iterator<Item = usize> {
+    let largest = count.max(1).next_power_of_two();
+    let steps = std::iter::successors(Some(largest), |step| (*step > 1).then_some(step / 2));
+    steps.flat_map(move |step| {
+        let is_first = step == largest;
+        (0..count)
+            .step_by(step)
+            .filter(move |index| is_first || index % (2 * step) != 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halving_gives_each_number_once() {
+        for count in 0..40 {
+            let mut all: Vec<usize> = halving(count).collect();
+            if count == 10 {
+                assert_eq!(all[..4], [0, 8, 4, 2]);
+            }
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
 }

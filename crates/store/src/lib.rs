@@ -2,6 +2,7 @@
 //! history of the last hours. Both are SQLite, files are 0600. Here too because it is SQLite: the
 //! replay files of dolphie, which are only read.
 
+mod account;
 mod cells;
 mod codec;
 mod columns;
@@ -18,13 +19,15 @@ mod history_open;
 mod history_read;
 mod history_retain;
 mod history_window;
+mod tables;
 
+pub use account::READ_BYTES_MAX;
 pub use cells::{Cell, each_cell};
 pub use dolphie::{Replay, is_replay, read_replay};
 pub use error::StoreError;
 pub use files::write_private;
 pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
-pub use frame_read::{Damage, Loaded, Summary, read_frame, read_summary};
+pub use frame_read::{Damage, Loaded, Summary, read_frame, read_frame_within, read_summary};
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;

@@ -36,6 +36,7 @@ pub(crate) fn given(paths: &[PathBuf]) -> Result<Given> {
     if let [file] = paths
         && is_frame(file)
     {
+        crate::memory::now_reading(file);
         let loaded = read_frame(file)?;
         return Ok(Given::Incident(Box::new(loaded), Some(file.clone())));
     }
@@ -68,12 +69,7 @@ pub(super) fn sources(path: &str, damage: &[Damage]) -> Vec<SourceRead> {
         skipped,
         ..SourceRead::default()
     };
-    let damaged = damage.iter().map(|damage| {
-        source(Some(format!(
-            "table '{}' is damaged after {} rows: {}",
-            damage.table, damage.rows_read, damage.problem
-        )))
-    });
+    let damaged = damage.iter().map(|damage| source(Some(damage.line())));
     std::iter::once(source(None)).chain(damaged).collect()
 }
 

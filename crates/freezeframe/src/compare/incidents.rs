@@ -6,15 +6,21 @@ use anyhow::Result;
 use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
-use store::{Summary, read_frame, read_summary};
+use store::{READ_BYTES_MAX, Summary, read_frame_within, read_summary};
 
 use super::{answered_ms, wanted};
 use crate::args::Compare;
-use crate::{causes, output};
+use crate::{causes, memory, output};
 
 /// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
 /// second.
 const DIAGNOSED_MAX: usize = 100;
+
+/// Memory that each of two incidents may take, bytes.
+const BYTES_MAX: u64 = READ_BYTES_MAX / 2;
+
+/// Memory that one may take which is only counted, beside the two.
+const COUNTED_BYTES_MAX: u64 = READ_BYTES_MAX / 4;
 
 pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Comparison> {
     let catalogue = causes::catalogue();
@@ -82,15 +88,10 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
 }
 
 pub(super) fn read(path: &Path) -> Result<Incident> {
-    let loaded = read_frame(path)?;
+    memory::now_reading(path);
+    let loaded = read_frame_within(path, BYTES_MAX)?;
     for damage in loaded.damage {
-        output::note(&format!(
-            "{}: table '{}' is damaged after {} rows: {}",
-            path.display(),
-            damage.table,
-            damage.rows_read,
-            damage.problem
-        ));
+        output::note(&format!("{}: {}", path.display(), damage.line()));
     }
     Ok(loaded.incident)
 }
@@ -159,7 +160,7 @@ fn count(
     }
     let (mut stalls_before, mut stalls_after) = (0, 0);
     for (path, summary) in found.iter().skip(left_out) {
-        let Ok(loaded) = read_frame(path) else {
+        let Ok(loaded) = read_frame_within(path, COUNTED_BYTES_MAX) else {
             continue;
         };
         if finds(&diagnose(&loaded.incident, causes::catalogue()), &cause.id) {

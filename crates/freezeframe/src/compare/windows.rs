@@ -53,6 +53,13 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
                 stretch.damaged_chunks
             ));
         }
+        if let Some(bytes) = stretch.over_bytes {
+            output::note(&format!(
+                "{}: of the time {side} some is left out: it is over {} MiB of memory; give a shorter one",
+                path.display(),
+                bytes >> 20
+            ));
+        }
         Ok(stretch)
     };
     let (before, after) = (read(times.before, "before")?, read(times.after, "after")?);
@@ -104,7 +111,7 @@ fn cause_of(
                 && (from..=to).contains(&onset)
         });
         let of_files = inside.take(DIAGNOSED_MAX).find_map(|(path, _)| {
-            let incident = read_frame(path).ok()?.incident;
+            let incident = store::read_frame_within(path, store::READ_BYTES_MAX / 4).ok()?.incident;
             cause_in_question(&[&diagnose(&incident, catalogue)], catalogue)
         });
         let cause = of_files

@@ -181,15 +181,10 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
 fn incident(args: &Export) -> Result<Incident> {
     match args.paths.as_slice() {
         [file] if captures::is_frame(file) => {
+            crate::memory::now_reading(file);
             let loaded = store::read_frame(file)?;
             for damage in &loaded.damage {
-                output::note(&format!(
-                    "{}: table '{}' is damaged after {} rows, the rest of it is left out: {}",
-                    file.display(),
-                    damage.table,
-                    damage.rows_read,
-                    damage.problem
-                ));
+                output::note(&format!("{}: {}", file.display(), damage.line()));
             }
             Ok(loaded.incident)
         }

@@ -79,13 +79,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
     };
     let loaded = read_frame(&path)?;
     for damage in &loaded.damage {
-        output::note(&format!(
-            "{}: table '{}' is damaged after {} rows: {}",
-            path.display(),
-            damage.table,
-            damage.rows_read,
-            damage.problem
-        ));
+        output::note(&format!("{}: {}", path.display(), damage.line()));
     }
     let verdict = explain::verdict(&loaded.incident, &path);
     let mut findings = verdict.findings.into_iter().chain(verdict.folded);

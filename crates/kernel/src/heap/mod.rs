@@ -1,4 +1,9 @@
-//! The heap of this process.
+//! The heap of this process: how much of it is in use, and a limit that ends the process with one
+//! line before it takes more.
+
+mod counted;
+
+pub use counted::{Counted, limit, live_bytes, now_reading};
 
 /// Gives free memory of the heap back to the kernel. After work that took much and is over: a
 /// recorder runs for months beside a server that needs the memory.
