@@ -6,6 +6,7 @@ mod archive;
 mod cut_tests;
 mod folder;
 mod frames;
+mod held;
 mod open;
 mod replay;
 mod stretches;
@@ -20,15 +21,17 @@ use import::{Input, Part};
 use model::{Incident, Profile, StackEvidence};
 
 use crate::args::Import;
-use crate::output;
+use crate::{memory, output};
 use folder::{Depth, is_stalk_time};
+use frames::SqliteFile;
+use held::{Account, Bytes, Ended};
 pub(crate) use frames::{Given, given, is_frame};
-
-/// Bytes of all captures together that are read.
-const BYTES_MAX: u64 = 512 << 20;
 
 /// Files of a directory or an archive that are read.
 const FILES_MAX: usize = 10_000;
+
+/// What was left out that is told one by one: a folder may have a hundred thousand links to one file.
+const NOTES_MAX: usize = 2_000;
 
 /// Files without anything known from which on they are told together.
 const TOGETHER_MIN: usize = 4;
@@ -39,7 +42,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Captures as opened.
 #[derive(Default)]
 pub(crate) struct Found {
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<(String, Bytes)>,
     /// What was not opened, with the reason.
     left_out: Vec<SourceRead>,
     /// Folders with another stretch of the same recording.
@@ -48,7 +51,8 @@ pub(crate) struct Found {
     frames: frames::Frames,
     /// Files and folders that were read, by device and inode.
     seen: HashMap<(u64, u64), String>,
-    bytes: u64,
+    /// What may still be read.
+    account: Account,
 }
 
 /// `freezeframe import`.
@@ -97,6 +101,7 @@ pub(crate) fn opened(paths: &[PathBuf]) -> Result<Found> {
     for path in paths {
         open(path, &mut found)?;
     }
+    memory::now_reading_all(paths);
     Ok(found)
 }
 
@@ -183,9 +188,12 @@ fn source(part: Part) -> SourceRead {
 
 fn open(path: &Path, found: &mut Found) -> Result<()> {
     if path == Path::new("-") {
-        let (bytes, error) = open::bounded(std::io::stdin().lock());
-        if let Some(error) = error {
-            return Err(error).context("standard input");
+        kernel::heap::now_reading("standard input");
+        let (bytes, ended) = open::bounded(std::io::stdin().lock(), &found.account);
+        match ended {
+            Ended::Whole => {}
+            Ended::Cut(why) => found.note_cut("standard input".to_owned(), why),
+            Ended::Failed(error) => return Err(error).context("standard input"),
         }
         archive::unpack("-".to_owned(), bytes, found, Depth::default());
         return Ok(());
@@ -236,7 +244,7 @@ impl Found {
     /// A place for what stands beside this: the bounds and what was seen are of both.
     fn beside(&mut self) -> Self {
         Self {
-            bytes: self.bytes,
+            account: self.account.clone(),
             seen: std::mem::take(&mut self.seen),
             ..Self::default()
         }
@@ -244,32 +252,35 @@ impl Found {
 
     /// Takes what was begun by [`Found::beside`].
     fn keep_stretch(&mut self, path: String, mut stretch: Self) {
-        self.bytes = stretch.bytes;
         self.seen = std::mem::take(&mut stretch.seen);
         self.stretches.push((path, stretch));
     }
 
-    fn add(&mut self, path: String, bytes: Vec<u8>) {
+    fn add(&mut self, path: String, bytes: Bytes) {
         if bytes.starts_with(SQLITE) {
-            self.add_sqlite(path, &bytes);
+            match SqliteFile::copied(&bytes) {
+                Ok(file) => {
+                    drop(bytes);
+                    self.add_sqlite(path, file);
+                }
+                Err(error) => self.note(path, format!("{error:#}")),
+            }
             return;
         }
-        let bytes = open::as_utf8(bytes);
-        let size = bytes.len() as u64;
-        if self.files.len() >= FILES_MAX || self.bytes.saturating_add(size) > BYTES_MAX {
-            self.note(
-                path,
-                format!("over {FILES_MAX} files or {BYTES_MAX} bytes in all"),
-            );
+        if self.files.len() >= FILES_MAX {
+            self.note(path, format!("over {FILES_MAX} files"));
             return;
         }
-        self.bytes = self.bytes.saturating_add(size);
+        let (bytes, ended) = open::as_utf8(bytes, &self.account);
+        if let Ended::Cut(why) = ended {
+            self.note_cut(path.clone(), why);
+        }
         self.files.push((path, bytes));
     }
 
     /// An SQLite file: dolphie's replays are read, an incident of ours only alone.
-    fn add_sqlite(&mut self, path: String, bytes: &[u8]) {
-        match replay::texts(bytes) {
+    fn add_sqlite(&mut self, path: String, file: SqliteFile) {
+        match replay::texts(file.path()) {
             Ok(Some(made)) => {
                 for why in made.left_out {
                     self.left_out.push(SourceRead {
@@ -280,10 +291,17 @@ impl Found {
                     });
                 }
                 for (name, text) in made.texts {
-                    self.add(format!("{path}/{name}"), text.into_bytes());
+                    let path = format!("{path}/{name}");
+                    match self.account.hold(text.into_bytes()) {
+                        Some(bytes) => self.add(path, bytes),
+                        None => self.note_cut(
+                            path,
+                            "left out: what was read before is all that is kept in memory".to_owned(),
+                        ),
+                    }
                 }
             }
-            Ok(None) => match self.frames.add(path.clone(), bytes) {
+            Ok(None) => match self.frames.add(path.clone(), file) {
                 Ok(()) => {}
                 Err(error) => {
                     let why = format!("an SQLite file that is no replay of dolphie; {error:#}");
@@ -294,10 +312,27 @@ impl Found {
         }
     }
 
+    /// Tells of what is cut.
+    fn note_cut(&mut self, path: String, why: String) {
+        self.left_out_as("not all of it was read", path, why);
+    }
+
     fn note(&mut self, path: String, why: String) {
+        self.left_out_as("not opened", path, why);
+    }
+
+    fn left_out_as(&mut self, kind: &str, path: String, why: String) {
+        let (path, why) = match self.left_out.len() {
+            0..NOTES_MAX => (path, why),
+            NOTES_MAX => {
+                let why = "what else was left out is not told one by one".to_owned();
+                ("more files".to_owned(), why)
+            }
+            _ => return,
+        };
         self.left_out.push(SourceRead {
             path,
-            kind: "not opened".to_owned(),
+            kind: kind.to_owned(),
             skipped: Some(why),
             ..SourceRead::default()
         });

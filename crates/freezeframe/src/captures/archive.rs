@@ -1,11 +1,14 @@
 //! Packed captures, by their first bytes: gzip, zstd, tar, zip; one in the other.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 
 use super::folder::{self, Depth, Place, Tree};
+use super::held::{Account, Bytes, Ended};
 use super::{Found, open};
+use crate::queries::zstd::Zstd;
 
 /// Archives in archives.
 const DEPTH_MAX: usize = 4;
@@ -16,40 +19,49 @@ const BLOCK: usize = 512;
 /// Stands in a zip's head for a size that is in another place.
 const SIZE_ELSEWHERE: usize = 0xffff_ffff;
 
+/// What an archive's list of files may take, bytes: names, and a folder for each part of a path.
+const LIST_BYTES_MAX: usize = 32 << 20;
+
+/// What an entry of the list takes beside its name, and a folder of it, bytes.
+const ENTRY_BYTES: usize = 160;
+const FOLDER_BYTES: usize = 1024;
+
 /// Adds a file, or what is packed in it.
-pub(super) fn unpack(path: String, bytes: Vec<u8>, found: &mut Found, depth: Depth) {
+pub(super) fn unpack(path: String, bytes: Bytes, found: &mut Found, depth: Depth) {
     if depth.archives >= DEPTH_MAX {
         found.note(path, format!("archives deeper than {DEPTH_MAX}"));
         return;
     }
+    let account = found.account.clone();
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        let inner = limited(MultiGzDecoder::new(bytes.as_slice()));
+        let inner = limited(MultiGzDecoder::new(&*bytes), &account);
+        // What was packed is not needed any more.
+        drop(bytes);
         unpacked(path, inner, found, depth);
     } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        let inner = match ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()) {
-            Ok(decoder) => limited(decoder),
-            Err(error) => (Vec::new(), Some(error.to_string())),
-        };
+        let inner = limited(Zstd::new(&*bytes), &account);
+        drop(bytes);
         unpacked(path, inner, found, depth);
     } else if bytes.starts_with(b"PK\x03\x04") {
         let tree = zip(&path, &bytes, found);
-        opened(&path, &tree, found, depth);
+        drop(bytes);
+        opened(&path, tree, found, depth);
     } else if is_tar(&bytes) {
         let tree = tar(&path, &bytes, found);
-        opened(&path, &tree, found, depth);
+        drop(bytes);
+        opened(&path, tree, found, depth);
     } else {
         found.add(path, bytes);
     }
 }
 
 /// What could be unpacked, and why not more.
-fn limited(reader: impl Read) -> (Vec<u8>, Option<String>) {
-    let (bytes, error) = open::bounded(reader);
-    (bytes, error.map(|error| error.to_string()))
+fn limited(reader: impl Read, account: &Account) -> (Bytes, Ended) {
+    open::bounded(account.unpacking(reader), account)
 }
 
 /// Reads what an archive holds, by the same choice as of a folder.
-fn opened(path: &str, tree: &Tree<'_>, found: &mut Found, depth: Depth) {
+fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
     let place = Place {
         path,
         is_packed: true,
@@ -58,46 +70,57 @@ fn opened(path: &str, tree: &Tree<'_>, found: &mut Found, depth: Depth) {
         archives: depth.archives + 1,
         ..depth
     };
-    folder::read(&place, tree, None, inner, found);
+    folder::read(&place, &tree, None, inner, found);
 }
 
 /// A file in an archive, not yet unpacked: most of an archive may not be wanted.
-pub(super) enum Packed<'a> {
+pub(super) enum Packed {
     /// As it is; with how many bytes there were, where the archive is cut.
-    Plain(&'a [u8], Option<usize>),
+    Plain(Bytes, Option<usize>),
     /// By deflate.
-    Deflated(&'a [u8]),
+    Deflated(Bytes),
 }
 
-impl Packed<'_> {
-    /// What could be unpacked, and why not more.
-    pub(super) fn content(&self) -> (Vec<u8>, Option<String>) {
-        match self {
-            Self::Plain(bytes, cut) => {
-                let cut = cut.map(|size| format!("the archive is cut, {size} bytes were there"));
-                (bytes.to_vec(), cut)
-            }
-            Self::Deflated(bytes) => limited(DeflateDecoder::new(*bytes)),
-        }
+impl Packed {
+    /// Its first bytes.
+    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
+        let mut head = Vec::new();
+        // What is damaged is told when it is read.
+        let _ = match self {
+            Self::Plain(bytes, _) => (&**bytes).take(bytes_max).read_to_end(&mut head),
+            Self::Deflated(bytes) => account
+                .unpacking(DeflateDecoder::new(&**bytes))
+                .take(bytes_max)
+                .read_to_end(&mut head),
+        };
+        head
     }
 
     /// Adds it, or what is packed in it.
     pub(super) fn read(&self, path: String, found: &mut Found, depth: Depth) {
-        unpacked(path, self.content(), found, depth);
+        let content = match self {
+            Self::Plain(bytes, cut) => {
+                let cut = cut.map(|size| format!("the archive is cut, {size} bytes were there"));
+                let ended = match cut {
+                    Some(cut) => Ended::Failed(std::io::Error::other(cut)),
+                    None => Ended::Whole,
+                };
+                (bytes.clone(), ended)
+            }
+            Self::Deflated(bytes) => limited(DeflateDecoder::new(&**bytes), &found.account.clone()),
+        };
+        unpacked(path, content, found, depth);
     }
 }
 
-fn unpacked(
-    path: String,
-    (bytes, error): (Vec<u8>, Option<String>),
-    found: &mut Found,
-    depth: Depth,
-) {
-    if let Some(error) = error {
-        found.note(
+fn unpacked(path: String, (bytes, ended): (Bytes, Ended), found: &mut Found, depth: Depth) {
+    match ended {
+        Ended::Whole => {}
+        Ended::Cut(why) => found.note_cut(path.clone(), why),
+        Ended::Failed(error) => found.note(
             path.clone(),
             format!("damaged after {} bytes: {error}", bytes.len()),
-        );
+        ),
     }
     if !bytes.is_empty() {
         let inner = Depth {
@@ -105,6 +128,31 @@ fn unpacked(
             ..depth
         };
         unpack(path, bytes, found, inner);
+    }
+}
+
+/// The list of an archive's files, as long as it may be.
+#[derive(Default)]
+struct List {
+    tree: Tree,
+    bytes: usize,
+}
+
+impl List {
+    /// Adds a file; says whether there is room for more.
+    fn add(&mut self, path: &str, name: &str, packed: Packed, found: &mut Found) -> bool {
+        let folders = name.matches('/').count().min(folder::DEPTH_MAX);
+        self.bytes += name.len() + ENTRY_BYTES + folders * FOLDER_BYTES;
+        if self.bytes > LIST_BYTES_MAX {
+            let why = format!(
+                "its list of files is over {} MiB: those from {name} on were left out",
+                LIST_BYTES_MAX >> 20
+            );
+            found.note_cut(path.to_owned(), why);
+            return false;
+        }
+        folder::insert(&mut self.tree, name, packed);
+        true
     }
 }
 
@@ -153,8 +201,8 @@ fn tar_long_name(kind: u8, content: &[u8]) -> Option<String> {
 }
 
 /// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
-fn tar<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
-    let mut tree = Tree::new();
+fn tar(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
+    let mut list = List::default();
     let mut long_name = None;
     let mut at = 0;
     while let Some(head) = bytes.get(at..at + BLOCK) {
@@ -168,14 +216,15 @@ fn tar<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
             found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
             break;
         };
-        let content = bytes.get(begin..end.min(bytes.len())).unwrap_or_default();
+        let content = bytes.part(begin, end);
         match head.get(156).copied().unwrap_or(0) {
-            kind @ (b'L' | b'x') => long_name = tar_long_name(kind, content),
+            kind @ (b'L' | b'x') => long_name = tar_long_name(kind, &content),
             0 | b'0' => {
                 let name = long_name.take().unwrap_or_else(|| tar_name(head));
                 let cut = (content.len() < size).then_some(size);
-                if size > 0 {
-                    folder::insert(&mut tree, &shown(&name), Packed::Plain(content, cut));
+                let packed = Packed::Plain(content, cut);
+                if size > 0 && !list.add(path, &shown(&name), packed, found) {
+                    break;
                 }
             }
             _ => long_name = None,
@@ -185,23 +234,16 @@ fn tar<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
         };
         at = next;
     }
-    tree
+    list.tree
 }
 
 /// Files of a zip, by the heads in front of them (APPNOTE 4.3.7); stored or deflated.
-fn zip<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
-    let mut tree = Tree::new();
+fn zip(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
+    let mut list = List::default();
+    let sizes = central_sizes(bytes);
     let mut at = 0;
     while bytes.get(at..at + 4) == Some(b"PK\x03\x04") {
-        let number = |from: usize, length: usize| {
-            let field = bytes.get(at + from..at + from + length)?;
-            Some(
-                field
-                    .iter()
-                    .rev()
-                    .fold(0_usize, |sum, byte| (sum << 8) | usize::from(*byte)),
-            )
-        };
+        let number = |from: usize, length: usize| little(bytes, at + from, length);
         let heads = (|| {
             Some((
                 number(6, 2)?,
@@ -221,21 +263,22 @@ fn zip<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
             .unwrap_or_default();
         let name = shown(&String::from_utf8_lossy(name));
         let begin = name_at + name_length + extra;
-        let rest = bytes.get(begin..).unwrap_or_default();
+        let rest = bytes.part(begin, bytes.len());
         let is_behind = flags & 8 != 0;
-        // Sizes that do not fit (ZIP64) are as good as none.
-        let has_size = !is_behind && packed < SIZE_ELSEWHERE;
-        let sized = rest.get(..packed.min(rest.len())).unwrap_or_default();
-        let (content, used) = match method {
-            0 if has_size => {
+        // Sizes that do not fit (ZIP64) are as good as none; the list at the end may have them.
+        let packed = match !is_behind && packed < SIZE_ELSEWHERE {
+            true => Some(packed),
+            false => sizes.get(&at).copied().filter(|size| *size <= rest.len()),
+        };
+        let (content, used) = match (method, packed) {
+            (0, Some(packed)) => {
                 let cut = (packed > rest.len()).then_some(packed);
-                (Packed::Plain(sized, cut), packed)
+                (Packed::Plain(rest.part(0, packed), cut), packed)
             }
-            8 if has_size => (Packed::Deflated(sized), packed),
-            8 => {
-                let used = deflated_length(rest);
-                let content = rest.get(..used.min(rest.len())).unwrap_or_default();
-                (Packed::Deflated(content), used)
+            (8, Some(packed)) => (Packed::Deflated(rest.part(0, packed)), packed),
+            (8, None) => {
+                let used = deflated_length(&rest, &found.account);
+                (Packed::Deflated(rest.part(0, used)), used)
             }
             _ => {
                 found.note(
@@ -245,8 +288,8 @@ fn zip<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
                 break;
             }
         };
-        if !name.ends_with('/') {
-            folder::insert(&mut tree, &name, content);
+        if !name.ends_with('/') && !list.add(path, &name, content, found) {
+            break;
         }
         let Some(mut next) = begin.checked_add(used) else {
             break;
@@ -261,14 +304,55 @@ fn zip<'a>(path: &str, bytes: &'a [u8], found: &mut Found) -> Tree<'a> {
         }
         at = next;
     }
-    tree
+    list.tree
+}
+
+/// A number of so many bytes, the lowest first.
+fn little(bytes: &[u8], from: usize, length: usize) -> Option<usize> {
+    let field = bytes.get(from..from.checked_add(length)?)?;
+    let digits = field.iter().rev();
+    Some(digits.fold(0, |sum, byte| (sum << 8) | usize::from(*byte)))
+}
+
+/// Bytes at the end of a zip in which the end of its list begins: 22 and a remark.
+const LIST_END_BYTES: usize = 22 + 0xffff;
+
+/// Files of a zip's list that are looked at.
+const SIZES_MAX: usize = 100_000;
+
+/// How many packed bytes there are behind each head, by where the head begins: the list at the end of
+/// a zip has them (APPNOTE 4.3.12 and 4.3.16). Empty where the zip is cut.
+fn central_sizes(bytes: &[u8]) -> HashMap<usize, usize> {
+    let mut sizes = HashMap::new();
+    let tail_at = bytes.len().saturating_sub(LIST_END_BYTES);
+    let tail = bytes.get(tail_at..).unwrap_or_default();
+    let Some(end) = tail.windows(4).rposition(|part| part == b"PK\x05\x06") else {
+        return sizes;
+    };
+    let Some(mut at) = little(bytes, tail_at + end + 16, 4) else {
+        return sizes;
+    };
+    while sizes.len() < SIZES_MAX && bytes.get(at..at.saturating_add(4)) == Some(b"PK\x01\x02") {
+        let entry = (|| {
+            let behind = little(bytes, at + 28, 2)? + little(bytes, at + 30, 2)?;
+            let behind = behind + little(bytes, at + 32, 2)?;
+            Some((little(bytes, at + 20, 4)?, little(bytes, at + 42, 4)?, behind))
+        })();
+        let Some((packed, head_at, behind)) = entry else {
+            break;
+        };
+        if packed < SIZE_ELSEWHERE {
+            sizes.insert(head_at, packed);
+        }
+        at += 46 + behind;
+    }
+    sizes
 }
 
 /// Where deflated content ends; where it is damaged, as far as it can be read.
-fn deflated_length(bytes: &[u8]) -> usize {
+fn deflated_length(bytes: &[u8], account: &Account) -> usize {
     let mut decoder = DeflateDecoder::new(bytes);
-    let limit = super::BYTES_MAX;
     // What is wrong with it is told when it is read.
-    let _ = std::io::copy(&mut decoder.by_ref().take(limit), &mut std::io::sink());
+    let _ = std::io::copy(&mut account.unpacking(&mut decoder), &mut std::io::sink());
     usize::try_from(decoder.total_in()).unwrap_or(usize::MAX)
 }

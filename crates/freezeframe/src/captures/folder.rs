@@ -8,19 +8,25 @@ use anyhow::{Context, Result};
 use diagnosis::SourceRead;
 
 use super::archive::{Packed, unpack};
+use super::held::Account;
+use super::frames::SqliteFile;
 use super::{FILES_MAX, Found, open, stretches};
+use crate::memory;
 
 /// Folders in folders.
-const DEPTH_MAX: usize = 8;
+pub(super) const DEPTH_MAX: usize = 8;
 
 /// Entries of folders that are looked through for collections before anything is read.
 const LOOKED_MAX: usize = 20_000;
+
+/// Names in a folder that are listed: with the files that are read of them they take some 30 MB.
+const LISTED_MAX: usize = 100_000;
 
 /// Other collections that are told of.
 const OTHERS_MAX: usize = 20;
 
 /// Something in a folder.
-pub(super) enum Entry<'a> {
+pub(super) enum Entry {
     /// A folder of the file system.
     Dir(PathBuf),
     /// A file of the file system.
@@ -28,13 +34,13 @@ pub(super) enum Entry<'a> {
     /// A pipe, a socket, a device.
     Special,
     /// A folder in an archive.
-    Folder(Tree<'a>),
+    Folder(Tree),
     /// A file in an archive.
-    Packed(Packed<'a>),
+    Packed(Packed),
 }
 
 /// What a folder has, by name.
-pub(super) type Tree<'a> = BTreeMap<String, Entry<'a>>;
+pub(super) type Tree = BTreeMap<String, Entry>;
 
 /// How deep it is where we are.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +57,7 @@ pub(super) struct Place<'a> {
 
 /// Puts a file of an archive into its folder; the last of several of one name stays, as when they are
 /// unpacked.
-pub(super) fn insert<'a>(tree: &mut Tree<'a>, name: &str, packed: Packed<'a>) {
+pub(super) fn insert(tree: &mut Tree, name: &str, packed: Packed) {
     let mut tree = tree;
     let mut rest = name;
     for _ in 0..DEPTH_MAX {
@@ -77,10 +83,10 @@ pub(super) fn insert<'a>(tree: &mut Tree<'a>, name: &str, packed: Packed<'a>) {
     }
 }
 
-fn listed(path: &Path) -> Result<Tree<'static>> {
+fn listed(path: &Path) -> Result<Tree> {
     let mut tree = Tree::new();
     let name = || path.display().to_string();
-    for entry in std::fs::read_dir(path).with_context(name)? {
+    for entry in std::fs::read_dir(path).with_context(name)?.take(LISTED_MAX) {
         let path = entry.with_context(name)?.path();
         let mut name = path
             .file_name()
@@ -101,9 +107,9 @@ fn listed(path: &Path) -> Result<Tree<'static>> {
     Ok(tree)
 }
 
-impl Entry<'_> {
+impl Entry {
     /// Does something with what a folder has; nothing for what is no folder.
-    fn with_tree<R>(&self, action: impl FnOnce(&Tree<'_>) -> R) -> Result<Option<R>> {
+    fn with_tree<R>(&self, action: impl FnOnce(&Tree) -> R) -> Result<Option<R>> {
         Ok(match self {
             Entry::Dir(path) => Some(action(&listed(path)?)),
             Entry::Folder(tree) => Some(action(tree)),
@@ -112,13 +118,13 @@ impl Entry<'_> {
     }
 
     /// Whether one of a folder's entries is as wanted; no for what cannot be read.
-    pub(super) fn any(&self, is_wanted: &mut dyn FnMut(&str, &Entry<'_>) -> bool) -> bool {
+    pub(super) fn any(&self, is_wanted: &mut dyn FnMut(&str, &Entry) -> bool) -> bool {
         let any = self.with_tree(|tree| tree.iter().any(|(name, entry)| is_wanted(name, entry)));
         any.ok().flatten().unwrap_or(false)
     }
 
     /// Its first bytes, for what is told by them.
-    pub(super) fn head(&self, bytes_max: u64) -> Vec<u8> {
+    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
         use std::io::Read;
         let mut bytes = Vec::new();
         match self {
@@ -129,11 +135,7 @@ impl Entry<'_> {
                     return Vec::new();
                 }
             }
-            Entry::Packed(packed) => {
-                let mut content = packed.content().0;
-                content.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));
-                return content;
-            }
+            Entry::Packed(packed) => return packed.head(bytes_max, account),
             _ => {}
         }
         bytes
@@ -154,7 +156,7 @@ pub(super) fn is_stalk_time(name: &str) -> bool {
 }
 
 /// When the collections of pt-stalk in a folder were taken, oldest first.
-fn times(tree: &Tree<'_>) -> Vec<String> {
+fn times(tree: &Tree) -> Vec<String> {
     let mut times: Vec<String> = tree
         .keys()
         .filter(|name| is_stalk_time(name))
@@ -171,7 +173,7 @@ struct Collection {
 }
 
 impl Collection {
-    fn own(tree: &Tree<'_>, time: &str) -> Self {
+    fn own(tree: &Tree, time: &str) -> Self {
         let names = tree.keys().filter(|name| name.starts_with(time));
         Self {
             time: time.to_owned(),
@@ -179,7 +181,7 @@ impl Collection {
         }
     }
 
-    fn latest(entry: &Entry<'_>, depth: usize, looked: &mut usize) -> Option<Self> {
+    fn latest(entry: &Entry, depth: usize, looked: &mut usize) -> Option<Self> {
         if depth > DEPTH_MAX || *looked > LOOKED_MAX {
             return None;
         }
@@ -203,11 +205,16 @@ impl Collection {
 /// The folders of a folder that hold collections of other stalls or other servers than the one that
 /// is taken: together they would be an incident that never was. Two folders with files of one time
 /// are one collection, unless they have files of one name.
-fn of_others(tree: &Tree<'_>, own: Option<Collection>, depth: usize) -> BTreeSet<String> {
+fn of_others(
+    tree: &Tree,
+    own: Option<Collection>,
+    depth: usize,
+    account: &Account,
+) -> BTreeSet<String> {
     let mut looked = 0;
     let below: Vec<(&String, Collection)> = tree
         .iter()
-        .filter(|(_, entry)| own.is_none() || !stretches::is_stretch(entry))
+        .filter(|(_, entry)| own.is_none() || !stretches::is_stretch(entry, account))
         .filter_map(|(name, entry)| {
             Collection::latest(entry, depth + 1, &mut looked).map(|found| (name, found))
         })
@@ -252,7 +259,12 @@ pub(super) fn directory(
         path: &shown,
         is_packed: false,
     };
-    read(&place, &listed(path)?, prefix, depth, found);
+    let tree = listed(path)?;
+    if tree.len() >= LISTED_MAX {
+        let why = format!("of more than {LISTED_MAX} names in it only so many were looked at");
+        found.note_cut(shown.clone(), why);
+    }
+    read(&place, &tree, prefix, depth, found);
     Ok(())
 }
 
@@ -260,7 +272,7 @@ pub(super) fn directory(
 /// are different stalls.
 pub(super) fn read(
     place: &Place<'_>,
-    tree: &Tree<'_>,
+    tree: &Tree,
     prefix: Option<&str>,
     depth: Depth,
     found: &mut Found,
@@ -271,7 +283,7 @@ pub(super) fn read(
         Some(_) => BTreeSet::new(),
         None => {
             let own = wanted.as_deref().map(|time| Collection::own(tree, time));
-            of_others(tree, own, depth.folders)
+            of_others(tree, own, depth.folders, &found.account)
         }
     };
     if prefix.is_none() {
@@ -294,12 +306,17 @@ pub(super) fn read(
             );
             break;
         }
+        if found.account.is_used_up() {
+            let why = format!("the files from {name} on were left out: what was read before is all that is kept in memory");
+            found.note_cut(place.path.to_owned(), why);
+            break;
+        }
         let shown = match entry {
             Entry::Dir(path) | Entry::File(path) => path.display().to_string(),
             _ => format!("{}/{name}", place.path),
         };
         let is_folder = matches!(entry, Entry::Dir(_) | Entry::Folder(_));
-        if is_folder && wanted.is_some() && stretches::is_stretch(entry) {
+        if is_folder && wanted.is_some() && stretches::is_stretch(entry, &found.account) {
             let mut stretch = found.beside();
             read_entry(shown.clone(), entry, depth, &mut stretch);
             found.keep_stretch(shown, stretch);
@@ -309,7 +326,7 @@ pub(super) fn read(
     }
 }
 
-fn read_entry(shown: String, entry: &Entry<'_>, depth: Depth, found: &mut Found) {
+fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut Found) {
     let is_folder = matches!(entry, Entry::Dir(_) | Entry::Folder(_));
     if is_folder && depth.folders >= DEPTH_MAX {
         found.note(shown, format!("folders deeper than {DEPTH_MAX}"));
@@ -351,7 +368,16 @@ pub(super) fn file(path: &Path, depth: Depth, found: &mut Found) -> Result<()> {
     if is_seen(path, &shown, found) {
         return Ok(());
     }
-    let bytes = open::read(path)?;
+    memory::now_reading(path);
+    // SQLite reads a file where it lies, however large it is.
+    if path.is_file() && open::is_sqlite(path) {
+        found.add_sqlite(shown, SqliteFile::There(path.to_owned()));
+        return Ok(());
+    }
+    let (bytes, cut) = open::read(path, &found.account)?;
+    if let Some(why) = cut {
+        found.note_cut(shown.clone(), why);
+    }
     unpack(shown, bytes, found, depth);
     Ok(())
 }

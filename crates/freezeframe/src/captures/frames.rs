@@ -9,7 +9,8 @@ use diagnosis::SourceRead;
 use store::{Damage, Loaded, StoreError, read_frame, read_summary};
 use tempfile::NamedTempFile;
 
-use super::{Found, SQLITE, opened};
+use super::{Found, open, opened};
+use crate::memory;
 
 /// What is said of an incident that does not stand alone.
 const NOT_ALONE: &str = "an incident of freezeframe is given alone";
@@ -22,11 +23,36 @@ pub(crate) enum Given {
     Captures(Box<Found>),
 }
 
+/// A file where SQLite can read it.
+pub(super) enum SqliteFile {
+    /// Where it was given.
+    There(PathBuf),
+    /// A copy of what came out of a pipe or an archive.
+    Copied(NamedTempFile),
+}
+
+impl SqliteFile {
+    /// Writes bytes down.
+    pub(super) fn copied(bytes: &[u8]) -> Result<Self> {
+        let mut file = NamedTempFile::new().context("a temporary file for SQLite")?;
+        file.write_all(bytes)
+            .context("a temporary file for SQLite")?;
+        Ok(Self::Copied(file))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::There(path) => path,
+            Self::Copied(file) => file.path(),
+        }
+    }
+}
+
 /// Incidents that were found where captures were looked for.
 #[derive(Default)]
 pub(super) struct Frames {
     /// The first, where SQLite can read it.
-    first: Option<(String, NamedTempFile)>,
+    first: Option<(String, SqliteFile)>,
     /// Those behind the first.
     more: Vec<String>,
 }
@@ -36,7 +62,7 @@ pub(crate) fn given(paths: &[PathBuf]) -> Result<Given> {
     if let [file] = paths
         && is_frame(file)
     {
-        crate::memory::now_reading(file);
+        memory::now_reading(file);
         let loaded = read_frame(file)?;
         return Ok(Given::Incident(Box::new(loaded), Some(file.clone())));
     }
@@ -50,15 +76,10 @@ pub(crate) fn given(paths: &[PathBuf]) -> Result<Given> {
 /// Whether a path is a file with an incident of ours: by its begin, or by its name where it cannot be
 /// read. Nothing is read of a pipe, whose bytes come only once.
 pub(crate) fn is_frame(path: &Path) -> bool {
-    use std::io::Read;
     if path == Path::new("-") || path.metadata().is_ok_and(|there| !there.is_file()) {
         return false;
     }
-    let mut head = [0; SQLITE.len()];
-    let is_sqlite = std::fs::File::open(path)
-        .and_then(|mut file| file.read_exact(&mut head))
-        .is_ok_and(|()| head == SQLITE);
-    (is_sqlite && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
+    (open::is_sqlite(path) && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
 }
 
 /// What was read, for an incident of ours: what is damaged in it is told as left out.
@@ -74,21 +95,18 @@ pub(super) fn sources(path: &str, damage: &[Damage]) -> Vec<SourceRead> {
 }
 
 /// An error with the path that was given: where it lies for SQLite is nobody's business.
-fn told(error: &StoreError, file: &NamedTempFile, path: &str) -> anyhow::Error {
+fn told(error: &StoreError, file: &SqliteFile, path: &str) -> anyhow::Error {
     let own = file.path().display().to_string();
     anyhow!("{}", error.to_string().replace(&own, path))
 }
 
 impl Frames {
     /// Takes an SQLite file, which may be something else.
-    pub(super) fn add(&mut self, path: String, bytes: &[u8]) -> Result<()> {
+    pub(super) fn add(&mut self, path: String, file: SqliteFile) -> Result<()> {
         if self.first.is_some() {
             self.more.push(path);
             return Ok(());
         }
-        let mut file = NamedTempFile::new().context("a temporary file for SQLite")?;
-        file.write_all(bytes)
-            .context("a temporary file for SQLite")?;
         read_summary(file.path()).map_err(|error| told(&error, &file, &path))?;
         self.first = Some((path, file));
         Ok(())

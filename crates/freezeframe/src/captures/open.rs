@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::fs::OFlags;
 
-use super::{BYTES_MAX, SQLITE};
+use super::SQLITE;
+use super::held::{Account, Bytes, Ended};
 
 /// So many bytes tell whether anything in it can be read; the import looks at as many.
 const HEAD_BYTES: u64 = 8 << 10;
@@ -42,21 +43,30 @@ const UTF16_LITTLE: &[u8] = &[0xff, 0xfe];
 const UTF16_BIG: &[u8] = &[0xfe, 0xff];
 const UTF8: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// Reads what lies at a path, or comes out of it.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+/// Reads what lies at a path, or comes out of it, and why not all of it.
+pub(super) fn read(path: &Path, account: &Account) -> Result<(Bytes, Option<String>)> {
     let name = || path.display().to_string();
-    let (bytes, error) = match path.metadata() {
+    let (bytes, ended) = match path.metadata() {
         // What a shell makes of <(…) has no name, and its writer is there from the begin.
         Ok(there) if there.file_type().is_fifo() && path.canonicalize().is_ok() => {
             let (head, file) = written_pipe(path)?;
-            bounded(head.as_slice().chain(file))
+            bounded(head.as_slice().chain(file), account)
         }
-        _ => bounded(File::open(path).with_context(name)?),
+        _ => bounded(File::open(path).with_context(name)?, account),
     };
-    match error {
-        Some(error) => Err(error).with_context(name),
-        None => Ok(bytes),
+    match ended {
+        Ended::Failed(error) => Err(error).with_context(name),
+        Ended::Cut(why) => Ok((bytes, Some(why))),
+        Ended::Whole => Ok((bytes, None)),
     }
+}
+
+/// Whether a file begins as SQLite's do.
+pub(super) fn is_sqlite(path: &Path) -> bool {
+    let mut head = [0; SQLITE.len()];
+    File::open(path)
+        .and_then(|mut file| file.read_exact(&mut head))
+        .is_ok_and(|()| head == SQLITE)
 }
 
 /// Whether what comes out of it comes once.
@@ -104,15 +114,17 @@ fn written_pipe(path: &Path) -> Result<(Vec<u8>, File)> {
 
 /// What could be read, and why not more. Of what no reader knows only the begin is read: a device, or
 /// a packed file of a few bytes, may have no end.
-pub(super) fn bounded(mut reader: impl Read) -> (Vec<u8>, Option<std::io::Error>) {
-    let mut bytes = Vec::new();
-    let mut read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
-    if read.is_ok() && may_be_read(&bytes) {
-        read = reader
-            .take(BYTES_MAX.saturating_sub(HEAD_BYTES))
-            .read_to_end(&mut bytes);
+pub(super) fn bounded(mut reader: impl Read, account: &Account) -> (Bytes, Ended) {
+    let mut head = Vec::new();
+    let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+    match read {
+        Ok(_) if may_be_read(&head) => account.read(head, reader),
+        Ok(_) => account.read(head, std::io::empty()),
+        Err(error) => {
+            let (bytes, _) = account.read(head, std::io::empty());
+            (bytes, Ended::Failed(error))
+        }
     }
-    (bytes, read.err())
 }
 
 /// Text has no zeros; what else is read begins with a mark.
@@ -129,27 +141,57 @@ fn is_profile(head: &[u8]) -> bool {
 }
 
 /// A text as UTF-8: what PowerShell's `>` writes has two bytes a character, and a mark in front.
-pub(super) fn as_utf8(bytes: Vec<u8>) -> Vec<u8> {
-    let text = |unit: fn([u8; 2]) -> u16| {
-        let units = bytes
-            .get(2..)
-            .unwrap_or_default()
-            .chunks_exact(2)
-            .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
-            .map(unit);
-        char::decode_utf16(units)
-            .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect::<String>()
-            .into_bytes()
-    };
-    if bytes.starts_with(UTF16_LITTLE) {
-        text(u16::from_le_bytes)
+pub(super) fn as_utf8(bytes: Bytes, account: &Account) -> (Bytes, Ended) {
+    let unit: fn([u8; 2]) -> u16 = if bytes.starts_with(UTF16_LITTLE) {
+        u16::from_le_bytes
     } else if bytes.starts_with(UTF16_BIG) {
-        text(u16::from_be_bytes)
-    } else if let Some(rest) = bytes.strip_prefix(UTF8) {
-        rest.to_vec()
+        u16::from_be_bytes
     } else {
-        bytes
+        let mark = if bytes.starts_with(UTF8) { UTF8.len() } else { 0 };
+        return (bytes.part(mark, bytes.len()), Ended::Whole);
+    };
+    let units = bytes
+        .get(2..)
+        .unwrap_or_default()
+        .chunks_exact(2)
+        .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+        .map(unit);
+    let chars = char::decode_utf16(units).map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER));
+    let text = Encoding {
+        chars,
+        ready: Vec::with_capacity(2 * ENCODED_AT_ONCE),
+        at: 0,
+    };
+    account.read(Vec::new(), text)
+}
+
+/// Bytes of UTF-8 that are made at once.
+const ENCODED_AT_ONCE: usize = 64 << 10;
+
+/// Characters as UTF-8, in order.
+struct Encoding<I> {
+    chars: I,
+    ready: Vec<u8>,
+    at: usize,
+}
+
+impl<I: Iterator<Item = char>> Read for Encoding<I> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if self.at >= self.ready.len() {
+            self.ready.clear();
+            self.at = 0;
+            while self.ready.len() < ENCODED_AT_ONCE
+                && let Some(char) = self.chars.next()
+            {
+                let mut bytes = [0; 4];
+                self.ready
+                    .extend_from_slice(char.encode_utf8(&mut bytes).as_bytes());
+            }
+        }
+        let mut rest = self.ready.get(self.at..).unwrap_or_default();
+        let read = rest.read(out)?;
+        self.at += read;
+        Ok(read)
     }
 }
 
@@ -159,10 +201,11 @@ mod tests {
 
     #[test]
     fn of_what_has_no_end_and_no_reader_little_is_read() {
-        let (bytes, error) = bounded(std::io::repeat(0));
-        assert_eq!((bytes.len() as u64, error.is_none()), (HEAD_BYTES, true));
+        let account = Account::default();
+        let (bytes, ended) = bounded(std::io::repeat(0), &account);
+        assert!(bytes.len() as u64 == HEAD_BYTES && matches!(ended, Ended::Whole));
         let text = "a line\n".repeat(5000);
-        assert_eq!(bounded(text.as_bytes()).0, text.as_bytes());
+        assert_eq!(&*bounded(text.as_bytes(), &account).0, text.as_bytes());
     }
 
     #[test]
@@ -173,7 +216,9 @@ mod tests {
         // Half a character at the end: the file was cut.
         big.push(0);
         for bytes in [little, big, "\u{feff}Zeit: 5 µs 😀\r\n".into()] {
-            assert_eq!(as_utf8(bytes), "Zeit: 5 µs 😀\r\n".as_bytes());
+            let account = Account::default();
+            let (text, _) = as_utf8(account.hold(bytes).unwrap(), &account);
+            assert_eq!(&*text, "Zeit: 5 µs 😀\r\n".as_bytes());
         }
     }
 }

@@ -10,6 +10,7 @@ use model::{
 };
 
 use super::folder::{Entry, is_stalk_time};
+use super::held::Account;
 use super::{Found, source, together};
 
 /// What stands in the trigger file of a collection of ours.
@@ -22,13 +23,13 @@ const TRIGGER_BYTES_MAX: u64 = 64 << 10;
 const APART_MAX_MS: i64 = 3_600_000;
 
 /// Whether the folder is a stretch of an exported recording, by its trigger file.
-pub(super) fn is_stretch(folder: &Entry<'_>) -> bool {
+pub(super) fn is_stretch(folder: &Entry, account: &Account) -> bool {
     folder
-        .any(&mut |name, entry| is_stalk_time(name) && name.ends_with("-trigger") && is_ours(entry))
+        .any(&mut |name, entry| is_stalk_time(name) && name.ends_with("-trigger") && is_ours(entry, account))
 }
 
-fn is_ours(trigger: &Entry<'_>) -> bool {
-    String::from_utf8_lossy(&trigger.head(TRIGGER_BYTES_MAX)).contains(OURS)
+fn is_ours(trigger: &Entry, account: &Account) -> bool {
+    String::from_utf8_lossy(&trigger.head(TRIGGER_BYTES_MAX, account)).contains(OURS)
 }
 
 /// The incident with the calm that lies in one of the folders in front of it; what followed the stall

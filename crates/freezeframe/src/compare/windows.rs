@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use diagnosis::compare::{Comparison, Stretch, Subject, cause_in_question};
 use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
-use store::{HistoryStretch, read_frame};
+use store::HistoryStretch;
 
 use super::{answered_ms, fix, incidents, wanted};
 use crate::args::{Compare, duration, usage};

@@ -24,7 +24,7 @@ use self::waiting::Waiting;
 use self::what::What;
 use crate::args::Fix;
 use crate::config::{Config, default_dir};
-use crate::{causes, leases, output, targets};
+use crate::{causes, leases, memory, output, targets};
 
 pub(crate) use self::back::{entry_line, revert_unsettled};
 
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         return back::undo_some(args, &journal_dir, id.as_deref());
     }
     causes::use_directory(args.causes.as_deref(), &config);
-    let Some(what) = what::find(args, &config)? else {
+    let Some(what) = memory::limited(|| what::find(args, &config))? else {
         return Ok(ExitCode::from(NOT_NAMED));
     };
     if args.apply {

@@ -10,7 +10,7 @@ mod live;
 pub(crate) mod options;
 mod progress;
 mod pump;
-mod zstd;
+pub(crate) mod zstd;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -12,14 +12,14 @@ const WINDOW_BYTES_MAX: u64 = 32 << 20;
 const AT_ONCE: usize = 256 << 10;
 
 /// Unpacks what it reads.
-pub(super) struct Zstd<R: Read> {
+pub(crate) struct Zstd<R: Read> {
     source: R,
     decoder: FrameDecoder,
     is_in_frame: bool,
 }
 
 impl<R: Read> Zstd<R> {
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW_BYTES_MAX);
         Self {
