@@ -24,8 +24,8 @@ use crate::args::Import;
 use crate::{memory, output};
 use folder::{Depth, is_stalk_time};
 use frames::SqliteFile;
-use held::{Account, Bytes, Ended};
 pub(crate) use frames::{Given, given, is_frame};
+use held::{Account, Bytes, Ended};
 
 /// Files of a directory or an archive that are read.
 const FILES_MAX: usize = 10_000;
@@ -296,7 +296,8 @@ impl Found {
                         Some(bytes) => self.add(path, bytes),
                         None => self.note_cut(
                             path,
-                            "left out: what was read before is all that is kept in memory".to_owned(),
+                            "left out: what was read before is all that is kept in memory"
+                                .to_owned(),
                         ),
                     }
                 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::room::Room;
 use crate::{
     broken, client_lists, collapsed, json_log, json_rows, kind, marked, rds_monitoring, unfold,
     web_page, wrapped,
@@ -9,6 +10,10 @@ use crate::{
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
 const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Of a text that others wrapped so much is read, bytes: it is there again without its wrapping, and
+/// once more as lines.
+const UNWRAPPED_BYTES_MAX: usize = 64 << 20;
 
 /// Longest name of a container in front of its line.
 const CONTAINER_BYTES_MAX: usize = 80;
@@ -79,27 +84,44 @@ fn unescape(text: &str, out: &mut String) {
 /// The lines of a text: what a web page shows of it, rows in JSON as rows, and JSON of log collectors, quotation marks of
 /// mails, names of containers, HTML entities and carriage returns are taken away.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
-    let unwrapped = web_page::unwrapped(text)
-        .or_else(|| rds_monitoring::unwrapped(text))
-        .or_else(|| json_log::unwrapped(text))
-        .or_else(|| json_rows::unwrapped(text));
-    let lines = match unwrapped {
-        None => bare((1..).zip(text.split('\n')), Around::of(text)),
-        Some(unwrapped) => of_unwrapped(&unwrapped),
+    lines_within(text).0
+}
+
+/// The lines that there is room for, and the number of the last one where there are more.
+pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
+    let head = text
+        .get(..text.floor_char_boundary(UNWRAPPED_BYTES_MAX))
+        .unwrap_or(text);
+    let unwrapped = web_page::unwrapped(head)
+        .or_else(|| rds_monitoring::unwrapped(head))
+        .or_else(|| json_log::unwrapped(head))
+        .or_else(|| json_rows::unwrapped(head));
+    let mut room = Room::of(text.len());
+    let is_unwrapped = unwrapped.is_some();
+    let (lines, mut cut) = match unwrapped {
+        None => bare((1..).zip(text.split('\n')), Around::of(text), &mut room),
+        Some(unwrapped) => of_unwrapped(&unwrapped, &mut room),
     };
-    whole(lines, text)
+    if is_unwrapped && head.len() < text.len() {
+        cut = cut.or(lines.last().map(|line| line.number));
+    }
+    (whole(lines, text), cut)
 }
 
 /// The lines of a text that may be a part of a web page.
 pub(crate) fn lines_of_page(text: &str) -> Vec<Line<'_>> {
-    whole(of_unwrapped(&web_page::shown(text)), text)
+    let mut room = Room::of(text.len());
+    whole(of_unwrapped(&web_page::shown(text), &mut room).0, text)
 }
 
-fn of_unwrapped<'a>(unwrapped: &[(usize, Cow<'_, str>)]) -> Vec<Line<'a>> {
+fn of_unwrapped<'a>(
+    unwrapped: &[(usize, Cow<'_, str>)],
+    room: &mut Room,
+) -> (Vec<Line<'a>>, Option<usize>) {
     let unwrapped = unwrapped.iter();
     let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
-    let lines = bare(unwrapped, Around::ALL);
-    lines.into_iter().map(Line::into_owned).collect()
+    let (lines, cut) = bare(unwrapped, Around::ALL, room);
+    (lines.into_iter().map(Line::into_owned).collect(), cut)
 }
 
 /// Lines that a client, a terminal or a mail broke are one again.
@@ -150,7 +172,8 @@ impl Around {
 fn bare<'a>(
     numbered: impl Iterator<Item = (usize, &'a str)> + 'a,
     around: Around,
-) -> Vec<Line<'a>> {
+    room: &mut Room,
+) -> (Vec<Line<'a>>, Option<usize>) {
     let parts: Box<dyn Iterator<Item = (usize, &'a str)>> = match around.frames {
         true => Box::new(
             numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part))),
@@ -179,14 +202,21 @@ fn bare<'a>(
         false => Cow::Borrowed(line),
     };
     if !around.bars {
-        let line = |(number, line)| Line {
-            number,
-            text: text(line),
-        };
-        return raw.map(line).collect();
+        let mut lines: Vec<Line<'a>> = Vec::new();
+        for (number, line) in raw {
+            let line = Line {
+                number,
+                text: text(line),
+            };
+            if !room.take(&line) {
+                return cut(lines);
+            }
+            lines.push(line);
+        }
+        return (lines, None);
     }
     let mut raw = raw;
-    let mut lines = Vec::new();
+    let mut lines: Vec<Line<'a>> = Vec::new();
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
     let mut line = raw.next();
@@ -202,14 +232,23 @@ fn bare<'a>(
             Some((_, rest)) if is_same(before) || is_same(behind) => rest,
             _ => this,
         };
-        lines.push(Line {
+        let shown = Line {
             number,
             text: text(shown),
-        });
+        };
+        if !room.take(&shown) {
+            return cut(lines);
+        }
+        lines.push(shown);
         before = Some(this);
         line = next;
     }
-    lines
+    (lines, None)
+}
+
+fn cut(lines: Vec<Line<'_>>) -> (Vec<Line<'_>>, Option<usize>) {
+    let last = lines.last().map_or(0, |line| line.number);
+    (lines, Some(last))
 }
 
 /// Without `> ` and `>> ` in front, and without the sign of a change in front of a row.

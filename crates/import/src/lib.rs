@@ -29,6 +29,7 @@ mod printed;
 mod printed_rows;
 mod rds_monitoring;
 mod read;
+mod room;
 mod shell;
 mod split;
 mod starts;

@@ -9,7 +9,7 @@ use crate::clean;
 use crate::kind::{Kind, Table};
 use crate::read::{self, Read};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, shell, times, web_page};
+use crate::{INPUT_BYTES_MAX, Input, Part, room, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -47,6 +47,8 @@ impl OneInput {
         ) {
             let why = "the same table is there as .tsv";
             self.skip(input, None, "table of MySQL Shell", why.to_owned());
+        } else if room::is_short() {
+            self.skip(input, None, "not read", room::SHORT.to_owned());
         } else if bytes.is_empty() {
             self.skip(input, None, "nothing", "it is empty".to_owned());
         } else if read::pcap::is_pcap(bytes) {
@@ -111,7 +113,7 @@ impl OneInput {
             Err(_) => String::from_utf8_lossy(bytes),
         };
         let text = shell::as_printed(clean::with_lines(&text));
-        let mut lines = clean::lines(&text);
+        let (mut lines, cut) = clean::lines_within(&text);
         let mut pieces = split(&lines);
         if pieces.is_empty() && web_page::may_be_in(&text) {
             lines = clean::lines_of_page(&text);
@@ -127,6 +129,10 @@ impl OneInput {
             covered += piece.len();
             if matches!(kind, Kind::Backtrace | Kind::ServerText) {
                 self.version = self.version.take().or_else(|| read::version(piece));
+            }
+            if room::is_short() {
+                self.skip(input, Some(range), kind.name(), room::SHORT.to_owned());
+                continue;
             }
             let mut read = read::read(kind, piece);
             for rows in &mut read.rows {
@@ -176,6 +182,10 @@ impl OneInput {
                     ),
                 );
             }
+        }
+        if let Some(last) = cut {
+            let why = format!("the lines up to {last} were read, the rest was left out: they take too much memory");
+            self.skip(input, None, "not all of it was read", why);
         }
         if bytes.len() < input.bytes.len() {
             self.skip(

@@ -336,7 +336,11 @@ fn central_sizes(bytes: &[u8]) -> HashMap<usize, usize> {
         let entry = (|| {
             let behind = little(bytes, at + 28, 2)? + little(bytes, at + 30, 2)?;
             let behind = behind + little(bytes, at + 32, 2)?;
-            Some((little(bytes, at + 20, 4)?, little(bytes, at + 42, 4)?, behind))
+            Some((
+                little(bytes, at + 20, 4)?,
+                little(bytes, at + 42, 4)?,
+                behind,
+            ))
         })();
         let Some((packed, head_at, behind)) = entry else {
             break;

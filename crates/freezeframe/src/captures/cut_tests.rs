@@ -86,7 +86,10 @@ fn archives_are_cut_and_damaged_at_every_byte() {
         let whole = opened(&bytes);
         assert!(whole.left_out.is_empty(), "{name}");
         assert!(
-            whole.files.iter().all(|(_, text)| **text == *TEXT.as_bytes()),
+            whole
+                .files
+                .iter()
+                .all(|(_, text)| **text == *TEXT.as_bytes()),
             "{name}"
         );
         for at in 1..bytes.len() {

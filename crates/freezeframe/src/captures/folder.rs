@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use diagnosis::SourceRead;
 
 use super::archive::{Packed, unpack};
-use super::held::Account;
 use super::frames::SqliteFile;
+use super::held::Account;
 use super::{FILES_MAX, Found, open, stretches};
 use crate::memory;
 
@@ -307,7 +307,9 @@ pub(super) fn read(
             break;
         }
         if found.account.is_used_up() {
-            let why = format!("the files from {name} on were left out: what was read before is all that is kept in memory");
+            let why = format!(
+                "the files from {name} on were left out: what was read before is all that is kept in memory"
+            );
             found.note_cut(place.path.to_owned(), why);
             break;
         }

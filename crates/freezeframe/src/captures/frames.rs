@@ -79,7 +79,8 @@ pub(crate) fn is_frame(path: &Path) -> bool {
     if path == Path::new("-") || path.metadata().is_ok_and(|there| !there.is_file()) {
         return false;
     }
-    (open::is_sqlite(path) && !store::is_replay(path)) || path.extension().is_some_and(|end| end == "frame")
+    (open::is_sqlite(path) && !store::is_replay(path))
+        || path.extension().is_some_and(|end| end == "frame")
 }
 
 /// What was read, for an incident of ours: what is damaged in it is told as left out.

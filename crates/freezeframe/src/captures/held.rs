@@ -219,7 +219,10 @@ mod tests {
         assert_eq!(&*bytes, b"head and more");
         assert_eq!(account.0.held.get(), HELD_BYTES_MAX - 13);
         let part = bytes.part(5, 8);
-        assert_eq!((&*part, &*part.part(1, 99), &*part.part(7, 9)), (&b"and"[..], &b"nd"[..], &b""[..]));
+        assert_eq!(
+            (&*part, &*part.part(1, 99), &*part.part(7, 9)),
+            (&b"and"[..], &b"nd"[..], &b""[..])
+        );
         drop(bytes);
         assert_eq!(account.0.held.get(), HELD_BYTES_MAX - 13);
         drop(part);

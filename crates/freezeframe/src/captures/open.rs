@@ -147,7 +147,11 @@ pub(super) fn as_utf8(bytes: Bytes, account: &Account) -> (Bytes, Ended) {
     } else if bytes.starts_with(UTF16_BIG) {
         u16::from_be_bytes
     } else {
-        let mark = if bytes.starts_with(UTF8) { UTF8.len() } else { 0 };
+        let mark = if bytes.starts_with(UTF8) {
+            UTF8.len()
+        } else {
+            0
+        };
         return (bytes.part(mark, bytes.len()), Ended::Whole);
     };
     let units = bytes

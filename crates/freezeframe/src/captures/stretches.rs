@@ -24,8 +24,9 @@ const APART_MAX_MS: i64 = 3_600_000;
 
 /// Whether the folder is a stretch of an exported recording, by its trigger file.
 pub(super) fn is_stretch(folder: &Entry, account: &Account) -> bool {
-    folder
-        .any(&mut |name, entry| is_stalk_time(name) && name.ends_with("-trigger") && is_ours(entry, account))
+    folder.any(&mut |name, entry| {
+        is_stalk_time(name) && name.ends_with("-trigger") && is_ours(entry, account)
+    })
 }
 
 fn is_ours(trigger: &Entry, account: &Account) -> bool {

@@ -111,7 +111,9 @@ fn cause_of(
                 && (from..=to).contains(&onset)
         });
         let of_files = inside.take(DIAGNOSED_MAX).find_map(|(path, _)| {
-            let incident = store::read_frame_within(path, store::READ_BYTES_MAX / 4).ok()?.incident;
+            let incident = store::read_frame_within(path, store::READ_BYTES_MAX / 4)
+                .ok()?
+                .incident;
             cause_in_question(&[&diagnose(&incident, catalogue)], catalogue)
         });
         let cause = of_files

@@ -86,6 +86,13 @@ pub fn limit(bytes: u64) {
     LIMIT.store(i64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
 }
 
+/// How much of the limit is in use, in percent; 0 where there is no limit. For readers, which stop
+/// before the process has to.
+pub fn in_use_percent() -> u64 {
+    let limit = u64::try_from(LIMIT.load(Ordering::Relaxed)).unwrap_or(0);
+    (live_bytes() * 100).checked_div(limit).unwrap_or(0)
+}
+
 fn count(bytes: i64) {
     let own = OWN.get().saturating_add(bytes);
     if own.abs() < STEP_BYTES {

@@ -3,7 +3,7 @@
 
 mod counted;
 
-pub use counted::{Counted, limit, live_bytes, now_reading};
+pub use counted::{Counted, in_use_percent, limit, live_bytes, now_reading};
 
 /// Gives free memory of the heap back to the kernel. After work that took much and is over: a
 /// recorder runs for months beside a server that needs the memory.
