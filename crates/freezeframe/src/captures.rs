@@ -25,10 +25,13 @@ use crate::{memory, output};
 use folder::{Depth, is_stalk_time};
 use frames::SqliteFile;
 pub(crate) use frames::{Given, given, is_frame};
-use held::{Account, Bytes, Ended};
+use held::{Account, Bytes, Ended, Span};
 
 /// Files of a directory or an archive that are read.
 const FILES_MAX: usize = 10_000;
+
+/// Names of such files that are told: pt-stalk has a few dozen.
+const NAMED_MAX: usize = 100;
 
 /// What was left out that is told one by one: a folder may have a hundred thousand links to one file.
 const NOTES_MAX: usize = 2_000;
@@ -167,10 +170,17 @@ fn together(sources: Vec<SourceRead>) -> Vec<SourceRead> {
         .into_iter()
         .filter(|source| !is_unknown(source))
         .collect();
+    let mut named = names
+        .get(..names.len().min(NAMED_MAX))
+        .unwrap_or_default()
+        .join(", ");
+    if names.len() > NAMED_MAX {
+        named += &format!(" and {} more", names.len() - NAMED_MAX);
+    }
     kept.push(SourceRead {
         path: format!("{} files", names.len()),
         kind: "unknown".to_owned(),
-        skipped: Some(format!("nothing known in them: {}", names.join(", "))),
+        skipped: Some(format!("nothing known in them: {named}")),
         ..SourceRead::default()
     });
     kept
@@ -195,7 +205,7 @@ fn open(path: &Path, found: &mut Found) -> Result<()> {
             Ended::Cut(why) => found.note_cut("standard input".to_owned(), why),
             Ended::Failed(error) => return Err(error).context("standard input"),
         }
-        archive::unpack("-".to_owned(), bytes, found, Depth::default());
+        archive::unpack("-".to_owned(), Span::Held(bytes), found, Depth::default());
         return Ok(());
     }
     if path.is_dir() {

@@ -1,5 +1,5 @@
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,10 +17,10 @@ use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text
 
 use crate::args;
 use crate::live::{self, Progress};
-use crate::{captures, output};
+use crate::{captures, memory, output};
 
-/// A profile file that is read at the most: far more than a day at 99 Hz.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+/// A profile file of ours that is read at the most: more than a day at 99 Hz. What it becomes is larger.
+const FILE_BYTES_MAX: u64 = 96 << 20;
 
 pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
     match args.diff.as_deref() {
@@ -145,15 +145,22 @@ fn diff(args: &args::Profile, a: &Path, b: &Path) -> Result<ExitCode> {
 }
 
 fn read(path: &Path) -> Result<ProfileDocument> {
-    let length = std::fs::metadata(path)
-        .with_context(|| path.display().to_string())?
-        .len();
-    anyhow::ensure!(
-        length <= FILE_BYTES_MAX,
-        "{}: too large for a profile",
-        path.display()
-    );
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    memory::now_reading(path);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .with_context(|| path.display().to_string())?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        drop(bytes);
+        // What other profilers print is read as far as it goes.
+        return captured(path).with_context(|| {
+            format!(
+                "{}: over {} MiB, too large for a profile of ours",
+                path.display(),
+                FILE_BYTES_MAX >> 20
+            )
+        });
+    }
     let text = String::from_utf8_lossy(&bytes);
     match ProfileDocument::read(&text) {
         Ok(document) => Ok(document),

@@ -88,7 +88,10 @@ pub(crate) fn words(error: &rusqlite::Error) -> String {
             )
         }
         Some(rusqlite::ErrorCode::OutOfMemory) => {
-            format!("SQLite needs more than {} MiB for it", SQLITE_BYTES_MAX >> 20)
+            format!(
+                "SQLite needs more than {} MiB for it",
+                SQLITE_BYTES_MAX >> 20
+            )
         }
         _ => error.to_string(),
     }

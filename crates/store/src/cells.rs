@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use rusqlite::types::ValueRef;
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 use crate::StoreError;
 use crate::account::open_careful;

@@ -29,6 +29,9 @@ const TICKS_MAX: usize = 65_536;
 /// Series that are read at the most: far more than a recorder writes.
 const SERIES_MAX: usize = 65_536;
 
+/// Absences that are read: each is told with the verdict, and a recorder has some dozens.
+const ABSENT_MAX: usize = 10_000;
+
 /// Memory for what says what the file is, bytes.
 const HEAD_BYTES_MAX: u64 = 8 << 20;
 
@@ -55,7 +58,9 @@ impl Damage {
             ..
         } = self;
         match self.is_limit {
-            true => format!("table '{table}': {rows_read} rows were read, and some left out: {problem}"),
+            true => {
+                format!("table '{table}': {rows_read} rows were read, and some left out: {problem}")
+            }
             false => format!("table '{table}' is damaged after {rows_read} rows: {problem}"),
         }
     }
@@ -113,9 +118,15 @@ pub fn read_frame_within(path: &Path, bytes_max: u64) -> Result<Loaded, StoreErr
         true => read_queries(&mut tables),
         false => Vec::new(),
     };
-    let facts = tables.read(Table::small("fact", "at_ms, name, value").percent(10), fact_row);
+    let facts = tables.read(
+        Table::small("fact", "at_ms, name, value").percent(10),
+        fact_row,
+    );
     let columns = "first_ms, last_ms, count, what, reason, detail";
-    let absent = tables.read(Table::small("absent", columns).percent(10), absent_row);
+    let absent = tables.read(
+        Table::small("absent", columns).percent(10).rows(ABSENT_MAX),
+        absent_row,
+    );
     let incident = Incident {
         id: head.summary.id,
         host: head.summary.host,
@@ -197,11 +208,7 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
     Ok((connection, head))
 }
 
-fn head(
-    mut tables: Tables<'_>,
-    meta: &HashMap<String, String>,
-    version: i64,
-) -> Option<Head> {
+fn head(mut tables: Tables<'_>, meta: &HashMap<String, String>, version: i64) -> Option<Head> {
     let text = |key: &str| meta.get(key).cloned().unwrap_or_default();
     let ms = |key: &str| meta.get(key)?.parse::<Millis>().ok();
     let trigger = ms("stall.trigger_ms")?;
@@ -249,7 +256,9 @@ fn head(
 
 fn read_sources(tables: &mut Tables<'_>, timeline: &mut Timeline) {
     let mut unreadable = Vec::new();
-    let table = Table::small("source", "name, ticks").percent(15).json("ticks");
+    let table = Table::small("source", "name, ticks")
+        .percent(15)
+        .json("ticks");
     tables.each(table, size_of::<model::Source>(), |row| {
         let name: String = row.get(0)?;
         match serde_json::from_str::<Vec<Millis>>(text_column(row, 1)?) {

@@ -12,6 +12,10 @@ use crate::columns::{json, json_column, word, word_column};
 use crate::frame_read::{Damage, ms_column};
 use crate::tables::{Table, Tables};
 
+/// A stack's list of frames is not read beyond this, bytes: some ten thousand of them, more than any
+/// stack has that is taken.
+const FRAMES_BYTES_MAX: usize = 64 << 10;
+
 pub(crate) fn write_stacks(
     transaction: &Transaction<'_>,
     incident: &Incident,
@@ -182,7 +186,8 @@ fn read_book(tables: &mut Tables<'_>) -> StackBook {
     });
     let stacks = Table::small("stack", "frames, end")
         .percent(25)
-        .json("frames");
+        .json("frames")
+        .cells(FRAMES_BYTES_MAX);
     let stacks = tables.read(stacks, |row| {
         Ok(Stack {
             frames: json_column(row, 0)?,
@@ -210,10 +215,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<ThreadRun> {
 }
 
 /// The profiles by time, and what is known of their functions with all that they called.
-fn read_profiles(
-    tables: &mut Tables<'_>,
-    has_callers: bool,
-) -> (Vec<Profile>, Vec<Callers>) {
+fn read_profiles(tables: &mut Tables<'_>, has_callers: bool) -> (Vec<Profile>, Vec<Callers>) {
     let columns = "id, from_ms, to_ms, hz, processors, lost";
     let mut heads = tables.read(Table::small("profile", columns), |row| {
         let profile = Profile {

@@ -227,7 +227,9 @@ fn read_chunk(
                 })
             })
             .collect();
-        account.take(tick_bytes(timeline, source, readings.len())).ok()?;
+        account
+            .take(tick_bytes(timeline, source, readings.len()))
+            .ok()?;
         timeline.push_readings(source, at, &readings);
     }
     Some(())

@@ -210,7 +210,8 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
             fact.at = moved(fact.at);
             into.facts.push(fact);
         }
-        for mut absent in history_read::read_absent(connection, session.id, of_time, &mut account)? {
+        for mut absent in history_read::read_absent(connection, session.id, of_time, &mut account)?
+        {
             absent.first = moved(absent.first);
             absent.last = moved(absent.last);
             into.absent.push(absent);
@@ -284,7 +285,9 @@ fn processlists(
     let mut texts = Vec::new();
     // Wherever it ends for want of room, what was read is spread over the whole stretch.
     for index in halving(chosen.len()) {
-        let Some(id) = chosen.get(index) else { continue };
+        let Some(id) = chosen.get(index) else {
+            continue;
+        };
         let Some(text) = history_read::read_text(connection, *id)? else {
             continue;
         };

@@ -14,8 +14,12 @@ pub(crate) struct Table {
     pub(crate) large: Option<&'static str>,
     /// Cells become what their JSON says.
     pub(crate) is_json: bool,
+    /// A large cell is not read beyond this, bytes.
+    pub(crate) cell_bytes_max: usize,
     /// How much of the account it may take, percent.
     pub(crate) percent: u64,
+    /// Rows that are read.
+    pub(crate) rows_max: usize,
 }
 
 impl Table {
@@ -26,7 +30,9 @@ impl Table {
             columns,
             large: None,
             is_json: false,
+            cell_bytes_max: CELL_BYTES_MAX,
             percent: 5,
+            rows_max: usize::MAX,
         }
     }
 
@@ -48,15 +54,22 @@ impl Table {
         Self {
             large: Some(column),
             is_json: true,
+            cell_bytes_max: JSON_BYTES_MAX,
             ..self
         }
     }
 
-    fn cell_bytes_max(&self) -> usize {
-        match self.is_json {
-            true => JSON_BYTES_MAX,
-            false => CELL_BYTES_MAX,
+    /// No cell of the large column has more bytes.
+    pub(crate) fn cells(self, cell_bytes_max: usize) -> Self {
+        Self {
+            cell_bytes_max,
+            ..self
         }
+    }
+
+    /// No more rows are read.
+    pub(crate) fn rows(self, rows_max: usize) -> Self {
+        Self { rows_max, ..self }
     }
 }
 
@@ -92,9 +105,9 @@ impl Tables<'_> {
     ) {
         let mut account = self.account.part(table.percent);
         let mut rows_read = 0;
-        let mut is_over = false;
+        let mut over = None;
         let condition = table.large.map_or_else(String::new, |column| {
-            let max = table.cell_bytes_max();
+            let max = table.cell_bytes_max;
             format!(" WHERE coalesce(octet_length({column}), 0) <= {max}")
         });
         let result = (|| -> rusqlite::Result<()> {
@@ -104,14 +117,20 @@ impl Tables<'_> {
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let bytes = row_bytes(row, fixed, table.is_json)?;
-                if account.take(bytes).is_err() {
-                    is_over = true;
+                if rows_read >= table.rows_max {
+                    over = Some(format!("no more than {} rows are read", table.rows_max));
                     break;
                 }
-                let more = with(row)?;
-                rows_read += 1;
-                if account.take(more).is_err() {
-                    is_over = true;
+                let is_over = account.take(bytes).is_err() || {
+                    let more = with(row)?;
+                    rows_read += 1;
+                    account.take(more).is_err()
+                };
+                if is_over {
+                    over = Some(format!(
+                        "the rest is over the {} MiB of memory that it may take",
+                        account.bytes_max() >> 20
+                    ));
                     break;
                 }
             }
@@ -124,14 +143,11 @@ impl Tables<'_> {
                 problem: words(&error),
                 is_limit: false,
             });
-        } else if is_over {
+        } else if let Some(problem) = over {
             self.damage.push(Damage {
                 table: table.name,
                 rows_read,
-                problem: format!(
-                    "the rest is over the {} MiB of memory that it may take",
-                    account.bytes_max() >> 20
-                ),
+                problem,
                 is_limit: true,
             });
         }
@@ -143,19 +159,20 @@ impl Tables<'_> {
     /// is told already.
     fn note_large(&mut self, table: Table, rows_read: usize) {
         let Some(column) = table.large else { return };
-        let max = table.cell_bytes_max();
+        let max = table.cell_bytes_max;
         let query = format!(
             "SELECT count(*) FROM {} WHERE octet_length({column}) > {max}",
             table.name
         );
-        let count: rusqlite::Result<i64> = self
-            .connection
-            .query_row(&query, [], |row| row.get(0));
+        let count: rusqlite::Result<i64> = self.connection.query_row(&query, [], |row| row.get(0));
         if let Ok(count @ 1..) = count {
             self.damage.push(Damage {
                 table: table.name,
                 rows_read,
-                problem: format!("{count} cells are over {} MiB", max >> 20),
+                problem: match max >> 20 {
+                    0 => format!("{count} cells are over {} KiB", max >> 10),
+                    mebibytes => format!("{count} cells are over {mebibytes} MiB"),
+                },
                 is_limit: true,
             });
         }

@@ -6,7 +6,7 @@ use std::io::Read;
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 
 use super::folder::{self, Depth, Place, Tree};
-use super::held::{Account, Bytes, Ended};
+use super::held::{Account, Bytes, Ended, Span};
 use super::{Found, open};
 use crate::queries::zstd::Zstd;
 
@@ -26,32 +26,77 @@ const LIST_BYTES_MAX: usize = 32 << 20;
 const ENTRY_BYTES: usize = 160;
 const FOLDER_BYTES: usize = 1024;
 
+/// Bytes by which an archive is known.
+const HEAD_BYTES: usize = 512;
+
+/// Whether a file that begins so is packed.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    Form::of(head).is_some()
+}
+
+/// How something is packed.
+enum Form {
+    Gzip,
+    Zstd,
+    Zip,
+    Tar,
+}
+
+impl Form {
+    fn of(head: &[u8]) -> Option<Self> {
+        if head.starts_with(&[0x1f, 0x8b]) {
+            Some(Self::Gzip)
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Some(Self::Zstd)
+        } else if head.starts_with(b"PK\x03\x04") {
+            Some(Self::Zip)
+        } else {
+            is_tar(head).then_some(Self::Tar)
+        }
+    }
+}
+
 /// Adds a file, or what is packed in it.
-pub(super) fn unpack(path: String, bytes: Bytes, found: &mut Found, depth: Depth) {
+pub(super) fn unpack(path: String, span: Span, found: &mut Found, depth: Depth) {
     if depth.archives >= DEPTH_MAX {
         found.note(path, format!("archives deeper than {DEPTH_MAX}"));
         return;
     }
     let account = found.account.clone();
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let inner = limited(MultiGzDecoder::new(&*bytes), &account);
-        // What was packed is not needed any more.
-        drop(bytes);
-        unpacked(path, inner, found, depth);
-    } else if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        let inner = limited(Zstd::new(&*bytes), &account);
-        drop(bytes);
-        unpacked(path, inner, found, depth);
-    } else if bytes.starts_with(b"PK\x03\x04") {
-        let tree = zip(&path, &bytes, found);
-        drop(bytes);
-        opened(&path, tree, found, depth);
-    } else if is_tar(&bytes) {
-        let tree = tar(&path, &bytes, found);
-        drop(bytes);
-        opened(&path, tree, found, depth);
-    } else {
-        found.add(path, bytes);
+    match Form::of(&span.peek(0, HEAD_BYTES)) {
+        Some(Form::Gzip) => {
+            let inner = limited(MultiGzDecoder::new(span.reader()), &account);
+            // What was packed is not needed any more.
+            drop(span);
+            unpacked(path, inner, found, depth);
+        }
+        Some(Form::Zstd) => {
+            let inner = limited(Zstd::new(span.reader()), &account);
+            drop(span);
+            unpacked(path, inner, found, depth);
+        }
+        Some(Form::Zip) => {
+            let tree = zip(&path, &span, found);
+            drop(span);
+            opened(&path, tree, found, depth);
+        }
+        Some(Form::Tar) => {
+            let tree = tar(&path, &span, found);
+            drop(span);
+            opened(&path, tree, found, depth);
+        }
+        None => match content(&span, &account) {
+            (bytes, Ended::Whole) => found.add(path, bytes),
+            (bytes, ended) => unpacked(path, (bytes, ended), found, depth),
+        },
+    }
+}
+
+/// The bytes of a part of an archive that is not packed.
+fn content(span: &Span, account: &Account) -> (Bytes, Ended) {
+    match span {
+        Span::Held(bytes) => (bytes.clone(), Ended::Whole),
+        Span::Filed(..) => open::bounded(span.reader(), account),
     }
 }
 
@@ -76,9 +121,9 @@ fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
 /// A file in an archive, not yet unpacked: most of an archive may not be wanted.
 pub(super) enum Packed {
     /// As it is; with how many bytes there were, where the archive is cut.
-    Plain(Bytes, Option<usize>),
+    Plain(Span, Option<usize>),
     /// By deflate.
-    Deflated(Bytes),
+    Deflated(Span),
 }
 
 impl Packed {
@@ -87,9 +132,9 @@ impl Packed {
         let mut head = Vec::new();
         // What is damaged is told when it is read.
         let _ = match self {
-            Self::Plain(bytes, _) => (&**bytes).take(bytes_max).read_to_end(&mut head),
-            Self::Deflated(bytes) => account
-                .unpacking(DeflateDecoder::new(&**bytes))
+            Self::Plain(span, _) => span.reader().take(bytes_max).read_to_end(&mut head),
+            Self::Deflated(span) => account
+                .unpacking(DeflateDecoder::new(span.reader()))
                 .take(bytes_max)
                 .read_to_end(&mut head),
         };
@@ -98,16 +143,16 @@ impl Packed {
 
     /// Adds it, or what is packed in it.
     pub(super) fn read(&self, path: String, found: &mut Found, depth: Depth) {
+        let account = found.account.clone();
         let content = match self {
-            Self::Plain(bytes, cut) => {
-                let cut = cut.map(|size| format!("the archive is cut, {size} bytes were there"));
-                let ended = match cut {
-                    Some(cut) => Ended::Failed(std::io::Error::other(cut)),
-                    None => Ended::Whole,
-                };
-                (bytes.clone(), ended)
-            }
-            Self::Deflated(bytes) => limited(DeflateDecoder::new(&**bytes), &found.account.clone()),
+            Self::Plain(span, cut) => match (content(span, &account), cut) {
+                ((bytes, Ended::Whole), Some(size)) => {
+                    let cut = format!("the archive is cut, {size} bytes were there");
+                    (bytes, Ended::Failed(std::io::Error::other(cut)))
+                }
+                (content, _) => content,
+            },
+            Self::Deflated(span) => limited(DeflateDecoder::new(span.reader()), &account),
         };
         unpacked(path, content, found, depth);
     }
@@ -127,7 +172,7 @@ fn unpacked(path: String, (bytes, ended): (Bytes, Ended), found: &mut Found, dep
             archives: depth.archives + 1,
             ..depth
         };
-        unpack(path, bytes, found, inner);
+        unpack(path, Span::Held(bytes), found, inner);
     }
 }
 
@@ -155,6 +200,9 @@ impl List {
         true
     }
 }
+
+/// Bytes of a record with a long name that are read.
+const LONG_NAME_BYTES_MAX: usize = 64 << 10;
 
 /// Characters of a name in an archive that are told.
 const NAME_CHARS_MAX: usize = 255;
@@ -201,26 +249,29 @@ fn tar_long_name(kind: u8, content: &[u8]) -> Option<String> {
 }
 
 /// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
-fn tar(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
+fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
     let mut list = List::default();
     let mut long_name = None;
     let mut at = 0;
-    while let Some(head) = bytes.get(at..at + BLOCK) {
-        if head.iter().all(|byte| *byte == 0) {
+    loop {
+        let head = span.peek(at, BLOCK);
+        if head.len() < BLOCK || head.iter().all(|byte| *byte == 0) {
             break;
         }
         let begin = at + BLOCK;
-        let size = usize::from_str_radix(&tar_field(head, 124, 136), 8).ok();
+        let size = usize::from_str_radix(&tar_field(&head, 124, 136), 8).ok();
         let ends = size.and_then(|size| Some((size, begin.checked_add(size)?)));
         let Some((size, end)) = ends else {
             found.note(path.to_owned(), format!("damaged tar head at byte {at}"));
             break;
         };
-        let content = bytes.part(begin, end);
+        let content = span.part(begin, end);
         match head.get(156).copied().unwrap_or(0) {
-            kind @ (b'L' | b'x') => long_name = tar_long_name(kind, &content),
+            kind @ (b'L' | b'x') => {
+                long_name = tar_long_name(kind, &content.peek(0, LONG_NAME_BYTES_MAX));
+            }
             0 | b'0' => {
-                let name = long_name.take().unwrap_or_else(|| tar_name(head));
+                let name = long_name.take().unwrap_or_else(|| tar_name(&head));
                 let cut = (content.len() < size).then_some(size);
                 let packed = Packed::Plain(content, cut);
                 if size > 0 && !list.add(path, &shown(&name), packed, found) {
@@ -238,12 +289,16 @@ fn tar(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
 }
 
 /// Files of a zip, by the heads in front of them (APPNOTE 4.3.7); stored or deflated.
-fn zip(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
+fn zip(path: &str, span: &Span, found: &mut Found) -> Tree {
     let mut list = List::default();
-    let sizes = central_sizes(bytes);
+    let sizes = central_sizes(span);
     let mut at = 0;
-    while bytes.get(at..at + 4) == Some(b"PK\x03\x04") {
-        let number = |from: usize, length: usize| little(bytes, at + from, length);
+    loop {
+        let head = span.peek(at, HEAD_BYTES);
+        if !head.starts_with(b"PK\x03\x04") {
+            break;
+        }
+        let number = |from: usize, length: usize| little(&head, from, length);
         let heads = (|| {
             Some((
                 number(6, 2)?,
@@ -258,12 +313,12 @@ fn zip(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
             break;
         };
         let name_at = at + 30;
-        let name = bytes
-            .get(name_at..name_at + name_length)
-            .unwrap_or_default();
-        let name = shown(&String::from_utf8_lossy(name));
+        let name = match head.get(30..30 + name_length) {
+            Some(name) => shown(&String::from_utf8_lossy(name)),
+            None => shown(&String::from_utf8_lossy(&span.peek(name_at, name_length))),
+        };
         let begin = name_at + name_length + extra;
-        let rest = bytes.part(begin, bytes.len());
+        let rest = span.part(begin, span.len());
         let is_behind = flags & 8 != 0;
         // Sizes that do not fit (ZIP64) are as good as none; the list at the end may have them.
         let packed = match !is_behind && packed < SIZE_ELSEWHERE {
@@ -296,7 +351,7 @@ fn zip(path: &str, bytes: &Bytes, found: &mut Found) -> Tree {
         };
         // Behind the content its sizes, where they are not in front.
         if is_behind {
-            next += if bytes.get(next..next + 4) == Some(b"PK\x07\x08") {
+            next += if span.peek(next, 4) == b"PK\x07\x08" {
                 16
             } else {
                 12
@@ -322,25 +377,23 @@ const SIZES_MAX: usize = 100_000;
 
 /// How many packed bytes there are behind each head, by where the head begins: the list at the end of
 /// a zip has them (APPNOTE 4.3.12 and 4.3.16). Empty where the zip is cut.
-fn central_sizes(bytes: &[u8]) -> HashMap<usize, usize> {
+fn central_sizes(span: &Span) -> HashMap<usize, usize> {
     let mut sizes = HashMap::new();
-    let tail_at = bytes.len().saturating_sub(LIST_END_BYTES);
-    let tail = bytes.get(tail_at..).unwrap_or_default();
-    let Some(end) = tail.windows(4).rposition(|part| part == b"PK\x05\x06") else {
+    let tail_at = span.len().saturating_sub(LIST_END_BYTES);
+    let tail = span.peek(tail_at, LIST_END_BYTES);
+    let end = tail.windows(4).rposition(|part| part == b"PK\x05\x06");
+    let Some(mut at) = end.and_then(|end| little(&tail, end + 16, 4)) else {
         return sizes;
     };
-    let Some(mut at) = little(bytes, tail_at + end + 16, 4) else {
-        return sizes;
-    };
-    while sizes.len() < SIZES_MAX && bytes.get(at..at.saturating_add(4)) == Some(b"PK\x01\x02") {
+    while sizes.len() < SIZES_MAX {
+        let head = span.peek(at, 46);
+        if !head.starts_with(b"PK\x01\x02") {
+            break;
+        }
+        let number = |from: usize, length: usize| little(&head, from, length);
         let entry = (|| {
-            let behind = little(bytes, at + 28, 2)? + little(bytes, at + 30, 2)?;
-            let behind = behind + little(bytes, at + 32, 2)?;
-            Some((
-                little(bytes, at + 20, 4)?,
-                little(bytes, at + 42, 4)?,
-                behind,
-            ))
+            let behind = number(28, 2)? + number(30, 2)? + number(32, 2)?;
+            Some((number(20, 4)?, number(42, 4)?, behind))
         })();
         let Some((packed, head_at, behind)) = entry else {
             break;
@@ -354,8 +407,8 @@ fn central_sizes(bytes: &[u8]) -> HashMap<usize, usize> {
 }
 
 /// Where deflated content ends; where it is damaged, as far as it can be read.
-fn deflated_length(bytes: &[u8], account: &Account) -> usize {
-    let mut decoder = DeflateDecoder::new(bytes);
+fn deflated_length(span: &Span, account: &Account) -> usize {
+    let mut decoder = DeflateDecoder::new(span.reader());
     // What is wrong with it is told when it is read.
     let _ = std::io::copy(&mut account.unpacking(&mut decoder), &mut std::io::sink());
     usize::try_from(decoder.total_in()).unwrap_or(usize::MAX)

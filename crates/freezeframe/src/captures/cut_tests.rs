@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::folder::Depth;
+use super::held::Span;
 use super::{Found, archive, incident_of};
 
 const TEXT: &str = "| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
@@ -56,7 +57,12 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 fn opened(bytes: &[u8]) -> Found {
     let mut found = Found::default();
     let held = found.account.hold(bytes.to_vec()).unwrap();
-    archive::unpack("x".to_owned(), held, &mut found, Depth::default());
+    archive::unpack(
+        "x".to_owned(),
+        Span::Held(held),
+        &mut found,
+        Depth::default(),
+    );
     for left_out in &found.left_out {
         assert_eq!(left_out.line().lines().count(), 1, "{}", left_out.line());
     }

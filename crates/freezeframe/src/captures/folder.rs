@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use diagnosis::SourceRead;
 
-use super::archive::{Packed, unpack};
+use super::archive::{Packed, is_packed, unpack};
 use super::frames::SqliteFile;
-use super::held::Account;
+use super::held::{Account, Span};
 use super::{FILES_MAX, Found, open, stretches};
 use crate::memory;
 
@@ -376,11 +376,19 @@ pub(super) fn file(path: &Path, depth: Depth, found: &mut Found) -> Result<()> {
         found.add_sqlite(shown, SqliteFile::There(path.to_owned()));
         return Ok(());
     }
+    // What is packed is unpacked from where it lies.
+    if path.is_file()
+        && let Ok(span) = std::fs::File::open(path).and_then(Span::of_file)
+        && is_packed(&span.peek(0, 512))
+    {
+        unpack(shown, span, found, depth);
+        return Ok(());
+    }
     let (bytes, cut) = open::read(path, &found.account)?;
     if let Some(why) = cut {
         found.note_cut(shown.clone(), why);
     }
-    unpack(shown, bytes, found, depth);
+    unpack(shown, Span::Held(bytes), found, depth);
     Ok(())
 }
 

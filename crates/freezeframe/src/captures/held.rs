@@ -2,8 +2,10 @@
 //! alike, and counts no longer when nobody has it any more.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::{Deref, Range};
+use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// Bytes of all captures together that are in memory at once. Reading a text takes as much again, and
@@ -75,6 +77,85 @@ impl Bytes {
             whole: Rc::clone(&self.whole),
             part: clamp(from)..clamp(to.max(from)),
         }
+    }
+}
+
+/// An archive or a part of one: in memory, or in a file that is read where it is wanted.
+#[derive(Debug, Clone)]
+pub(super) enum Span {
+    /// In memory.
+    Held(Bytes),
+    /// In a file, from one place to another.
+    Filed(Rc<File>, Range<u64>),
+}
+
+impl Span {
+    /// A whole file.
+    pub(super) fn of_file(file: File) -> std::io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self::Filed(Rc::new(file), 0..length))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Held(bytes) => bytes.len(),
+            Self::Filed(_, part) => {
+                usize::try_from(part.end.saturating_sub(part.start)).unwrap_or(usize::MAX)
+            }
+        }
+    }
+
+    /// A part of it; what lies behind its end is not in it.
+    pub(super) fn part(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Held(bytes) => Self::Held(bytes.part(from, to)),
+            Self::Filed(file, part) => {
+                let clamp = |at: usize| part.start.saturating_add(at as u64).min(part.end);
+                Self::Filed(Rc::clone(file), clamp(from)..clamp(to.max(from)))
+            }
+        }
+    }
+
+    /// A few bytes of it; less where it ends or cannot be read.
+    pub(super) fn peek(&self, from: usize, length: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let part = self.part(from, from.saturating_add(length));
+        // What cannot be read is as good as cut there.
+        let _ = part.reader().read_to_end(&mut bytes);
+        bytes
+    }
+
+    pub(super) fn reader(&self) -> Box<dyn Read + '_> {
+        match self {
+            Self::Held(bytes) => Box::new(&**bytes),
+            Self::Filed(file, part) => Box::new(std::io::BufReader::with_capacity(
+                self.len().min(FILED_AT_ONCE),
+                Filed {
+                    file,
+                    part: part.clone(),
+                },
+            )),
+        }
+    }
+}
+
+/// Bytes of a file that are read at once.
+const FILED_AT_ONCE: usize = 64 << 10;
+
+/// A part of a file, from its begin.
+struct Filed<'a> {
+    file: &'a File,
+    part: Range<u64>,
+}
+
+impl Read for Filed<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.part.end.saturating_sub(self.part.start);
+        let length = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let out = out.get_mut(..length).unwrap_or_default();
+        let read = self.file.read_at(out, self.part.start)?;
+        self.part.start = self.part.start.saturating_add(read as u64);
+        Ok(read)
     }
 }
 
@@ -227,6 +308,21 @@ mod tests {
         assert_eq!(account.0.held.get(), HELD_BYTES_MAX - 13);
         drop(part);
         assert_eq!(account.0.held.get(), HELD_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_as_one_in_memory() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"0123456789").unwrap();
+        let filed = Span::of_file(File::open(file.path()).unwrap()).unwrap();
+        let held = Span::Held(Account::default().hold(b"0123456789".to_vec()).unwrap());
+        for span in [filed, held] {
+            assert_eq!((span.len(), span.peek(8, 9)), (10, b"89".to_vec()));
+            let part = span.part(2, 6);
+            assert_eq!(part.peek(1, usize::MAX), b"345");
+            assert_eq!(part.part(3, 9).peek(0, 9), b"5");
+            assert_eq!(part.part(7, 9).len(), 0);
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::args::Queries;
 use crate::output;
 
 /// An output of `--json` that is read at the most.
-const JSON_BYTES_MAX: u64 = 256 << 20;
+const JSON_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn run(args: &Queries, a: &str, b: &str) -> Result<ExitCode> {
     let (before, during) = (side(args, a)?, side(args, b)?);

@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 use sql::log::{LogKind, log_kind};
 
 use super::zstd::Zstd;
+use crate::output;
 
 /// First bytes of a log in which its kind shows.
 const HEAD_BYTES: usize = 1 << 20;
@@ -50,6 +51,7 @@ pub(crate) fn open(path: &Path) -> Result<Input> {
     } else {
         path.display().to_string()
     };
+    kernel::heap::now_reading(&output::plain(&name));
     let opened = if is_standard_input(path) {
         of_stream(Box::new(std::io::stdin()))
     } else {

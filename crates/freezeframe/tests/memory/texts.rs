@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::{answers, file, is_refused, run};
+use super::{file, is_refused, run};
 
 #[test]
 fn lines_that_take_more_than_their_letters() {
     let dir = tempfile::tempdir().unwrap();
-    let path = file(&dir, "ends", &vec![b'\n'; 120 << 20]);
+    let path = file(&dir, "ends", &vec![b'\n'; 24 << 20]);
     is_refused(&["explain"], &path, "nothing");
     let mut status = String::from("Variable_name\tValue\n");
-    for number in 0..6_000_000 {
+    for number in 0..300_000 {
         let _ = writeln!(status, "a{number}\t1");
     }
     let path = file(&dir, "status", status.as_bytes());
@@ -23,26 +23,17 @@ fn lines_that_take_more_than_their_letters() {
 }
 
 #[test]
-fn one_line_of_three_hundred_megabytes() {
+fn a_line_that_does_not_end() {
     let dir = tempfile::tempdir().unwrap();
-    let path = file(&dir, "line", &vec![b'a'; 300 << 20]);
-    is_refused(&["explain"], &path, "208 MiB were read");
-    is_refused(
-        &[
-            "import",
-            "-o",
-            &dir.path().join("x.frame").display().to_string(),
-        ],
-        &path,
-        "208 MiB were read",
-    );
+    let path = file(&dir, "line", &vec![b'a'; 64 << 20]);
+    is_refused(&["explain"], &path, "nothing known in 1 lines");
 }
 
 #[test]
-fn a_million_stacks() {
+fn many_stacks() {
     let dir = tempfile::tempdir().unwrap();
     let mut folded = String::new();
-    for number in 0..1_000_000 {
+    for number in 0..100_000 {
         let _ = writeln!(
             folded,
             "mysqld;start_thread;f{number};g{};h 1",
@@ -59,7 +50,7 @@ fn a_million_stacks() {
         );
     }
     let mut gdb = String::new();
-    for number in 0..300_000 {
+    for number in 0..50_000 {
         let _ = writeln!(
             gdb,
             "Thread {number} (Thread 0x7f{number:010x} (LWP {number})):\n#0  0x00007f1d4cb62d13 in f{number} () from /lib64/libc.so.6\n#1  0x0000000000f0a1b2 in main () at a.c:1\n"
@@ -75,17 +66,14 @@ fn a_million_stacks() {
 }
 
 #[test]
-fn json_that_is_wrapped_or_deep() {
+fn json_that_is_deep() {
     let dir = tempfile::tempdir().unwrap();
-    let line = "{\"log\":\"2026-11-21 06:25:01 9 [Warning] Aborted connection 9 to db: 'x'\\n\",\"stream\":\"stderr\",\"time\":\"\"}\n";
-    let path = file(&dir, "docker", line.repeat(1_300_000).as_bytes());
-    answers(&["explain"], &path, "not all of it was read");
-    let path = file(&dir, "deep", &vec![b'['; 64 << 20]);
+    let path = file(&dir, "deep", &vec![b'['; 8 << 20]);
     is_refused(&["explain"], &path, "nothing");
     let path = file(
         &dir,
         "profile.json",
-        &[b"{\"profile\":".to_vec(), vec![b'['; 100 << 20]].concat(),
+        &[b"{\"profile\":".to_vec(), vec![b'['; 8 << 20]].concat(),
     );
     is_refused(
         &["profile", "--diff", &path.display().to_string()],
@@ -108,12 +96,12 @@ fn lengths_that_lie() {
     run(&["explain"], &file(&dir, "x.pcap", &pcap));
     // pprof: strings of no letters, two bytes each, and a sample of many places.
     let mut pprof = vec![0x0a, 4, 0x08, 1, 0x10, 2];
-    pprof.extend([0x32, 0].repeat(30 << 20));
+    pprof.extend([0x32, 0].repeat(4 << 20));
     let path = file(&dir, "x.pprof", &pprof);
     for words in [&["explain"][..], &["stacks", "--from"]] {
         run(words, &path);
     }
     let mut pprof = vec![0x0a, 4, 0x08, 1, 0x10, 2];
-    pprof.extend([0x12, 4, 0x0a, 2, 1, 1].repeat(8 << 20));
+    pprof.extend([0x12, 4, 0x0a, 2, 1, 1].repeat(1 << 18));
     run(&["explain"], &file(&dir, "y.pprof", &pprof));
 }

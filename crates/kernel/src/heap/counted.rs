@@ -150,7 +150,8 @@ fn resident_bytes() -> i64 {
         .iter()
         .filter(|byte| byte.is_ascii_digit())
         .fold(0_i64, |sum, byte| {
-            sum.saturating_mul(10).saturating_add(i64::from(byte - b'0'))
+            sum.saturating_mul(10)
+                .saturating_add(i64::from(byte - b'0'))
         });
     // SAFETY: the call takes no pointer.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -167,7 +168,9 @@ static NAME_LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// Says what is read from now on, by a path without control characters: the name of it stands in the
 /// line that [`limit`] ends with.
 pub fn now_reading(name: &str) {
-    let kept = name.get(..name.floor_char_boundary(NAME_BYTES)).unwrap_or("");
+    let kept = name
+        .get(..name.floor_char_boundary(NAME_BYTES))
+        .unwrap_or("");
     NAME_LENGTH.store(0, Ordering::Relaxed);
     for (place, byte) in NAME.iter().zip(kept.bytes()) {
         place.store(byte, Ordering::Relaxed);
