@@ -70,7 +70,7 @@ fn six_hundred_megabytes_in_many_texts() {
 #[test]
 fn many_rows_of_everything() {
     let dir = tempfile::tempdir().unwrap();
-    let rows = rows(300_000);
+    let rows = rows(120_000);
     for (table, insert) in [
         ("text", "INSERT INTO text SELECT i, 'error-log', 'x' FROM n"),
         (

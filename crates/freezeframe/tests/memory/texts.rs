@@ -7,10 +7,10 @@ use super::{file, is_refused, run};
 #[test]
 fn lines_that_take_more_than_their_letters() {
     let dir = tempfile::tempdir().unwrap();
-    let path = file(&dir, "ends", &vec![b'\n'; 24 << 20]);
+    let path = file(&dir, "ends", &vec![b'\n'; 16 << 20]);
     is_refused(&["explain"], &path, "nothing");
     let mut status = String::from("Variable_name\tValue\n");
-    for number in 0..300_000 {
+    for number in 0..150_000 {
         let _ = writeln!(status, "a{number}\t1");
     }
     let path = file(&dir, "status", status.as_bytes());
@@ -25,7 +25,7 @@ fn lines_that_take_more_than_their_letters() {
 #[test]
 fn a_line_that_does_not_end() {
     let dir = tempfile::tempdir().unwrap();
-    let path = file(&dir, "line", &vec![b'a'; 64 << 20]);
+    let path = file(&dir, "line", &vec![b'a'; 16 << 20]);
     is_refused(&["explain"], &path, "nothing known in 1 lines");
 }
 
