@@ -184,7 +184,9 @@ impl OneInput {
             }
         }
         if let Some(last) = cut {
-            let why = format!("the lines up to {last} were read, the rest was left out: they take too much memory");
+            let why = format!(
+                "the lines up to {last} were read, the rest was left out: they take too much memory"
+            );
             self.skip(input, None, "not all of it was read", why);
         }
         if bytes.len() < input.bytes.len() {

@@ -283,7 +283,7 @@ fn read_texts(
 
 /// What a text takes.
 pub(crate) fn text_bytes(timed: &TimedText) -> u64 {
-    (timed.text.body.len() + 2 * size_of::<TimedText>()) as u64
+    (timed.text.body().len() + 2 * size_of::<TimedText>()) as u64
 }
 
 /// The text with this number; nothing where it cannot be read.
