@@ -35,7 +35,7 @@ impl<'a> Status<'a> {
         let texts = incident.texts.iter();
         texts
             .filter(|timed| timed.text.kind() == TextKind::InnodbStatus)
-            .map(|timed| Self::new(timed.at, &timed.text.body()))
+            .map(|timed| Self::new(timed.at, timed.text.body()))
             .collect()
     }
 
