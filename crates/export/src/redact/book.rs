@@ -339,13 +339,14 @@ impl Names {
     }
 
     /// The same in the bytes of a file, where the end of one text and the begin of the next stand side by
-    /// side: names that are parts of servers' own words come about there by chance, and each text was searched
-    /// for them by itself.
+    /// side: names come about there by chance (`character_set_server` and a value with `s`), and each text was
+    /// searched by itself. So only whole words count, and none that are parts of servers' own words.
     pub fn find_in_file(&self, bytes: &[u8]) -> Option<Leak> {
         let sweep = self.sweep.as_ref()?;
         let mut at = 0;
         while let Some(found) = sweep.next(bytes, at) {
-            if found.search == Search::Anywhere {
+            let is_word = is_boundary(bytes, found.start) && is_boundary(bytes, found.end);
+            if found.search == Search::Anywhere && is_word {
                 return Some(Leak {
                     name: found.name.to_owned(),
                     at: found.start,

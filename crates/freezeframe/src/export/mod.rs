@@ -1,5 +1,6 @@
 //! `freezeframe export`: an incident for other tools and other people.
 
+mod profile_text;
 mod target;
 mod told;
 
@@ -136,7 +137,10 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         flate2::read::GzDecoder::new(packed.as_slice())
             .take(PROFILE_BYTES_MAX)
             .read_to_end(&mut plain)?;
-        search(names, &plain, &file.path().display().to_string())?;
+        // Text by text: behind each stands the mark of the next one, which is a letter or a digit, too.
+        for text in profile_text::strings(&plain) {
+            search(names, text, &file.path().display().to_string())?;
+        }
         told.wrote
             .push(Wrote::new(file.path(), "pprof profile", None));
         work.push(Box::new(move || file.write(&packed)));

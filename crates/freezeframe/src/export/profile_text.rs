@@ -1,0 +1,62 @@
+//! The texts of a pprof profile.
+
+/// `string_table` of a profile (pprof's profile.proto).
+const STRING_TABLE: u64 = 6;
+
+/// Each text of an unpacked profile; what is behind a field that cannot be read is one text, so that nothing of
+/// it stays unseen.
+pub(super) fn strings(profile: &[u8]) -> Vec<&[u8]> {
+    let mut strings = Vec::new();
+    let mut rest = profile;
+    while !rest.is_empty() {
+        let Some((number, value, behind)) = field(rest) else {
+            strings.push(rest);
+            break;
+        };
+        if let (STRING_TABLE, Some(text)) = (number, value) {
+            strings.push(text);
+        }
+        rest = behind;
+    }
+    strings
+}
+
+/// A field's number, its bytes where it has a length, and what stands behind it.
+fn field(bytes: &[u8]) -> Option<(u64, Option<&[u8]>, &[u8])> {
+    let (tag, rest) = varint(bytes)?;
+    match tag & 7 {
+        0 => varint(rest).map(|(_, behind)| (tag >> 3, None, behind)),
+        2 => {
+            let (length, rest) = varint(rest)?;
+            let (value, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            Some((tag >> 3, Some(value), behind))
+        }
+        _ => None,
+    }
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0_u64;
+    for (index, byte) in bytes.iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7f).checked_shl(u32::try_from(index).ok()? * 7)?;
+        if byte & 0x80 == 0 {
+            return Some((value, bytes.get(index + 1..)?));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_stand_by_themselves() {
+        // A sample (field 2), a time (field 9), the texts "" and "collect" and "2x".
+        let profile = b"\x12\x02\x08\x01\x48\x07\x32\x00\x32\x07collect\x32\x022x";
+        assert_eq!(strings(profile), [&b""[..], b"collect", b"2x"]);
+        let cut = &profile[..profile.len() - 1];
+        assert_eq!(strings(cut), [&b""[..], b"collect", b"\x32\x022"]);
+        assert!(strings(b"").is_empty());
+    }
+}
