@@ -19,6 +19,9 @@ pub(super) const FILE_BYTES_MAX: u64 = 208 << 20;
 /// 40 kB can unpack to as much as one likes, again and again.
 pub(super) const UNPACKED_BYTES_MAX: u64 = 2 << 30;
 
+/// Bytes that are unpacked only to find where they end.
+const MEASURED_BYTES_MAX: u64 = 1 << 30;
+
 /// Bytes by which what is read grows.
 const STEP_BYTES: usize = 4 << 20;
 
@@ -30,6 +33,7 @@ pub(super) struct Account(Rc<Left>);
 struct Left {
     held: Cell<u64>,
     unpacked: Cell<u64>,
+    measured: Cell<u64>,
 }
 
 impl Default for Account {
@@ -37,6 +41,7 @@ impl Default for Account {
         Self(Rc::new(Left {
             held: Cell::new(HELD_BYTES_MAX),
             unpacked: Cell::new(UNPACKED_BYTES_MAX),
+            measured: Cell::new(MEASURED_BYTES_MAX),
         }))
     }
 }
@@ -219,6 +224,18 @@ impl Account {
         Unpacking {
             reader,
             account: self.clone(),
+        }
+    }
+
+    /// Unpacks without keeping anything, to the end or as far as that goes.
+    pub(super) fn measure(&self, mut reader: impl Read) {
+        let left = &self.0.measured;
+        let mut block = vec![0; 64 << 10];
+        // What is wrong with it is told when it is read.
+        while left.get() > 0
+            && let Ok(read @ 1..) = reader.read(&mut block)
+        {
+            left.set(left.get().saturating_sub(read as u64));
         }
     }
 

@@ -70,7 +70,7 @@ fn six_hundred_megabytes_in_many_texts() {
 #[test]
 fn many_rows_of_everything() {
     let dir = tempfile::tempdir().unwrap();
-    let rows = rows(120_000);
+    let rows = rows(60_000);
     for (table, insert) in [
         ("text", "INSERT INTO text SELECT i, 'error-log', 'x' FROM n"),
         (
@@ -139,8 +139,7 @@ fn json_that_grows_is_left_out() {
     let long = "INSERT INTO stack (frames, end)
                 SELECT '[' || replace(hex(zeroblob(1900000)), '00', '0,') || '0]', 'complete' FROM n;";
     let path = made(&dir, &format!("{deep} {} {long}", rows(40)));
-    answers(&["explain"], &path, "table 'stack': ");
-    answers(&["explain"], &path, "table 'lock_table' is damaged");
+    answers(&["explain"], &path, "cells are over 64 KiB");
 }
 
 #[test]
@@ -182,7 +181,7 @@ fn what_a_schema_says_is_not_run() {
 fn two_large_incidents_are_compared() {
     let dir = tempfile::tempdir().unwrap();
     let text = "INSERT INTO text SELECT i, 'error-log', hex(zeroblob(3000)) FROM n;";
-    let path = made(&dir, &(rows(40_000) + text));
+    let path = made(&dir, &(rows(30_000) + text));
     let first = path.display().to_string();
     let second = dir.path().join("second.frame");
     std::fs::copy(&path, &second).unwrap();

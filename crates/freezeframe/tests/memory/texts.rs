@@ -33,7 +33,7 @@ fn a_line_that_does_not_end() {
 fn many_stacks() {
     let dir = tempfile::tempdir().unwrap();
     let mut folded = String::new();
-    for number in 0..100_000 {
+    for number in 0..50_000 {
         let _ = writeln!(
             folded,
             "mysqld;start_thread;f{number};g{};h 1",
@@ -50,7 +50,7 @@ fn many_stacks() {
         );
     }
     let mut gdb = String::new();
-    for number in 0..50_000 {
+    for number in 0..25_000 {
         let _ = writeln!(
             gdb,
             "Thread {number} (Thread 0x7f{number:010x} (LWP {number})):\n#0  0x00007f1d4cb62d13 in f{number} () from /lib64/libc.so.6\n#1  0x0000000000f0a1b2 in main () at a.c:1\n"

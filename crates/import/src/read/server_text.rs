@@ -11,6 +11,10 @@ use crate::times;
 /// Printouts of the monitor in one log that are read.
 const PRINTOUTS_MAX: usize = 100;
 
+/// Bytes that are looked through for one printout: the server cuts it at a megabyte. With its text and
+/// what is read of it a log would be in memory three times.
+const PRINTOUT_BYTES_MAX: usize = 48 << 20;
+
 /// Bytes of log lines that are kept of one piece.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
@@ -36,7 +40,21 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
             ));
             break;
         }
-        let text = joined(lines.get(from..next).unwrap_or_default());
+        let start = starts.get(index as usize).copied();
+        let of_printout = near(
+            lines.get(from..next).unwrap_or_default(),
+            start.map(|at| at - from),
+        );
+        if of_printout.len() < next - from {
+            let why = format!(
+                "of {} lines only {} were looked through for what InnoDB says",
+                next - from,
+                of_printout.len()
+            );
+            let first = of_printout.first().map_or(0, |line| line.number);
+            read.skipped.push((first, why.into()));
+        }
+        let text = joined(of_printout);
         let mut taken = server::innodb_taken(&text);
         // A log line is no status: only what holds something of InnoDB's is kept as one.
         let has_status = !taken.readings.is_empty() || has_innodb(&text);
@@ -95,6 +113,27 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
     }
     read.brought = brought.join(", ");
     read
+}
+
+/// The lines around the head of a printout, or without one the last, as many as are looked through: a
+/// log of weeks has its waits in the part that was written last.
+fn near<'a, 'b>(lines: &'a [Line<'b>], head: Option<usize>) -> &'a [Line<'b>] {
+    let bytes = |line: &Line<'_>| line.text.len() + 1;
+    let head = head.unwrap_or(lines.len()).min(lines.len());
+    let (before, behind) = lines.split_at(head);
+    let fitting = |lines: &mut dyn Iterator<Item = &Line<'_>>, mut left: usize| {
+        let count = lines
+            .take_while(|line| {
+                let fits = bytes(line) <= left;
+                left = left.saturating_sub(bytes(line));
+                fits
+            })
+            .count();
+        (count, left)
+    };
+    let (more, left) = fitting(&mut behind.iter(), PRINTOUT_BYTES_MAX);
+    let (fewer, _) = fitting(&mut before.iter().rev(), left);
+    lines.get(head - fewer..head + more).unwrap_or_default()
 }
 
 fn joined(lines: &[Line<'_>]) -> String {
