@@ -9,27 +9,43 @@ pub(super) fn strings(profile: &[u8]) -> Vec<&[u8]> {
     let mut strings = Vec::new();
     let mut rest = profile;
     while !rest.is_empty() {
-        let Some((number, value, behind)) = field(rest) else {
+        let Some(field) = field(rest) else {
             strings.push(rest);
             break;
         };
-        if let (STRING_TABLE, Some(text)) = (number, value) {
+        if let (STRING_TABLE, Some(text)) = (field.number, field.bytes) {
             strings.push(text);
         }
-        rest = behind;
+        rest = field.behind;
     }
     strings
 }
 
-/// A field's number, its bytes where it has a length, and what stands behind it.
-fn field(bytes: &[u8]) -> Option<(u64, Option<&[u8]>, &[u8])> {
+struct Field<'a> {
+    number: u64,
+    /// Where it has a length.
+    bytes: Option<&'a [u8]>,
+    behind: &'a [u8],
+}
+
+/// The field that stands first.
+fn field(bytes: &[u8]) -> Option<Field<'_>> {
     let (tag, rest) = varint(bytes)?;
+    let number = tag >> 3;
     match tag & 7 {
-        0 => varint(rest).map(|(_, behind)| (tag >> 3, None, behind)),
+        0 => varint(rest).map(|(_, behind)| Field {
+            number,
+            bytes: None,
+            behind,
+        }),
         2 => {
             let (length, rest) = varint(rest)?;
             let (value, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            Some((tag >> 3, Some(value), behind))
+            Some(Field {
+                number,
+                bytes: Some(value),
+                behind,
+            })
         }
         _ => None,
     }
