@@ -206,10 +206,51 @@ fn arguments_that_make_no_sense_are_told() {
     ]);
     assert!(said.contains("at least 16 bytes"), "{said}");
     assert!(!Path::new(&shared).exists());
-    assert_eq!(
-        run(&["export", &frame, "-o", &shared]).status.code(),
-        Some(2)
-    );
+}
+
+/// An incident as an older version wrote it: values in the error log, and the host of MariaDB's message on
+/// CHANGE MASTER.
+#[test]
+fn an_older_incident_is_mended() {
+    const LOG: &str = "2026-01-02  3:04:05 9 [ERROR] Slave SQL: Error 'Duplicate entry 'jane.roe@corp.invalid' for key \
+        'PRIMARY'' on query. Query: 'INSERT INTO t VALUES ('qqsecret')', Internal MariaDB error code: 1062\n\
+        2026-01-02  3:04:06 9 [Note] 'CHANGE MASTER TO executed'. Previous state master_host='', master_port='3306'. \
+        New state master_host='qqmaster', master_port='3307'.\n";
+    let dir = tempfile::tempdir().unwrap();
+    let frame = frame_in(dir.path());
+    let connection = rusqlite::Connection::open(&frame).unwrap();
+    let at: i64 = connection
+        .query_row("SELECT max(at_ms) FROM text", [], |row| row.get(0))
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO text (at_ms, kind, body) VALUES (?1, 'error-log', ?2)",
+            (at, LOG),
+        )
+        .unwrap();
+    drop(connection);
+    let holds = |path: &Path, mark: &str| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes
+            .windows(mark.len())
+            .any(|part| part == mark.as_bytes())
+    };
+    for mark in ["jane.roe", "qqsecret", "qqmaster"] {
+        assert!(holds(Path::new(&frame), mark));
+    }
+    let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (mended, shared) = (inside("mended.frame"), inside("shared.frame"));
+    assert!(run(&["export", &frame, "-o", &mended]).status.success());
+    let redacted = run(&["export", &frame, "--redact", "-o", &shared]);
+    let said = String::from_utf8(redacted.stdout).unwrap();
+    assert!(redacted.status.success(), "{said}");
+    assert!(said.contains("not searched for:"), "{said}");
+    for file in [&mended, &shared] {
+        for mark in ["jane.roe", "qqsecret", "qqmaster"] {
+            assert!(!holds(Path::new(file), mark), "{mark} in {file}");
+        }
+        assert!(holds(Path::new(file), "Internal MariaDB error code: 1062"));
+    }
 }
 
 #[test]
