@@ -99,7 +99,11 @@ pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
     let mut room = Room::of(text.len());
     let is_unwrapped = unwrapped.is_some();
     let (lines, mut cut) = match unwrapped {
-        None => bare((1..).zip(text.split('\n')), Around::of(text), &mut room),
+        None => {
+            let list = room.list(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
+            let numbered = (1..).zip(text.split('\n'));
+            bare(numbered, Around::of(text), (list, &mut room))
+        }
         Some(unwrapped) => of_unwrapped(&unwrapped, &mut room),
     };
     if is_unwrapped && head.len() < text.len() {
@@ -120,7 +124,8 @@ fn of_unwrapped<'a>(
 ) -> (Vec<Line<'a>>, Option<usize>) {
     let unwrapped = unwrapped.iter();
     let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
-    let (lines, cut) = bare(unwrapped, Around::ALL, room);
+    let list = room.list(unwrapped.len());
+    let (lines, cut) = bare(unwrapped, Around::ALL, (list, room));
     (lines.into_iter().map(Line::into_owned).collect(), cut)
 }
 
@@ -172,7 +177,7 @@ impl Around {
 fn bare<'a>(
     numbered: impl Iterator<Item = (usize, &'a str)> + 'a,
     around: Around,
-    room: &mut Room,
+    (mut lines, room): (Vec<Line<'a>>, &mut Room),
 ) -> (Vec<Line<'a>>, Option<usize>) {
     let parts: Box<dyn Iterator<Item = (usize, &'a str)>> = match around.frames {
         true => Box::new(
@@ -202,7 +207,6 @@ fn bare<'a>(
         false => Cow::Borrowed(line),
     };
     if !around.bars {
-        let mut lines: Vec<Line<'a>> = Vec::new();
         for (number, line) in raw {
             let line = Line {
                 number,
@@ -216,7 +220,6 @@ fn bare<'a>(
         return (lines, None);
     }
     let mut raw = raw;
-    let mut lines: Vec<Line<'a>> = Vec::new();
     // A container's name counts where the line before or behind has the same.
     let mut before: Option<&str> = None;
     let mut line = raw.next();

@@ -47,6 +47,12 @@ impl Room {
         }
     }
 
+    /// A list for so many lines, or as many as there is room for: one that grows by doubling takes up
+    /// to twice what it holds.
+    pub(crate) fn list<'a>(&self, lines: usize) -> Vec<Line<'a>> {
+        Vec::with_capacity(lines.min(self.left / size_of::<Line<'_>>()))
+    }
+
     /// Whether there is room for one more line.
     pub(crate) fn take(&mut self, line: &Line<'_>) -> bool {
         let copied = match &line.text {
