@@ -144,7 +144,8 @@ impl<'a> Book<'a> {
     pub(super) fn name(&mut self, what: What, name: &str) -> String {
         let mut lower = name.to_lowercase();
         lower.truncate(lower.floor_char_boundary(NAME_BYTES_MAX));
-        if lower.trim().is_empty() || is_pseudonym(&lower) {
+        // `GRANT … TO app@localhost`: what every server has stays wherever it stands.
+        if lower.trim().is_empty() || super::is_everybodys(&lower) {
             return name.to_owned();
         }
         if let Some(known) = self.names.get_mut(&lower) {

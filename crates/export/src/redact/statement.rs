@@ -142,12 +142,7 @@ fn literal(book: &mut Book<'_>, text: &str) {
             .trim_matches(['\'', '"']),
         None => "",
     };
-    // `'app'@'localhost'`: what every server has tells nothing.
-    let is_everybodys = super::is_everybodys(&inner.to_lowercase());
-    if inner.chars().count() >= LITERAL_CHARS_MIN
-        && inner.chars().any(char::is_alphabetic)
-        && !is_everybodys
-    {
+    if inner.chars().count() >= LITERAL_CHARS_MIN && inner.chars().any(char::is_alphabetic) {
         book.name(What::Literal, inner);
     }
 }
