@@ -1,46 +1,125 @@
 use std::collections::VecDeque;
 
 use model::Millis;
+use serde::{Deserialize, Serialize};
+
+/// Values of an earlier recording that are kept: enough for a median.
+const LEARNT_MAX: usize = 30;
 
 /// The recent past of one level, to which the present is compared.
 ///
-/// The median is used and not the mean: the first seconds of a stall, which are in it before the
-/// rule fires, must not lift it.
+/// Where a median is asked for, the first seconds of a stall, which are in it before the rule
+/// fires, do not lift it; and they are taken out again when the stall is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Baseline {
     values: VecDeque<(Millis, f64)>,
     keep_ms: Millis,
     min_ms: Millis,
+    /// What an earlier recording had learnt; counts until there is enough of this one.
+    learnt: Vec<f64>,
+}
+
+/// What a baseline keeps over a restart of the recorder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct LearntLevel {
+    values: Vec<f64>,
 }
 
 impl Baseline {
-    pub(crate) fn new(keep_ms: Millis, min_ms: Millis) -> Self {
+    pub(crate) fn new(keep_ms: Millis, min_ms: Millis, learnt: Option<&LearntLevel>) -> Self {
+        let learnt = learnt.map_or(&[][..], |learnt| &learnt.values);
         Self {
             values: VecDeque::new(),
             keep_ms,
             min_ms,
+            learnt: learnt
+                .iter()
+                .copied()
+                .filter(|value| value.is_finite())
+                .take(LEARNT_MAX)
+                .collect(),
         }
     }
 
     pub(crate) fn add(&mut self, at: Millis, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
         self.values.push_back((at, value));
         while self
             .values
             .front()
-            .is_some_and(|(first, _)| first + self.keep_ms < at)
+            .is_some_and(|(first, _)| first.saturating_add(self.keep_ms) < at)
         {
             self.values.pop_front();
         }
     }
 
+    /// What came from this moment on was no usual time.
+    pub(crate) fn forget_from(&mut self, from: Millis) {
+        while self.values.back().is_some_and(|(at, _)| *at >= from) {
+            self.values.pop_back();
+        }
+    }
+
+    /// The time starts anew: what is known becomes what was learnt before.
+    pub(crate) fn restart(&mut self) {
+        if self.covered_ms() >= self.min_ms {
+            self.learnt = self.learnt().values;
+        }
+        self.values.clear();
+    }
+
+    pub(crate) fn learnt(&self) -> LearntLevel {
+        if self.covered_ms() < self.min_ms {
+            return LearntLevel {
+                values: self.learnt.clone(),
+            };
+        }
+        let step = self.values.len().div_ceil(LEARNT_MAX).max(1);
+        LearntLevel {
+            values: self
+                .values
+                .iter()
+                .step_by(step)
+                .map(|(_, value)| *value)
+                .collect(),
+        }
+    }
+
+    fn covered_ms(&self) -> Millis {
+        match (self.values.front(), self.values.back()) {
+            (Some((first, _)), Some((last, _))) => last.saturating_sub(*first),
+            _ => 0,
+        }
+    }
+
+    /// All values that count; none until enough time is covered.
+    fn known(&self) -> Vec<f64> {
+        if self.covered_ms() >= self.min_ms {
+            self.values.iter().map(|(_, value)| *value).collect()
+        } else {
+            self.learnt.clone()
+        }
+    }
+
     /// The median; absent until enough time is covered.
     pub(crate) fn median(&self) -> Option<f64> {
-        let (first, last) = (self.values.front()?.0, self.values.back()?.0);
-        if last - first < self.min_ms {
-            return None;
-        }
-        let mut sorted: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
+        let mut sorted = self.known();
         sorted.sort_by(f64::total_cmp);
         sorted.get(sorted.len() / 2).copied()
+    }
+
+    /// All values together; 0 until enough time is covered.
+    pub(crate) fn sum(&self) -> f64 {
+        self.known().iter().sum()
+    }
+
+    /// The mean; absent until enough time is covered.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let known = self.known();
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        mean.is_finite().then_some(mean)
     }
 }

@@ -2,55 +2,61 @@ use model::Millis;
 
 use crate::UserTrigger;
 
-/// Limits of the rules. The defaults suit a server whose clients wait for milliseconds.
+/// Limits of the rules. None of them depends on how many clients a server has: what is unusual is
+/// judged by this server's own usual.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// A probe that takes longer than this is a sign of a stall, milliseconds.
     pub probe_limit_ms: Millis,
     /// How long probes must be bad without a good one between, milliseconds.
     pub probe_hold_ms: Millis,
-    /// System CPU share of all CPUs below which the CPU rule never fires.
-    pub system_share_min: f64,
-    /// How many times its own recent baseline the system CPU share must be.
-    pub system_times_baseline: f64,
-    /// How long the CPU rule and the work rule must hold, milliseconds. Their samples come each
-    /// second: less than two of them, so that the jitter of a beat does not ask for a third.
-    pub hold_ms: Millis,
-    /// Running threads above the baseline without which the work rule never fires.
-    pub running_above_baseline: f64,
-    /// Completions must fall below this share of their baseline for the work rule.
+    /// For how long a server may be gone (connections refused or lost) as in a restart, milliseconds.
+    pub restart_ms: Millis,
+    /// The work stops: statements a second at this share of their usual number or less, while
+    /// sessions hang.
     pub completions_share: f64,
-    /// Sessions that have been in their statements for two seconds or longer, above the baseline,
-    /// without which the rule for stuck sessions never fires; for the rule for slow statements all
-    /// that run count.
-    pub stuck_above_baseline: f64,
-    /// A statement must take so long for the rule for slow statements, milliseconds: by the number
-    /// that runs and the number that completes.
+    /// And of the sessions that usually finish something each moment, this share hangs at least.
+    pub hung_share: f64,
+    /// A statement takes so long, on the average of those that complete: milliseconds,
     pub statement_limit_ms: Millis,
-    /// How many times its baseline that time must be.
-    pub statement_times_baseline: f64,
-    /// How much of the past the baselines cover, milliseconds.
+    /// and so many times as long as usual.
+    pub statement_times_usual: f64,
+    /// So many sessions more than usual are in their statements for two seconds or longer.
+    pub stuck_above_usual: f64,
+    /// System CPU of the server itself, as a share of all CPUs, below which it is never a sign.
+    pub system_share_min: f64,
+    /// How many times its usual value it must be.
+    pub system_times_usual: f64,
+    /// A trivial statement must take so many times as long as usual for a sign of the host to count,
+    pub answer_times_usual: f64,
+    /// and so long, milliseconds.
+    pub answer_limit_ms: Millis,
+    /// Slow burn: statements take so many times as long as an hour ago,
+    pub burn_times_hour_ago: f64,
+    /// and so long on the average, milliseconds.
+    pub burn_limit_ms: Millis,
+    /// How much of the past the usual values cover, milliseconds.
     pub baseline_ms: Millis,
-    /// How much of the past a baseline needs before a rule may use it, milliseconds.
+    /// How much of the past a usual value needs before a rule may use it, milliseconds.
     pub baseline_min_ms: Millis,
+    /// Statements that are slow for so long, while nobody hangs, have become the usual, milliseconds.
+    pub new_usual_ms: Millis,
     /// When a stall ends and begins again.
     pub hysteresis: Hysteresis,
     /// The user's own triggers.
     pub user: Vec<UserTrigger>,
 }
 
-/// What keeps one stall from becoming many.
+/// What makes one stall of many signs, and one incident of stalls that follow each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hysteresis {
-    /// A stall that lasts longer than this is over as an episode, milliseconds: it has become the
-    /// new state of things. Its rules are silent until they see a good sample, the others are not.
-    pub longest_ms: Millis,
-    /// A stall has ended when no rule fired for this long, milliseconds.
+    /// Work must flow for so long before a stall is called over, milliseconds. Its end is when the
+    /// work began to flow.
     pub quiet_ms: Millis,
-    /// After an end no new stall is announced for this long, milliseconds. A rule that still
-    /// fires then triggers with its true onset.
-    pub cool_down_ms: Millis,
-    /// Stalls announced in any hour at the most; the rest is counted.
+    /// A stall that begins this soon after another is one more episode of the same incident,
+    /// milliseconds.
+    pub same_incident_ms: Millis,
+    /// Incidents announced in any hour at the most. The rest is remembered, not captured.
     pub per_hour: usize,
 }
 
@@ -59,16 +65,21 @@ impl Default for Config {
         Self {
             probe_limit_ms: 500,
             probe_hold_ms: 1000,
-            system_share_min: 0.35,
-            system_times_baseline: 2.0,
-            hold_ms: 1500,
-            running_above_baseline: 10.0,
-            completions_share: 0.5,
-            stuck_above_baseline: 20.0,
+            restart_ms: 10_000,
+            completions_share: 0.2,
+            hung_share: 0.5,
             statement_limit_ms: 100,
-            statement_times_baseline: 5.0,
+            statement_times_usual: 5.0,
+            stuck_above_usual: 20.0,
+            system_share_min: 0.35,
+            system_times_usual: 2.0,
+            answer_times_usual: 4.0,
+            answer_limit_ms: 2,
+            burn_times_hour_ago: 5.0,
+            burn_limit_ms: 20,
             baseline_ms: 300_000,
             baseline_min_ms: 10_000,
+            new_usual_ms: 1_800_000,
             hysteresis: Hysteresis::default(),
             user: Vec::new(),
         }
@@ -78,9 +89,8 @@ impl Default for Config {
 impl Default for Hysteresis {
     fn default() -> Self {
         Self {
-            longest_ms: 600_000,
-            quiet_ms: 5000,
-            cool_down_ms: 30_000,
+            quiet_ms: 1000,
+            same_incident_ms: 10_000,
             per_hour: 6,
         }
     }

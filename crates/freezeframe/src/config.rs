@@ -72,9 +72,20 @@ pub(crate) struct HistoryConfig {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DetectConfig {
     pub(crate) probe_limit_ms: Option<u64>,
+    pub(crate) restart_seconds: Option<u64>,
+    pub(crate) completions_share: Option<f64>,
+    pub(crate) hung_share: Option<f64>,
+    pub(crate) statement_limit_ms: Option<u64>,
+    pub(crate) statement_times_usual: Option<f64>,
+    pub(crate) stuck_above_usual: Option<f64>,
     pub(crate) system_share_min: Option<f64>,
-    pub(crate) system_times_baseline: Option<f64>,
-    pub(crate) cool_down_seconds: Option<u64>,
+    pub(crate) system_times_usual: Option<f64>,
+    pub(crate) answer_limit_ms: Option<u64>,
+    pub(crate) answer_times_usual: Option<f64>,
+    pub(crate) slow_burn_limit_ms: Option<u64>,
+    pub(crate) slow_burn_times: Option<f64>,
+    pub(crate) new_usual_seconds: Option<u64>,
+    pub(crate) same_incident_seconds: Option<u64>,
     pub(crate) incidents_per_hour: Option<usize>,
     pub(crate) triggers: Vec<String>,
 }
@@ -150,17 +161,34 @@ impl Config {
             },
         });
         let detect = &mut config.detect;
-        detect.probe_limit_ms = self.detect.probe_limit_ms.unwrap_or(detect.probe_limit_ms);
-        detect.system_share_min = self
-            .detect
-            .system_share_min
-            .unwrap_or(detect.system_share_min);
-        detect.system_times_baseline = self
-            .detect
-            .system_times_baseline
-            .unwrap_or(detect.system_times_baseline);
+        let file = &self.detect;
+        for (target, value) in [
+            (&mut detect.probe_limit_ms, file.probe_limit_ms),
+            (&mut detect.statement_limit_ms, file.statement_limit_ms),
+            (&mut detect.answer_limit_ms, file.answer_limit_ms),
+            (&mut detect.burn_limit_ms, file.slow_burn_limit_ms),
+        ] {
+            *target = value.unwrap_or(*target);
+        }
+        for (target, value) in [
+            (&mut detect.completions_share, file.completions_share),
+            (&mut detect.hung_share, file.hung_share),
+            (
+                &mut detect.statement_times_usual,
+                file.statement_times_usual,
+            ),
+            (&mut detect.stuck_above_usual, file.stuck_above_usual),
+            (&mut detect.system_share_min, file.system_share_min),
+            (&mut detect.system_times_usual, file.system_times_usual),
+            (&mut detect.answer_times_usual, file.answer_times_usual),
+            (&mut detect.burn_times_hour_ago, file.slow_burn_times),
+        ] {
+            *target = value.unwrap_or(*target);
+        }
+        set(&mut detect.restart_ms, file.restart_seconds);
+        set(&mut detect.new_usual_ms, file.new_usual_seconds);
         let hysteresis = &mut detect.hysteresis;
-        set(&mut hysteresis.cool_down_ms, self.detect.cool_down_seconds);
+        set(&mut hysteresis.same_incident_ms, file.same_incident_seconds);
         hysteresis.per_hour = self
             .detect
             .incidents_per_hour

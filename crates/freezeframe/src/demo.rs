@@ -33,7 +33,7 @@ const AFTER: &str = "8s";
 const INCIDENT_DEADLINE: Duration = Duration::from_secs(30);
 
 /// No cool-down to wait out, should the machine itself stall the server before the flood does.
-const CONFIG: &str = "[detect]\ncool_down_seconds = 1\n";
+const CONFIG: &str = "[detect]\nsame_incident_seconds = 1\n";
 
 /// The recorder ends by itself after this, whatever becomes of us.
 const RECORDER_BOUND: &str = "180s";

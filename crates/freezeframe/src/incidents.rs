@@ -7,6 +7,7 @@ use store::{Summary, read_summary};
 
 use crate::args::Incidents;
 use crate::config::{Config, default_dir};
+use crate::episodes::{self, Episode};
 use crate::output;
 
 pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
@@ -34,14 +35,16 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
             Err(error) => output::note(&error.to_string()),
         }
     }
+    let stalls: Vec<Episode> = episodes::read(&dir)
+        .into_iter()
+        .filter(|stall| stall.incident.is_none())
+        .collect();
     found.sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
     if args.json {
-        let list: Vec<_> = found
-            .iter()
-            .map(|(path, summary)| as_json(path, summary))
-            .collect();
+        let captured = found.iter().map(|(path, summary)| as_json(path, summary));
+        let list: Vec<_> = captured.chain(stalls.iter().map(stall_as_json)).collect();
         output::print_json(&list)?;
-    } else if found.is_empty() {
+    } else if found.is_empty() && stalls.is_empty() {
         output::print(&format!("no incidents in {}", dir.display()))?;
     } else {
         let mut text = String::new();
@@ -67,9 +70,56 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
                 path.display()
             );
         }
+        text += &not_captured(&stalls);
         output::print(&text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stalls that are remembered and have no file.
+fn not_captured(stalls: &[Episode]) -> String {
+    if stalls.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nstalls that were noticed and not captured\n".to_owned();
+    for stall in stalls {
+        let length = stall.end_ms.map_or_else(
+            || "?".to_owned(),
+            |end| format!("{:.1} s", (end - stall.onset_ms) as f64 / 1000.0),
+        );
+        text += &format!(
+            "{:<19}  {:>9}  {:<20}  {:<8}  {}{}\n",
+            output::date(stall.onset_ms),
+            length,
+            output::plain(stall.rule.as_deref().unwrap_or("")),
+            output::plain(&stall.server),
+            output::plain(stall.says.as_deref().unwrap_or("")),
+            match &stall.cause {
+                Some(cause) => format!("; cause: {}", output::plain(cause)),
+                None => String::new(),
+            },
+        );
+    }
+    text
+}
+
+fn stall_as_json(stall: &Episode) -> serde_json::Value {
+    let time = |ms: Option<i64>| {
+        let moment = jiff::Timestamp::from_millisecond(ms?).ok()?;
+        Some(moment.to_string())
+    };
+    json!({
+        "path": null,
+        "id": null,
+        "server": {"label": stall.server},
+        "onset": time(Some(stall.onset_ms)),
+        "trigger": time(stall.trigger_ms),
+        "end": time(stall.end_ms),
+        "cause": stall.cause,
+        "triggers": stall.rule.iter().map(|rule| json!({
+            "rule": rule, "says": stall.says,
+        })).collect::<Vec<_>>(),
+    })
 }
 
 fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {

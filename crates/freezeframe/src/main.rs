@@ -11,6 +11,7 @@ mod check;
 mod compare;
 mod config;
 mod demo;
+mod episodes;
 mod explain;
 mod export;
 mod fix;

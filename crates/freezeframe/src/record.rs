@@ -1,4 +1,4 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Record, usage};
 use crate::config::{Config, default_dir};
+use crate::episodes::Episodes;
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::{self, Board, Names};
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let names = Names::new(&host_name(), &hosts);
     let listening = status.map(|address| listen::start(address, names, board.clone()));
     let listening = listening.transpose()?;
+    let episodes = Episodes::in_dir(&dir);
     let hooks = Hooks::start(&config.hooks, &dir)?;
     board.hooks(hooks.states());
     let mut recording = config.recorder(dir)?;
@@ -78,6 +80,8 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         board,
         hooks,
         lost: Cell::new(false),
+        so_far: RefCell::default(),
+        episodes,
     };
     if let Some(address) = listening {
         teller.listening(address)?;
@@ -159,6 +163,10 @@ struct Teller {
     hooks: Hooks,
     /// An incident was lost.
     lost: Cell<bool>,
+    /// The verdict that was told last while a stall lasts.
+    so_far: RefCell<String>,
+    /// All stalls, captured or not.
+    episodes: Episodes,
 }
 
 impl Teller {
@@ -182,7 +190,11 @@ impl Teller {
     /// The verdict on what a notice brings, once for all who are told.
     fn explain(&self, notice: &Notice) -> Option<Explained> {
         match notice {
-            Notice::Preliminary(incident) => Some(Explained {
+            Notice::Preliminary(incident)
+            | Notice::Ended {
+                suppressed: Some(incident),
+                ..
+            } => Some(Explained {
                 verdict: diagnose(incident, causes::catalogue()),
                 page: None,
             }),
@@ -198,6 +210,7 @@ impl Teller {
     /// Tells the status address and the hooks.
     fn spread(&self, label: &str, notice: &Notice, explained: Option<&Explained>) {
         let verdict = explained.map(|explained| &explained.verdict);
+        self.episodes.note(label, notice, verdict);
         let event = match notice {
             Notice::Triggered {
                 id,
@@ -213,7 +226,23 @@ impl Teller {
             Notice::Preliminary(incident) => Event::preliminary(
                 json!({"id": incident.id, "verdict": verdict, "server": label, "host": host_name()}),
             ),
-            Notice::Ended { end_wall_ms } => {
+            Notice::Again {
+                id,
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+            } => {
+                self.board.again(label, id);
+                Event::start(json!({"id": id, "onset": rfc3339(*onset_wall_ms),
+                    "trigger": rfc3339(*trigger_wall_ms), "rule": trigger.rule, "again": true,
+                    "says": trigger.says, "server": label, "host": host_name()}))
+            }
+            // The limit an hour is one of announcements.
+            Notice::Ended {
+                suppressed: Some(_),
+                ..
+            } => return,
+            Notice::Ended { end_wall_ms, .. } => {
                 let id = self.board.over(label);
                 Event::end(
                     json!({"id": id, "end": rfc3339(*end_wall_ms), "server": label,
@@ -237,7 +266,7 @@ impl Teller {
                     "recovered": recovered, "verdict": verdict, "server": label,
                     "host": host_name()}))
             }
-            Notice::Suppressed(_) => return self.board.suppressed(label),
+            Notice::Suppressed { .. } => return self.board.suppressed(label),
             Notice::Stopped => return self.board.ended(label),
             Notice::IncidentLost { .. } => return self.lost.set(true),
             _ => return,
@@ -251,6 +280,10 @@ impl Teller {
             let explained = self.explain(&notice);
             self.spread(&label, &notice, explained.as_ref());
         }
+    }
+
+    fn is_news(&self, sentence: &str) -> bool {
+        self.so_far.replace(sentence.to_owned()) != sentence
     }
 
     fn listening(&self, address: std::net::SocketAddr) -> Result<()> {
@@ -297,18 +330,48 @@ impl Teller {
                 trigger,
                 ..
             } => format!(
-                "STALL  {}; first sign {:.1} s ago [{}]",
+                "STALL  {}; it began {:.1} s ago [{}]",
                 trigger.says,
                 (trigger_wall_ms - onset_wall_ms) as f64 / 1000.0,
                 trigger.rule
             ),
+            Notice::Again {
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+                ..
+            } => format!(
+                "AGAIN  {}; it began {:.1} s ago [{}]",
+                trigger.says,
+                (trigger_wall_ms - onset_wall_ms) as f64 / 1000.0,
+                trigger.rule
+            ),
+            Notice::Lasts {
+                onset_wall_ms,
+                says,
+            } => format!(
+                "stalled since {}: when it was noticed, {says}",
+                output::clock(onset_wall_ms)
+            ),
             Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
             Notice::Preliminary(_) => match explained {
-                Some(explained) => format!("so far: {}", explained.verdict.sentence),
-                None => return Ok(()),
+                // A verdict that is as it was is no news.
+                Some(explained) if self.is_news(&explained.verdict.sentence) => {
+                    format!("so far: {}", explained.verdict.sentence)
+                }
+                _ => return Ok(()),
             },
-            Notice::Ended { end_wall_ms } => {
-                format!("over: the last sign was at {}", output::clock(end_wall_ms))
+            Notice::Ended {
+                onset_wall_ms,
+                end_wall_ms,
+                ..
+            } => {
+                self.so_far.borrow_mut().clear();
+                format!(
+                    "over: work flows since {}, after {:.1} s",
+                    output::clock(end_wall_ms),
+                    (end_wall_ms - onset_wall_ms) as f64 / 1000.0
+                )
             }
             Notice::Written {
                 path,
@@ -335,9 +398,9 @@ impl Teller {
             }
             Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
             Notice::IncidentLost { id, error } => format!("INCIDENT LOST: {id}: {error}"),
-            Notice::Suppressed(trigger) => format!(
-                "a further stall, not captured (limit an hour): {}",
-                trigger.says
+            Notice::Suppressed { trigger, .. } => format!(
+                "a further stall, not captured (limit an hour): {} [{}]",
+                trigger.says, trigger.rule
             ),
             Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
             Notice::HistoryWorks { missing } => {
@@ -379,14 +442,29 @@ impl Teller {
                 trigger,
             } => json!({"event": "triggered", "id": id, "onset": rfc3339(onset_wall_ms),
                 "trigger": rfc3339(trigger_wall_ms), "rule": trigger.rule, "says": trigger.says}),
+            Notice::Again {
+                id,
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+            } => json!({"event": "again", "id": id, "onset": rfc3339(onset_wall_ms),
+                "trigger": rfc3339(trigger_wall_ms), "rule": trigger.rule, "says": trigger.says}),
+            Notice::Lasts {
+                onset_wall_ms,
+                says,
+            } => json!({"event": "lasts", "since": rfc3339(onset_wall_ms), "says": says}),
             Notice::Joined(trigger) => {
                 json!({"event": "joined", "rule": trigger.rule, "says": trigger.says})
             }
             Notice::Preliminary(incident) => {
                 json!({"event": "preliminary", "id": incident.id, "verdict": verdict})
             }
-            Notice::Ended { end_wall_ms } => {
-                json!({"event": "ended", "end": rfc3339(end_wall_ms)})
+            Notice::Ended {
+                onset_wall_ms,
+                end_wall_ms,
+                ..
+            } => {
+                json!({"event": "ended", "onset": rfc3339(onset_wall_ms), "end": rfc3339(end_wall_ms)})
             }
             Notice::Written {
                 path,
@@ -400,9 +478,12 @@ impl Teller {
             Notice::IncidentLost { id, error } => {
                 json!({"event": "incident-lost", "id": id, "error": error})
             }
-            Notice::Suppressed(trigger) => {
-                json!({"event": "suppressed", "rule": trigger.rule, "says": trigger.says})
-            }
+            Notice::Suppressed {
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+            } => json!({"event": "suppressed", "onset": rfc3339(onset_wall_ms),
+                "trigger": rfc3339(trigger_wall_ms), "rule": trigger.rule, "says": trigger.says}),
             Notice::HistoryTrouble(error) => json!({"event": "history-trouble", "error": error}),
             Notice::HistoryWorks { missing } => {
                 json!({"event": "history-works", "missing_samples": missing})

@@ -1,19 +1,22 @@
 //! From a trigger to an incident: what is being captured, and when it is complete.
 
 use detect::Event;
-use model::{Incident, Millis, Server, Stall, Timeline, Window};
+use model::{Incident, Millis, Server, Stall, Timeline, Trigger, Window};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::ring::Ring;
+
+/// Rules named in an incident: a trigger of the user may come and go for as long as one lasts.
+const TRIGGERS_MAX: usize = 20;
 
 /// A stall that is being captured.
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) id: String,
     pub(crate) stall: Stall,
-    /// A first verdict was given.
-    pub(crate) preliminary_given: bool,
+    /// Verdicts given while the stall lasts.
+    pub(crate) preliminary_given: usize,
 }
 
 impl Capture {
@@ -24,20 +27,47 @@ impl Capture {
         event: &Event,
         previous: Option<Window>,
     ) -> Option<Self> {
-        let Event::Triggered { onset, at, trigger } = event else {
+        let Event::Triggered {
+            onset, at, trigger, ..
+        } = event
+        else {
             return None;
         };
-        Some(Self {
-            id: format!("{label}-{}", stamp(clock.clock().wall_ms(*at))),
+        let mut capture = Self::of(label, clock, *onset, *at, trigger);
+        capture.stall.previous = previous;
+        Some(capture)
+    }
+
+    /// A stall that began at `onset` and was noticed at `at`.
+    pub(crate) fn of(
+        label: &str,
+        clock: &RecorderClock,
+        onset: Millis,
+        at: Millis,
+        trigger: &Trigger,
+    ) -> Self {
+        Self {
+            id: format!("{label}-{}", stamp(clock.clock().wall_ms(at))),
             stall: Stall {
-                onset: *onset,
-                trigger: *at,
+                onset,
+                trigger: at,
                 end: None,
                 triggers: vec![trigger.clone()],
-                previous,
+                previous: None,
             },
-            preliminary_given: false,
-        })
+            preliminary_given: 0,
+        }
+    }
+
+    /// Another rule, or one more episode. The same rule again says nothing new.
+    pub(crate) fn add(&mut self, trigger: Trigger) {
+        let triggers = &mut self.stall.triggers;
+        let is_new = triggers
+            .iter()
+            .all(|known| known.rule != trigger.rule || trigger.rule == "user");
+        if is_new && triggers.len() < TRIGGERS_MAX {
+            triggers.push(trigger);
+        }
     }
 
     /// When everything that belongs to it is there.

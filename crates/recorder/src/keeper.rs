@@ -13,6 +13,7 @@ use store::{
     read_summary, write_frame,
 };
 
+use crate::learnt::Learnt;
 use crate::notice::{Notice, Notices};
 
 /// How often limits are looked after, milliseconds of the recorder's clock.
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Incident(OpenIncident),
     /// The incident's file is there.
     Written(String),
+    /// What is usual for the server, to keep.
+    Learnt(Box<Learnt>),
     Flush(SyncSender<()>),
 }
 
@@ -104,11 +107,16 @@ impl Keeper {
             Command::Written(id) => {
                 self.open_incident.take_if(|open| open.id == *id);
             }
-            Command::Flush(_) => {}
+            Command::Learnt(_) | Command::Flush(_) => {}
         }
     }
 
     fn carry_out(&mut self, command: Command) {
+        if let Command::Learnt(learnt) = command {
+            // Tried again in a minute; what fails here costs the next recorder some minutes.
+            let _ = learnt.keep(&self.start.dir, &self.start.session.server.label);
+            return;
+        }
         if let Command::Flush(done) = command {
             // At the end of a recording; what fails here is still in the log.
             let _ = self.history.as_ref().map(History::checkpoint);
@@ -134,7 +142,7 @@ impl Keeper {
             Command::Server(server) => history.note_server(server),
             Command::Incident(incident) => history.note_incident(incident),
             Command::Written(id) => history.forget_incident(id),
-            Command::Flush(_) => Ok(()),
+            Command::Learnt(_) | Command::Flush(_) => Ok(()),
         };
         if let Err(error) = result {
             if let Command::Samples(samples) = command {

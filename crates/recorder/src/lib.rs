@@ -9,6 +9,7 @@ mod guard;
 mod in_flight;
 mod incidents;
 mod keeper;
+mod learnt;
 mod meant;
 mod notice;
 pub mod packets;

@@ -23,14 +23,37 @@ pub enum Notice {
         /// The rule.
         trigger: Trigger,
     },
+    /// The stall is there again, so soon after its end that it is one incident: times as in
+    /// `Triggered`.
+    Again {
+        /// Name of the incident.
+        id: String,
+        /// When it began.
+        onset_wall_ms: i64,
+        /// When the recorder was sure.
+        trigger_wall_ms: i64,
+        /// The rule.
+        trigger: Trigger,
+    },
     /// Another rule fired within the stall.
     Joined(Trigger),
     /// The incident as known while the stall lasts.
     Preliminary(Box<Incident>),
-    /// The stall is over; its last sign, wall-clock milliseconds.
+    /// The stall lasts: told again and again, in growing intervals.
+    Lasts {
+        /// When it began, wall-clock milliseconds.
+        onset_wall_ms: i64,
+        /// What users felt when it was noticed.
+        says: String,
+    },
+    /// The stall is over, wall-clock milliseconds.
     Ended {
-        /// Last sign.
+        /// When it began.
+        onset_wall_ms: i64,
+        /// When work flowed again.
         end_wall_ms: i64,
+        /// What is known of a stall that was not captured.
+        suppressed: Option<Box<Incident>>,
     },
     /// The incident's file is written.
     Written {
@@ -51,7 +74,14 @@ pub enum Notice {
         error: String,
     },
     /// A stall that is not captured because of the limit an hour.
-    Suppressed(Trigger),
+    Suppressed {
+        /// When it began, wall-clock milliseconds.
+        onset_wall_ms: i64,
+        /// When the recorder was sure, wall-clock milliseconds.
+        trigger_wall_ms: i64,
+        /// The rule.
+        trigger: Trigger,
+    },
     /// The history cannot be written.
     HistoryTrouble(String),
     /// The history can be written again.

@@ -25,7 +25,7 @@ pub struct Pulse {
     ring_text_bytes: AtomicU64,
     absent: AtomicU64,
     stalled: AtomicBool,
-    /// CLOCK_BOOTTIME of the moment when the stall was noticed, milliseconds.
+    /// CLOCK_BOOTTIME of the moment when the stall began, milliseconds.
     stalled_since_ms: AtomicU64,
     reason: Mutex<String>,
 }
@@ -38,7 +38,7 @@ pub struct PulseNow {
     pub beat_age_ms: Option<Millis>,
     /// A stall lasts.
     pub stalled: bool,
-    /// For how long it is known, milliseconds.
+    /// For how long it lasts, milliseconds.
     pub stalled_ms: Option<Millis>,
     /// What the rule saw that noticed it, at that moment; empty when none lasts.
     pub reason: String,
@@ -131,10 +131,11 @@ impl Pulse {
         self.absent.store(absent, Ordering::Relaxed);
     }
 
-    pub(crate) fn stalled(&self, reason: &str) {
+    /// A stall that began so long ago.
+    pub(crate) fn stalled(&self, reason: &str, lasts_ms: Millis) {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
-        self.stalled_since_ms
-            .store(kernel::clock::boottime_ms().max(1), Ordering::Relaxed);
+        let since = kernel::clock::boottime_ms().saturating_sub(lasts_ms);
+        self.stalled_since_ms.store(since.max(1), Ordering::Relaxed);
         self.stalled.store(true, Ordering::Relaxed);
     }
 
@@ -189,13 +190,12 @@ mod tests {
     #[test]
     fn a_stall_has_its_reason_while_it_lasts() {
         let pulse = Pulse::default();
-        pulse.stalled("a probe hangs");
+        pulse.stalled("a probe hangs", 30);
         assert_eq!(
             (pulse.now().stalled, pulse.now().reason.as_str()),
             (true, "a probe hangs")
         );
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        assert!(pulse.now().stalled_ms.unwrap() >= 20);
+        assert!(pulse.now().stalled_ms.unwrap() >= 30);
         pulse.over();
         assert_eq!(pulse.now(), PulseNow::default());
     }

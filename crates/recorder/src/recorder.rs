@@ -3,8 +3,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
-use detect::{Detector, Event};
-use model::{Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit, Window};
+use detect::{Announce, Detector, Event};
+use model::{
+    Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Trigger, Unit, Window,
+};
 use store::{Around, OpenIncident, SessionStart};
 use thiserror::Error;
 
@@ -15,6 +17,7 @@ use crate::general_log::Listening;
 use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
 use crate::keeper::{KeeperStart, not_recorded};
+use crate::learnt::Learnt;
 use crate::notice::{Notice, Notices};
 use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
@@ -39,6 +42,16 @@ const RING_SPARE_MS: Millis = 120_000;
 
 /// When a trigger's signal that nothing brought is told, milliseconds: after the slowest source.
 const UNKNOWN_AFTER_MS: Millis = 35_000;
+
+/// How often what is usual is written down, milliseconds.
+const LEARNT_EVERY_MS: Millis = 60_000;
+
+/// When the verdict is renewed while a stall lasts, milliseconds after the trigger, after the first
+/// one: evidence that takes long to gather is there by then.
+const RENEWED_MS: [Millis; 4] = [30_000, 120_000, 300_000, 540_000];
+
+/// When it is told that a stall lasts, milliseconds after its onset; then each time the last of them.
+const LASTS_MS: [Millis; 3] = [60_000, 300_000, 600_000];
 
 /// How long the end of a recording waits for the disk.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
@@ -72,6 +85,9 @@ pub struct Recorder {
     batch: Vec<Sample>,
     batch_since: Millis,
     capture: Option<Capture>,
+    /// The stall that lasts, captured or not.
+    lasting: Option<Lasting>,
+    learnt_due: Millis,
     /// The last stall that is over.
     previous: Option<Window>,
     incidents: Incidents,
@@ -81,6 +97,17 @@ pub struct Recorder {
     overdue: Vec<bool>,
     pulse: Arc<Pulse>,
     pulse_due: Millis,
+}
+
+/// The stall that lasts.
+struct Lasting {
+    onset: Millis,
+    at: Millis,
+    trigger: Trigger,
+    is_captured: bool,
+    /// Times that it was told to last, and the moment of the next.
+    told: usize,
+    next: Millis,
 }
 
 impl Recorder {
@@ -96,10 +123,13 @@ impl Recorder {
             label: label.clone(),
             sender: notices,
         };
-        // What no longer fits an incident is no longer the same stall.
-        config.detect.hysteresis.longest_ms = config.incident_max_ms;
+        // What is written already cannot get one more episode.
+        let hysteresis = &mut config.detect.hysteresis;
+        hysteresis.same_incident_ms = hysteresis.same_incident_ms.min(config.after_ms);
+        let learnt = Learnt::of(&config.dir, &label);
         let clock = RecorderClock::start();
         let shared = Arc::new(Shared::new(target));
+        shared.know_classes(&learnt.statements);
         let in_flight = Arc::new(InFlight::new());
         let lost = Arc::new(AtomicU64::new(0));
         let server = shared.describe("");
@@ -141,7 +171,7 @@ impl Recorder {
         worker::start(&context, &config)?;
         notices.send(Notice::Started(server));
         Ok(Self {
-            detector: Detector::new(config.detect.clone()),
+            detector: Detector::with_learnt(config.detect.clone(), &learnt.usual),
             incidents: Incidents::new(&config.dir, notices.clone(), stop.clone(), stacks.clone()),
             config,
             clock,
@@ -161,6 +191,8 @@ impl Recorder {
             batch: Vec::new(),
             batch_since: 0,
             capture: None,
+            lasting: None,
+            learnt_due: LEARNT_EVERY_MS,
             previous: None,
             unknown_told: false,
             version: String::new(),
@@ -239,15 +271,18 @@ impl Recorder {
         if let Some(capture) = &mut self.capture {
             if now >= capture.complete_at(&self.config) {
                 self.write_incident(now);
-            } else if !capture.preliminary_given
-                && now >= capture.stall.trigger + self.config.preliminary_ms
+            } else if capture.stall.end.is_none()
+                && preliminary_after(capture.preliminary_given, self.config.preliminary_ms)
+                    .is_some_and(|after| now >= capture.stall.trigger + after)
             {
-                capture.preliminary_given = true;
+                capture.preliminary_given += 1;
                 if let Some((incident, raw)) = self.incident(now) {
                     self.incidents.tell_preliminary(incident, raw);
                 }
             }
         }
+        self.tell_lasting(now);
+        self.keep_learnt(now);
         self.note_written();
         self.tell_unknown_signals(now);
         let keep_from = match &self.capture {
@@ -291,6 +326,37 @@ impl Recorder {
         self.pulse_due = now + PULSE_RING_MS;
         let [series, values, texts, absent] = self.ring.size();
         self.pulse.ring(series, values, texts, absent);
+    }
+
+    /// A stall that does not end is not forgotten.
+    fn tell_lasting(&mut self, now: Millis) {
+        let Some(lasting) = self.lasting.as_mut().filter(|lasting| now >= lasting.next) else {
+            return;
+        };
+        lasting.told += 1;
+        lasting.next = match LASTS_MS.get(lasting.told) {
+            Some(after) => lasting.onset + after,
+            None => now + LASTS_MS.last().copied().unwrap_or(1),
+        };
+        let (onset, says) = (lasting.onset, lasting.trigger.says.clone());
+        self.notices.send(Notice::Lasts {
+            onset_wall_ms: self.clock.clock().wall_ms(onset),
+            says,
+        });
+    }
+
+    fn keep_learnt(&mut self, now: Millis) {
+        if now < self.learnt_due {
+            return;
+        }
+        self.learnt_due = now + LEARNT_EVERY_MS;
+        let learnt = Learnt {
+            usual: self.detector.learnt(),
+            statements: self.shared.learnt_classes(),
+        };
+        if let Some(writer) = &mut self.writer {
+            writer.learnt(learnt);
+        }
     }
 
     fn note_written(&mut self) {
@@ -394,57 +460,148 @@ impl Recorder {
                 onset,
                 at,
                 ref trigger,
+                announce,
             } => {
-                // The stall before may still be in its last seconds: it is complete enough.
-                if self.capture.is_some() {
-                    self.write_incident(at);
-                }
-                let reach = onset.saturating_sub(self.config.before_ms);
-                let previous = self.previous.filter(|stall| stall.to > reach);
-                let Some(capture) = Capture::begin(&self.label, &self.clock, &event, previous)
-                else {
-                    return;
+                let is_captured = match announce {
+                    Announce::New => self.begin_capture(&event),
+                    Announce::SameIncident => self.go_on_capturing(onset, at, trigger),
+                    Announce::OverLimit => false,
                 };
-                self.shared.burst.store(true, Ordering::Relaxed);
-                self.stacks.begin_burst(self.clock.now());
-                self.queries.begin_burst(self.clock.now());
-                self.listen_by_general_log();
-                let id = capture.id.clone();
-                self.capture = Some(capture);
-                // On its way to the disk before anybody is told: we may be killed at any moment.
-                self.hand_over();
-                self.note_open();
-                self.pulse.stalled(&trigger.says);
-                let clock = self.clock.clock();
-                self.notices.send(Notice::Triggered {
-                    id,
-                    onset_wall_ms: clock.wall_ms(onset),
-                    trigger_wall_ms: clock.wall_ms(at),
+                self.lasting = Some(Lasting {
+                    onset,
+                    at,
                     trigger: trigger.clone(),
+                    is_captured,
+                    told: 0,
+                    next: onset + LASTS_MS[0],
                 });
+                self.shared.stalled.store(true, Ordering::Relaxed);
+                let lasts_ms = self.clock.now().saturating_sub(onset);
+                self.pulse.stalled(&trigger.says, lasts_ms);
+                if !is_captured {
+                    let clock = self.clock.clock();
+                    self.notices.send(Notice::Suppressed {
+                        onset_wall_ms: clock.wall_ms(onset),
+                        trigger_wall_ms: clock.wall_ms(at),
+                        trigger: trigger.clone(),
+                    });
+                }
             }
             Event::Joined { trigger, .. } => {
                 if let Some(capture) = &mut self.capture {
-                    capture.stall.triggers.push(trigger.clone());
+                    capture.add(trigger.clone());
                 }
-                self.notices.send(Notice::Joined(trigger));
-                self.note_open();
-            }
-            Event::Ended { end, .. } => {
-                self.pulse.over();
-                let end_wall_ms = self.clock.clock().wall_ms(end);
-                if let Some(capture) = &mut self.capture {
-                    capture.stall.end = Some(end);
-                    self.previous = Some(Window {
-                        from: capture.stall.onset,
-                        to: end,
-                    });
-                    self.notices.send(Notice::Ended { end_wall_ms });
+                if self
+                    .lasting
+                    .as_ref()
+                    .is_some_and(|lasting| lasting.is_captured)
+                {
+                    self.notices.send(Notice::Joined(trigger));
                 }
                 self.note_open();
             }
-            Event::Suppressed { trigger, .. } => self.notices.send(Notice::Suppressed(trigger)),
+            Event::Ended { end, at } => self.end(end, at),
         }
+    }
+
+    /// An incident of its own.
+    fn begin_capture(&mut self, event: &Event) -> bool {
+        let Event::Triggered {
+            onset, at, trigger, ..
+        } = event
+        else {
+            return false;
+        };
+        // The stall before may still be in its last seconds: it is complete enough.
+        if self.capture.is_some() {
+            self.write_incident(*at);
+        }
+        let reach = onset.saturating_sub(self.config.before_ms);
+        let previous = self.previous.filter(|stall| stall.to > reach);
+        let Some(capture) = Capture::begin(&self.label, &self.clock, event, previous) else {
+            return false;
+        };
+        self.shared.burst.store(true, Ordering::Relaxed);
+        self.stacks.begin_burst(self.clock.now());
+        self.queries.begin_burst(self.clock.now());
+        self.listen_by_general_log();
+        let id = capture.id.clone();
+        self.capture = Some(capture);
+        // On its way to the disk before anybody is told: we may be killed at any moment.
+        self.hand_over();
+        self.note_open();
+        let clock = self.clock.clock();
+        self.notices.send(Notice::Triggered {
+            id,
+            onset_wall_ms: clock.wall_ms(*onset),
+            trigger_wall_ms: clock.wall_ms(*at),
+            trigger: trigger.clone(),
+        });
+        true
+    }
+
+    /// One more episode of the incident that is under way; an incident that is as long as it may be
+    /// takes none.
+    fn go_on_capturing(&mut self, onset: Millis, at: Millis, trigger: &Trigger) -> bool {
+        let Some(capture) = &mut self.capture else {
+            return false;
+        };
+        capture.stall.end = None;
+        capture.add(trigger.clone());
+        let id = capture.id.clone();
+        self.stacks.begin_burst(self.clock.now());
+        self.note_open();
+        let clock = self.clock.clock();
+        self.notices.send(Notice::Again {
+            id,
+            onset_wall_ms: clock.wall_ms(onset),
+            trigger_wall_ms: clock.wall_ms(at),
+            trigger: trigger.clone(),
+        });
+        true
+    }
+
+    fn end(&mut self, end: Millis, now: Millis) {
+        self.pulse.over();
+        self.shared.stalled.store(false, Ordering::Relaxed);
+        let Some(lasting) = self.lasting.take() else {
+            return;
+        };
+        if lasting.is_captured {
+            if let Some(capture) = &mut self.capture {
+                capture.stall.end = Some(end);
+            }
+            let from = match &self.capture {
+                Some(capture) => capture.stall.onset,
+                None => lasting.onset,
+            };
+            self.previous = Some(Window { from, to: end });
+        }
+        let suppressed =
+            (!lasting.is_captured).then(|| Box::new(self.remembered(&lasting, end, now)));
+        let clock = self.clock.clock();
+        self.notices.send(Notice::Ended {
+            onset_wall_ms: clock.wall_ms(lasting.onset),
+            end_wall_ms: clock.wall_ms(end),
+            suppressed,
+        });
+        self.note_open();
+    }
+
+    /// A stall that is not captured, as the ring has it: enough to say what it was.
+    fn remembered(&self, lasting: &Lasting, end: Millis, now: Millis) -> Incident {
+        let mut capture = Capture::of(
+            &self.label,
+            &self.clock,
+            lasting.onset,
+            lasting.at,
+            &lasting.trigger,
+        );
+        capture.stall.end = Some(end);
+        let server = self.shared.describe(&self.version);
+        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        incident.queries = queries::counted_around(&incident);
+        incident
     }
 
     fn listen_by_general_log(&self) {
@@ -507,6 +664,14 @@ impl Recorder {
             writer.flush(LAST_FLUSH);
         }
         self.notices.send(Notice::Stopped);
+    }
+}
+
+/// When the verdict is given that follows so many, milliseconds after the trigger.
+fn preliminary_after(given: usize, first_ms: Millis) -> Option<Millis> {
+    match given.checked_sub(1) {
+        None => Some(first_ms),
+        Some(index) => RENEWED_MS.get(index).copied(),
     }
 }
 

@@ -208,6 +208,10 @@ pub(crate) struct Shared {
     pub(crate) burst: AtomicBool,
     /// The processlist shows that the server follows another one.
     pub(crate) follows: AtomicBool,
+    /// A stall lasts: what is seen now is not usual.
+    pub(crate) stalled: AtomicBool,
+    /// What the sessions do, and what was learnt of their statements.
+    sessions: Mutex<detect::Sessions>,
 }
 
 /// A slot of the recorder's own connections.
@@ -229,7 +233,47 @@ impl Shared {
             looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
             follows: AtomicBool::new(false),
+            stalled: AtomicBool::new(false),
+            sessions: Mutex::default(),
         }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, detect::Sessions> {
+        // Counts of the past: what a panic left of them is still good for a comparison.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a processlist says of the server's work, without our own connections.
+    pub(crate) fn look_at_sessions(
+        &self,
+        at: model::Millis,
+        rows: &[server::Row],
+        own: &[u64],
+    ) -> Vec<model::Reading> {
+        let rows: Vec<detect::SessionRow<'_>> = rows
+            .iter()
+            .map(|row| detect::SessionRow {
+                id: row.get("id").parse().unwrap_or(0),
+                user: row.get("user"),
+                command: row.get("command"),
+                seconds: row.get("time").parse().unwrap_or(0.0),
+                state: row.get("state"),
+                statement: row.get("info"),
+            })
+            .filter(|row| !own.contains(&row.id))
+            .collect();
+        let calm = !self.stalled.load(Ordering::Relaxed);
+        self.sessions().observe(at, &rows, calm)
+    }
+
+    /// What was learnt of the server's statements.
+    pub(crate) fn learnt_classes(&self) -> detect::LearntClasses {
+        self.sessions().learnt()
+    }
+
+    /// Begins with what an earlier recorder learnt.
+    pub(crate) fn know_classes(&self, learnt: &detect::LearntClasses) {
+        *self.sessions() = detect::Sessions::with_learnt(learnt);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ServerProcess>> {

@@ -11,6 +11,7 @@ use model::{Absent, Millis, Sample, Server, TextKind};
 use store::OpenIncident;
 
 use crate::keeper::{Command, Keeper, KeeperStart};
+use crate::learnt::Learnt;
 use crate::notice::Notices;
 
 /// Batches that may wait, of about a second each.
@@ -127,6 +128,11 @@ impl Writer {
 
     pub(crate) fn written(&mut self, id: String) {
         self.send(Command::Written(id));
+    }
+
+    /// Keeps what is usual, when there is room in the queue.
+    pub(crate) fn learnt(&mut self, learnt: Learnt) {
+        let _ = self.queue.try_send(Command::Learnt(Box::new(learnt)));
     }
 
     /// Waits until everything handed over so far is written, at most for `patience`: a disk that

@@ -4,7 +4,7 @@ use model::{Fact, OwnText, Reading, Taken, Text, Unit, kind_of_status_variable};
 
 use server_text::innodb;
 
-use crate::{ServerError, Session};
+use crate::{Row, ServerError, Session};
 
 /// Rows of a status, variables or process list that are kept.
 const ROWS_MAX: usize = 20_000;
@@ -82,9 +82,15 @@ fn unit_of(name: &str) -> Unit {
 
 /// `SHOW PROCESSLIST`, as histograms and the longest sessions. Not `FULL`: the first hundred
 /// characters of a statement tell its class, and whole statements may be megabytes each.
-pub fn processlist(session: &mut Session, own: &[u64]) -> Result<Taken, ServerError> {
+/// `also` sees the same rows and adds what it reads from them.
+pub fn processlist(
+    session: &mut Session,
+    own: &[u64],
+    also: impl FnOnce(&[Row]) -> Vec<Reading>,
+) -> Result<Taken, ServerError> {
     let (rows, left_out) = session.rows("SHOW PROCESSLIST", ROWS_MAX)?;
     let mut taken = processlist_taken(&rows, own);
+    taken.readings.extend(also(&rows));
     let users: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.get("user")).collect();
     if session.sees_all_sessions == Some(false) && users.len() <= 1 {
         taken.absent.push(model::Absent::new(

@@ -38,7 +38,7 @@ const TRIGGER_RULE: &str = "user";
 const RECORDER_BOUND: &str = "180s";
 
 /// No cool-down to wait out, should the start of the load look like a stall.
-const CONFIG: &str = "[detect]\ncool_down_seconds = 1\n";
+const CONFIG: &str = "[detect]\nsame_incident_seconds = 1\n";
 
 /// First snapshots, each by a new process, and later ones of one process.
 const FIRST: usize = 3;

@@ -49,8 +49,7 @@ const MARK_TRIGGER: &str = "rate(status.Com_show_privileges) > 1 for 1s";
 
 /// Nothing is held back: every capture counts.
 /// A load at full speed from one second to the next can be a stall by the recorder's own rules, for as long as it runs.
-const CONFIG: &str =
-    "[detect]\ncool_down_seconds = 1\nincidents_per_hour = 10000\n[incident]\nmax_seconds = 30\n";
+const CONFIG: &str = "[detect]\nsame_incident_seconds = 1\nincidents_per_hour = 10000\n[incident]\nmax_seconds = 30\n";
 
 /// What one capture came to.
 #[derive(Debug, Serialize)]

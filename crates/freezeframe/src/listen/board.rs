@@ -64,11 +64,11 @@ impl Server {
         });
         if now.stalled {
             // The rule's words are of the moment when it noticed the stall.
-            let ago = now.stalled_ms.unwrap_or_default() as f64 / 1000.0;
-            let noticed = format!("{}; noticed {ago:.1} s ago", now.reason);
+            let lasts = now.stalled_ms.unwrap_or_default() as f64 / 1000.0;
+            let stalled = format!("stalled for {lasts:.1} s: {}", now.reason);
             return Some(match unanswered {
-                Some(unanswered) => format!("{unanswered}; the stall began with: {noticed}"),
-                None => noticed,
+                Some(unanswered) => format!("{unanswered}; {stalled}"),
+                None => stalled,
             });
         }
         unanswered.filter(|_| now.unanswered_ms > Some(UNANSWERED_MAX_MS))
@@ -111,6 +111,11 @@ impl Board {
             server.last_incident_ms = Some(wall_ms);
             server.incident = Some(id.to_owned());
         });
+    }
+
+    /// A stall is there again, in the same incident.
+    pub(crate) fn again(&self, label: &str, id: &str) {
+        self.server(label, |server| server.incident = Some(id.to_owned()));
     }
 
     /// A stall is over; the name of its incident.
@@ -165,6 +170,7 @@ impl Board {
                 "server": label,
                 "ok": trouble.is_none(),
                 "stalled": now.stalled,
+                "stalled_seconds": now.stalled_ms.map(|ms| ms as f64 / 1000.0),
                 "reason": trouble,
                 "incident": server.incident,
                 "recorder_beat_age_ms": now.beat_age_ms,
@@ -215,7 +221,7 @@ mod tests {
         };
         assert_eq!(
             server.trouble(&stalled).unwrap(),
-            "no answer for 1.2 s; noticed 5.8 s ago"
+            "stalled for 5.8 s: no answer for 1.2 s"
         );
         let silent_still = PulseNow {
             unanswered_ms: Some(7000),
@@ -223,7 +229,7 @@ mod tests {
         };
         assert_eq!(
             server.trouble(&silent_still).unwrap(),
-            "the query probe has no answer for 7.0 s; the stall began with: no answer for 1.2 s; noticed 5.8 s ago"
+            "the query probe has no answer for 7.0 s; stalled for 5.8 s: no answer for 1.2 s"
         );
         let silent = PulseNow {
             unanswered_ms: Some(3000),

@@ -106,6 +106,7 @@ type Row = (
 const OF_SERVERS: &[Row] = &[
     ("up", "gauge", "1 while the recorder of this server runs.", |server, _| Some(if server.ended { 0.0 } else { 1.0 })),
     ("stalled", "gauge", "1 while a stall of this server lasts.", |_, now| Some(f64::from(u8::from(now.stalled)))),
+    ("stalled_seconds", "gauge", "For how long a stall of this server lasts; 0 when none does.", |_, now| Some(now.stalled_ms.unwrap_or(0) as f64 / 1000.0)),
     ("probe_unanswered_seconds", "gauge", "For how long the query probe gets no answer.", |_, now| Some(now.unanswered_ms.unwrap_or(0) as f64 / 1000.0)),
     ("last_incident_timestamp_seconds", "gauge", "When the last stall was noticed, Unix time.", |server, _| Some(server.last_incident_ms? as f64 / 1000.0)),
     ("stalls_suppressed_total", "counter", "Stalls over the limit an hour, not captured.", |server, _| Some(server.suppressed as f64)),

@@ -27,8 +27,7 @@ const BREAK_BRIEF: Duration = Duration::from_secs(8);
 /// How long the incident may take after the break: quiet, the time kept after it, writing.
 const WRITTEN_MAX: Duration = Duration::from_secs(90);
 
-pub(crate) const CONFIG: &str =
-    "[detect]\ncool_down_seconds = 1\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
+pub(crate) const CONFIG: &str = "[detect]\nsame_incident_seconds = 5\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
 pub(crate) const AFTER: &str = "3s";
 
 /// Between the remedy and the second look: what was queued has left.

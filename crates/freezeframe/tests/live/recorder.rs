@@ -61,7 +61,7 @@ fn consistent(incident: &Incident) {
 fn recorder(server: &PrivateServer, dir: &Path, probe_limit_ms: u32, more: &[&str]) -> Recorder {
     let config = dir.join("freezeframe.toml");
     let text = format!(
-        "[detect]\nprobe_limit_ms = {probe_limit_ms}\nsystem_share_min = 2.0\ncool_down_seconds = 1\n"
+        "[detect]\nprobe_limit_ms = {probe_limit_ms}\nsystem_share_min = 2.0\nsame_incident_seconds = 1\n"
     );
     std::fs::write(&config, text).unwrap();
     let mut all = vec!["--config", config.to_str().unwrap()];

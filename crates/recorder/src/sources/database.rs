@@ -200,7 +200,12 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
 
 pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
     let own = state.shared.own_connections();
-    let outcome = state.ask("processlist", |session| server::processlist(session, &own));
+    let (shared, at) = (state.shared.clone(), state.clock.now());
+    let outcome = state.ask("processlist", |session| {
+        server::processlist(session, &own, |rows| {
+            shared.look_at_sessions(at, rows, &own)
+        })
+    });
     let follows = outcome.as_ref().is_ok_and(|taken| {
         let mut names = taken.readings.iter().map(|reading| &*reading.name);
         names.any(|name| RECEIVING.contains(&name))

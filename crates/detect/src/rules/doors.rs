@@ -1,0 +1,113 @@
+//! Clients are not let in.
+
+use model::Millis;
+
+use super::{Now, Sign, seconds};
+use crate::view::number;
+
+/// Below this share of `max_connections` clients are let in now, whatever was refused before.
+const ROOM_SHARE: f64 = 0.95;
+
+/// Sessions that log in at once, from which it is no single client's fault that one of them waits.
+const LOGGING_IN_MIN: f64 = 3.0;
+
+/// A login takes milliseconds. The server tells no time of it, so this is the time between samples,
+/// milliseconds, less what a beat may come early.
+const LOGIN_MS: f64 = 900.0;
+
+/// A connection that is full and refuses, whoever the recorder is: it may have the one that is kept
+/// for administrators.
+pub(super) fn look(now: &Now<'_>) -> Sign {
+    if now.sample.source != "status" {
+        return Sign::Unclear;
+    }
+    let doors = now.view.doors;
+    let Some(refused) = doors.refused.filter(|_| doors.at == now.sample.at) else {
+        return Sign::Unclear;
+    };
+    let full = match (doors.connected, now.view.max_connections) {
+        (Some(connected), Some(max)) => Some((connected >= max, connected, max)),
+        _ => None,
+    };
+    let is_full = full.is_some_and(|(is_full, _, _)| is_full);
+    let has_room = full.is_some_and(|(_, connected, max)| connected < max * ROOM_SHARE);
+    if refused > 0.0 && !has_room && (doors.is_exact || is_full) {
+        let used = full.map_or_else(String::new, |(_, connected, max)| {
+            format!(": {connected:.0} of {max:.0} are in use")
+        });
+        return Sign::Bad {
+            since: doors.since,
+            says: format!("{refused:.0} connections were refused in a second{used}"),
+        };
+    }
+    if is_full {
+        return Sign::Unclear;
+    }
+    Sign::Good {
+        since: doors.since.midpoint(doors.at),
+    }
+}
+
+/// Clients wait to be let in: for a name server, or for a plugin.
+pub(super) fn logins(now: &Now<'_>) -> Sign {
+    if now.sample.source != "processlist" {
+        return Sign::Unclear;
+    }
+    let at = now.sample.at;
+    let Some(crowd) = now.view.crowd_at(at) else {
+        return Sign::Unclear;
+    };
+    let waits = crowd.logging_in_oldest_ms >= LOGIN_MS;
+    if waits && crowd.logging_in >= LOGGING_IN_MIN {
+        Sign::Bad {
+            // It was first seen up to a second after it came.
+            since: at.saturating_sub(crowd.logging_in_oldest_ms as Millis + 500),
+            says: format!(
+                "{:.0} clients wait to be let in, the oldest for {} or longer",
+                crowd.logging_in,
+                seconds(crowd.logging_in_oldest_ms)
+            ),
+        }
+    } else if !waits {
+        Sign::Good {
+            since: at.saturating_sub(500),
+        }
+    } else {
+        Sign::Unclear
+    }
+}
+
+/// The queue of connections that the server has not accepted yet is full.
+pub(super) fn accept_queue(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
+    if now.sample.source != "accept-queue" {
+        return Sign::Unclear;
+    }
+    let at = now.sample.at;
+    let since = before.replace(at).unwrap_or(at);
+    let mut known = false;
+    for (length, limit) in [
+        ("accept_queue.tcp.length", "accept_queue.tcp.limit"),
+        ("accept_queue.unix.length", "accept_queue.unix.limit"),
+    ] {
+        let (Some(length), Some(limit)) = (number(now.sample, length), number(now.sample, limit))
+        else {
+            continue;
+        };
+        known = true;
+        if limit >= 1.0 && length >= limit {
+            return Sign::Bad {
+                since,
+                says: format!(
+                    "{length:.0} clients wait for the server to accept their connections, and there is no room for more"
+                ),
+            };
+        }
+        if length > limit / 2.0 {
+            return Sign::Unclear;
+        }
+    }
+    match known {
+        true => Sign::Good { since: at },
+        false => Sign::Unclear,
+    }
+}

@@ -1,0 +1,173 @@
+//! The rules. Each looks at the present moment and says whether it sees a sign of a stall.
+
+mod burn;
+mod doors;
+mod probe;
+mod slow;
+mod stops;
+mod system;
+mod user;
+mod waits;
+
+use model::{Millis, Sample};
+
+use crate::Config;
+use crate::usual::Usual;
+use crate::view::View;
+use probe::Probe;
+use user::User;
+
+/// What a rule makes of a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sign {
+    /// A sign, seen from this moment on, and what users feel, in words.
+    Bad { since: Millis, says: String },
+    /// Clearly no sign, since this moment.
+    Good { since: Millis },
+    /// Between the limits, or nothing to judge by: everything stays as it was. In particular a
+    /// reading that failed never resets a rule.
+    Unclear,
+}
+
+/// What a rule may look at.
+pub(crate) struct Now<'a> {
+    pub(crate) sample: &'a Sample,
+    pub(crate) view: &'a View,
+    pub(crate) usual: &'a Usual,
+    pub(crate) config: &'a Config,
+}
+
+impl Now<'_> {
+    /// A trivial statement takes several times as long as usual: in microseconds, now and usually.
+    pub(crate) fn slow_answer(&self) -> Option<(f64, f64)> {
+        let (us, usual) = (self.view.answer_us()?, self.usual.answer_us.median()?);
+        let limit = (usual * self.config.answer_times_usual)
+            .max(self.config.answer_limit_ms as f64 * 1000.0);
+        (us >= limit).then_some((us, usual))
+    }
+}
+
+/// A rule with what it remembers.
+pub(crate) enum Rule {
+    Probe(Probe),
+    Stops,
+    Waits,
+    Slow(slow::Recent),
+    Stuck,
+    System { before: Option<Millis> },
+    Doors,
+    Logins,
+    AcceptQueue { before: Option<Millis> },
+    Burn,
+    User(User),
+}
+
+impl Rule {
+    pub(crate) fn all(config: &Config) -> Vec<Self> {
+        let mut rules = vec![
+            Self::Probe(Probe::query()),
+            Self::Probe(Probe::connect()),
+            Self::Stops,
+            Self::Waits,
+            Self::Slow(slow::Recent::default()),
+            Self::Stuck,
+            Self::System { before: None },
+            Self::Doors,
+            Self::Logins,
+            Self::AcceptQueue { before: None },
+            Self::Burn,
+        ];
+        rules.extend(
+            config
+                .user
+                .iter()
+                .map(|trigger| Self::User(User::new(trigger))),
+        );
+        rules
+    }
+
+    pub(crate) fn id(&self) -> &'static str {
+        match self {
+            Self::Probe(probe) => probe.id,
+            Self::Stops => "work-stops",
+            Self::Waits => "work-waits",
+            Self::Slow(_) => "statements-slow",
+            Self::Stuck => "sessions-stuck",
+            Self::System { .. } => "system-cpu",
+            Self::Doors | Self::Logins | Self::AcceptQueue { .. } => "not-let-in",
+            Self::Burn => "slow-burn",
+            Self::User(_) => "user",
+        }
+    }
+
+    /// How long the signs must last, milliseconds.
+    pub(crate) fn hold_ms(&self, config: &Config) -> Millis {
+        /// Less than two samples of each second, so that the jitter of a beat does not ask for a
+        /// third.
+        const TWO_SAMPLES_MS: Millis = 1500;
+        match self {
+            Self::Probe(probe) if probe.gone => config.restart_ms,
+            Self::Probe(_) => config.probe_hold_ms,
+            // The age of what hangs has been looked at.
+            Self::Stops | Self::Waits | Self::Stuck | Self::Logins | Self::Burn => 0,
+            // Who was refused has been refused.
+            Self::Doors => 0,
+            Self::Slow(recent) if recent.is_sure => 0,
+            Self::Slow(_) | Self::System { .. } | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
+            Self::User(user) => user.hold_ms(),
+        }
+    }
+
+    /// Work is slow and nobody hangs: such a state can become the usual one.
+    pub(crate) fn is_soft(&self) -> bool {
+        matches!(
+            self,
+            Self::Slow(_) | Self::Stuck | Self::System { .. } | Self::Burn
+        )
+    }
+
+    /// Whether it says something of the server by itself: while it does, nothing is learnt.
+    pub(crate) fn is_built_in(&self) -> bool {
+        !matches!(self, Self::User(_))
+    }
+
+    pub(crate) fn look(&mut self, now: &Now<'_>) -> Sign {
+        match self {
+            Self::Probe(probe) => probe.look(now),
+            Self::Stops => stops::look(now),
+            Self::Waits => waits::look(now),
+            Self::Slow(recent) => recent.look(now),
+            Self::Stuck => slow::stuck(now),
+            Self::System { before } => system::look(now, before),
+            Self::Doors => doors::look(now),
+            Self::Logins => doors::logins(now),
+            Self::AcceptQueue { before } => doors::accept_queue(now, before),
+            Self::Burn => burn::look(now),
+            Self::User(user) => user.look(now.sample),
+        }
+    }
+
+    /// The server or the clock was started anew.
+    pub(crate) fn restart(&mut self) {
+        match self {
+            Self::Slow(recent) => *recent = slow::Recent::default(),
+            Self::System { before } | Self::AcceptQueue { before } => *before = None,
+            Self::User(user) => user.restart(),
+            _ => {}
+        }
+    }
+}
+
+/// Seconds, for people.
+pub(crate) fn seconds(ms: f64) -> String {
+    format!("{:.1} s", ms / 1000.0)
+}
+
+/// "1 session hangs", "3 sessions hang".
+pub(crate) fn several(count: f64, one: &str, many: &str) -> String {
+    if count == 1.0 {
+        format!("1 {one}")
+    } else {
+        format!("{count:.0} {many}")
+    }
+}

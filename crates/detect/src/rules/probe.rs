@@ -1,0 +1,128 @@
+//! Probes: a trivial statement on a kept connection, and a whole connection.
+
+use model::{Millis, ProbeOutcome};
+
+use super::{Now, Sign};
+use crate::view::number;
+
+/// The kernel killed the server this recently, milliseconds: its being gone is no restart.
+const KILLED_MS: Millis = 60_000;
+
+pub(crate) struct Probe {
+    pub(crate) id: &'static str,
+    source: &'static str,
+    what: &'static str,
+    latency: &'static str,
+    outcome: &'static str,
+    waiting: &'static str,
+    /// The server answered once; before that there is nothing that could have stalled.
+    armed: bool,
+    /// The last sign is that the server is not there, as in a restart.
+    pub(crate) gone: bool,
+    kills: Option<f64>,
+    killed_at: Option<Millis>,
+}
+
+impl Probe {
+    pub(super) fn query() -> Self {
+        Self {
+            id: "query-probe",
+            source: "query-probe",
+            what: "SELECT 1",
+            latency: "probe.query_us",
+            outcome: "probe.query_outcome",
+            waiting: "probe.query_waiting_us",
+            armed: false,
+            gone: false,
+            kills: None,
+            killed_at: None,
+        }
+    }
+
+    pub(super) fn connect() -> Self {
+        Self {
+            id: "connect-probe",
+            source: "connect-probe",
+            what: "a new connection",
+            latency: "probe.connect_us",
+            outcome: "probe.connect_outcome",
+            waiting: "probe.connect_waiting_us",
+            ..Self::query()
+        }
+    }
+
+    pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
+        let sample = now.sample;
+        let at = sample.at;
+        if let Some(kills) = number(sample, "cgroup.memory.oom_kill") {
+            if self.kills.is_some_and(|before| kills > before) {
+                self.killed_at = Some(at);
+            }
+            self.kills = Some(kills);
+        }
+        let limit_us = now.config.probe_limit_ms as f64 * 1000.0;
+        let since = |us: f64| at.saturating_sub((us / 1000.0) as Millis);
+        if let Some(us) = number(sample, self.waiting) {
+            if !self.armed || us < limit_us {
+                return Sign::Unclear;
+            }
+            self.gone = false;
+            return Sign::Bad {
+                since: since(us),
+                says: format!(
+                    "{} has had no answer for {:.1} s (limit {} ms)",
+                    self.what,
+                    us / 1e6,
+                    now.config.probe_limit_ms
+                ),
+            };
+        }
+        let Some(outcome) = number(sample, self.outcome).and_then(ProbeOutcome::from_code) else {
+            return Sign::Unclear;
+        };
+        let us = number(sample, self.latency).unwrap_or(0.0).max(0.0);
+        if outcome == ProbeOutcome::Ok {
+            self.armed = true;
+        }
+        if !self.armed {
+            return Sign::Unclear;
+        }
+        if outcome.is_stall_sign() {
+            let was_killed = self
+                .killed_at
+                .is_some_and(|killed| at < killed.saturating_add(KILLED_MS));
+            self.gone =
+                matches!(outcome, ProbeOutcome::Refused | ProbeOutcome::Lost) && !was_killed;
+            return Sign::Bad {
+                since: since(us),
+                says: format!("{}: {}", self.what, outcome.words()),
+            };
+        }
+        // The answer itself is the end of the silence, however late it came.
+        let answered = Sign::Good { since: at };
+        if us < limit_us / 2.0 {
+            return answered;
+        }
+        if us < limit_us {
+            return Sign::Unclear;
+        }
+        self.gone = false;
+        Sign::Bad {
+            since: since(us),
+            says: format!(
+                "{} took {:.0} ms (limit {} ms)",
+                self.what,
+                us / 1000.0,
+                now.config.probe_limit_ms
+            ),
+        }
+    }
+
+    /// Whether a sample is one of this probe's own answers, late as it may be: from then on the
+    /// server answers.
+    pub(crate) fn is_answer(&self, sample: &model::Sample) -> bool {
+        sample.source == self.source
+            && number(sample, self.outcome).and_then(ProbeOutcome::from_code)
+                == Some(ProbeOutcome::Ok)
+    }
+}

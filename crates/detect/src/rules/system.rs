@@ -1,0 +1,58 @@
+//! The server's own time in the kernel, when its clients feel it.
+
+use model::Millis;
+
+use super::{Now, Sign};
+
+/// The processors have no more to give where so much of them is in use.
+const USED_UP_SHARE: f64 = 0.95;
+
+/// System CPU counts there from this part of its limit on.
+const USED_UP_OF_MIN: f64 = 0.6;
+
+/// How many times its usual value it must be there.
+const USED_UP_TIMES: f64 = 5.0;
+
+pub(super) fn look(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
+    let at = now.sample.at;
+    if now.sample.source != "process" {
+        return Sign::Unclear;
+    }
+    let since = before.replace(at).unwrap_or(at);
+    let (Some(share), Some(usual)) = (now.view.own_system_share, now.usual.system.median()) else {
+        return Sign::Unclear;
+    };
+    let config = now.config;
+    let mut enter = config
+        .system_share_min
+        .max(usual * config.system_times_usual);
+    // With no processor left, a flood of small statements shares them with what the kernel does for
+    // it: the faster the machine, the smaller the kernel's part.
+    if now
+        .view
+        .busy_share
+        .is_some_and(|busy| busy >= USED_UP_SHARE)
+    {
+        let used_up = config.system_share_min * USED_UP_OF_MIN;
+        enter = enter.min(used_up.max(usual * USED_UP_TIMES));
+    }
+    // Half-way back to the usual, so that a share dancing on the limit stays one stall.
+    if share < (usual + enter) / 2.0 {
+        return Sign::Good { since };
+    }
+    match now.slow_answer() {
+        Some((us, usual_us)) if share >= enter => Sign::Bad {
+            since,
+            says: format!(
+                "SELECT 1 takes {:.1} ms, {:.1} ms usually; the server spends {:.0} % of all CPUs in the kernel, \
+                 {:.0} % usually (limit {:.0} %)",
+                us / 1000.0,
+                usual_us / 1000.0,
+                share * 100.0,
+                usual * 100.0,
+                enter * 100.0
+            ),
+        },
+        _ => Sign::Unclear,
+    }
+}

@@ -1,0 +1,131 @@
+//! Statements wait for others, whatever the rest gets done.
+
+use model::Millis;
+
+use super::{Now, Sign, seconds, several};
+use crate::view::Crowd;
+
+/// A transaction that waits for a row is known to have waited between two and three seconds when it
+/// is first told, milliseconds.
+const ROW_WAIT_MS: Millis = 2400;
+
+/// What hangs for longer has hung before it was seen, whatever it is, milliseconds.
+const AGE_MAX_MS: f64 = 60_000.0;
+
+/// Ages that fit a wait of that length, milliseconds.
+const ROW_WAIT_AGES_MS: std::ops::RangeInclusive<f64> = 1500.0..=4500.0;
+
+/// Rows a second from which statements that run long are at work.
+const ROWS_MIN: f64 = 1000.0;
+
+/// And how many times the usual rows that must be.
+const ROWS_TIMES: f64 = 2.0;
+
+/// Statements a second below which one that hangs for a second is all that can be seen of a stall
+/// for a while: the others have not come yet.
+const QUIET_MAX: f64 = 20.0;
+
+/// Statements that changed data in the last minutes, from which their time is known.
+const WRITES_MIN: f64 = 20.0;
+
+pub(super) fn look(now: &Now<'_>) -> Sign {
+    let at = now.sample.at;
+    let crowd = now.view.crowd_at(at);
+    match now.sample.source {
+        "processlist" => {}
+        // Without the sessions the status must do.
+        "status" if crowd.is_none() => {}
+        _ => return Sign::Unclear,
+    }
+    let rows = now.view.rows_waiting.unwrap_or(0.0);
+    let Some(crowd) = crowd else {
+        return match now.view.rows_waiting {
+            Some(rows) if rows > 0.0 => Sign::Bad {
+                since: at.saturating_sub(ROW_WAIT_MS),
+                says: waits_for_rows(rows),
+            },
+            Some(_) => Sign::Good {
+                since: at.saturating_sub(500),
+            },
+            None => Sign::Unclear,
+        };
+    };
+    let is_quiet = now
+        .usual
+        .completions
+        .median()
+        .is_none_or(|usual| usual < QUIET_MAX);
+    let waiting = match is_quiet {
+        true => crowd.waiting,
+        false => crowd.waiting_long,
+    };
+    if waiting > 0.0 {
+        return Sign::Bad {
+            since: at.saturating_sub(crowd.waiting_oldest_ms as Millis),
+            says: format!(
+                "{} for others, the oldest for {}",
+                several(waiting, "statement waits", "statements wait"),
+                seconds(crowd.waiting_oldest_ms)
+            ),
+        };
+    }
+    if rows > 0.0 {
+        let age = match ROW_WAIT_AGES_MS.contains(&crowd.oldest_ms) {
+            true => crowd.oldest_ms as Millis,
+            false => ROW_WAIT_MS,
+        };
+        return Sign::Bad {
+            since: at.saturating_sub(age),
+            says: waits_for_rows(rows),
+        };
+    }
+    if crowd.short_hung > 0.0 {
+        return Sign::Bad {
+            since: at.saturating_sub(crowd.oldest_ms as Millis),
+            says: format!(
+                "{} of a kind that takes milliseconds, the oldest for {}",
+                several(crowd.short_hung, "statement hangs", "statements hang"),
+                seconds(crowd.oldest_ms)
+            ),
+        };
+    }
+    if is_quiet && crowd.hung_writes > 0.0 && writes_are_short(now) && !is_working(now, &crowd) {
+        return Sign::Bad {
+            since: at.saturating_sub(crowd.oldest_ms.min(AGE_MAX_MS) as Millis),
+            says: format!(
+                "{} data, which takes milliseconds, for {}",
+                several(crowd.hung_writes, "statement changes", "statements change"),
+                seconds(crowd.oldest_ms)
+            ),
+        };
+    }
+    if now.view.waits(at) {
+        return Sign::Unclear;
+    }
+    Sign::Good {
+        since: at.saturating_sub(500),
+    }
+}
+
+/// Data was changed often enough, and never took a second.
+fn writes_are_short(now: &Now<'_>) -> bool {
+    now.usual.writes.sum() >= WRITES_MIN && now.usual.hung_writes.sum() == 0.0
+}
+
+/// One or two statements that read or write rows as fast as they can, and wait for nobody, are at
+/// work.
+pub(super) fn is_working(now: &Now<'_>, crowd: &Crowd) -> bool {
+    let at = now.sample.at;
+    let Some(rows) = now.view.work_at(at).and_then(|work| work.rows) else {
+        return false;
+    };
+    let usual = now.usual.rows.median().unwrap_or(0.0);
+    crowd.hung <= 2.0 && !now.view.waits(at) && rows >= ROWS_MIN.max(usual * ROWS_TIMES)
+}
+
+fn waits_for_rows(rows: f64) -> String {
+    format!(
+        "{} for a row that another one holds, for 2 s or longer",
+        several(rows, "transaction waits", "transactions wait")
+    )
+}

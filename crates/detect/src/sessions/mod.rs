@@ -1,0 +1,271 @@
+//! What the sessions of a server say of its work: who is in a statement for longer than such
+//! statements take, and who still gets something done.
+//!
+//! Fed with a whole processlist each second, it answers with a few numbers. They are signals like
+//! all others: the detector judges by them, and they are recorded, so what it saw can be replayed.
+
+mod classes;
+mod row;
+
+use std::collections::HashMap;
+
+use model::{Millis, Reading, Unit};
+use serde::{Deserialize, Serialize};
+
+use classes::{Class, Classes, Usual, class_of};
+use row::Doing;
+pub use row::SessionRow;
+
+/// A statement this old is one that hangs, unless such statements take that long, milliseconds.
+/// The processlist counts whole seconds.
+const OLD_MS: f64 = 1000.0;
+
+/// Samples closer than this may show one statement that is no second old, milliseconds.
+const SAME_MS: Millis = 900;
+
+/// A wait this long counts though all others go on, milliseconds.
+const LONG_MS: f64 = 2000.0;
+
+/// A session that was seen to finish something in so many of its last 64 samples works for clients
+/// that want short answers.
+const WORKS_MIN: u32 = 3;
+
+/// Sessions whose statements are looked at by class in one sample; a fingerprint takes microseconds.
+const CLASSES_LOOKED_AT_MAX: usize = 64;
+
+/// What is remembered of a session.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    first_seen: Millis,
+    /// A bit for each sample: it finished something since the one before. The last is the lowest.
+    finished: u64,
+    /// Between which moments its statement began, when it is in one.
+    began: Option<(Millis, Millis)>,
+    /// The sample that it was in last.
+    seen_at: Millis,
+}
+
+impl Known {
+    fn works(&self) -> bool {
+        self.finished.count_ones() >= WORKS_MIN
+    }
+}
+
+/// What was learnt of a server's statements, to keep over a restart of the recorder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LearntClasses {
+    classes: Vec<(u64, Class)>,
+}
+
+/// The sessions of one server.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    known: HashMap<u64, Known>,
+    classes: Classes,
+    before: Option<Millis>,
+    last_finish: Option<Millis>,
+}
+
+/// The sums of one sample.
+#[derive(Debug, Default)]
+struct Sums {
+    clients: u32,
+    in_flight: u32,
+    hung: u32,
+    hung_oldest_ms: f64,
+    hung_workers: u32,
+    going: u32,
+    finished: u32,
+    hung_writes: u32,
+    waiting: u32,
+    waiting_long: u32,
+    waiting_oldest_ms: f64,
+    short_hung: u32,
+    logging_in: u32,
+    logging_in_oldest_ms: f64,
+}
+
+impl Sessions {
+    /// With what was learnt before.
+    pub fn with_learnt(learnt: &LearntClasses) -> Self {
+        Self {
+            classes: Classes::with(&learnt.classes),
+            ..Self::default()
+        }
+    }
+
+    /// What was learnt so far.
+    pub fn learnt(&self) -> LearntClasses {
+        LearntClasses {
+            classes: self.classes.learnt(),
+        }
+    }
+
+    /// Takes a processlist without the recorder's own sessions. `calm`: no stall lasts, so what is
+    /// seen is usual.
+    pub fn observe(&mut self, now: Millis, rows: &[SessionRow<'_>], calm: bool) -> Vec<Reading> {
+        // Time that went back: another server, or another clock. Nothing known holds.
+        if self.before.is_some_and(|before| now <= before) {
+            self.known.clear();
+            self.before = None;
+            self.last_finish = None;
+        }
+        let mut sums = Sums::default();
+        let mut looked_at = 0;
+        for row in rows {
+            self.take(now, row, calm, &mut looked_at, &mut sums);
+        }
+        self.classes.settle(now, calm);
+        self.known.retain(|_, known| known.seen_at == now);
+        if sums.finished > 0 {
+            self.last_finish = Some(now);
+        }
+        self.before = Some(now);
+        let since_finish = self.last_finish.map(|last| (now - last) as f64);
+        readings(&sums, since_finish)
+    }
+
+    fn take(
+        &mut self,
+        now: Millis,
+        row: &SessionRow<'_>,
+        calm: bool,
+        looked_at: &mut usize,
+        sums: &mut Sums,
+    ) {
+        let doing = row.doing();
+        let before = self.before;
+        let is_new = !self.known.contains_key(&row.id);
+        let known = self.known.entry(row.id).or_insert(Known {
+            first_seen: now,
+            finished: 0,
+            began: None,
+            seen_at: now,
+        });
+        known.seen_at = now;
+        let was_in = known.began.take();
+        let age_ms = whole_seconds(row.seconds) * 1000.0;
+        // The time of a whole number of seconds is that, or up to one more.
+        let latest = now.saturating_sub(age_ms as Millis);
+        let earliest = latest.saturating_sub(1000);
+        let is_recent = before.is_some_and(|before| latest > before.saturating_add(500));
+        let mut finished = false;
+        match doing {
+            Doing::Apart => return,
+            Doing::LoggingIn => {
+                let age = (now - known.first_seen) as f64;
+                sums.logging_in += 1;
+                sums.logging_in_oldest_ms = sums.logging_in_oldest_ms.max(age);
+                return;
+            }
+            Doing::Idle => {
+                finished = is_recent;
+                sums.clients += 1;
+            }
+            Doing::Statement | Doing::Waiting => {
+                sums.clients += 1;
+                let same = was_in.map(|(low, high)| (low.max(earliest), high.min(latest)));
+                // Two statements that are both no second old, a second apart, are two.
+                let can_be_same =
+                    age_ms >= OLD_MS || before.is_some_and(|before| now - before < SAME_MS);
+                let began = match same {
+                    Some((low, high)) if can_be_same && low <= high => (low, high),
+                    _ => {
+                        // Another one than in the sample before, when there was one.
+                        finished = was_in.is_some() && is_recent;
+                        let seen_before = before.filter(|_| !is_new).unwrap_or(0);
+                        (earliest.max(seen_before.min(latest)), latest)
+                    }
+                };
+                known.began = Some(began);
+            }
+        }
+        let old = age_ms >= OLD_MS && known.began.is_some();
+        // Who hangs keeps the reputation of the time before.
+        if !old {
+            known.finished = known.finished << 1 | u64::from(finished);
+        }
+        let works = known.works();
+        let began = known.began;
+        if finished {
+            sums.finished += 1;
+            sums.going += u32::from(works);
+        }
+        let Some((low, high)) = began else {
+            return;
+        };
+        let age = now.saturating_sub(low.midpoint(high)) as f64;
+        let mut usual = Usual::Unknown;
+        if *looked_at < CLASSES_LOOKED_AT_MAX && !row.statement.is_empty() {
+            *looked_at += 1;
+            let class = class_of(row.statement);
+            usual = self.classes.usual(class, age);
+            match (calm, old) {
+                (true, false) => self.classes.saw_young(class),
+                // A wait is not how long such a statement takes.
+                (true, true) if doing == Doing::Statement => {
+                    self.classes.saw_old(now, class, age.min(4e9) as u32);
+                }
+                _ => {}
+            }
+        }
+        let waits = doing == Doing::Waiting;
+        if !old || works || waits || usual == Usual::Short {
+            sums.in_flight += 1;
+        }
+        if !old || usual == Usual::Long {
+            return;
+        }
+        sums.hung += 1;
+        sums.hung_oldest_ms = sums.hung_oldest_ms.max(age);
+        sums.hung_workers += u32::from(works);
+        let is_long = age_ms >= LONG_MS;
+        sums.hung_writes += u32::from(usual == Usual::Unknown && row.writes());
+        if waits {
+            sums.waiting += 1;
+            sums.waiting_long += u32::from(is_long);
+            sums.waiting_oldest_ms = sums.waiting_oldest_ms.max(age);
+        }
+        sums.short_hung += u32::from(is_long && usual == Usual::Short);
+    }
+}
+
+/// A time of the processlist, made sane.
+fn whole_seconds(seconds: f64) -> f64 {
+    if (0.0..4e9).contains(&seconds) {
+        seconds.floor()
+    } else {
+        0.0
+    }
+}
+
+fn readings(sums: &Sums, since_finish_ms: Option<f64>) -> Vec<Reading> {
+    let count =
+        |name: &'static str, value: u32| Reading::gauge(name, Unit::Count, f64::from(value));
+    let time = |name: &'static str, ms: f64| Reading::gauge(name, Unit::Milliseconds, ms);
+    let mut readings = vec![
+        count("processlist.clients", sums.clients),
+        count("processlist.in_flight", sums.in_flight),
+        count("processlist.hung", sums.hung),
+        time("processlist.hung_oldest_ms", sums.hung_oldest_ms),
+        count("processlist.hung_workers", sums.hung_workers),
+        count("processlist.going", sums.going),
+        count("processlist.finished", sums.finished),
+        count("processlist.hung_writes", sums.hung_writes),
+        count("processlist.waiting", sums.waiting),
+        count("processlist.waiting_2s", sums.waiting_long),
+        time("processlist.waiting_oldest_ms", sums.waiting_oldest_ms),
+        count("processlist.short_hung_2s", sums.short_hung),
+        count("processlist.logging_in", sums.logging_in),
+        time(
+            "processlist.logging_in_oldest_ms",
+            sums.logging_in_oldest_ms,
+        ),
+    ];
+    readings.extend(since_finish_ms.map(|ms| time("processlist.since_finish_ms", ms)));
+    readings
+}
+
+#[cfg(test)]
+mod tests;

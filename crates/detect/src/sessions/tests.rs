@@ -1,0 +1,109 @@
+use super::*;
+
+fn row(id: u64, command: &'static str, seconds: u32, state: &'static str) -> SessionRow<'static> {
+    SessionRow {
+        id,
+        user: "app",
+        command,
+        seconds: f64::from(seconds),
+        state,
+        statement: if command == "Sleep" {
+            ""
+        } else {
+            "UPDATE t SET k = 1"
+        },
+    }
+}
+
+fn value(readings: &[Reading], name: &str) -> f64 {
+    let reading = readings.iter().find(|reading| reading.name == name);
+    reading.map_or(f64::NAN, |reading| reading.value)
+}
+
+/// Four sessions of a pool that finish something each second.
+fn warm() -> (Sessions, Millis) {
+    let mut sessions = Sessions::default();
+    for second in 1..=20 {
+        let rows: Vec<_> = (0..4).map(|id| row(id, "Sleep", 0, "")).collect();
+        sessions.observe(second * 1000, &rows, true);
+    }
+    (sessions, 20_000)
+}
+
+#[test]
+fn a_pool_that_hangs_is_told_with_the_age_of_the_oldest() {
+    let (mut sessions, now) = warm();
+    let rows: Vec<_> = (0..4).map(|id| row(id, "Query", 0, "Updating")).collect();
+    let told = sessions.observe(now + 1000, &rows, true);
+    assert_eq!(value(&told, "processlist.hung"), 0.0);
+    assert_eq!(value(&told, "processlist.in_flight"), 4.0);
+    let rows: Vec<_> = (0..4).map(|id| row(id, "Query", 1, "Updating")).collect();
+    let told = sessions.observe(now + 2000, &rows, true);
+    assert_eq!(value(&told, "processlist.hung_workers"), 4.0);
+    assert_eq!(value(&told, "processlist.going"), 0.0);
+    // They began between the two last samples of rest and work.
+    let oldest = value(&told, "processlist.hung_oldest_ms");
+    assert!((1000.0..=2000.0).contains(&oldest), "{oldest}");
+    assert_eq!(value(&told, "processlist.since_finish_ms"), 2000.0);
+}
+
+#[test]
+fn a_report_of_somebody_else_is_no_worker_and_is_learnt() {
+    let (mut sessions, now) = warm();
+    let report = |seconds| SessionRow {
+        statement: "SELECT SUM(k) FROM t",
+        ..row(9, "Query", seconds, "Sending data")
+    };
+    let mut told = Vec::new();
+    for second in 1..=60 {
+        let mut rows: Vec<_> = (0..4).map(|id| row(id, "Sleep", 0, "")).collect();
+        rows.push(report(second as u32));
+        told = sessions.observe(now + second * 1000, &rows, true);
+        assert_eq!(value(&told, "processlist.hung_workers"), 0.0);
+        assert_eq!(value(&told, "processlist.going"), 4.0);
+    }
+    assert_eq!(value(&told, "processlist.hung"), 0.0, "learnt by now");
+}
+
+#[test]
+fn waits_count_by_themselves() {
+    let (mut sessions, now) = warm();
+    let mut rows: Vec<_> = (0..3).map(|id| row(id, "Sleep", 0, "")).collect();
+    rows.push(row(3, "Query", 2, "Waiting for table metadata lock"));
+    rows.push(row(7, "Query", 5, "User sleep"));
+    let told = sessions.observe(now + 1000, &rows, true);
+    assert_eq!(value(&told, "processlist.waiting_2s"), 1.0);
+    assert_eq!(value(&told, "processlist.hung"), 1.0);
+}
+
+#[test]
+fn who_is_not_let_in_is_told_after_a_second() {
+    let mut sessions = Sessions::default();
+    let pending = SessionRow {
+        user: "unauthenticated user",
+        ..row(5, "Connect", 0, "login")
+    };
+    let mut told = Vec::new();
+    for second in 1..=2 {
+        told = sessions.observe(second * 1000, &[pending], true);
+    }
+    assert_eq!(value(&told, "processlist.logging_in"), 1.0);
+}
+
+#[test]
+fn odd_times_do_no_harm() {
+    let mut sessions = Sessions::default();
+    for (at, seconds) in [
+        (5, f64::NAN),
+        (1, -3.0),
+        (u64::MAX, 1e300),
+        (2, 4.3e9),
+        (3, 1e8),
+    ] {
+        let odd = SessionRow {
+            seconds,
+            ..row(1, "Query", 0, "")
+        };
+        sessions.observe(at, &[odd, odd], true);
+    }
+}

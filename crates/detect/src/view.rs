@@ -1,0 +1,325 @@
+//! What is known of the server at this moment, put together from its sources.
+
+use std::collections::VecDeque;
+
+use model::{Millis, ProbeOutcome, Sample};
+
+/// A reading older than this says nothing of now, milliseconds: its source comes each second.
+const FRESH_MS: Millis = 2500;
+
+/// Probes that tell how fast the server answers now: two seconds of them.
+const PROBES_KEPT: usize = 10;
+
+/// Row lock waits are looked back at for so long, milliseconds. The limit of a wait, and a beat that
+/// comes early.
+const ROW_WAIT_MS: Millis = 1900;
+
+/// Ticks a second of /proc/PID/stat (USER_HZ).
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// Counters of rows that the storage engines were asked for.
+const ROW_COUNTERS: [&str; 7] = [
+    "status.Handler_read_key",
+    "status.Handler_read_next",
+    "status.Handler_read_rnd",
+    "status.Handler_read_rnd_next",
+    "status.Handler_update",
+    "status.Handler_write",
+    "status.Handler_delete",
+];
+
+/// Counters of statements that change data.
+const WRITE_COUNTERS: [&str; 4] = [
+    "status.Com_insert",
+    "status.Com_update",
+    "status.Com_delete",
+    "status.Com_replace",
+];
+
+/// What the status told last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work {
+    pub(crate) at: Millis,
+    /// The reading before: its numbers are of the time since then.
+    pub(crate) since: Millis,
+    /// Statements of clients that completed, a second.
+    pub(crate) completions: f64,
+    /// Rows read and written, a second, where the server counts them.
+    pub(crate) rows: Option<f64>,
+    /// Statements that change data, a second.
+    pub(crate) writes: Option<f64>,
+}
+
+/// What the sessions told last; see [`crate::Sessions`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crowd {
+    pub(crate) at: Millis,
+    pub(crate) clients: f64,
+    pub(crate) in_flight: f64,
+    pub(crate) hung: f64,
+    pub(crate) oldest_ms: f64,
+    pub(crate) hung_workers: f64,
+    pub(crate) going: f64,
+    pub(crate) finished: f64,
+    pub(crate) hung_writes: f64,
+    pub(crate) waiting: f64,
+    pub(crate) waiting_long: f64,
+    pub(crate) waiting_oldest_ms: f64,
+    pub(crate) short_hung: f64,
+    pub(crate) logging_in: f64,
+    pub(crate) logging_in_oldest_ms: f64,
+    pub(crate) since_finish_ms: Option<f64>,
+}
+
+/// Connections, as the status counts them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Doors {
+    pub(crate) at: Millis,
+    pub(crate) since: Millis,
+    pub(crate) connected: Option<f64>,
+    /// Connections refused since the reading before because there were too many; those that
+    /// failed for any reason, where the server has no such counter.
+    pub(crate) refused: Option<f64>,
+    /// The counter is that of refusals alone.
+    pub(crate) is_exact: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    before: Option<Counters>,
+    /// Statements of our own since the last status.
+    own: f64,
+    pub(crate) work: Option<Work>,
+    pub(crate) crowd: Option<Crowd>,
+    pub(crate) doors: Doors,
+    /// Moment, transactions that wait for a row lock, waits that began so far.
+    row_waits: VecDeque<(Millis, f64, f64)>,
+    /// Transactions known to have waited for two seconds.
+    pub(crate) rows_waiting: Option<f64>,
+    probes_us: VecDeque<f64>,
+    pub(crate) max_connections: Option<f64>,
+    process_ticks: Option<(Millis, f64)>,
+    cpus: f64,
+    /// Share of all processors that the server spent in the kernel.
+    pub(crate) own_system_share: Option<f64>,
+    pub(crate) busy_share: Option<f64>,
+    /// The server was started anew since the sample before.
+    pub(crate) restarted: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Counters {
+    at: Millis,
+    questions: f64,
+    uptime: Option<f64>,
+    refused: Option<f64>,
+    rows: Option<f64>,
+    writes: Option<f64>,
+}
+
+/// A number that can be calculated with.
+pub(crate) fn number(sample: &Sample, name: &str) -> Option<f64> {
+    sample.value(name).filter(|value| value.is_finite())
+}
+
+impl View {
+    /// Takes a sample; what it brings is new, all else stays as it was.
+    pub(crate) fn take(&mut self, sample: &Sample) {
+        self.restarted = false;
+        let Ok(taken) = &sample.outcome else {
+            return;
+        };
+        for fact in &taken.facts {
+            if fact.name == "variables.max_connections" {
+                self.max_connections = fact.value.parse().ok().filter(|max: &f64| *max > 0.0);
+            }
+        }
+        match sample.source {
+            "status" => self.take_status(sample),
+            "processlist" => self.take_processlist(sample),
+            "query-probe" => self.take_probe(sample),
+            "stat" => {
+                self.cpus = number(sample, "cpu.count").unwrap_or(self.cpus);
+                self.busy_share = number(sample, "cpu.busy_share");
+            }
+            "process" => self.take_process(sample),
+            "innodb" | "variables" | "digests" | "compression" | "connect-probe" | "replica" => {
+                self.own += 1.0;
+            }
+            _ => {}
+        }
+    }
+
+    fn take_status(&mut self, sample: &Sample) {
+        // SHOW GLOBAL STATUS counts itself.
+        let own = std::mem::take(&mut self.own) + 1.0;
+        let at = sample.at;
+        let exact = number(sample, "status.Connection_errors_max_connections");
+        let Some(questions) = number(sample, "status.Questions") else {
+            return;
+        };
+        let sum = |names: &[&str]| {
+            let values: Vec<f64> = names
+                .iter()
+                .filter_map(|name| number(sample, name))
+                .collect();
+            (!values.is_empty()).then(|| values.iter().sum())
+        };
+        let now = Counters {
+            at,
+            questions,
+            uptime: number(sample, "status.Uptime"),
+            refused: exact.or_else(|| number(sample, "status.Aborted_connects")),
+            rows: sum(&ROW_COUNTERS),
+            writes: sum(&WRITE_COUNTERS),
+        };
+        self.take_row_waits(sample);
+        let before = self.before.replace(now);
+        self.work = None;
+        self.doors = Doors {
+            at,
+            since: at,
+            connected: number(sample, "status.Threads_connected"),
+            refused: None,
+            is_exact: exact.is_some(),
+        };
+        let Some(before) = before else {
+            return;
+        };
+        if now.uptime < before.uptime || now.questions < before.questions {
+            self.restarted = true;
+            self.row_waits.clear();
+            return;
+        }
+        if at <= before.at {
+            return;
+        }
+        let seconds = (at - before.at) as f64 / 1000.0;
+        let grown = |now: Option<f64>, before: Option<f64>| Some((now? - before?).max(0.0));
+        self.doors.since = before.at;
+        self.doors.refused = grown(now.refused, before.refused);
+        self.work = Some(Work {
+            at,
+            since: before.at,
+            completions: ((now.questions - before.questions - own) / seconds).max(0.0),
+            rows: grown(now.rows, before.rows).map(|rows| rows / seconds),
+            writes: grown(now.writes, before.writes).map(|writes| writes / seconds),
+        });
+    }
+
+    /// How many transactions have waited for at least two seconds: those that wait now, less all
+    /// waits that began since.
+    fn take_row_waits(&mut self, sample: &Sample) {
+        self.rows_waiting = None;
+        let (Some(waiting), Some(begun)) = (
+            number(sample, "status.Innodb_row_lock_current_waits"),
+            number(sample, "status.Innodb_row_lock_waits"),
+        ) else {
+            return;
+        };
+        let at = sample.at;
+        if self
+            .row_waits
+            .back()
+            .is_some_and(|last| last.0 >= at || last.2 > begun)
+        {
+            self.row_waits.clear();
+        }
+        self.row_waits.push_back((at, waiting, begun));
+        while self
+            .row_waits
+            .get(1)
+            .is_some_and(|next| next.0.saturating_add(ROW_WAIT_MS) <= at)
+        {
+            self.row_waits.pop_front();
+        }
+        if let Some((then, _, begun_then)) = self.row_waits.front().copied()
+            && then.saturating_add(ROW_WAIT_MS) <= at
+        {
+            self.rows_waiting = Some((waiting - (begun - begun_then)).max(0.0));
+        }
+    }
+
+    fn take_processlist(&mut self, sample: &Sample) {
+        self.own += 1.0;
+        let value = |name| number(sample, name);
+        self.crowd = value("processlist.hung").map(|hung| Crowd {
+            at: sample.at,
+            clients: value("processlist.clients").unwrap_or(0.0),
+            in_flight: value("processlist.in_flight").unwrap_or(0.0),
+            hung,
+            oldest_ms: value("processlist.hung_oldest_ms").unwrap_or(0.0),
+            hung_workers: value("processlist.hung_workers").unwrap_or(0.0),
+            going: value("processlist.going").unwrap_or(0.0),
+            finished: value("processlist.finished").unwrap_or(0.0),
+            hung_writes: value("processlist.hung_writes").unwrap_or(0.0),
+            waiting: value("processlist.waiting").unwrap_or(0.0),
+            waiting_long: value("processlist.waiting_2s").unwrap_or(0.0),
+            waiting_oldest_ms: value("processlist.waiting_oldest_ms").unwrap_or(0.0),
+            short_hung: value("processlist.short_hung_2s").unwrap_or(0.0),
+            logging_in: value("processlist.logging_in").unwrap_or(0.0),
+            logging_in_oldest_ms: value("processlist.logging_in_oldest_ms").unwrap_or(0.0),
+            since_finish_ms: value("processlist.since_finish_ms"),
+        });
+    }
+
+    fn take_probe(&mut self, sample: &Sample) {
+        self.own += 1.0;
+        let outcome = number(sample, "probe.query_outcome").and_then(ProbeOutcome::from_code);
+        if let (Some(ProbeOutcome::Ok), Some(us)) = (outcome, number(sample, "probe.query_us")) {
+            self.probes_us.push_back(us);
+            if self.probes_us.len() > PROBES_KEPT {
+                self.probes_us.pop_front();
+            }
+        }
+    }
+
+    fn take_process(&mut self, sample: &Sample) {
+        let ticks = number(sample, "process.system_ticks");
+        let before = self.process_ticks;
+        self.process_ticks = ticks.map(|ticks| (sample.at, ticks));
+        self.own_system_share = None;
+        if let (Some(ticks), Some((since, old))) = (ticks, before)
+            && sample.at > since
+            && ticks >= old
+            && self.cpus >= 1.0
+        {
+            let seconds = (sample.at - since) as f64 / 1000.0;
+            self.own_system_share = Some((ticks - old) / TICKS_A_SECOND / seconds / self.cpus);
+        }
+    }
+
+    /// How long the last probes took, the median, microseconds.
+    pub(crate) fn answer_us(&self) -> Option<f64> {
+        let mut sorted: Vec<f64> = self.probes_us.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied()
+    }
+
+    /// The work of just now.
+    pub(crate) fn work_at(&self, now: Millis) -> Option<Work> {
+        self.work
+            .filter(|work| work.at.saturating_add(FRESH_MS) > now)
+    }
+
+    /// Somebody is known to wait for somebody else.
+    pub(crate) fn waits(&self, now: Millis) -> bool {
+        self.crowd_at(now).is_some_and(|crowd| crowd.waiting > 0.0)
+            || self.rows_waiting.is_some_and(|rows| rows > 0.0)
+    }
+
+    /// The sessions of just now.
+    pub(crate) fn crowd_at(&self, now: Millis) -> Option<Crowd> {
+        self.crowd
+            .filter(|crowd| crowd.at.saturating_add(FRESH_MS) > now)
+    }
+
+    /// Time that went back or far ahead: nothing that is known is of now.
+    pub(crate) fn restart(&mut self) {
+        *self = Self {
+            max_connections: self.max_connections,
+            cpus: self.cpus,
+            ..Self::default()
+        };
+    }
+}
