@@ -56,7 +56,7 @@ impl Recorder {
         let stderr = tempfile::tempfile().unwrap();
         let mut child = freezeframe()
             .args([
-                "record", "--json", "--after", "2s", "--for", "170s", "--socket",
+                "record", "--json", "--after", "2s", "--for", "400s", "--socket",
             ])
             .arg(socket)
             .arg("--dir")
@@ -89,18 +89,26 @@ impl Recorder {
     }
 
     pub(crate) fn event_where(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        self.event_of(&[name], wanted)
+    }
+
+    /// The next event of one of these names.
+    pub(crate) fn event_of(&self, names: &[&str], wanted: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             let Ok(event) = self.events.recv_timeout(left) else {
                 break;
             };
-            if event["event"] == name && wanted(&event) {
+            let is_named = event["event"]
+                .as_str()
+                .is_some_and(|name| names.contains(&name));
+            if is_named && wanted(&event) {
                 return event;
             }
             seen.push(event.to_string().chars().take(200).collect::<String>());
         }
-        panic!("no event '{name}'; there were: {seen:#?}");
+        panic!("no event of {names:?}; there were: {seen:#?}");
     }
 
     /// Events that are there now, without waiting.

@@ -1,0 +1,317 @@
+//! Stalls of a server with a small pool, as its users would feel them: is each noticed, when, and is
+//! nothing else?
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
+#![allow(dead_code, reason = "the harness is shared with other tests")]
+
+#[path = "../cli/harness.rs"]
+mod harness;
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use harness::{Recorder, run, server};
+use jiff::Timestamp;
+use lab::{Load, PrivateServer};
+use mysql::prelude::Queryable;
+use serde_json::Value;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How far onset and end may be from the truth, seconds: a second, and what a busy machine adds.
+const ERROR_MAX: f64 = 2.0;
+
+/// Transactions a second, of twenty statements each.
+const TRANSACTIONS: f64 = 40.0;
+
+fn seconds(count: u64) {
+    std::thread::sleep(Duration::from_secs(count));
+}
+
+/// What the four connections of a pool do until they are stopped.
+struct Pool {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<u64>,
+}
+
+impl Pool {
+    fn start(server: &PrivateServer, clients: usize) -> Self {
+        lab::mix("ordinary")
+            .unwrap()
+            .prepare(&server.login())
+            .unwrap();
+        let reads = "SELECT c FROM freezeframe_lab.t WHERE id = {row}";
+        let write = "UPDATE freezeframe_lab.t SET k = k + 1 WHERE id = {row}";
+        let mut text = vec!["BEGIN"];
+        text.extend([reads; 14]);
+        text.extend([write; 4]);
+        text.push("COMMIT");
+        let load = Load {
+            login: server.tcp_login(),
+            clients,
+            rate_per_second: Some(TRANSACTIONS),
+            compression: false,
+            reconnect: false,
+            statements: vec![(1, text.join(lab::STATEMENT_SEPARATOR))],
+            duration: Duration::from_secs(600),
+            timeout: TIMEOUT,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || lab::run(&load, &stopped).unwrap().statements);
+        Self { stop, thread }
+    }
+
+    fn end(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+/// Work of somebody else, at the lowest priority.
+struct Neighbours(Vec<Child>);
+
+impl Neighbours {
+    fn start() -> Self {
+        let burn = || {
+            Command::new("nice")
+                .args(["-n", "19", "sh", "-c", "while :; do :; done"])
+                .stdin(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        Self((0..4).map(|_| burn()).collect())
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn time(event: &Value, key: &str) -> f64 {
+    let text = event[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("no {key} in {event}"));
+    text.parse::<Timestamp>().unwrap().as_millisecond() as f64 / 1000.0
+}
+
+fn now() -> f64 {
+    Timestamp::now().as_millisecond() as f64 / 1000.0
+}
+
+/// A stall as it was, and what was told of it.
+struct Told {
+    what: &'static str,
+    from: f64,
+    to: f64,
+    begin: Value,
+    end: Value,
+}
+
+impl Told {
+    fn line(&self) -> String {
+        format!(
+            "{:<40} {:>5.1} s  noticed after {:>4.1} s, onset {:+.1} s, end {:+.1} s  {} [{}]",
+            self.what,
+            self.to - self.from,
+            time(&self.begin, "trigger") - self.from,
+            time(&self.begin, "onset") - self.from,
+            time(&self.end, "end") - self.to,
+            self.begin["says"].as_str().unwrap(),
+            self.begin["rule"].as_str().unwrap(),
+        )
+    }
+
+    fn check(&self) {
+        let line = self.line();
+        let onset = time(&self.begin, "onset") - self.from;
+        let end = time(&self.end, "end") - self.to;
+        assert!(onset.abs() <= ERROR_MAX, "onset: {line}");
+        assert!(end.abs() <= ERROR_MAX, "end: {line}");
+        let delay = time(&self.begin, "trigger") - self.from;
+        assert!((0.0..=6.0).contains(&delay), "delay: {line}");
+    }
+}
+
+/// Stalls the server with `begin`, for so long, and waits for what is told of it.
+fn stall<T>(
+    recorder: &Recorder,
+    what: &'static str,
+    length: u64,
+    begin: impl FnOnce() -> T,
+    end: impl FnOnce(T),
+) -> Told {
+    let state = begin();
+    let from = now();
+    seconds(length);
+    end(state);
+    let to = now();
+    let is_of_it = |event: &Value| time(event, "trigger") >= from - 1.0;
+    let begin = recorder.event_of(&["triggered", "again", "suppressed"], is_of_it);
+    let end = recorder.event_of(&["ended"], |event| time(event, "end") >= from);
+    let told = Told {
+        what,
+        from,
+        to,
+        begin,
+        end,
+    };
+    eprintln!("{}", told.line());
+    told
+}
+
+#[test]
+fn whatever_stalls_a_pool_of_four_is_noticed() {
+    let server = server(&["--max-connections=60"]);
+    let pool = Pool::start(&server, 4);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(
+        &server,
+        dir.path(),
+        &["--listen", "127.0.0.1:0", "--no-html"],
+    );
+    recorder.warm_up(25);
+    let connect = || server.login().connect(false, TIMEOUT).unwrap();
+    let rows = || {
+        let mut blocker = connect();
+        blocker.query_drop("BEGIN").unwrap();
+        blocker
+            .query_drop("SELECT COUNT(*) FROM freezeframe_lab.t FOR UPDATE")
+            .unwrap();
+        blocker
+    };
+    let mut told = vec![stall(
+        &recorder,
+        "an idle transaction holds all rows",
+        12,
+        rows,
+        drop,
+    )];
+    // Six seconds after the end of the one before.
+    seconds(4);
+    told.push(stall(
+        &recorder,
+        "SIGSTOP soon after another stall",
+        8,
+        || server.pause().unwrap(),
+        |()| server.resume().unwrap(),
+    ));
+    seconds(20);
+    let alter = || {
+        let mut reader = connect();
+        reader.query_drop("BEGIN").unwrap();
+        reader
+            .query_drop("SELECT c FROM freezeframe_lab.t WHERE id = 1")
+            .unwrap();
+        let mut alters = connect();
+        let altering = std::thread::spawn(move || {
+            let _ = alters
+                .query_drop("ALTER TABLE freezeframe_lab.t ADD COLUMN x INT, ALGORITHM=INSTANT");
+            let _ = alters.query_drop("ALTER TABLE freezeframe_lab.t DROP COLUMN x");
+        });
+        (reader, altering)
+    };
+    told.push(stall(
+        &recorder,
+        "an open transaction, and ALTER",
+        12,
+        alter,
+        |(reader, altering)| {
+            drop(reader);
+            altering.join().unwrap();
+        },
+    ));
+    seconds(20);
+    let lock = || {
+        let mut backup = connect();
+        backup.query_drop("FLUSH TABLES WITH READ LOCK").unwrap();
+        backup
+    };
+    told.push(stall(
+        &recorder,
+        "FLUSH TABLES WITH READ LOCK",
+        10,
+        lock,
+        drop,
+    ));
+    seconds(20);
+    let leak = || {
+        let mut connections = Vec::new();
+        while let Ok(connection) = server.login().connect(false, Duration::from_secs(5)) {
+            connections.push(connection);
+            assert!(connections.len() < 100);
+        }
+        let login = server.tcp_login();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        // A client that tries to get in, and is told that there are too many.
+        let knocking = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                drop(login.connect(false, Duration::from_secs(5)));
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        (connections, stop, knocking)
+    };
+    told.push(stall(
+        &recorder,
+        "connections leak to the maximum",
+        10,
+        leak,
+        |(connections, stop, knocking)| {
+            drop(connections);
+            stop.store(true, Ordering::Relaxed);
+            knocking.join().unwrap();
+        },
+    ));
+    seconds(5);
+    let events = recorder.stop();
+    pool.end();
+    for told in &told {
+        told.check();
+    }
+    let more = events
+        .iter()
+        .filter(|event| event["event"] == "triggered")
+        .count();
+    assert_eq!(more, 0, "{events:#?}");
+    let listed = run(&["incidents", "--json", "--dir", dir.path().to_str().unwrap()]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert!(listed.as_array().unwrap().len() >= 4, "{listed}");
+}
+
+#[test]
+fn neighbours_that_the_server_does_not_feel_are_no_stall() {
+    let server = server(&[]);
+    let pool = Pool::start(&server, 4);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&server, dir.path(), &["--no-html"]);
+    recorder.warm_up(20);
+    let calm = recorder.events_so_far();
+    let neighbours = Neighbours::start();
+    seconds(30);
+    drop(neighbours);
+    let events = recorder.stop();
+    let answered = pool.end();
+    eprintln!("{answered} statements");
+    let stalls: Vec<&Value> = calm
+        .iter()
+        .chain(&events)
+        .filter(|event| event["event"] == "triggered")
+        // A busy machine of tests may hold up anything.
+        .filter(|event| event["rule"] != "query-probe" && event["rule"] != "connect-probe")
+        .collect();
+    assert!(stalls.is_empty(), "{stalls:#?}");
+}
