@@ -25,6 +25,8 @@ pub(crate) struct Usual {
     pub(crate) hung_writes: Baseline,
     /// Time of a trivial statement, microseconds.
     pub(crate) answer_us: Baseline,
+    /// Time of a new connection, microseconds.
+    pub(crate) connect_us: Baseline,
     /// System CPU of the server, share of all CPUs.
     pub(crate) system: Baseline,
     /// Sessions in their statements for two seconds or longer.
@@ -44,6 +46,7 @@ pub struct Learnt {
     writes: LearntLevel,
     hung_writes: LearntLevel,
     answer_us: LearntLevel,
+    connect_us: LearntLevel,
     system: LearntLevel,
     stuck: LearntLevel,
     burn: LearntBurn,
@@ -61,6 +64,7 @@ impl Usual {
             writes: level(&learnt.writes),
             hung_writes: level(&learnt.hung_writes),
             answer_us: level(&learnt.answer_us),
+            connect_us: level(&learnt.connect_us),
             system: level(&learnt.system),
             stuck: level(&learnt.stuck),
             burn: Burn::with(&learnt.burn),
@@ -76,6 +80,7 @@ impl Usual {
             writes: self.writes.learnt(),
             hung_writes: self.hung_writes.learnt(),
             answer_us: self.answer_us.learnt(),
+            connect_us: self.connect_us.learnt(),
             system: self.system.learnt(),
             stuck: self.stuck.learnt(),
             burn: self.burn.learnt(),
@@ -114,6 +119,11 @@ impl Usual {
                     self.answer_us.add(at, us);
                 }
             }
+            "connect-probe" => {
+                if let Some(us) = view.connect_us() {
+                    self.connect_us.add(at, us);
+                }
+            }
             "process" => {
                 if let Some(share) = view.own_system_share {
                     self.system.add(at, share);
@@ -123,7 +133,7 @@ impl Usual {
         }
     }
 
-    fn levels(&mut self) -> [&mut Baseline; 9] {
+    fn levels(&mut self) -> [&mut Baseline; 10] {
         [
             &mut self.completions,
             &mut self.in_flight,
@@ -132,6 +142,7 @@ impl Usual {
             &mut self.writes,
             &mut self.hung_writes,
             &mut self.answer_us,
+            &mut self.connect_us,
             &mut self.system,
             &mut self.stuck,
         ]

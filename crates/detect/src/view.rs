@@ -10,6 +10,9 @@ const FRESH_MS: Millis = 2500;
 /// Probes that tell how fast the server answers now: two seconds of them.
 const PROBES_KEPT: usize = 10;
 
+/// Connections that tell the same: one of them may come late by chance.
+const CONNECTS_KEPT: usize = 3;
+
 /// Row lock waits are looked back at for so long, milliseconds. The limit of a wait, and a beat that
 /// comes early.
 const ROW_WAIT_MS: Millis = 1900;
@@ -97,6 +100,7 @@ pub(crate) struct View {
     /// Transactions known to have waited for two seconds.
     pub(crate) rows_waiting: Option<f64>,
     probes_us: VecDeque<f64>,
+    connects_us: VecDeque<f64>,
     pub(crate) max_connections: Option<f64>,
     process_ticks: Option<(Millis, f64)>,
     cpus: f64,
@@ -122,6 +126,12 @@ pub(crate) fn number(sample: &Sample, name: &str) -> Option<f64> {
     sample.value(name).filter(|value| value.is_finite())
 }
 
+fn median(values: &VecDeque<f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
 impl View {
     /// Takes a sample; what it brings is new, all else stays as it was.
     pub(crate) fn take(&mut self, sample: &Sample) {
@@ -143,7 +153,8 @@ impl View {
                 self.busy_share = number(sample, "cpu.busy_share");
             }
             "process" => self.take_process(sample),
-            "innodb" | "variables" | "digests" | "compression" | "connect-probe" | "replica" => {
+            "connect-probe" => self.take_connect(sample),
+            "innodb" | "variables" | "digests" | "compression" | "replica" => {
                 self.own += 1.0;
             }
             _ => {}
@@ -274,6 +285,17 @@ impl View {
         }
     }
 
+    fn take_connect(&mut self, sample: &Sample) {
+        self.own += 1.0;
+        let outcome = number(sample, "probe.connect_outcome").and_then(ProbeOutcome::from_code);
+        if let (Some(ProbeOutcome::Ok), Some(us)) = (outcome, number(sample, "probe.connect_us")) {
+            self.connects_us.push_back(us);
+            if self.connects_us.len() > CONNECTS_KEPT {
+                self.connects_us.pop_front();
+            }
+        }
+    }
+
     fn take_process(&mut self, sample: &Sample) {
         let ticks = number(sample, "process.system_ticks");
         let before = self.process_ticks;
@@ -291,9 +313,12 @@ impl View {
 
     /// How long the last probes took, the median, microseconds.
     pub(crate) fn answer_us(&self) -> Option<f64> {
-        let mut sorted: Vec<f64> = self.probes_us.iter().copied().collect();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied()
+        median(&self.probes_us)
+    }
+
+    /// The same of new connections.
+    pub(crate) fn connect_us(&self) -> Option<f64> {
+        median(&self.connects_us)
     }
 
     /// The work of just now.

@@ -29,6 +29,9 @@ pub(crate) enum Sign {
     Unclear,
 }
 
+/// A new connection takes a thread and some round trips: slow from here on, milliseconds.
+const CONNECT_LIMIT_MS: Millis = 20;
+
 /// What a rule may look at.
 pub(crate) struct Now<'a> {
     pub(crate) sample: &'a Sample,
@@ -38,12 +41,35 @@ pub(crate) struct Now<'a> {
 }
 
 impl Now<'_> {
-    /// A trivial statement takes several times as long as usual: in microseconds, now and usually.
-    pub(crate) fn slow_answer(&self) -> Option<(f64, f64)> {
-        let (us, usual) = (self.view.answer_us()?, self.usual.answer_us.median()?);
-        let limit = (usual * self.config.answer_times_usual)
-            .max(self.config.answer_limit_ms as f64 * 1000.0);
-        (us >= limit).then_some((us, usual))
+    /// A trivial statement, or a new connection, takes several times as long as usual: in words.
+    pub(crate) fn slow_answer(&self) -> Option<String> {
+        let (view, usual, config) = (self.view, self.usual, self.config);
+        [
+            (
+                "SELECT 1",
+                view.answer_us(),
+                usual.answer_us.median(),
+                config.answer_limit_ms,
+            ),
+            (
+                "a new connection",
+                view.connect_us(),
+                usual.connect_us.median(),
+                CONNECT_LIMIT_MS,
+            ),
+        ]
+        .into_iter()
+        .find_map(|(what, us, usual, limit_ms)| {
+            let (us, usual) = (us?, usual?);
+            let limit = (usual * config.answer_times_usual).max(limit_ms as f64 * 1000.0);
+            (us >= limit).then(|| {
+                format!(
+                    "{what} takes {:.1} ms, {:.1} ms usually",
+                    us / 1000.0,
+                    usual / 1000.0
+                )
+            })
+        })
     }
 }
 

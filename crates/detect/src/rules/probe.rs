@@ -15,7 +15,7 @@ pub(crate) struct Probe {
     latency: &'static str,
     outcome: &'static str,
     waiting: &'static str,
-    /// The server answered once; before that there is nothing that could have stalled.
+    /// The server answered once, if only to refuse the login; before that there is nothing that could have stalled.
     armed: bool,
     /// The last sign is that the server is not there, as in a restart.
     pub(crate) gone: bool,
@@ -81,7 +81,9 @@ impl Probe {
             return Sign::Unclear;
         };
         let us = number(sample, self.latency).unwrap_or(0.0).max(0.0);
-        if outcome == ProbeOutcome::Ok {
+        // A refused login is an answer too: its absence tells, without a login, of a server that
+        // stands still.
+        if matches!(outcome, ProbeOutcome::Ok | ProbeOutcome::AccessDenied) {
             self.armed = true;
         }
         if !self.armed {

@@ -134,12 +134,8 @@ pub(super) fn stuck(now: &Now<'_>) -> Sign {
 
 /// What others feel of the many.
 fn effect(now: &Now<'_>) -> Option<String> {
-    if let Some((us, usual)) = now.slow_answer() {
-        return Some(format!(
-            "SELECT 1 takes {:.1} ms, {:.1} ms usually",
-            us / 1000.0,
-            usual / 1000.0
-        ));
+    if let Some(felt) = now.slow_answer() {
+        return Some(felt);
     }
     let at = now.sample.at;
     if let (Some(work), Some(usual)) = (now.view.work_at(at), now.usual.completions.median())

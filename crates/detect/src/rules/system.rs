@@ -7,8 +7,9 @@ use super::{Now, Sign};
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
-/// System CPU counts there from this part of its limit on.
-const USED_UP_OF_MIN: f64 = 0.6;
+/// System CPU counts there from this part of its limit on: a flood of small statements has to share
+/// the processors with the clients that send it.
+const USED_UP_OF_MIN: f64 = 0.3;
 
 /// How many times its usual value it must be there.
 const USED_UP_TIMES: f64 = 5.0;
@@ -26,8 +27,6 @@ pub(super) fn look(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
     let mut enter = config
         .system_share_min
         .max(usual * config.system_times_usual);
-    // With no processor left, a flood of small statements shares them with what the kernel does for
-    // it: the faster the machine, the smaller the kernel's part.
     if now
         .view
         .busy_share
@@ -41,13 +40,10 @@ pub(super) fn look(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
         return Sign::Good { since };
     }
     match now.slow_answer() {
-        Some((us, usual_us)) if share >= enter => Sign::Bad {
+        Some(felt) if share >= enter => Sign::Bad {
             since,
             says: format!(
-                "SELECT 1 takes {:.1} ms, {:.1} ms usually; the server spends {:.0} % of all CPUs in the kernel, \
-                 {:.0} % usually (limit {:.0} %)",
-                us / 1000.0,
-                usual_us / 1000.0,
+                "{felt}; the server spends {:.0} % of all CPUs in the kernel, {:.0} % usually (limit {:.0} %)",
                 share * 100.0,
                 usual * 100.0,
                 enter * 100.0

@@ -1,4 +1,5 @@
 mod audit;
+mod stalls;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -38,11 +39,13 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
         serious |= audit.is_serious();
         if args.json {
             let mut answer = as_json(&label, &checked, &evidence);
+            answer["stalls"] = stalls::as_json(&recording, &checked);
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
             output::print(&as_text(&label, &checked, output::text_options().width))?;
             output::print(&evidence_text(&evidence))?;
+            output::print(&stalls::as_text(&recording, &checked, width()))?;
             let text = audit::as_text(&audit, took_ms, args.verbose, width());
             output::print(&text)?;
         }

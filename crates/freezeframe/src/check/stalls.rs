@@ -1,0 +1,178 @@
+//! What would be called a stall, with the limits in force, and what would be missed.
+
+use recorder::{Checked, RecorderConfig};
+use serde_json::{Value, json};
+
+use crate::output::wrapped;
+
+/// A rule in words.
+struct Rule {
+    name: &'static str,
+    when: String,
+    /// Sources without which it sees nothing.
+    needs: &'static [&'static str],
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms as f64 / 1000.0)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn rules(config: &RecorderConfig) -> Vec<Rule> {
+    let detect = &config.detect;
+    let mut rules = vec![
+        Rule {
+            name: "query-probe",
+            when: format!(
+                "SELECT 1 fails or takes {} ms or longer, for {}; a server that is gone: for {}",
+                detect.probe_limit_ms,
+                seconds(detect.probe_hold_ms),
+                seconds(detect.restart_ms)
+            ),
+            needs: &["query-probe"],
+        },
+        Rule {
+            name: "connect-probe",
+            when: "the same of a whole connection".to_owned(),
+            needs: &["connect-probe"],
+        },
+        Rule {
+            name: "work-stops",
+            when: format!(
+                "{} or less of the usual statements a second complete, while {} or more of the sessions that usually \
+                 do the work hang for a second",
+                percent(detect.completions_share),
+                percent(detect.hung_share)
+            ),
+            needs: &["status", "processlist"],
+        },
+        Rule {
+            name: "work-waits",
+            when: "a statement waits for another session for 2 s, or one of a kind that takes milliseconds hangs for 2 s"
+                .to_owned(),
+            needs: &["status", "processlist"],
+        },
+        Rule {
+            name: "statements-slow",
+            when: format!(
+                "a statement takes {} ms or longer and {} times as long as usual",
+                detect.statement_limit_ms, detect.statement_times_usual
+            ),
+            needs: &["status", "processlist"],
+        },
+        Rule {
+            name: "slow-burn",
+            when: format!(
+                "a statement takes {} ms or longer and {} times as long as an hour ago",
+                detect.burn_limit_ms, detect.burn_times_hour_ago
+            ),
+            needs: &["status", "processlist"],
+        },
+        Rule {
+            name: "sessions-stuck",
+            when: format!(
+                "{} sessions more than usual are in their statements for 2 s, and others feel it",
+                detect.stuck_above_usual
+            ),
+            needs: &["processlist"],
+        },
+        Rule {
+            name: "not-let-in",
+            when: "connections are refused because there are too many, clients wait to log in, or nothing accepts them"
+                .to_owned(),
+            needs: &["status"],
+        },
+        Rule {
+            name: "system-cpu",
+            when: format!(
+                "the server spends {} or more of all CPUs in the kernel, {} times as much as usual, and SELECT 1 takes {} ms \
+                 or longer and {} times as long as usual",
+                percent(detect.system_share_min),
+                detect.system_times_usual,
+                detect.answer_limit_ms,
+                detect.answer_times_usual
+            ),
+            needs: &["process", "query-probe"],
+        },
+    ];
+    rules.extend(detect.user.iter().map(|trigger| Rule {
+        name: "user",
+        when: trigger.text.clone(),
+        needs: &[],
+    }));
+    rules
+}
+
+impl Rule {
+    /// The sources that it lacks.
+    fn lacks(&self, checked: &[Checked]) -> Vec<&'static str> {
+        let taken = |name: &str| {
+            checked
+                .iter()
+                .any(|source| source.source == name && source.taken)
+        };
+        self.needs
+            .iter()
+            .copied()
+            .filter(|name| !taken(name))
+            .collect()
+    }
+}
+
+pub(super) fn as_text(config: &RecorderConfig, checked: &[Checked], width: usize) -> String {
+    let mut text = "  what is called a stall\n".to_owned();
+    for rule in rules(config) {
+        let lacks = rule.lacks(checked);
+        let state = if lacks.is_empty() { "ok" } else { "no" };
+        text += &wrapped(
+            &format!("    {state}  {:<16} ", rule.name),
+            &rule.when,
+            width,
+        );
+        if !lacks.is_empty() {
+            let missed = format!("such a stall is missed, for want of {}", lacks.join(", "));
+            text += &wrapped(&format!("        {:<16} ", ""), &missed, width);
+        }
+    }
+    text
+}
+
+pub(super) fn as_json(config: &RecorderConfig, checked: &[Checked]) -> Value {
+    rules(config)
+        .iter()
+        .map(|rule| {
+            let lacks = rule.lacks(checked);
+            json!({"rule": rule.name, "when": rule.when, "works": lacks.is_empty(), "lacks": lacks})
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_told_and_what_would_be_missed() {
+        let mut config = RecorderConfig::in_dir("/x");
+        config.detect.probe_limit_ms = 250;
+        let source = |source, taken| Checked {
+            source,
+            taken,
+            signals: 1,
+            took_ms: 1.0,
+            absent: Vec::new(),
+        };
+        let checked = [source("query-probe", true), source("status", false)];
+        let text = as_text(&config, &checked, 0);
+        assert!(
+            text.contains("SELECT 1 fails or takes 250 ms or longer"),
+            "{text}"
+        );
+        let rules = as_json(&config, &checked);
+        assert_eq!(rules[0]["works"], true);
+        assert_eq!(rules[2]["lacks"], json!(["status", "processlist"]));
+    }
+}
