@@ -484,3 +484,37 @@ fn a_stall_that_never_ends_stays_one() {
     );
     assert!(detector.in_stall());
 }
+
+#[test]
+fn an_incident_that_somebody_asks_for_lasts_as_long_as_wanted_and_counts_for_nothing() {
+    let mut detector = with_trigger("Threads_running > 200");
+    feed(&mut detector, seconds(0, 20).map(|at| status(at, 1.0, 1.0)));
+    let event = detector.ask(19_500, 30_000);
+    assert!(
+        matches!(&event, Event::Triggered { onset: 19_500, trigger, .. } if trigger.rule == detect::ASKED),
+        "{event:?}"
+    );
+    let events = feed(
+        &mut detector,
+        seconds(20, 40).map(|at| status(at, 1.0, 1.0)),
+    );
+    assert_eq!(
+        events,
+        [Event::Ended {
+            end: 30_000,
+            at: 30_000
+        }]
+    );
+    // A stall that is there then goes on.
+    detector.ask(40_000, 45_000);
+    let events = feed(
+        &mut detector,
+        seconds(41, 60).map(|at| status(at, 900.0, 1.0)),
+    );
+    assert!(matches!(events[..], [Event::Joined { .. }]), "{events:?}");
+    let events = feed(
+        &mut detector,
+        seconds(60, 65).map(|at| status(at, 1.0, 1.0)),
+    );
+    assert!(matches!(events[..], [Event::Ended { .. }]), "{events:?}");
+}

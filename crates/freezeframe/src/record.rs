@@ -11,7 +11,7 @@ use detect::UserTrigger;
 use diagnosis::{Level, Verdict, diagnose};
 use recorder::{GeneralLogPermit, Notice, Recorder, host_name};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::{Record, usage};
 use crate::config::{Config, default_dir};
@@ -20,6 +20,9 @@ use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::{self, Board, Names};
 use crate::{causes, leases, output, targets};
+
+/// How soon a signal that asks for an incident is seen.
+const ASKED_POLL: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // Before anything is started or written.
@@ -59,17 +62,19 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     revert_leftovers(leases_dir)?;
     let stop = stop_flag()?;
     let (notices, told) = channel();
-    let mut recorders = Vec::new();
+    let (mut recorders, mut asked) = (Vec::new(), Vec::new());
     for target in targets {
         let label = target.label.clone();
         let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
         board.add(&label, recorder.pulse());
+        asked.push(recorder.asked());
         let thread = std::thread::Builder::new()
             .name(format!("ff-{label}"))
             .spawn(move || recorder.run())?;
         recorders.push(thread);
     }
     drop(notices);
+    capture_when_asked(asked, stop.clone())?;
     if let Some(time) = args.for_time {
         stop_after(time, stop.clone())?;
     }
@@ -133,6 +138,25 @@ fn stop_flag() -> Result<Arc<AtomicBool>> {
             .context("signals cannot be handled")?;
     }
     Ok(stop)
+}
+
+/// SIGUSR1: an incident of each recorded server, now.
+fn capture_when_asked(asked: Vec<Arc<AtomicBool>>, stop: Arc<AtomicBool>) -> Result<()> {
+    let signal = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
+    std::thread::Builder::new()
+        .name("ff-asked".to_owned())
+        .spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                if signal.swap(false, Ordering::Relaxed) {
+                    for recorder in &asked {
+                        recorder.store(true, Ordering::Relaxed);
+                    }
+                }
+                std::thread::sleep(ASKED_POLL);
+            }
+        })?;
+    Ok(())
 }
 
 fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
-use detect::{Announce, Detector, Event};
+use detect::{ASKED, Announce, Detector, Event};
 use model::{
     Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Trigger, Unit, Window,
 };
@@ -43,6 +43,10 @@ const RING_SPARE_MS: Millis = 120_000;
 /// When a trigger's signal that nothing brought is told, milliseconds: after the slowest source.
 const UNKNOWN_AFTER_MS: Millis = 35_000;
 
+/// How long an incident is that somebody asked for, milliseconds: what runs once in ten seconds comes
+/// twice in it.
+const ASKED_MS: Millis = 30_000;
+
 /// How often what is usual is written down, milliseconds.
 const LEARNT_EVERY_MS: Millis = 60_000;
 
@@ -77,6 +81,8 @@ pub struct Recorder {
     told_lost: u64,
     told_missing: u64,
     stop: Arc<AtomicBool>,
+    /// Somebody wants an incident now.
+    asked: Arc<AtomicBool>,
     notices: Notices,
     label: String,
     detector: Detector,
@@ -184,6 +190,7 @@ impl Recorder {
             told_lost: 0,
             told_missing: 0,
             stop,
+            asked: Arc::default(),
             notices,
             label,
             ring: Ring::default(),
@@ -206,6 +213,11 @@ impl Recorder {
     /// How this recorder does, for others to look at.
     pub fn pulse(&self) -> Arc<Pulse> {
         self.pulse.clone()
+    }
+
+    /// Set it, and an incident begins, stall or not.
+    pub fn asked(&self) -> Arc<AtomicBool> {
+        self.asked.clone()
     }
 
     /// Records until it is stopped. A stall that is being captured then is written as it is.
@@ -266,6 +278,10 @@ impl Recorder {
     /// Everything that is due by time and not by a sample.
     fn beat(&mut self) {
         let now = self.clock.now();
+        if self.asked.swap(false, Ordering::Relaxed) {
+            let event = self.detector.ask(now, now + ASKED_MS);
+            self.handle(event);
+        }
         self.tell_pulse(now);
         self.watch_in_flight(now);
         if let Some(capture) = &mut self.capture {
@@ -475,9 +491,10 @@ impl Recorder {
                     told: 0,
                     next: onset + LASTS_MS[0],
                 });
-                self.shared.stalled.store(true, Ordering::Relaxed);
-                let lasts_ms = self.clock.now().saturating_sub(onset);
-                self.pulse.stalled(&trigger.says, lasts_ms);
+                // Who asks for an incident says nothing of the server.
+                if trigger.rule != ASKED {
+                    self.begin_stall(&trigger.says, onset);
+                }
                 if !is_captured {
                     let clock = self.clock.clock();
                     self.notices.send(Notice::Suppressed {
@@ -487,7 +504,10 @@ impl Recorder {
                     });
                 }
             }
-            Event::Joined { trigger, .. } => {
+            Event::Joined { at, trigger } => {
+                if trigger.rule != ASKED && !self.shared.stalled.load(Ordering::Relaxed) {
+                    self.begin_stall(&trigger.says, at);
+                }
                 if let Some(capture) = &mut self.capture {
                     capture.add(trigger.clone());
                 }
@@ -502,6 +522,13 @@ impl Recorder {
             }
             Event::Ended { end, at } => self.end(end, at),
         }
+    }
+
+    /// The server does not serve its clients.
+    fn begin_stall(&self, says: &str, onset: Millis) {
+        self.shared.stalled.store(true, Ordering::Relaxed);
+        let lasts_ms = self.clock.now().saturating_sub(onset);
+        self.pulse.stalled(says, lasts_ms);
     }
 
     /// An incident of its own.

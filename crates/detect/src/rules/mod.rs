@@ -80,7 +80,7 @@ pub(crate) enum Rule {
     Waits,
     Slow(slow::Recent),
     Stuck,
-    System { before: Option<Millis> },
+    System(system::System),
     Doors,
     Logins,
     AcceptQueue { before: Option<Millis> },
@@ -97,7 +97,7 @@ impl Rule {
             Self::Waits,
             Self::Slow(slow::Recent::default()),
             Self::Stuck,
-            Self::System { before: None },
+            Self::System(system::System::default()),
             Self::Doors,
             Self::Logins,
             Self::AcceptQueue { before: None },
@@ -119,7 +119,7 @@ impl Rule {
             Self::Waits => "work-waits",
             Self::Slow(_) => "statements-slow",
             Self::Stuck => "sessions-stuck",
-            Self::System { .. } => "system-cpu",
+            Self::System(_) => "system-cpu",
             Self::Doors | Self::Logins | Self::AcceptQueue { .. } => "not-let-in",
             Self::Burn => "slow-burn",
             Self::User(_) => "user",
@@ -139,7 +139,7 @@ impl Rule {
             // Who was refused has been refused.
             Self::Doors => 0,
             Self::Slow(recent) if recent.is_sure => 0,
-            Self::Slow(_) | Self::System { .. } | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
+            Self::Slow(_) | Self::System(_) | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
             Self::User(user) => user.hold_ms(),
         }
     }
@@ -148,7 +148,7 @@ impl Rule {
     pub(crate) fn is_soft(&self) -> bool {
         matches!(
             self,
-            Self::Slow(_) | Self::Stuck | Self::System { .. } | Self::Burn
+            Self::Slow(_) | Self::Stuck | Self::System(_) | Self::Burn
         )
     }
 
@@ -164,7 +164,7 @@ impl Rule {
             Self::Waits => waits::look(now),
             Self::Slow(recent) => recent.look(now),
             Self::Stuck => slow::stuck(now),
-            Self::System { before } => system::look(now, before),
+            Self::System(memory) => system::look(now, memory),
             Self::Doors => doors::look(now),
             Self::Logins => doors::logins(now),
             Self::AcceptQueue { before } => doors::accept_queue(now, before),
@@ -177,7 +177,8 @@ impl Rule {
     pub(crate) fn restart(&mut self) {
         match self {
             Self::Slow(recent) => *recent = slow::Recent::default(),
-            Self::System { before } | Self::AcceptQueue { before } => *before = None,
+            Self::System(memory) => *memory = system::System::default(),
+            Self::AcceptQueue { before } => *before = None,
             Self::User(user) => user.restart(),
             _ => {}
         }

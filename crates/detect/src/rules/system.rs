@@ -14,12 +14,24 @@ const USED_UP_OF_MIN: f64 = 0.3;
 /// How many times its usual value it must be there.
 const USED_UP_TIMES: f64 = 5.0;
 
-pub(super) fn look(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
+/// The share was high for so long before answers are known to be slow, at the most, milliseconds: what
+/// was high for longer was not felt.
+const FELT_AFTER_MS: Millis = 5000;
+
+/// What the rule remembers.
+#[derive(Debug, Default)]
+pub(crate) struct System {
+    before: Option<Millis>,
+    /// Since when the share is high.
+    high: Option<Millis>,
+}
+
+pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
     let at = now.sample.at;
     if now.sample.source != "process" {
         return Sign::Unclear;
     }
-    let since = before.replace(at).unwrap_or(at);
+    let since = memory.before.replace(at).unwrap_or(at);
     let (Some(share), Some(usual)) = (now.view.own_system_share, now.usual.system.median()) else {
         return Sign::Unclear;
     };
@@ -37,11 +49,13 @@ pub(super) fn look(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
     }
     // Half-way back to the usual, so that a share dancing on the limit stays one stall.
     if share < (usual + enter) / 2.0 {
+        memory.high = None;
         return Sign::Good { since };
     }
+    let high = *memory.high.get_or_insert(since);
     match now.slow_answer() {
         Some(felt) if share >= enter => Sign::Bad {
-            since,
+            since: high.max(at.saturating_sub(FELT_AFTER_MS)),
             says: format!(
                 "{felt}; the server spends {:.0} % of all CPUs in the kernel, {:.0} % usually (limit {:.0} %)",
                 share * 100.0,

@@ -130,6 +130,12 @@ impl Recorder {
         said
     }
 
+    /// SIGUSR1: an incident now.
+    pub(crate) fn ask(&self) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
+    }
+
     /// SIGTERM, and all events up to the end. None of its threads may have panicked meanwhile.
     pub(crate) fn stop(mut self) -> Vec<Value> {
         let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
