@@ -68,7 +68,7 @@ impl Default for Config {
             restart_ms: 10_000,
             completions_share: 0.2,
             hung_share: 0.5,
-            statement_limit_ms: 100,
+            statement_limit_ms: 50,
             statement_times_usual: 5.0,
             stuck_above_usual: 20.0,
             system_share_min: 0.35,

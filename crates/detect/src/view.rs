@@ -115,6 +115,7 @@ pub(crate) struct View {
 struct Counters {
     at: Millis,
     questions: f64,
+    running: f64,
     uptime: Option<f64>,
     refused: Option<f64>,
     rows: Option<f64>,
@@ -179,6 +180,7 @@ impl View {
         let now = Counters {
             at,
             questions,
+            running: number(sample, "status.Threads_running").unwrap_or(0.0),
             uptime: number(sample, "status.Uptime"),
             refused: exact.or_else(|| number(sample, "status.Aborted_connects")),
             rows: sum(&ROW_COUNTERS),
@@ -207,12 +209,15 @@ impl View {
         }
         let seconds = (at - before.at) as f64 / 1000.0;
         let grown = |now: Option<f64>, before: Option<f64>| Some((now? - before?).max(0.0));
+        // The server counts a statement when it begins: who came and hangs has completed nothing.
+        let begun = now.questions - before.questions - own;
+        let completed = begun - (now.running - before.running);
         self.doors.since = before.at;
         self.doors.refused = grown(now.refused, before.refused);
         self.work = Some(Work {
             at,
             since: before.at,
-            completions: ((now.questions - before.questions - own) / seconds).max(0.0),
+            completions: (completed / seconds).max(0.0),
             rows: grown(now.rows, before.rows).map(|rows| rows / seconds),
             writes: grown(now.writes, before.writes).map(|writes| writes / seconds),
         });

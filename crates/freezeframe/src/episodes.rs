@@ -118,10 +118,19 @@ impl Episodes {
             .create(true)
             .append(true)
             .mode(0o600)
-            .open(path)?;
+            .open(&path)?;
+        let length = file.metadata()?.len();
         let mut line = serde_json::to_string(episode)?;
         line.push('\n');
-        file.write_all(line.as_bytes())
+        let written = file.write_all(line.as_bytes());
+        if written.is_err() {
+            // Half a line would spoil the next one.
+            let _ = file.set_len(length);
+            if length == 0 {
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+        written
     }
 }
 

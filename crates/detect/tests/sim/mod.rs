@@ -274,7 +274,6 @@ impl Server {
                 done += 1;
             }
         }
-        self.questions += f64::from(done);
         self.rows += 10.0 * f64::from(done);
         let now = self.now;
         for beside in &self.beside {
@@ -348,6 +347,10 @@ impl Server {
             .stall
             .and_then(|stall| stall.holds(is_write, &mut self.random));
         let held = if self.down { None } else { held };
+        // As servers do, when the statement begins.
+        if !self.down {
+            self.questions += 1.0;
+        }
         let Some((ms, state)) = held else {
             if self.down {
                 return;
@@ -364,7 +367,6 @@ impl Server {
             }
             // Done within the tick.
             self.clients[index].since = now;
-            self.questions += 1.0;
             self.rows += 10.0;
             self.written += f64::from(u8::from(is_write));
             return;

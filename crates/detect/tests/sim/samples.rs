@@ -142,6 +142,15 @@ impl Server {
                     .is_some_and(|running| running.state == "Updating")
             })
             .count();
+        let in_statement = self
+            .clients
+            .iter()
+            .filter(|client| client.statement.is_some());
+        let at_work = self
+            .beside
+            .iter()
+            .filter(|beside| beside.from <= now && now < beside.to);
+        let running = in_statement.count() + at_work.count();
         let connected = self.clients.len() as f64 + 4.0 + self.leaked;
         let mut status = sample(
             "status",
@@ -149,7 +158,7 @@ impl Server {
             vec![
                 Reading::counter("status.Questions", Unit::Count, self.questions.floor()),
                 gauge("status.Uptime", ((now - self.uptime_from) / 1000) as f64),
-                gauge("status.Threads_running", 1.0),
+                gauge("status.Threads_running", 1.0 + running as f64),
                 gauge("status.Threads_connected", connected.min(MAX_CONNECTIONS)),
                 Reading::counter(
                     "status.Connection_errors_max_connections",

@@ -70,7 +70,7 @@ fn a_server_that_dies_and_comes_back_is_recorded_on() {
     server.kill().unwrap();
     let triggered = recorder.event("triggered");
     assert!(
-        triggered["says"].as_str().unwrap().starts_with("probe: "),
+        triggered["rule"].as_str().unwrap().ends_with("-probe"),
         "{triggered}"
     );
     std::thread::sleep(Duration::from_secs(3));
