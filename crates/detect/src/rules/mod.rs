@@ -32,6 +32,10 @@ pub(crate) enum Sign {
 /// A new connection takes a thread and some round trips: slow from here on, milliseconds.
 const CONNECT_LIMIT_MS: Millis = 20;
 
+/// Less than two samples of each second, so that the jitter of a beat does not ask for a third,
+/// milliseconds.
+const TWO_SAMPLES_MS: Millis = 1500;
+
 /// What a rule may look at.
 pub(crate) struct Now<'a> {
     pub(crate) sample: &'a Sample,
@@ -128,9 +132,6 @@ impl Rule {
 
     /// How long the signs must last, milliseconds.
     pub(crate) fn hold_ms(&self, config: &Config) -> Millis {
-        /// Less than two samples of each second, so that the jitter of a beat does not ask for a
-        /// third.
-        const TWO_SAMPLES_MS: Millis = 1500;
         match self {
             Self::Probe(probe) if probe.gone => config.restart_ms,
             Self::Probe(_) => config.probe_hold_ms,
@@ -138,8 +139,8 @@ impl Rule {
             Self::Stops | Self::Waits | Self::Stuck | Self::Logins | Self::Burn => 0,
             // Who was refused has been refused.
             Self::Doors => 0,
-            Self::Slow(recent) if recent.is_sure => 0,
-            Self::Slow(_) | Self::System(_) | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
+            Self::Slow(recent) => recent.hold_ms,
+            Self::System(_) | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
             Self::User(user) => user.hold_ms(),
         }
     }

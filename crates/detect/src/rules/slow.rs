@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::Millis;
 
-use super::{Now, Sign};
+use super::{Now, Sign, TWO_SAMPLES_MS};
 use crate::view::number;
 
 /// Statements a second that are usual, below which the time of one is not known well enough.
@@ -28,8 +28,8 @@ const USED_UP_SHARE: f64 = 0.95;
 pub(crate) struct Recent {
     /// Begin, sessions in statements, statements completed.
     samples: VecDeque<(Millis, f64, f64)>,
-    /// One sample says it, and another source says it too: a trivial statement is slow as well.
-    pub(super) is_sure: bool,
+    /// How long it must last, milliseconds.
+    pub(super) hold_ms: Millis,
 }
 
 impl Recent {
@@ -75,7 +75,14 @@ impl Recent {
         if seen >= SEEN_MIN
             && let Some((first, _, _)) = together.last()
         {
-            self.is_sure = now.slow_answer().is_some();
+            let fell = work.completions <= usual / 2.0;
+            self.hold_ms = match now.slow_answer() {
+                // Another source says the same.
+                Some(_) => 0,
+                None if fell || in_flight >= now.config.stuck_above_usual => TWO_SAMPLES_MS,
+                // Some long statements that begin together look like slow ones for a moment.
+                None => TWO_SAMPLES_MS + 1000,
+            };
             let completions: f64 = together.iter().map(|(_, _, completions)| completions).sum();
             let each = seen / completions.max(1.0);
             return Sign::Bad {

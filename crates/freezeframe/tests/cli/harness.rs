@@ -55,9 +55,13 @@ impl Recorder {
     pub(crate) fn start_at(socket: &Path, dir: &Path, more: &[&str]) -> Self {
         let stderr = tempfile::tempfile().unwrap();
         let mut child = freezeframe()
-            .args([
-                "record", "--json", "--after", "2s", "--for", "400s", "--socket",
-            ])
+            .args(["record", "--json", "--for", "400s"])
+            .args(if more.contains(&"--after") {
+                &[][..]
+            } else {
+                &["--after", "2s"]
+            })
+            .arg("--socket")
             .arg(socket)
             .arg("--dir")
             .arg(dir)

@@ -64,7 +64,8 @@ fn an_incident_survives_the_death_of_its_recorder() {
 fn a_server_that_dies_and_comes_back_is_recorded_on() {
     let mut server = server(&[]);
     let dir = tempfile::tempdir().unwrap();
-    let recorder = Recorder::start(&server, dir.path(), &[]);
+    // The status connection comes back some seconds after the server does.
+    let recorder = Recorder::start(&server, dir.path(), &["--after", "10s"]);
     recorder.warm_up(4);
     let old = server.pid().unwrap();
     server.kill().unwrap();
