@@ -7,8 +7,8 @@ use model::{Millis, ProbeOutcome, Sample};
 /// A reading older than this says nothing of now, milliseconds: its source comes each second.
 const FRESH_MS: Millis = 2500;
 
-/// Probes that tell how fast the server answers now: two seconds of them.
-const PROBES_KEPT: usize = 10;
+/// Probes that tell how fast the server answers now: a second of them.
+const PROBES_KEPT: usize = 5;
 
 /// Connections that tell the same: one of them may come late by chance.
 const CONNECTS_KEPT: usize = 3;

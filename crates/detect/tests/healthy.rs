@@ -20,6 +20,8 @@ const REPORT: &str =
 fn beside(server: &mut Server, seconds: u64, text: &'static str, state: &'static str, rows: f64) {
     let from = server.now;
     server.beside.push(Beside {
+        // No connection has the number of an earlier one.
+        id: 10_000_000 + from + 100_000_000_000 * server.beside.len() as u64,
         from,
         to: from + seconds * 1000,
         text,

@@ -23,7 +23,10 @@ const ROWS_TIMES: f64 = 2.0;
 
 /// Statements a second below which one that hangs for a second is all that can be seen of a stall
 /// for a while: the others have not come yet.
-const QUIET_MAX: f64 = 20.0;
+const QUIET_MAX: f64 = 30.0;
+
+/// So many at once that wait for a second are no chance.
+const SEVERAL: f64 = 3.0;
 
 /// Statements that changed data in the last minutes, from which their time is known.
 const WRITES_MIN: f64 = 20.0;
@@ -55,9 +58,10 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
         .completions
         .median()
         .is_none_or(|usual| usual < QUIET_MAX);
-    let waiting = match is_quiet {
-        true => crowd.waiting,
-        false => crowd.waiting_long,
+    let waiting = if is_quiet || crowd.waiting >= SEVERAL {
+        crowd.waiting
+    } else {
+        crowd.waiting_long
     };
     if waiting > 0.0 {
         return Sign::Bad {
@@ -89,7 +93,8 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
             ),
         };
     }
-    if is_quiet && crowd.hung_writes > 0.0 && writes_are_short(now) && !is_working(now, &crowd) {
+    let hung_writes = is_quiet || crowd.hung_writes >= SEVERAL;
+    if hung_writes && crowd.hung_writes > 0.0 && writes_are_short(now) && !is_working(now, &crowd) {
         return Sign::Bad {
             since: at.saturating_sub(crowd.oldest_ms.min(AGE_MAX_MS) as Millis),
             says: format!(

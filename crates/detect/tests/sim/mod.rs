@@ -91,6 +91,7 @@ pub struct Running {
 /// A session beside the clients: a report, a backup.
 #[derive(Debug, Clone)]
 pub struct Beside {
+    pub id: u64,
     pub from: Millis,
     pub to: Millis,
     pub text: &'static str,

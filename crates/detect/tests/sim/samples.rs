@@ -222,10 +222,10 @@ impl Server {
                 statement,
             });
         }
-        for (index, beside) in self.beside.iter().enumerate() {
+        for beside in &self.beside {
             if beside.from <= now && now < beside.to {
                 rows.push(SessionRow {
-                    id: 5000 + index as u64,
+                    id: beside.id,
                     user: "batch",
                     command: "Query",
                     seconds: seconds(beside.from),
