@@ -160,6 +160,11 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
+        if let Ok(Some(status)) = self.child.try_wait()
+            && std::thread::panicking()
+        {
+            eprintln!("the recorder had ended: {status}");
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
