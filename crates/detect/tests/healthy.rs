@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
 #![allow(dead_code, reason = "the simulated server is shared with other tests")]

@@ -48,7 +48,7 @@ fn converse(address: &Address) -> Result<(), server::ServerError> {
     session.execute("SET SESSION sql_mode = ''")?;
     session.rows("SHOW GLOBAL STATUS", 2000)?;
     session.ping()?;
-    server::processlist(&mut session, &[])?;
+    server::processlist(&mut session, &[], |_| Vec::new())?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
 #![allow(dead_code, reason = "the harness is shared with other tests")]
