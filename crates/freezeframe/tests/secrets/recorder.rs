@@ -30,7 +30,7 @@ impl Recording {
         // A hook is given the incident on its standard input and by variables.
         let config = format!(
             "[incident]\nafter_seconds = 2\n\
-             [detect]\ncool_down_seconds = 1\nincidents_per_hour = 100\nsystem_share_min = 2.0\n\
+             [detect]\nsame_incident_seconds = 1\nincidents_per_hour = 100\nsystem_share_min = 2.0\n\
              triggers = [\"Threads_running >= 8 for 1s\", \"Threads_running >= 6 for 2s\"]\n\
              [queries]\ngeneral_log = true\ngeneral_log_seconds = 3\n\
              [[hooks]]\nname = \"all\"\non = [\"start\", \"preliminary\", \"end\", \"verdict\"]\n\
