@@ -201,6 +201,7 @@ fn words(outcome: &Outcome) -> String {
             "its server has ended, and the change with it".to_owned()
         }
         Outcome::GivenBack(Back::Answered(_)) => "given back".to_owned(),
+        Outcome::GivenBack(Back::Left(why)) => format!("left to its watchdog: {why}"),
         Outcome::Failed(why) => format!("NOT GIVEN BACK: {why}"),
     }
 }

@@ -74,6 +74,8 @@ pub enum Back {
     Answered(GaveBack),
     /// The server's process has ended, and with it what was set.
     ServerEnded,
+    /// The server does not answer, for this reason, and whoever waited was told to end: the watchdog goes on.
+    Left(String),
 }
 
 /// The statements that a person would give.

@@ -97,6 +97,14 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
         Back::ServerEnded => {
             output::note("the server has ended, and with it the general log's settings")
         }
+        Back::Left(why) => {
+            seen.is_left = true;
+            seen.cost = format!(
+                "THE GENERAL LOG IS STILL ON: the server does not answer ({why}); the watchdog goes on and switches it off \
+                 as soon as the server answers; freezeframe leases shows it"
+            );
+            return Ok(seen);
+        }
     }
     seen.cost = format!(
         "the general log was on, {:.1} MiB; it is back as it was, and our file is removed",
@@ -226,5 +234,6 @@ fn digest(listening: &Listening<'_>, log: &Path) -> Result<Seen> {
         digest: told.digest,
         total: Some(told.total),
         cost: String::new(),
+        is_left: false,
     })
 }

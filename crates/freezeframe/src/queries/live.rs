@@ -56,6 +56,8 @@ pub(super) struct Seen {
     /// Sums over all classes, where single statements were seen.
     pub(super) total: Option<model::QueryClass>,
     pub(super) cost: String,
+    /// A change of ours could not be put back yet.
+    pub(super) is_left: bool,
 }
 
 /// Why a way gives nothing: it is not possible here, and the next one may be; or the user has to know.
@@ -109,7 +111,10 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     }
     let title = format!("Queries of {}", listening.target.label);
     show(args, &title, &seen)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(match seen.is_left {
+        false => ExitCode::SUCCESS,
+        true => ExitCode::FAILURE,
+    })
 }
 
 fn target(args: &Queries, config: &Config) -> Result<Target> {
@@ -331,6 +336,7 @@ impl Digests {
             digest,
             total: None,
             cost,
+            is_left: false,
         })
     }
 }
@@ -436,6 +442,7 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         digest: told.digest,
         total: Some(told.total),
         cost,
+        is_left: false,
     })
 }
 

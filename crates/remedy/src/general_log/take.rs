@@ -45,7 +45,8 @@ pub struct Plan {
     pub free_bytes_min: u64,
     /// Our program, which is started as the watchdog.
     pub program: PathBuf,
-    /// Set by whoever does not want it any more. Heard until something is changed; from then on it has to be put back.
+    /// Set by whoever does not want it any more. Once something is changed it is put back; a server that does
+    /// not answer then is left to the watchdog.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -57,6 +58,9 @@ impl Plan {
             .no_later_than(Instant::now() + LOOK_PATIENCE)
     }
 }
+
+/// How long a server may take to give the log back when its owner is told to end.
+const STOPPED_PATIENCE: Duration = Duration::from_millis(700);
 
 /// Why there is no lease. Nothing is changed then.
 #[derive(Debug, Error)]
@@ -112,6 +116,7 @@ pub struct GeneralLogLease {
     watchdog: Option<Watchdog>,
     begin: Instant,
     time_max: Duration,
+    stop: Arc<AtomicBool>,
     diverts_slow_log: bool,
 }
 
@@ -199,6 +204,7 @@ impl GeneralLogLease {
             watchdog: Some(watchdog),
             begin: Instant::now(),
             time_max: plan.time_max,
+            stop: plan.stop.clone(),
         };
         if let Err(error) = taken.switch_on() {
             // What is half set is given back; when the server does not answer, that is the watchdog's work from now on.
@@ -298,10 +304,21 @@ impl GeneralLogLease {
                 "the watchdog has given the lease back already: its log is gone".to_owned(),
             );
         };
-        let patience = Patience::endless();
+        // Whoever was told to end does so within a second; who was not waits, since it is our change.
+        let patience = match self.stop.load(Ordering::Relaxed) {
+            true => Patience::of(STOPPED_PATIENCE),
+            false => Patience::endless().or_until(&self.stop),
+        };
         let control = self.control.take();
-        let back = until_back(&self.lease, &self.login, control, &patience, tell)?;
+        let back = until_back(&self.lease, &self.login, control, &patience, tell);
         let file = self.change().file_here.clone();
+        let back = match back {
+            Err(why) if self.stop.load(Ordering::Relaxed) => {
+                // The watchdog takes the lease over when our pipe to it ends.
+                return Ok((Back::Left(why), read(&file)));
+            }
+            back => back?,
+        };
         let answer = read(&file);
         if let Err(error) = remove_log(&file, &self.lease.id, self.lease.taken_us) {
             tell(&format!("the log is not removed: {error}"));
