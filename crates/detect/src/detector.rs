@@ -11,9 +11,6 @@ use crate::view::{View, number};
 /// open, milliseconds: its source is gone, or its value has settled between the limits.
 const STALE_MS: Millis = 30_000;
 
-/// The rule of an incident that somebody asked for.
-pub const ASKED: &str = "asked";
-
 const HOUR_MS: Millis = 3_600_000;
 
 /// A clock that goes back this far, or ahead by so much, is another one.
@@ -96,8 +93,6 @@ pub struct Detector {
     /// The end of the stall before, and what became of that one.
     before: Option<(Millis, Announce)>,
     announced: VecDeque<Millis>,
-    /// Somebody wants an incident until this moment.
-    asked_until: Option<Millis>,
     now: Option<Millis>,
 }
 
@@ -121,7 +116,6 @@ impl Detector {
             lasting: None,
             before: None,
             announced: VecDeque::new(),
-            asked_until: None,
             now: None,
         }
     }
@@ -134,31 +128,6 @@ impl Detector {
     /// Whether a stall is known that has not ended, announced or not.
     pub fn in_stall(&self) -> bool {
         self.lasting.is_some()
-    }
-
-    /// Somebody wants an incident of the time up to `until`, stall or not. It does not count for the
-    /// limit an hour. What stalls meanwhile joins it.
-    pub fn ask(&mut self, at: Millis, until: Millis) -> Event {
-        let now = self.now.map_or(at, |now| now.max(at));
-        self.asked_until = Some(until);
-        let trigger = Trigger {
-            rule: ASKED.to_owned(),
-            says: "somebody asked for an incident".to_owned(),
-        };
-        if self.lasting.is_some() {
-            return Event::Joined { at: now, trigger };
-        }
-        let announce = Announce::New;
-        self.lasting = Some(Lasting {
-            onset: now,
-            announce,
-        });
-        Event::Triggered {
-            onset: now,
-            at: now,
-            trigger,
-            announce,
-        }
     }
 
     /// Takes the next sample. Samples come in the order of their time, within a second.
@@ -200,7 +169,6 @@ impl Detector {
                 events.push(Event::Ended { end: at, at });
             }
             self.before = None;
-            self.asked_until = None;
             self.announced.clear();
             self.view.restart();
             self.usual.restart();
@@ -338,10 +306,6 @@ impl Detector {
         let Some(lasting) = self.lasting else {
             return;
         };
-        if self.asked_until.is_some_and(|until| now < until) {
-            return;
-        }
-        self.asked_until = None;
         let fired = || self.rules.iter().filter(|(_, state)| state.fired);
         let ends = fired().all(|(_, state)| over(state));
         let all_soft = fired().all(|(rule, _)| rule.is_soft());

@@ -16,7 +16,7 @@ mod usual;
 mod view;
 
 pub use config::{Config, Hysteresis};
-pub use detector::{ASKED, Announce, Detector, Event};
+pub use detector::{Announce, Detector, Event};
 pub use expression::{ExpressionError, UserTrigger};
 pub use sessions::{LearntClasses, SessionRow, Sessions};
 pub use usual::Learnt;

@@ -486,35 +486,32 @@ fn a_stall_that_never_ends_stays_one() {
 }
 
 #[test]
-fn an_incident_that_somebody_asks_for_lasts_as_long_as_wanted_and_counts_for_nothing() {
-    let mut detector = with_trigger("Threads_running > 200");
-    feed(&mut detector, seconds(0, 20).map(|at| status(at, 1.0, 1.0)));
-    let event = detector.ask(19_500, 30_000);
+fn a_probe_that_is_back_does_not_wait_any_more() {
+    let mut detector = Detector::new(Config::default());
+    feed(
+        &mut detector,
+        seconds(0, 20).map(|at| probe(at, ProbeOutcome::Ok, 1.0)),
+    );
+    let silent = (0..16).map(|i| waiting(21_000 + i * 250, i as f64 * 250.0));
+    let events = feed(&mut detector, silent);
     assert!(
-        matches!(&event, Event::Triggered { onset: 19_500, trigger, .. } if trigger.rule == detect::ASKED),
-        "{event:?}"
+        matches!(events[..], [Event::Triggered { .. }]),
+        "{events:?}"
+    );
+    // It comes back at 25.0 s; who looks for what is missing saw it just before, and tells after.
+    feed(
+        &mut detector,
+        [
+            probe(25_000, ProbeOutcome::Ok, 4000.0),
+            waiting(25_006, 4006.0),
+        ],
     );
     let events = feed(
         &mut detector,
-        seconds(20, 40).map(|at| status(at, 1.0, 1.0)),
+        (0..20).map(|i| probe(25_200 + i * 200, ProbeOutcome::Ok, 1.0)),
     );
-    assert_eq!(
-        events,
-        [Event::Ended {
-            end: 30_000,
-            at: 30_000
-        }]
+    assert!(
+        matches!(events[..], [Event::Ended { end: 25_000, .. }]),
+        "{events:?}"
     );
-    // A stall that is there then goes on.
-    detector.ask(40_000, 45_000);
-    let events = feed(
-        &mut detector,
-        seconds(41, 60).map(|at| status(at, 900.0, 1.0)),
-    );
-    assert!(matches!(events[..], [Event::Joined { .. }]), "{events:?}");
-    let events = feed(
-        &mut detector,
-        seconds(60, 65).map(|at| status(at, 1.0, 1.0)),
-    );
-    assert!(matches!(events[..], [Event::Ended { .. }]), "{events:?}");
 }

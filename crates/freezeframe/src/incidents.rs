@@ -8,25 +8,13 @@ use store::{Summary, read_summary};
 use crate::args::Incidents;
 use crate::config::{Config, default_dir};
 use crate::episodes::{self, Episode};
-use crate::output;
+use crate::{output, recorded};
 
 pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
     let dir = args.dir.clone().or(config.dir).unwrap_or_else(default_dir);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&dir)
-        .with_context(|| format!("{}: no incidents can be listed", dir.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "frame")
-        })
-        .filter(|path| {
-            !path
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with('.'))
-        })
-        .collect();
-    paths.sort();
+    let paths = recorded::frames(&dir)
+        .with_context(|| format!("{}: no incidents can be listed", dir.display()))?;
     let mut found: Vec<(PathBuf, Summary)> = Vec::new();
     for path in paths {
         crate::memory::now_reading(&path);

@@ -4,12 +4,14 @@ mod allocators;
 mod args;
 mod background;
 mod bench;
+mod capture;
 mod captures;
 mod cascade;
 mod causes;
 mod check;
 mod compare;
 mod config;
+mod control;
 mod demo;
 mod episodes;
 mod explain;
@@ -29,6 +31,7 @@ mod output;
 mod profile;
 mod queries;
 mod record;
+mod recorded;
 mod scenario;
 mod shell;
 mod sources;
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
     memory::limit_for(&cli.command);
     let result = match cli.command {
         Command::Record(options) => record::run(&options),
+        Command::Capture(options) => capture::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Import(options) => captures::run(&options),

@@ -1,8 +1,8 @@
 //! From a trigger to an incident: what is being captured, and when it is complete.
 
-use detect::Event;
 use model::{Incident, Millis, Server, Stall, Timeline, Trigger, Window};
 
+use crate::asked::RULE;
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::ring::Ring;
@@ -17,27 +17,11 @@ pub(crate) struct Capture {
     pub(crate) stall: Stall,
     /// Verdicts given while the stall lasts.
     pub(crate) preliminary_given: usize,
+    /// Somebody asked for it to go on until then. Without a stall that is where it ends.
+    pub(crate) asked_until: Option<Millis>,
 }
 
 impl Capture {
-    /// Begins with a trigger, after this stall.
-    pub(crate) fn begin(
-        label: &str,
-        clock: &RecorderClock,
-        event: &Event,
-        previous: Option<Window>,
-    ) -> Option<Self> {
-        let Event::Triggered {
-            onset, at, trigger, ..
-        } = event
-        else {
-            return None;
-        };
-        let mut capture = Self::of(label, clock, *onset, *at, trigger);
-        capture.stall.previous = previous;
-        Some(capture)
-    }
-
     /// A stall that began at `onset` and was noticed at `at`.
     pub(crate) fn of(
         label: &str,
@@ -47,7 +31,7 @@ impl Capture {
         trigger: &Trigger,
     ) -> Self {
         Self {
-            id: format!("{label}-{}", stamp(clock.clock().wall_ms(at))),
+            id: incident_id(label, clock.clock().wall_ms(at)),
             stall: Stall {
                 onset,
                 trigger: at,
@@ -56,6 +40,7 @@ impl Capture {
                 previous: None,
             },
             preliminary_given: 0,
+            asked_until: None,
         }
     }
 
@@ -70,13 +55,51 @@ impl Capture {
         }
     }
 
+    /// One more stall in it. What was asked for before is about that one from now on.
+    pub(crate) fn stalls(&mut self, onset: Millis, at: Millis, trigger: &Trigger) {
+        if self.is_asked_only() {
+            (self.stall.onset, self.stall.trigger) = (onset, at);
+            self.stall.triggers.insert(0, trigger.clone());
+        }
+        self.stall.end = None;
+        self.add(trigger.clone());
+    }
+
+    /// Somebody wants to see more.
+    pub(crate) fn go_on_until(&mut self, until: Millis, trigger: Trigger) {
+        let until = until.max(self.asked_until.unwrap_or(0));
+        self.asked_until = Some(until);
+        if self.is_asked_only() {
+            self.stall.end = Some(until);
+        }
+        self.add(trigger);
+    }
+
+    /// Nobody has seen a stall in it so far: it was asked for.
+    pub(crate) fn is_asked_only(&self) -> bool {
+        self.stall
+            .triggers
+            .iter()
+            .all(|trigger| trigger.rule == RULE)
+    }
+
+    /// A stall lasts, or somebody wants to see more.
+    pub(crate) fn is_open(&self, now: Millis) -> bool {
+        self.stall.end.is_none() || self.asked_until.is_some_and(|until| now < until)
+    }
+
     /// When everything that belongs to it is there.
     pub(crate) fn complete_at(&self, config: &RecorderConfig) -> Millis {
         let latest = self.stall.onset.saturating_add(config.incident_max_ms);
-        match self.stall.end {
-            Some(end) => end.saturating_add(config.after_ms).min(latest),
+        let after_stall = match self.stall.end {
+            // Nothing is over, so there is no time after it.
+            Some(_) if self.is_asked_only() => 0,
+            Some(end) => end.saturating_add(config.after_ms),
             None => latest,
-        }
+        };
+        let asked = self.asked_until.unwrap_or(0);
+        // What was asked for is given, however long the stall has been.
+        after_stall.min(latest).max(asked)
     }
 
     /// The incident as the ring has it, up to `now`.
@@ -88,13 +111,16 @@ impl Capture {
         server: Server,
         now: Millis,
     ) -> Incident {
+        let mut stall = self.stall.clone();
+        // An end that was asked for may be ahead.
+        stall.end = stall.end.map(|end| end.min(now));
         let mut incident = Incident {
             id: self.id.clone(),
             host: host_name(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             server,
             clock: clock.clock().clone(),
-            stall: self.stall.clone(),
+            stall,
             window: Window {
                 from: self.stall.onset.saturating_sub(config.before_ms),
                 to: now,
@@ -116,6 +142,11 @@ pub fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map(|name| name.trim().to_owned())
         .unwrap_or_default()
+}
+
+/// The name of an incident of this server that was noticed then, milliseconds since 1970.
+pub fn incident_id(label: &str, wall_ms: i64) -> String {
+    format!("{label}-{}", stamp(wall_ms))
 }
 
 /// `20261120T233015.123Z`: a moment as part of a file name.

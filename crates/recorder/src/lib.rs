@@ -1,5 +1,6 @@
 //! The schedule: sources, ring, detector, capture, history. One [`Recorder`] records one server.
 
+mod asked;
 mod capture;
 mod check;
 mod clock;
@@ -16,6 +17,7 @@ pub mod packets;
 mod pulse;
 mod queries;
 mod recorder;
+mod replay;
 mod ring;
 mod sources;
 mod stacks;
@@ -25,13 +27,16 @@ mod target;
 mod worker;
 mod writer;
 
-pub use capture::host_name;
+pub use asked::{ASKED_MS, Asked, Promise};
+pub use capture::{host_name, incident_id};
 pub use check::{Checked, Looked, look_at};
 pub use config::RecorderConfig;
 pub use general_log::GeneralLogPermit;
 pub use guard::note_panic;
 pub use notice::Notice;
 pub use pulse::{Pulse, PulseNow};
+pub use queries::counted_around;
 pub use recorder::{Recorder, RecorderError};
+pub use replay::{Replayed, replay};
 pub use table::{Cost, SOURCES, SourceSpec, Worker};
 pub use target::{Target, TargetError, Wanted, discover_targets};

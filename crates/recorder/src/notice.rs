@@ -35,6 +35,13 @@ pub enum Notice {
         /// The rule.
         trigger: Trigger,
     },
+    /// Somebody asked for an incident: it goes on for so long from now, milliseconds.
+    Asked {
+        /// Name of the incident.
+        id: String,
+        /// How long.
+        for_ms: u64,
+    },
     /// Another rule fired within the stall.
     Joined(Trigger),
     /// The incident as known while the stall lasts.

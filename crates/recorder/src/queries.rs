@@ -104,7 +104,7 @@ impl QueryWatch {
 
 /// The mix of statements before the onset and in the stall by the server's own counters, which are
 /// recorded anyway.
-pub(crate) fn counted_around(incident: &Incident) -> Vec<TimedDigest> {
+pub fn counted_around(incident: &Incident) -> Vec<TimedDigest> {
     let windows = [incident.baseline_window(), incident.stall_window()];
     windows
         .into_iter()

@@ -1,15 +1,20 @@
+//! The recorder's own thread: takes what the sources bring, and does what is due by time.
+
+mod overdue;
+mod stalls;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
-use detect::{ASKED, Announce, Detector, Event};
-use model::{
-    Absent, Incident, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Trigger, Unit, Window,
-};
+use detect::Detector;
+use model::{Absent, Incident, Millis, Reading, Reason, Sample, Taken, Unit, Window};
 use store::{Around, OpenIncident, SessionStart};
 use thiserror::Error;
 
+use self::stalls::Lasting;
+use crate::asked::Asked;
 use crate::capture::{Capture, host_name};
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
@@ -23,7 +28,7 @@ use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
 use crate::ring::Ring;
 use crate::stacks::{RawEvidence, StackWatch};
-use crate::table::{SOURCES, index_of};
+use crate::table::SOURCES;
 use crate::target::{Shared, Target};
 use crate::worker::{self, Context};
 use crate::writer::Writer;
@@ -43,19 +48,12 @@ const RING_SPARE_MS: Millis = 120_000;
 /// When a trigger's signal that nothing brought is told, milliseconds: after the slowest source.
 const UNKNOWN_AFTER_MS: Millis = 35_000;
 
-/// How long an incident is that somebody asked for, milliseconds: what runs once in ten seconds comes
-/// twice in it.
-const ASKED_MS: Millis = 30_000;
-
 /// How often what is usual is written down, milliseconds.
 const LEARNT_EVERY_MS: Millis = 60_000;
 
 /// When the verdict is renewed while a stall lasts, milliseconds after the trigger, after the first
 /// one: evidence that takes long to gather is there by then.
 const RENEWED_MS: [Millis; 4] = [30_000, 120_000, 300_000, 540_000];
-
-/// When it is told that a stall lasts, milliseconds after its onset; then each time the last of them.
-const LASTS_MS: [Millis; 3] = [60_000, 300_000, 600_000];
 
 /// How long the end of a recording waits for the disk.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
@@ -81,8 +79,8 @@ pub struct Recorder {
     told_lost: u64,
     told_missing: u64,
     stop: Arc<AtomicBool>,
-    /// Somebody wants an incident now.
-    asked: Arc<AtomicBool>,
+    /// Who wants an incident now.
+    asked: Arc<Asked>,
     notices: Notices,
     label: String,
     detector: Detector,
@@ -103,17 +101,6 @@ pub struct Recorder {
     overdue: Vec<bool>,
     pulse: Arc<Pulse>,
     pulse_due: Millis,
-}
-
-/// The stall that lasts.
-struct Lasting {
-    onset: Millis,
-    at: Millis,
-    trigger: Trigger,
-    is_captured: bool,
-    /// Times that it was told to last, and the moment of the next.
-    told: usize,
-    next: Millis,
 }
 
 impl Recorder {
@@ -215,8 +202,8 @@ impl Recorder {
         self.pulse.clone()
     }
 
-    /// Set it, and an incident begins, stall or not.
-    pub fn asked(&self) -> Arc<AtomicBool> {
+    /// Where an incident is asked for, stall or not.
+    pub fn asked(&self) -> Arc<Asked> {
         self.asked.clone()
     }
 
@@ -278,16 +265,17 @@ impl Recorder {
     /// Everything that is due by time and not by a sample.
     fn beat(&mut self) {
         let now = self.clock.now();
-        if self.asked.swap(false, Ordering::Relaxed) {
-            let event = self.detector.ask(now, now + ASKED_MS);
-            self.handle(event);
+        for request in self.asked.take() {
+            let promise = self.capture_now(now, request.for_ms);
+            // Who asked may be gone.
+            let _ = request.answer.send(promise);
         }
         self.tell_pulse(now);
         self.watch_in_flight(now);
         if let Some(capture) = &mut self.capture {
             if now >= capture.complete_at(&self.config) {
                 self.write_incident(now);
-            } else if capture.stall.end.is_none()
+            } else if capture.is_open(now)
                 && preliminary_after(capture.preliminary_given, self.config.preliminary_ms)
                     .is_some_and(|after| now >= capture.stall.trigger + after)
             {
@@ -309,7 +297,7 @@ impl Recorder {
         let stalling = self
             .capture
             .as_ref()
-            .is_some_and(|capture| capture.stall.end.is_none());
+            .is_some_and(|capture| capture.is_open(now));
         self.stacks.beat(now, stalling, keep_from);
         self.queries.beat(now, stalling, keep_from);
         if now >= self.batch_since + 1000 {
@@ -342,23 +330,6 @@ impl Recorder {
         self.pulse_due = now + PULSE_RING_MS;
         let [series, values, texts, absent] = self.ring.size();
         self.pulse.ring(series, values, texts, absent);
-    }
-
-    /// A stall that does not end is not forgotten.
-    fn tell_lasting(&mut self, now: Millis) {
-        let Some(lasting) = self.lasting.as_mut().filter(|lasting| now >= lasting.next) else {
-            return;
-        };
-        lasting.told += 1;
-        lasting.next = match LASTS_MS.get(lasting.told) {
-            Some(after) => lasting.onset + after,
-            None => now + LASTS_MS.last().copied().unwrap_or(1),
-        };
-        let (onset, says) = (lasting.onset, lasting.trigger.says.clone());
-        self.notices.send(Notice::Lasts {
-            onset_wall_ms: self.clock.clock().wall_ms(onset),
-            says,
-        });
     }
 
     fn keep_learnt(&mut self, now: Millis) {
@@ -409,55 +380,6 @@ impl Recorder {
         }
     }
 
-    /// What does not come back is evidence while it is missing: a hanging probe is a signal, any
-    /// other source an absence, once per reading.
-    fn watch_in_flight(&mut self, now: Millis) {
-        let mut waiting = Vec::new();
-        for (source, name) in [
-            ("query-probe", "probe.query_waiting_us"),
-            ("connect-probe", "probe.connect_waiting_us"),
-        ] {
-            let since = index_of(source).and_then(|index| self.in_flight.since(index));
-            if let Some(since) = since
-                && now >= since + self.config.detect.probe_limit_ms
-            {
-                let us = (now - since) as f64 * 1000.0;
-                waiting.push(Reading::gauge(name, Unit::Microseconds, us));
-            }
-        }
-        if !waiting.is_empty() {
-            self.take_own(waiting);
-        }
-        for (index, source) in SOURCES.iter().enumerate() {
-            let since = self.in_flight.since(index);
-            let overdue = since.is_some_and(|since| now >= since + source.deadline_ms);
-            let was = std::mem::replace(&mut self.overdue[index], overdue);
-            if !overdue || was {
-                continue;
-            }
-            self.pulse.missed_deadline();
-            if let Some(readings) = unanswered_probe(source.name, now - since.unwrap_or(now)) {
-                self.take(Sample {
-                    source: source.name,
-                    at: now,
-                    took_us: source.deadline_ms * 1000,
-                    outcome: Ok(Taken {
-                        readings,
-                        ..Taken::default()
-                    }),
-                });
-            } else {
-                let detail = format!("no answer for {} ms", source.deadline_ms);
-                self.take(Sample {
-                    source: source.name,
-                    at: now,
-                    took_us: source.deadline_ms * 1000,
-                    outcome: Err(Absent::new(source.name, Reason::Deadline, detail)),
-                });
-            }
-        }
-    }
-
     fn take_own(&mut self, readings: Vec<Reading>) {
         self.take(Sample {
             source: "recorder",
@@ -468,167 +390,6 @@ impl Recorder {
                 ..Taken::default()
             }),
         });
-    }
-
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::Triggered {
-                onset,
-                at,
-                ref trigger,
-                announce,
-            } => {
-                let is_captured = match announce {
-                    Announce::New => self.begin_capture(&event),
-                    Announce::SameIncident => self.go_on_capturing(onset, at, trigger),
-                    Announce::OverLimit => false,
-                };
-                self.lasting = Some(Lasting {
-                    onset,
-                    at,
-                    trigger: trigger.clone(),
-                    is_captured,
-                    told: 0,
-                    next: onset + LASTS_MS[0],
-                });
-                // Who asks for an incident says nothing of the server.
-                if trigger.rule != ASKED {
-                    self.begin_stall(&trigger.says, onset);
-                }
-                if !is_captured {
-                    let clock = self.clock.clock();
-                    self.notices.send(Notice::Suppressed {
-                        onset_wall_ms: clock.wall_ms(onset),
-                        trigger_wall_ms: clock.wall_ms(at),
-                        trigger: trigger.clone(),
-                    });
-                }
-            }
-            Event::Joined { at, trigger } => {
-                if trigger.rule != ASKED && !self.shared.stalled.load(Ordering::Relaxed) {
-                    self.begin_stall(&trigger.says, at);
-                }
-                if let Some(capture) = &mut self.capture {
-                    capture.add(trigger.clone());
-                }
-                if self
-                    .lasting
-                    .as_ref()
-                    .is_some_and(|lasting| lasting.is_captured)
-                {
-                    self.notices.send(Notice::Joined(trigger));
-                }
-                self.note_open();
-            }
-            Event::Ended { end, at } => self.end(end, at),
-        }
-    }
-
-    /// The server does not serve its clients.
-    fn begin_stall(&self, says: &str, onset: Millis) {
-        self.shared.stalled.store(true, Ordering::Relaxed);
-        let lasts_ms = self.clock.now().saturating_sub(onset);
-        self.pulse.stalled(says, lasts_ms);
-    }
-
-    /// An incident of its own.
-    fn begin_capture(&mut self, event: &Event) -> bool {
-        let Event::Triggered {
-            onset, at, trigger, ..
-        } = event
-        else {
-            return false;
-        };
-        // The stall before may still be in its last seconds: it is complete enough.
-        if self.capture.is_some() {
-            self.write_incident(*at);
-        }
-        let reach = onset.saturating_sub(self.config.before_ms);
-        let previous = self.previous.filter(|stall| stall.to > reach);
-        let Some(capture) = Capture::begin(&self.label, &self.clock, event, previous) else {
-            return false;
-        };
-        self.shared.burst.store(true, Ordering::Relaxed);
-        self.stacks.begin_burst(self.clock.now());
-        self.queries.begin_burst(self.clock.now());
-        self.listen_by_general_log();
-        let id = capture.id.clone();
-        self.capture = Some(capture);
-        // On its way to the disk before anybody is told: we may be killed at any moment.
-        self.hand_over();
-        self.note_open();
-        let clock = self.clock.clock();
-        self.notices.send(Notice::Triggered {
-            id,
-            onset_wall_ms: clock.wall_ms(*onset),
-            trigger_wall_ms: clock.wall_ms(*at),
-            trigger: trigger.clone(),
-        });
-        true
-    }
-
-    /// One more episode of the incident that is under way; an incident that is as long as it may be
-    /// takes none.
-    fn go_on_capturing(&mut self, onset: Millis, at: Millis, trigger: &Trigger) -> bool {
-        let Some(capture) = &mut self.capture else {
-            return false;
-        };
-        capture.stall.end = None;
-        capture.add(trigger.clone());
-        let id = capture.id.clone();
-        self.stacks.begin_burst(self.clock.now());
-        self.note_open();
-        let clock = self.clock.clock();
-        self.notices.send(Notice::Again {
-            id,
-            onset_wall_ms: clock.wall_ms(onset),
-            trigger_wall_ms: clock.wall_ms(at),
-            trigger: trigger.clone(),
-        });
-        true
-    }
-
-    fn end(&mut self, end: Millis, now: Millis) {
-        self.pulse.over();
-        self.shared.stalled.store(false, Ordering::Relaxed);
-        let Some(lasting) = self.lasting.take() else {
-            return;
-        };
-        if lasting.is_captured {
-            if let Some(capture) = &mut self.capture {
-                capture.stall.end = Some(end);
-            }
-            let from = match &self.capture {
-                Some(capture) => capture.stall.onset,
-                None => lasting.onset,
-            };
-            self.previous = Some(Window { from, to: end });
-        }
-        let suppressed =
-            (!lasting.is_captured).then(|| Box::new(self.remembered(&lasting, end, now)));
-        let clock = self.clock.clock();
-        self.notices.send(Notice::Ended {
-            onset_wall_ms: clock.wall_ms(lasting.onset),
-            end_wall_ms: clock.wall_ms(end),
-            suppressed,
-        });
-        self.note_open();
-    }
-
-    /// A stall that is not captured, as the ring has it: enough to say what it was.
-    fn remembered(&self, lasting: &Lasting, end: Millis, now: Millis) -> Incident {
-        let mut capture = Capture::of(
-            &self.label,
-            &self.clock,
-            lasting.onset,
-            lasting.at,
-            &lasting.trigger,
-        );
-        capture.stall.end = Some(end);
-        let server = self.shared.describe(&self.version);
-        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
-        incident.queries = queries::counted_around(&incident);
-        incident
     }
 
     fn listen_by_general_log(&self) {
@@ -700,18 +461,4 @@ fn preliminary_after(given: usize, first_ms: Millis) -> Option<Millis> {
         None => Some(first_ms),
         Some(index) => RENEWED_MS.get(index).copied(),
     }
-}
-
-/// The readings of a probe that is not back at its deadline: it has timed out, and the answer that
-/// may still come is a reading of its own.
-fn unanswered_probe(source: &str, waited_ms: Millis) -> Option<Vec<Reading>> {
-    let (latency, outcome) = match source {
-        "query-probe" => ("probe.query_us", "probe.query_outcome"),
-        "connect-probe" => ("probe.connect_us", "probe.connect_outcome"),
-        _ => return None,
-    };
-    Some(vec![
-        Reading::gauge(latency, Unit::Microseconds, waited_ms as f64 * 1000.0),
-        Reading::gauge(outcome, Unit::Code, ProbeOutcome::TimedOut.code()),
-    ])
 }

@@ -18,14 +18,18 @@ use crate::history_read::{self, Place, TEXTS_PERCENT, text_bytes};
 /// Time before a stretch that is read too, so that its first second has a rate; milliseconds.
 const LEAD_MS: Millis = 120_000;
 
-/// Readings of a source that are kept of a stretch: of a longer one, an even selection.
+/// Of a stretch up to this long all readings are kept, milliseconds: what came a moment after another
+/// one tells when a stall was over.
+const WHOLE_MS: Millis = 3_600_000;
+
+/// Readings of a source that are kept of a longer one, as an even selection.
 const READINGS_MAX: Millis = 3_600;
 
-/// Processlists that are read at the most; of more, an even selection.
-const PROCESSLISTS_MAX: usize = 2_000;
+/// Texts of a kind that are read at the most; of more, an even selection.
+const TEXTS_MAX: usize = 2_000;
 
-/// Processlists that are listed at the most: one a second of two weeks.
-const PROCESSLISTS_LISTED_MAX: i64 = 1_000_000;
+/// Texts of a kind that are listed at the most: one a second of two weeks.
+const TEXTS_LISTED_MAX: i64 = 1_000_000;
 
 /// Memory that a stretch may take, bytes: two are compared.
 const STRETCH_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
@@ -59,15 +63,16 @@ struct Session {
     server: Server,
 }
 
-/// Reads what a history holds between two moments, milliseconds since 1970 UTC. Nothing when it
-/// holds nothing of that time.
+/// Reads what a history holds between two moments, milliseconds since 1970 UTC, with the texts of
+/// these kinds. Nothing when it holds nothing of that time.
 pub fn read_history(
     path: &Path,
     from_wall_ms: i64,
     to_wall_ms: i64,
+    kinds: &[TextKind],
 ) -> Result<Option<HistoryStretch>, StoreError> {
     let connection = open(path)?;
-    read(&connection, from_wall_ms, to_wall_ms).map_err(StoreError::sqlite(path))
+    read(&connection, (from_wall_ms, to_wall_ms), kinds).map_err(StoreError::sqlite(path))
 }
 
 /// How much of a time a history holds.
@@ -163,7 +168,11 @@ fn of_session(
     Ok(recorded)
 }
 
-fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<HistoryStretch>> {
+fn read(
+    connection: &Connection,
+    (from, to): (i64, i64),
+    kinds: &[TextKind],
+) -> rusqlite::Result<Option<HistoryStretch>> {
     let length = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
     let begin = from.saturating_sub_unsigned(LEAD_MS);
     let window = Window {
@@ -187,7 +196,10 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
         };
         let place = Place {
             shift: zero.saturating_sub(begin),
-            step: length / READINGS_MAX,
+            step: match length > WHOLE_MS {
+                true => length / READINGS_MAX,
+                false => 0,
+            },
         };
         let into = incident.get_or_insert_with(|| empty(&session, begin, window));
         damaged_chunks += history_read::read_timeline(
@@ -199,7 +211,7 @@ fn read(connection: &Connection, from: i64, to: i64) -> rusqlite::Result<Option<
         )?;
         let moved = |at: Millis| place.moved(at).unwrap_or(0);
         into.texts.extend(
-            processlists(connection, session.id, of_time, &mut account)?
+            texts(connection, session.id, of_time, kinds, &mut account)?
                 .into_iter()
                 .map(|timed| TimedText {
                     at: moved(timed.at),
@@ -256,31 +268,31 @@ fn empty(session: &Session, begin: i64, window: Window) -> Incident {
 }
 
 /// An even selection, in the order of time: as many as are looked at and as the account has room for.
-fn processlists(
+fn texts(
     connection: &Connection,
     session: i64,
     window: Window,
+    kinds: &[TextKind],
     account: &mut Account,
 ) -> rusqlite::Result<Vec<TimedText>> {
     let (from, to) = history_read::bounds(window);
-    let ids: Vec<i64> = connection
-        .prepare_cached(
-            "SELECT id FROM text WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 AND kind = ?4
-             ORDER BY at_ms LIMIT ?5",
-        )?
-        .query_map(
-            params![
-                session,
-                from,
-                to,
-                TextKind::Processlist.name(),
-                PROCESSLISTS_LISTED_MAX
-            ],
-            |row| row.get(0),
-        )?
-        .collect::<Result<_, _>>()?;
-    let step = ids.len().div_ceil(PROCESSLISTS_MAX).max(1);
-    let chosen: Vec<i64> = ids.into_iter().step_by(step).collect();
+    let mut chosen: Vec<i64> = Vec::new();
+    for kind in kinds {
+        let ids: Vec<i64> = connection
+            .prepare_cached(
+                "SELECT id FROM text WHERE session = ?1 AND at_ms BETWEEN ?2 AND ?3 AND kind = ?4
+                 ORDER BY at_ms LIMIT ?5",
+            )?
+            .query_map(
+                params![session, from, to, kind.name(), TEXTS_LISTED_MAX],
+                |row| row.get(0),
+            )?
+            .collect::<Result<_, _>>()?;
+        let step = ids.len().div_ceil(TEXTS_MAX).max(1);
+        chosen.extend(ids.into_iter().step_by(step));
+    }
+    // By time, whatever the kind.
+    chosen.sort_unstable();
     let mut share = account.part(TEXTS_PERCENT);
     let mut texts = Vec::new();
     // Wherever it ends for want of room, what was read is spread over the whole stretch.

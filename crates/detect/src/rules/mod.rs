@@ -181,6 +181,7 @@ impl Rule {
             Self::System(memory) => *memory = system::System::default(),
             Self::AcceptQueue { before } => *before = None,
             Self::User(user) => user.restart(),
+            Self::Probe(probe) => probe.restart(),
             _ => {}
         }
     }

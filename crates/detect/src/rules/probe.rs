@@ -21,6 +21,9 @@ pub(crate) struct Probe {
     pub(crate) gone: bool,
     kills: Option<f64>,
     killed_at: Option<Millis>,
+    /// When the last probe came back. One that is said to wait since before that was this one: who
+    /// tells of what is missing may have looked just before it came.
+    back_at: Option<Millis>,
 }
 
 impl Probe {
@@ -36,6 +39,7 @@ impl Probe {
             gone: false,
             kills: None,
             killed_at: None,
+            back_at: None,
         }
     }
 
@@ -51,6 +55,11 @@ impl Probe {
         }
     }
 
+    /// The server or the clock was started anew.
+    pub(super) fn restart(&mut self) {
+        self.back_at = None;
+    }
+
     pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
         let sample = now.sample;
         let at = sample.at;
@@ -63,7 +72,8 @@ impl Probe {
         let limit_us = now.config.probe_limit_ms as f64 * 1000.0;
         let since = |us: f64| at.saturating_sub((us / 1000.0) as Millis);
         if let Some(us) = number(sample, self.waiting) {
-            if !self.armed || us < limit_us {
+            let is_back = self.back_at.is_some_and(|back| since(us) < back);
+            if !self.armed || us < limit_us || is_back {
                 return Sign::Unclear;
             }
             self.gone = false;
@@ -80,6 +90,10 @@ impl Probe {
         let Some(outcome) = number(sample, self.outcome).and_then(ProbeOutcome::from_code) else {
             return Sign::Unclear;
         };
+        // One that is given up may still be waited for.
+        if outcome != ProbeOutcome::TimedOut {
+            self.back_at = Some(at);
+        }
         let us = number(sample, self.latency).unwrap_or(0.0).max(0.0);
         // A refused login is an answer too: its absence tells, without a login, of a server that
         // stands still.

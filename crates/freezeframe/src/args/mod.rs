@@ -1,4 +1,5 @@
 mod allocators;
+mod capture;
 mod cascade;
 mod causes;
 mod compare;
@@ -13,6 +14,7 @@ mod queries_live;
 mod usage;
 
 pub(crate) use allocators::Allocators;
+pub(crate) use capture::Capture;
 pub(crate) use cascade::CascadeRun;
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
@@ -48,6 +50,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Record beside a server until Ctrl-C; capture and explain every stall.
     Record(Record),
+    /// Take an incident now, stall or not, and name what is wrong.
+    Capture(Capture),
     /// Name the cause of a recorded incident.
     Explain(Explain),
     /// Before against after: did a change help?
@@ -195,6 +199,8 @@ pub(crate) struct Record {
   freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
   freezeframe explain mysql-diagnostics-20261120-233005.zip
   kubectl logs db-0 | freezeframe explain -
+  freezeframe explain --at 03:12                        from the history: the two minutes from 03:12 on
+  freezeframe explain --at 20m --for 10m --server 3306  --keep
 
 What others captured is recognised by its content:
   stacks       backtraces (gdb, pstack, eu-stack), pt-pmp, perf, folded stacks, pprof, opreport,
@@ -209,8 +215,17 @@ What others captured is recognised by its content:
 also several of them in one text.")]
 pub(crate) struct Explain {
     /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(
+        value_name = "PATH",
+        required_unless_present = "at",
+        conflicts_with = "at"
+    )]
     pub(crate) paths: Vec<PathBuf>,
+    /// A time that was recorded, noticed as a stall or not: 03:12, '2026-11-20 14:00', 10m (ago)
+    #[arg(long, value_name = "MOMENT")]
+    pub(crate) at: Option<String>,
+    #[command(flatten)]
+    pub(crate) history: ExplainAt,
     /// JSON, as docs/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
@@ -223,6 +238,26 @@ pub(crate) struct Explain {
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,
+}
+
+/// Of which history, with `explain --at`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainAt {
+    /// How much time from there on, 30m at the most
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "2m", requires = "at")]
+    pub(crate) for_time: Duration,
+    /// The server whose history is meant, where there are several
+    #[arg(long, value_name = "LABEL", requires = "at")]
+    pub(crate) server: Option<String>,
+    /// Where the history is [default: as for record]
+    #[arg(long, value_name = "DIR", requires = "at")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Keep it there as an incident, to compare, export, fix
+    #[arg(long, requires = "at")]
+    pub(crate) keep: bool,
+    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    #[arg(long, value_name = "FILE", requires = "at")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,11 +6,11 @@ use anyhow::Result;
 use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
-use store::{READ_BYTES_MAX, Summary, read_frame_within, read_summary};
+use store::{READ_BYTES_MAX, Summary, read_frame_within};
 
 use super::{answered_ms, wanted};
 use crate::args::Compare;
-use crate::{causes, memory, output};
+use crate::{causes, memory, output, recorded};
 
 /// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
 /// second.
@@ -142,7 +142,7 @@ fn count(
     let from = whole.first_wall_ms?;
     let to = whole.last_wall_ms?.max(end);
     let answered = |from, to| {
-        let stretch = store::read_history(&history, from, to).ok()?;
+        let stretch = store::read_history(&history, from, to, &[]).ok()?;
         Some(stretch.as_ref().map_or(0, answered_ms))
     };
     let (before_ms, after_ms) = (answered(from, change)?, answered(change, to)?);
@@ -184,34 +184,10 @@ fn count(
 
 /// The incidents of a directory that are of the same server.
 fn of_server(dir: &Path, like: &Incident) -> Vec<(PathBuf, Summary)> {
-    summaries(dir)
+    recorded::summaries(dir)
         .into_iter()
         .filter(|(_, summary)| {
             summary.host == like.host && summary.server.label == like.server.label
-        })
-        .collect()
-}
-
-/// The incidents of a directory; those that cannot be read are left out.
-pub(super) fn summaries(dir: &Path) -> Vec<(PathBuf, Summary)> {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|end| end == "frame"))
-        .filter(|path| {
-            !path
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with('.'))
-        })
-        .collect();
-    paths.sort();
-    paths
-        .into_iter()
-        .filter_map(|path| {
-            let summary = read_summary(&path).ok()?;
-            Some((path, summary))
         })
         .collect()
 }

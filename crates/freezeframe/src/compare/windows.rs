@@ -1,17 +1,18 @@
 //! Two stretches of the history compared.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use diagnosis::compare::{Comparison, Stretch, Subject, cause_in_question};
 use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
+use model::TextKind;
 use store::HistoryStretch;
 
-use super::{answered_ms, fix, incidents, wanted};
+use super::{answered_ms, fix, wanted};
 use crate::args::{Compare, duration, usage};
 use crate::queries::options::moment;
-use crate::{causes, output};
+use crate::{causes, output, recorded};
 
 /// What is looked at before a change when nobody says.
 const BEFORE_MS: i64 = 2 * 3_600_000;
@@ -36,9 +37,9 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
     };
     // What the command line alone does not make sense of is told before anything is read.
     let times = times(args, applied.as_ref(), &Zoned::now()).map_err(usage)?;
-    let path = history(dir, args.server.as_deref())?;
+    let path = recorded::history(dir, args.server.as_deref())?;
     let read = |(from, to): (i64, i64), side: &str| -> Result<HistoryStretch> {
-        let Some(stretch) = store::read_history(&path, from, to)? else {
+        let Some(stretch) = store::read_history(&path, from, to, &[TextKind::Processlist])? else {
             bail!(
                 "{}: nothing was recorded {side}, from {} to {}",
                 path.display(),
@@ -100,7 +101,7 @@ fn cause_of(
     after: &HistoryStretch,
 ) -> Option<&'static Cause> {
     let catalogue = causes::catalogue();
-    let mut found = incidents::summaries(dir);
+    let mut found = recorded::summaries(dir);
     found.reverse();
     for ((from, to), stretch) in [(times.before, before), (times.after, after)] {
         let incident = &stretch.incident;
@@ -123,41 +124,6 @@ fn cause_of(
         }
     }
     None
-}
-
-/// The history of the server, or of the only one.
-fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
-    if let Some(label) = server {
-        return Ok(dir.join(format!("history-{label}.db")));
-    }
-    let entries = std::fs::read_dir(dir)
-        .with_context(|| format!("{}: no history can be read", dir.display()))?;
-    let mut found: Vec<(PathBuf, String)> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let name = path.file_name()?.to_str()?;
-            let label = name
-                .strip_prefix("history-")?
-                .strip_suffix(".db")?
-                .to_owned();
-            Some((path, label))
-        })
-        .collect();
-    found.sort();
-    match &found[..] {
-        [] => bail!(
-            "{}: no history here; is it kept, and is this the recorder's --dir?",
-            dir.display()
-        ),
-        [(path, _)] => Ok(path.clone()),
-        many => {
-            let labels: Vec<&str> = many.iter().map(|(_, label)| label.as_str()).collect();
-            bail!(
-                "several servers were recorded; choose one with --server: {}",
-                labels.join(", ")
-            )
-        }
-    }
 }
 
 /// The stretches that are asked for.

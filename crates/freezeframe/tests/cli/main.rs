@@ -18,6 +18,7 @@ mod given;
 mod harness;
 mod healthy;
 mod lab;
+mod on_demand;
 mod pprof;
 mod queries;
 mod stacks_from;

@@ -167,17 +167,3 @@ fn row_locks_that_pile_up_are_named_with_a_trigger_of_the_user() {
     crate::export::comes_back(path);
     crate::export::says_the_same_without(path, &["shop", "stock"]);
 }
-
-#[test]
-fn an_incident_can_be_asked_for() {
-    let server = server(&[]);
-    let dir = tempfile::tempdir().unwrap();
-    let recorder = Recorder::start(&server, dir.path(), &["--no-html"]);
-    recorder.warm_up(5);
-    recorder.ask();
-    let begun = recorder.event_where("triggered", |event| event["rule"] == "asked");
-    let written = recorder.event_where("written", |event| event["id"] == begun["id"]);
-    let stall = incident(&written).stall;
-    let length = stall.end.unwrap() - stall.onset;
-    assert!((29_000..=33_000).contains(&length), "{length}");
-}

@@ -30,7 +30,15 @@ fn a_stretch_is_read_while_the_recorder_writes_and_across_its_restarts() {
     for second in 0..240 {
         first.append(&[sample(second)]).unwrap();
     }
-    let asked = || read_history(&path, zero + 60_000, zero + 180_000).unwrap();
+    let asked = || {
+        read_history(
+            &path,
+            zero + 60_000,
+            zero + 180_000,
+            &[model::TextKind::Processlist],
+        )
+        .unwrap()
+    };
     let stretch = asked().unwrap();
     assert_eq!(stretch.recorded_ms, 120_000);
     assert_eq!(stretch.damaged_chunks, 0);
@@ -53,9 +61,14 @@ fn a_stretch_is_read_while_the_recorder_writes_and_across_its_restarts() {
     for second in 0..120 {
         again.append(&[sample(second + 300)]).unwrap();
     }
-    let both = read_history(&path, zero + 180_000, zero + 720_000)
-        .unwrap()
-        .unwrap();
+    let both = read_history(
+        &path,
+        zero + 180_000,
+        zero + 720_000,
+        &[model::TextKind::Processlist],
+    )
+    .unwrap()
+    .unwrap();
     let ticks = &both.incident.timeline.sources[0].ticks;
     assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));
     // Seconds 180 to 239, and those from 600 on of the second session, and what led there.
@@ -77,9 +90,14 @@ fn a_long_stretch_keeps_an_even_selection() {
     let (mut history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
     let samples: Vec<_> = (0..9_000).map(sample).collect();
     history.append(&samples).unwrap();
-    let stretch = read_history(&path, zero, zero + 9_000_000)
-        .unwrap()
-        .unwrap();
+    let stretch = read_history(
+        &path,
+        zero,
+        zero + 9_000_000,
+        &[model::TextKind::Processlist],
+    )
+    .unwrap()
+    .unwrap();
     let ticks = &stretch.incident.timeline.sources[0].ticks;
     assert_eq!(ticks.len(), 3_000);
     let series = stretch.incident.timeline.get("status.Questions").unwrap();
@@ -94,7 +112,9 @@ fn a_long_stretch_keeps_an_even_selection() {
 fn what_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history.db");
-    let missing = read_history(&path, 0, 1).unwrap_err().to_string();
+    let missing = read_history(&path, 0, 1, &[model::TextKind::Processlist])
+        .unwrap_err()
+        .to_string();
     assert!(
         missing.contains("history.db") && missing.contains("No such file"),
         "{missing}"
@@ -105,10 +125,16 @@ fn what_is_not_there_is_told() {
         "no database, but long enough to look like one".repeat(100),
     )
     .unwrap();
-    let odd = read_history(&path, 0, 1).unwrap_err().to_string();
+    let odd = read_history(&path, 0, 1, &[model::TextKind::Processlist])
+        .unwrap_err()
+        .to_string();
     assert!(odd.contains("not a database"), "{odd}");
     std::fs::remove_file(&path).unwrap();
     let (history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
-    assert!(read_history(&path, 0, i64::MAX).unwrap().is_none());
+    assert!(
+        read_history(&path, 0, i64::MAX, &[model::TextKind::Processlist])
+            .unwrap()
+            .is_none()
+    );
     drop(history);
 }

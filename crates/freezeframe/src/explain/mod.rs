@@ -1,3 +1,7 @@
+//! `freezeframe explain`: reads an incident, asks for the verdict, prints it.
+
+mod history;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,13 +20,17 @@ use crate::{causes, output, shell};
 const NOT_NAMED: u8 = 3;
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
-    causes::use_directory(args.causes.as_deref(), &Config::load(None)?);
+    let config = Config::load(args.history.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
     if let Some(page) = &args.html {
         refuse_loss(page, &args.paths)?;
     }
-    let (incident, verdict) = match captures::given(&args.paths)? {
-        Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
-        Given::Captures(found) => imported(&found, &args.paths)?,
+    let (incident, verdict) = match &args.at {
+        Some(at) => of_history(history::make(at, &args.history, config)?),
+        None => match captures::given(&args.paths)? {
+            Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
+            Given::Captures(found) => imported(&found, &args.paths)?,
+        },
     };
     match &args.html {
         Some(path) if path == Path::new("-") => {
@@ -44,6 +52,23 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Prints what incidents say that were just written.
+pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
+    for path in paths {
+        let (incident, verdict) = match captures::given(std::slice::from_ref(path))? {
+            Given::Incident(loaded, _) => recorded(*loaded, Some(path.clone())),
+            Given::Captures(_) => bail!("{}: it is no incident", path.display()),
+        };
+        if json {
+            output::print_json_text(&report::json(&incident, &verdict))?;
+        } else {
+            output::print_page(&report::text(&incident, &verdict, &output::text_options()))?;
+            output::print_line(&format!("\nincident {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.
@@ -102,6 +127,18 @@ fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
         ));
     }
     (incident, verdict)
+}
+
+/// A time of the history, with the verdict on it. Commands that want a file are told where there is one.
+fn of_history(made: history::Made) -> (Incident, Verdict) {
+    let verdict = match &made.kept {
+        Some(path) => {
+            output::note(&format!("kept as {}", path.display()));
+            verdict(&made.incident, path)
+        }
+        None => diagnose(&made.incident, causes::catalogue()),
+    };
+    (made.incident, verdict)
 }
 
 /// What others captured, with the verdict on it.

@@ -1,176 +1,20 @@
+//! Tells what the recorders notice: on standard output, to the status address, to hooks.
+
 use std::cell::{Cell, RefCell};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::Receiver;
 
-use anyhow::{Context, Result};
-use detect::UserTrigger;
+use anyhow::Result;
 use diagnosis::{Level, Verdict, diagnose};
-use recorder::{GeneralLogPermit, Notice, Recorder, host_name};
+use recorder::{Notice, host_name};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
-use crate::args::{Record, usage};
-use crate::config::{Config, default_dir};
 use crate::episodes::Episodes;
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
-use crate::listen::{self, Board, Names};
-use crate::{causes, leases, output, targets};
-
-/// How soon a signal that asks for an incident is seen.
-const ASKED_POLL: Duration = Duration::from_millis(200);
-
-pub(crate) fn run(args: &Record) -> Result<ExitCode> {
-    // Before anything is started or written.
-    let triggers: Result<Vec<UserTrigger>, _> = args
-        .triggers
-        .iter()
-        .map(|text| UserTrigger::parse(text))
-        .collect();
-    let triggers = triggers.map_err(usage)?;
-    let config = Config::load(args.server.config.as_deref())?;
-    causes::use_directory(args.causes.as_deref(), &config);
-    let dir = args
-        .dir
-        .clone()
-        .or_else(|| config.dir.clone())
-        .unwrap_or_else(default_dir);
-    let leases_dir = std::path::absolute(dir.join("leases"))?;
-    let board = Arc::new(Board::default());
-    let status = args.listen.or(config.listen);
-    let hosts = [args.listen_hosts.as_slice(), &config.listen_hosts].concat();
-    let names = Names::new(&host_name(), &hosts);
-    let listening = status.map(|address| listen::start(address, names, board.clone()));
-    let listening = listening.transpose()?;
-    let episodes = Episodes::in_dir(&dir);
-    let hooks = Hooks::start(&config.hooks, &dir)?;
-    board.hooks(hooks.states());
-    let mut recording = config.recorder(dir)?;
-    recording.detect.user.extend(triggers);
-    let ms = |time: std::time::Duration| time.as_millis() as u64;
-    recording.before_ms = args.before.map_or(recording.before_ms, ms);
-    recording.after_ms = args.after.map_or(recording.after_ms, ms);
-    if args.no_history {
-        recording.history = None;
-    }
-    let targets = targets::find(&args.server, &config)?;
-    recording.general_log = general_log(args, &config, &leases_dir);
-    revert_leftovers(leases_dir)?;
-    let stop = stop_flag()?;
-    let (notices, told) = channel();
-    let (mut recorders, mut asked) = (Vec::new(), Vec::new());
-    for target in targets {
-        let label = target.label.clone();
-        let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
-        board.add(&label, recorder.pulse());
-        asked.push(recorder.asked());
-        let thread = std::thread::Builder::new()
-            .name(format!("ff-{label}"))
-            .spawn(move || recorder.run())?;
-        recorders.push(thread);
-    }
-    drop(notices);
-    capture_when_asked(asked, stop.clone())?;
-    if let Some(time) = args.for_time {
-        stop_after(time, stop.clone())?;
-    }
-    let teller = Teller {
-        json: args.json,
-        html: !args.no_html,
-        several: recorders.len() > 1,
-        board,
-        hooks,
-        lost: Cell::new(false),
-        so_far: RefCell::default(),
-        episodes,
-    };
-    if let Some(address) = listening {
-        teller.listening(address)?;
-    }
-    let result = teller.run(&told);
-    // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
-    stop.store(true, Ordering::Relaxed);
-    for recorder in recorders {
-        let _ = recorder.join();
-    }
-    // What the recorders told on their way out is an event too, whoever reads it.
-    teller.rest(&told);
-    teller.hooks.finish();
-    result?;
-    // A recording that kept nothing of a stall did not do what it is for.
-    Ok(match teller.lost.get() {
-        true => ExitCode::from(1),
-        false => ExitCode::SUCCESS,
-    })
-}
-
-/// What the configuration permits to do at a trigger.
-fn general_log(args: &Record, config: &Config, leases: &Path) -> Option<GeneralLogPermit> {
-    let queries = &config.queries;
-    queries.general_log.then(|| GeneralLogPermit {
-        journal: leases.to_owned(),
-        login: leases::login_way(&args.server, config, ""),
-        time_max: Duration::from_secs(queries.general_log_seconds.unwrap_or(10)),
-        bytes_max: queries.general_log_mebibytes.unwrap_or(64) << 20,
-        free_bytes_min: 1 << 30,
-        program: PathBuf::from("/proc/self/exe"),
-    })
-}
-
-/// What an earlier recorder changed and could not give back is given back beside the recording.
-fn revert_leftovers(dir: PathBuf) -> Result<()> {
-    std::thread::Builder::new()
-        .name("ff-leases".to_owned())
-        .spawn(move || leases::revert_all(&dir))?;
-    Ok(())
-}
-
-/// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("signals cannot be handled")?;
-    }
-    Ok(stop)
-}
-
-/// SIGUSR1: an incident of each recorded server, now.
-fn capture_when_asked(asked: Vec<Arc<AtomicBool>>, stop: Arc<AtomicBool>) -> Result<()> {
-    let signal = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
-    std::thread::Builder::new()
-        .name("ff-asked".to_owned())
-        .spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                if signal.swap(false, Ordering::Relaxed) {
-                    for recorder in &asked {
-                        recorder.store(true, Ordering::Relaxed);
-                    }
-                }
-                std::thread::sleep(ASKED_POLL);
-            }
-        })?;
-    Ok(())
-}
-
-fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {
-    let end = Instant::now() + time;
-    std::thread::Builder::new()
-        .name("ff-timer".to_owned())
-        .spawn(move || {
-            while let Some(left) = end.checked_duration_since(Instant::now()) {
-                std::thread::sleep(left);
-            }
-            stop.store(true, Ordering::Relaxed);
-        })?;
-    Ok(())
-}
+use crate::listen::Board;
+use crate::{causes, output};
 
 /// A verdict, and the page that was written of it.
 struct Explained {
@@ -179,22 +23,22 @@ struct Explained {
 }
 
 /// Tells what the recorders notice.
-struct Teller {
-    json: bool,
-    html: bool,
-    several: bool,
-    board: Arc<Board>,
-    hooks: Hooks,
+pub(super) struct Teller {
+    pub(super) json: bool,
+    pub(super) html: bool,
+    pub(super) several: bool,
+    pub(super) board: Arc<Board>,
+    pub(super) hooks: Hooks,
     /// An incident was lost.
-    lost: Cell<bool>,
+    pub(super) lost: Cell<bool>,
     /// The verdict that was told last while a stall lasts.
-    so_far: RefCell<String>,
+    pub(super) so_far: RefCell<String>,
     /// All stalls, captured or not.
-    episodes: Episodes,
+    pub(super) episodes: Episodes,
 }
 
 impl Teller {
-    fn run(&self, told: &Receiver<(String, Notice)>) -> Result<()> {
+    pub(super) fn run(&self, told: &Receiver<(String, Notice)>) -> Result<()> {
         while let Ok((label, notice)) = told.recv() {
             let explained = self.explain(&notice);
             let is_heavy = explained.is_some();
@@ -299,7 +143,7 @@ impl Teller {
     }
 
     /// What is still told when nobody reads our output any more.
-    fn rest(&self, told: &Receiver<(String, Notice)>) {
+    pub(super) fn rest(&self, told: &Receiver<(String, Notice)>) {
         for (label, notice) in told.try_iter() {
             let explained = self.explain(&notice);
             self.spread(&label, &notice, explained.as_ref());
@@ -310,7 +154,7 @@ impl Teller {
         self.so_far.replace(sentence.to_owned()) != sentence
     }
 
-    fn listening(&self, address: std::net::SocketAddr) -> Result<()> {
+    pub(super) fn listening(&self, address: std::net::SocketAddr) -> Result<()> {
         if self.json {
             let time = rfc3339(kernel::clock::wall_ms());
             let object = json!({"event": "listening", "address": address, "time": time});
@@ -376,6 +220,10 @@ impl Teller {
             } => format!(
                 "stalled since {}: when it was noticed, {says}",
                 output::clock(onset_wall_ms)
+            ),
+            Notice::Asked { for_ms, .. } => format!(
+                "an incident of the next {:.0} s was asked for",
+                for_ms as f64 / 1000.0
             ),
             Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
             Notice::Preliminary(_) => match explained {
@@ -477,6 +325,9 @@ impl Teller {
                 onset_wall_ms,
                 says,
             } => json!({"event": "lasts", "since": rfc3339(onset_wall_ms), "says": says}),
+            Notice::Asked { id, for_ms } => {
+                json!({"event": "asked", "id": id, "for_ms": for_ms})
+            }
             Notice::Joined(trigger) => {
                 json!({"event": "joined", "rule": trigger.rule, "says": trigger.says})
             }

@@ -1,0 +1,177 @@
+//! `freezeframe capture`: an incident of now, by the recorder that runs, or without one.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use recorder::{Notice, Recorder, RecorderConfig};
+
+use crate::args::{Capture, usage};
+use crate::config::{Config, default_dir};
+use crate::control::{self, Asking};
+use crate::record::stop_flag;
+use crate::{causes, explain, output, targets};
+
+/// How long we record before the incident begins, when nobody does: rates need two readings, and
+/// what is usual ten seconds.
+const BEFORE: Duration = Duration::from_secs(12);
+
+/// How often the incident's file is looked for.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How often a recorder is asked whether it is still there.
+const STILL_THERE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(args: &Capture) -> Result<ExitCode> {
+    let config = Config::load(args.server.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
+    let dir = args
+        .dir
+        .clone()
+        .or_else(|| config.dir.clone())
+        .unwrap_or_else(default_dir);
+    let recording = config.recorder(dir.clone())?;
+    let for_ms = u64::try_from(args.for_time.as_millis()).unwrap_or(u64::MAX);
+    if !(1000..=recording.incident_max_ms).contains(&for_ms) {
+        return Err(usage(anyhow::anyhow!(
+            "--for: 1s to {}s; the most is max_seconds of [incident] in the configuration",
+            recording.incident_max_ms / 1000
+        )));
+    }
+    let stop = stop_flag()?;
+    let asked = match names_a_server(args) {
+        // A running recorder knows its servers by label.
+        true => Vec::new(),
+        false => control::ask(&dir, for_ms, args.label.as_deref())?,
+    };
+    let paths = if asked.is_empty() {
+        let why = match &args.label {
+            Some(label) => format!("no recorder of '{label}' runs"),
+            None => "no recorder runs".to_owned(),
+        };
+        if args.label.is_some() && !names_a_server(args) {
+            bail!(
+                "{why} in {}; name the server with --socket or --port to have it recorded for this once",
+                dir.display()
+            );
+        }
+        by_ourselves(args, &config, recording, &stop)?
+    } else {
+        by_recorders(&asked, &dir, &stop)?
+    };
+    explain::print_files(&paths, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn names_a_server(args: &Capture) -> bool {
+    let server = &args.server;
+    server.socket.is_some() || server.port.is_some() || server.pid.is_some()
+}
+
+/// Waits for the files of incidents that were promised.
+fn by_recorders(asked: &[Asking], dir: &Path, stop: &AtomicBool) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for asking in asked {
+        let capture = &asking.capture;
+        let path = dir.join(format!("{}.frame", capture.id));
+        output::note(&format!(
+            "{}: recording an incident for {:.0} s; Ctrl-C stops the waiting, not the recording",
+            capture.server,
+            capture.for_ms as f64 / 1000.0
+        ));
+        let due = Instant::now() + Duration::from_millis(capture.for_ms) + STILL_THERE;
+        let mut is_late = false;
+        let mut look = Instant::now() + STILL_THERE;
+        while !path.exists() {
+            if stop.load(Ordering::Relaxed) {
+                bail!("not waited for; it will be {}", path.display());
+            }
+            if Instant::now() >= look {
+                look = Instant::now() + STILL_THERE;
+                if !control::is_there(&asking.socket) && !path.exists() {
+                    bail!("the recorder has ended, and there is no {}", path.display());
+                }
+            }
+            if Instant::now() >= due && !std::mem::replace(&mut is_late, true) {
+                output::note(&format!(
+                    "{}: a stall is under way; the incident is written when it is over, or as long as one may be",
+                    capture.server
+                ));
+            }
+            std::thread::sleep(POLL);
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Records for this once, in memory.
+fn by_ourselves(
+    args: &Capture,
+    config: &Config,
+    mut recording: RecorderConfig,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<PathBuf>> {
+    recording.history = None;
+    let targets = targets::find(&args.server, config)?;
+    output::note(&format!(
+        "no recorder runs in {}: recording for {:.0} s, {} of them to know what is usual",
+        recording.dir.display(),
+        (BEFORE + args.for_time).as_secs_f64(),
+        BEFORE.as_secs()
+    ));
+    // The recorders end by their own flag, so that what was taken until Ctrl-C is written.
+    let end = Arc::new(AtomicBool::new(false));
+    let (notices, told) = channel();
+    let (mut recorders, mut asked) = (Vec::new(), Vec::new());
+    for target in targets {
+        let label = target.label.clone();
+        let recorder = Recorder::start(target, recording.clone(), end.clone(), notices.clone())?;
+        asked.push(recorder.asked());
+        let thread = std::thread::Builder::new()
+            .name(format!("ff-{label}"))
+            .spawn(move || recorder.run())?;
+        recorders.push(thread);
+    }
+    drop(notices);
+    let began = Instant::now();
+    let mut is_asked = false;
+    let mut paths = Vec::new();
+    let mut trouble = None;
+    loop {
+        let is_stopped = stop.load(Ordering::Relaxed);
+        if !is_asked && !is_stopped && began.elapsed() >= BEFORE {
+            is_asked = true;
+            for recorder in &asked {
+                drop(recorder.ask(args.for_time.as_millis() as u64));
+            }
+        }
+        let all = paths.len() == recorders.len();
+        if all || is_stopped {
+            end.store(true, Ordering::Relaxed);
+        }
+        match told.recv_timeout(POLL) {
+            Ok((_, Notice::Written { path, .. })) => paths.push(path),
+            Ok((_, Notice::IncidentLost { error, .. } | Notice::NotWritten(error))) => {
+                trouble = Some(error);
+            }
+            Ok((label, Notice::Triggered { trigger, .. })) => {
+                output::note(&format!("{label}: a stall: {}", trigger.says));
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    for recorder in recorders {
+        let _ = recorder.join();
+    }
+    match (paths.is_empty(), trouble) {
+        (false, _) => Ok(paths),
+        (true, Some(error)) => bail!("the incident cannot be written: {error}"),
+        (true, None) => bail!("stopped before anything was recorded"),
+    }
+}

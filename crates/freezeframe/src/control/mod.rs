@@ -1,0 +1,67 @@
+//! What a running recorder can be asked by other commands of the same user: a socket in its directory.
+//!
+//! One request and one answer a connection, each a line of JSON. The socket is named after the
+//! process, since several recorders may share a directory.
+
+mod ask;
+mod serve;
+
+pub(crate) use ask::{Asking, ask, is_there};
+pub(crate) use serve::serve;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest request or answer, bytes: an answer has a line of names for each server.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+
+/// How long the other side may take for a line.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Request {
+    /// An incident of the next time.
+    Capture {
+        /// How long, milliseconds.
+        for_ms: u64,
+        /// Of the server with this label; else of all that are recorded.
+        server: Option<String>,
+    },
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    /// The incidents that are under way now.
+    Captures(Vec<Capture>),
+    /// Why there is none.
+    Error(String),
+}
+
+/// An incident that is under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Capture {
+    /// Label of the server.
+    pub(crate) server: String,
+    /// Name of the incident: its file is `ID.frame` in the recorder's directory.
+    pub(crate) id: String,
+    /// How long it goes on from now, milliseconds.
+    pub(crate) for_ms: u64,
+}
+
+/// The socket of the recorder with this process number.
+fn path(dir: &Path, pid: u32) -> PathBuf {
+    dir.join(format!("recorder-{pid}.sock"))
+}
+
+/// Whether a file is named like such a socket.
+fn is_socket_name(name: &str) -> bool {
+    name.strip_prefix("recorder-")
+        .and_then(|rest| rest.strip_suffix(".sock"))
+        .is_some_and(|pid| pid.parse::<u32>().is_ok())
+}

@@ -1,0 +1,102 @@
+//! The recorder's side of the socket.
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use recorder::Asked;
+use rustix::net::sockopt::socket_peercred;
+
+use super::{Answer, Capture, LINE_BYTES_MAX, PATIENCE, Request, ask, path};
+
+/// A recorder looks for requests four times a second.
+const BEAT_MAX: Duration = Duration::from_secs(2);
+
+/// A recorder's socket; it goes when this is dropped.
+pub(crate) struct Served {
+    path: PathBuf,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
+pub(crate) fn serve(dir: &Path, recorders: Vec<(String, Arc<Asked>)>) -> Result<Served> {
+    for left in ask::sockets(dir) {
+        if !ask::is_there(&left) {
+            let _ = std::fs::remove_file(left);
+        }
+    }
+    let path = path(dir, std::process::id());
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).with_context(|| path.display().to_string())?;
+    let served = Served { path };
+    // Who gets in before that is asked who it is, as everybody is.
+    std::fs::set_permissions(&served.path, Permissions::from_mode(0o600))?;
+    std::thread::Builder::new()
+        .name("ff-control".to_owned())
+        .spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => drop(answer(&stream, &recorders)),
+                    // No more files: later again.
+                    Err(_) => std::thread::sleep(PATIENCE),
+                }
+            }
+        })?;
+    Ok(served)
+}
+
+fn answer(stream: &UnixStream, recorders: &[(String, Arc<Asked>)]) -> Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let uid = socket_peercred(stream)?.uid;
+    let answer = if uid.is_root() || uid == rustix::process::geteuid() {
+        request(stream)
+            .and_then(|request| carry_out(&request, recorders))
+            .unwrap_or_else(|error| Answer::Error(format!("{error:#}")))
+    } else {
+        Answer::Error("only the recorder's own user and root may ask".to_owned())
+    };
+    let mut line = serde_json::to_vec(&answer)?;
+    line.push(b'\n');
+    let mut stream = stream;
+    Ok(stream.write_all(&line)?)
+}
+
+fn request(stream: &UnixStream) -> Result<Request> {
+    let mut line = Vec::new();
+    // A reader that sends byte by byte is bounded by the number of bytes and by each one's time.
+    BufReader::new(stream.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
+    serde_json::from_slice(&line).context("the request is not understood")
+}
+
+fn carry_out(request: &Request, recorders: &[(String, Arc<Asked>)]) -> Result<Answer> {
+    let Request::Capture { for_ms, server } = request;
+    let wanted = |label: &str| server.as_deref().is_none_or(|server| server == label);
+    let promised: Vec<_> = recorders
+        .iter()
+        .filter(|(label, _)| wanted(label))
+        .map(|(_, asked)| asked.ask(*for_ms))
+        .collect();
+    let mut captures = Vec::new();
+    for promise in promised {
+        let Ok(promise) = promise.recv_timeout(BEAT_MAX) else {
+            bail!("the recorder does not answer: does it end, or stand still?");
+        };
+        captures.push(Capture {
+            server: promise.label,
+            id: promise.id,
+            for_ms: promise.for_ms,
+        });
+    }
+    Ok(Answer::Captures(captures))
+}

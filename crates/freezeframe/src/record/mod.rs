@@ -1,0 +1,185 @@
+//! `freezeframe record`: starts the recorders, and tells what they notice.
+
+mod teller;
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use detect::UserTrigger;
+use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+
+use crate::args::{Record, usage};
+use crate::config::{Config, default_dir};
+use crate::episodes::Episodes;
+use crate::hooks::Hooks;
+use crate::listen::{self, Board, Names};
+use crate::{causes, control, leases, output, targets};
+
+use self::teller::Teller;
+
+/// How soon a signal that asks for an incident is seen.
+const ASKED_POLL: Duration = Duration::from_millis(200);
+
+pub(crate) fn run(args: &Record) -> Result<ExitCode> {
+    // Before anything is started or written.
+    let triggers: Result<Vec<UserTrigger>, _> = args
+        .triggers
+        .iter()
+        .map(|text| UserTrigger::parse(text))
+        .collect();
+    let triggers = triggers.map_err(usage)?;
+    let config = Config::load(args.server.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
+    let dir = args
+        .dir
+        .clone()
+        .or_else(|| config.dir.clone())
+        .unwrap_or_else(default_dir);
+    let leases_dir = std::path::absolute(dir.join("leases"))?;
+    let board = Arc::new(Board::default());
+    let status = args.listen.or(config.listen);
+    let hosts = [args.listen_hosts.as_slice(), &config.listen_hosts].concat();
+    let names = Names::new(&host_name(), &hosts);
+    let listening = status.map(|address| listen::start(address, names, board.clone()));
+    let listening = listening.transpose()?;
+    let episodes = Episodes::in_dir(&dir);
+    let hooks = Hooks::start(&config.hooks, &dir)?;
+    board.hooks(hooks.states());
+    let control_dir = dir.clone();
+    let mut recording = config.recorder(dir)?;
+    recording.detect.user.extend(triggers);
+    let ms = |time: std::time::Duration| time.as_millis() as u64;
+    recording.before_ms = args.before.map_or(recording.before_ms, ms);
+    recording.after_ms = args.after.map_or(recording.after_ms, ms);
+    if args.no_history {
+        recording.history = None;
+    }
+    let targets = targets::find(&args.server, &config)?;
+    recording.general_log = general_log(args, &config, &leases_dir);
+    revert_leftovers(leases_dir)?;
+    let stop = stop_flag()?;
+    let (notices, told) = channel();
+    let (mut recorders, mut asked) = (Vec::new(), Vec::new());
+    for target in targets {
+        let label = target.label.clone();
+        let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
+        board.add(&label, recorder.pulse());
+        asked.push((label.clone(), recorder.asked()));
+        let thread = std::thread::Builder::new()
+            .name(format!("ff-{label}"))
+            .spawn(move || recorder.run())?;
+        recorders.push(thread);
+    }
+    drop(notices);
+    // Without it there is the signal.
+    let control = control::serve(&control_dir, asked.clone()).inspect_err(|error| {
+        output::note(&format!(
+            "`freezeframe capture` cannot ask this recorder: {error:#}"
+        ))
+    });
+    let asked = asked.into_iter().map(|(_, asked)| asked).collect();
+    capture_when_asked(asked, stop.clone())?;
+    if let Some(time) = args.for_time {
+        stop_after(time, stop.clone())?;
+    }
+    let teller = Teller {
+        json: args.json,
+        html: !args.no_html,
+        several: recorders.len() > 1,
+        board,
+        hooks,
+        lost: Cell::new(false),
+        so_far: RefCell::default(),
+        episodes,
+    };
+    if let Some(address) = listening {
+        teller.listening(address)?;
+    }
+    let result = teller.run(&told);
+    // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
+    stop.store(true, Ordering::Relaxed);
+    for recorder in recorders {
+        let _ = recorder.join();
+    }
+    // What the recorders told on their way out is an event too, whoever reads it.
+    teller.rest(&told);
+    teller.hooks.finish();
+    drop(control);
+    result?;
+    // A recording that kept nothing of a stall did not do what it is for.
+    Ok(match teller.lost.get() {
+        true => ExitCode::from(1),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What the configuration permits to do at a trigger.
+fn general_log(args: &Record, config: &Config, leases: &Path) -> Option<GeneralLogPermit> {
+    let queries = &config.queries;
+    queries.general_log.then(|| GeneralLogPermit {
+        journal: leases.to_owned(),
+        login: leases::login_way(&args.server, config, ""),
+        time_max: Duration::from_secs(queries.general_log_seconds.unwrap_or(10)),
+        bytes_max: queries.general_log_mebibytes.unwrap_or(64) << 20,
+        free_bytes_min: 1 << 30,
+        program: PathBuf::from("/proc/self/exe"),
+    })
+}
+
+/// What an earlier recorder changed and could not give back is given back beside the recording.
+fn revert_leftovers(dir: PathBuf) -> Result<()> {
+    std::thread::Builder::new()
+        .name("ff-leases".to_owned())
+        .spawn(move || leases::revert_all(&dir))?;
+    Ok(())
+}
+
+/// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .context("signals cannot be handled")?;
+    }
+    Ok(stop)
+}
+
+/// SIGUSR1: an incident of each recorded server, now.
+fn capture_when_asked(asked: Vec<Arc<Asked>>, stop: Arc<AtomicBool>) -> Result<()> {
+    let signal = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
+    std::thread::Builder::new()
+        .name("ff-asked".to_owned())
+        .spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                if signal.swap(false, Ordering::Relaxed) {
+                    for recorder in &asked {
+                        drop(recorder.ask(ASKED_MS));
+                    }
+                }
+                std::thread::sleep(ASKED_POLL);
+            }
+        })?;
+    Ok(())
+}
+
+fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {
+    let end = Instant::now() + time;
+    std::thread::Builder::new()
+        .name("ff-timer".to_owned())
+        .spawn(move || {
+            while let Some(left) = end.checked_duration_since(Instant::now()) {
+                std::thread::sleep(left);
+            }
+            stop.store(true, Ordering::Relaxed);
+        })?;
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! What is in flight: a reading that does not come back is evidence while it is missing.
+
+use model::{Absent, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+
+use super::Recorder;
+use crate::table::{SOURCES, index_of};
+
+impl Recorder {
+    /// What does not come back is evidence while it is missing: a hanging probe is a signal, any
+    /// other source an absence, once per reading.
+    pub(super) fn watch_in_flight(&mut self, now: Millis) {
+        let mut waiting = Vec::new();
+        for (source, name) in [
+            ("query-probe", "probe.query_waiting_us"),
+            ("connect-probe", "probe.connect_waiting_us"),
+        ] {
+            let since = index_of(source).and_then(|index| self.in_flight.since(index));
+            if let Some(since) = since
+                && now >= since + self.config.detect.probe_limit_ms
+            {
+                let us = (now - since) as f64 * 1000.0;
+                waiting.push(Reading::gauge(name, Unit::Microseconds, us));
+            }
+        }
+        if !waiting.is_empty() {
+            self.take_own(waiting);
+        }
+        for (index, source) in SOURCES.iter().enumerate() {
+            let since = self.in_flight.since(index);
+            let overdue = since.is_some_and(|since| now >= since + source.deadline_ms);
+            let was = std::mem::replace(&mut self.overdue[index], overdue);
+            if !overdue || was {
+                continue;
+            }
+            self.pulse.missed_deadline();
+            if let Some(readings) = unanswered_probe(source.name, now - since.unwrap_or(now)) {
+                self.take(Sample {
+                    source: source.name,
+                    at: now,
+                    took_us: source.deadline_ms * 1000,
+                    outcome: Ok(Taken {
+                        readings,
+                        ..Taken::default()
+                    }),
+                });
+            } else {
+                let detail = format!("no answer for {} ms", source.deadline_ms);
+                self.take(Sample {
+                    source: source.name,
+                    at: now,
+                    took_us: source.deadline_ms * 1000,
+                    outcome: Err(Absent::new(source.name, Reason::Deadline, detail)),
+                });
+            }
+        }
+    }
+}
+
+/// The readings of a probe that is not back at its deadline: it has timed out, and the answer that
+/// may still come is a reading of its own.
+fn unanswered_probe(source: &str, waited_ms: Millis) -> Option<Vec<Reading>> {
+    let (latency, outcome) = match source {
+        "query-probe" => ("probe.query_us", "probe.query_outcome"),
+        "connect-probe" => ("probe.connect_us", "probe.connect_outcome"),
+        _ => return None,
+    };
+    Some(vec![
+        Reading::gauge(latency, Unit::Microseconds, waited_ms as f64 * 1000.0),
+        Reading::gauge(outcome, Unit::Code, ProbeOutcome::TimedOut.code()),
+    ])
+}
