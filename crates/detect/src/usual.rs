@@ -101,8 +101,8 @@ impl Usual {
                     }
                 }
             }
-            "processlist" => {
-                if let Some(crowd) = view.crowd {
+            "processlist" | "connections" => {
+                if let Some(crowd) = view.crowd.filter(|crowd| crowd.at == at) {
                     self.in_flight.add(at, crowd.in_flight);
                     self.finished.add(at, crowd.finished);
                     self.hung_writes.add(at, crowd.hung_writes);
@@ -110,7 +110,8 @@ impl Usual {
                 if let Some(stuck) = stuck {
                     self.stuck.add(at, stuck);
                 }
-                if let (Some(work), Some(crowd)) = (view.work_at(at), view.crowd) {
+                let crowd = view.crowd.filter(|_| source == "processlist");
+                if let (Some(work), Some(crowd)) = (view.work_at(at), crowd) {
                     self.burn.add(at, crowd.in_flight, work.completions);
                 }
             }

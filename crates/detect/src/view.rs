@@ -94,6 +94,10 @@ pub(crate) struct View {
     own: f64,
     pub(crate) work: Option<Work>,
     pub(crate) crowd: Option<Crowd>,
+    /// The server shows us its sessions: what the kernel says of connections is less.
+    has_sessions: bool,
+    /// Processors that the server used in the last second.
+    pub(crate) own_cpus: Option<f64>,
     pub(crate) doors: Doors,
     /// Moment, transactions that wait for a row lock, waits that began so far.
     row_waits: VecDeque<(Millis, f64, f64)>,
@@ -102,7 +106,7 @@ pub(crate) struct View {
     probes_us: VecDeque<f64>,
     connects_us: VecDeque<f64>,
     pub(crate) max_connections: Option<f64>,
-    process_ticks: Option<(Millis, f64)>,
+    process_ticks: Option<(Millis, f64, f64)>,
     cpus: f64,
     /// Share of all processors that the server spent in the kernel.
     pub(crate) own_system_share: Option<f64>,
@@ -148,6 +152,7 @@ impl View {
         match sample.source {
             "status" => self.take_status(sample),
             "processlist" => self.take_processlist(sample),
+            "connections" => self.take_connections(sample),
             "query-probe" => self.take_probe(sample),
             "stat" => {
                 self.cpus = number(sample, "cpu.count").unwrap_or(self.cpus);
@@ -259,6 +264,7 @@ impl View {
     fn take_processlist(&mut self, sample: &Sample) {
         self.own += 1.0;
         let value = |name| number(sample, name);
+        self.has_sessions |= value("processlist.hung").is_some();
         self.crowd = value("processlist.hung").map(|hung| Crowd {
             at: sample.at,
             clients: value("processlist.clients").unwrap_or(0.0),
@@ -277,6 +283,39 @@ impl View {
             logging_in_oldest_ms: value("processlist.logging_in_oldest_ms").unwrap_or(0.0),
             since_finish_ms: value("processlist.since_finish_ms"),
         });
+    }
+
+    /// Without a login: what the kernel says of connections stands for the sessions.
+    fn take_connections(&mut self, sample: &Sample) {
+        if self.has_sessions {
+            return;
+        }
+        let value = |name| number(sample, name);
+        let established = value("connections.established").filter(|clients| *clients > 0.0);
+        self.crowd = established.map(|clients| Crowd {
+            at: sample.at,
+            clients,
+            in_flight: value("connections.waiting").unwrap_or(0.0),
+            hung: value("connections.hung").unwrap_or(0.0),
+            oldest_ms: value("connections.hung_oldest_ms").unwrap_or(0.0),
+            hung_workers: value("connections.hung_workers").unwrap_or(0.0),
+            going: value("connections.going").unwrap_or(0.0),
+            finished: value("connections.answered").unwrap_or(0.0),
+            since_finish_ms: value("connections.since_answer_ms"),
+            hung_writes: 0.0,
+            waiting: 0.0,
+            waiting_long: 0.0,
+            waiting_oldest_ms: 0.0,
+            short_hung: 0.0,
+            logging_in: 0.0,
+            logging_in_oldest_ms: 0.0,
+        });
+    }
+
+    /// Whether a sample is the one that told of the sessions of now.
+    pub(crate) fn is_of_crowd(&self, sample: &Sample) -> bool {
+        matches!(sample.source, "processlist" | "connections")
+            && self.crowd.is_some_and(|crowd| crowd.at == sample.at)
     }
 
     fn take_probe(&mut self, sample: &Sample) {
@@ -303,16 +342,19 @@ impl View {
 
     fn take_process(&mut self, sample: &Sample) {
         let ticks = number(sample, "process.system_ticks");
+        let all = number(sample, "process.user_ticks").unwrap_or(0.0) + ticks.unwrap_or(0.0);
         let before = self.process_ticks;
-        self.process_ticks = ticks.map(|ticks| (sample.at, ticks));
+        self.process_ticks = ticks.map(|ticks| (sample.at, ticks, all));
         self.own_system_share = None;
-        if let (Some(ticks), Some((since, old))) = (ticks, before)
+        self.own_cpus = None;
+        if let (Some(ticks), Some((since, old, all_old))) = (ticks, before)
             && sample.at > since
             && ticks >= old
             && self.cpus >= 1.0
         {
             let seconds = (sample.at - since) as f64 / 1000.0;
             self.own_system_share = Some((ticks - old) / TICKS_A_SECOND / seconds / self.cpus);
+            self.own_cpus = Some((all - all_old).max(0.0) / TICKS_A_SECOND / seconds);
         }
     }
 

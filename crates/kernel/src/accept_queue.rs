@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 const LISTENERS_MAX: usize = 65_536;
 
 /// include/uapi/linux/sock_diag.h
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
+pub(crate) const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const AF_UNIX: u8 = 1;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
-const IPPROTO_TCP: u8 = 6;
+pub(crate) const AF_INET: u8 = 2;
+pub(crate) const AF_INET6: u8 = 10;
+pub(crate) const IPPROTO_TCP: u8 = 6;
 const TCP_LISTEN: u8 = 10;
 /// include/uapi/linux/inet_diag.h
-const INET_DIAG_MSG_BYTES: usize = 72;
-const INET_DIAG_SOCKID_BYTES: usize = 48;
+pub(crate) const INET_DIAG_MSG_BYTES: usize = 72;
+pub(crate) const INET_DIAG_SOCKID_BYTES: usize = 48;
 /// include/uapi/linux/unix_diag.h
 const UNIX_DIAG_MSG_BYTES: usize = 16;
 const UDIAG_SHOW_NAME: u32 = 0x1;
@@ -200,7 +200,7 @@ fn unix_address(name: &[u8]) -> ListenAddress {
 }
 
 /// `struct nlattr` after `struct nlattr`: length with its header of 4, type, value, padding to 4.
-fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(rest, 0)?);

@@ -7,6 +7,7 @@
 pub mod accept_queue;
 pub mod access;
 pub mod clock;
+pub mod connections;
 pub mod heap;
 pub mod kmsg;
 pub mod lock_waits;

@@ -142,6 +142,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("disk", "/proc/diskstats of whole disks", 1000, Cost::Small, NOTHING, Take::Host(disk::disks)),
     source("netstat", "/proc/net/netstat: listen overflows and drops", 1000, Cost::Small, NOTHING, Take::Host(network::netstat)),
     source("accept-queue", "sock_diag: connections that wait to be accepted by the server", 1000, Cost::Small, SOCKETS, Take::Host(network::accept_queue)),
+    source("connections", "sock_diag: TCP connections with a request that has no answer", 1000, Cost::Medium, SOCKETS, Take::Host(network::connections)),
     source("thp", "/sys/kernel/mm/transparent_hugepage: settings", 10_000, Cost::Small, NOTHING, Take::Host(memory::thp)),
     source("host", "kernel, CPUs, memory", 60_000, Cost::Small, NOTHING, Take::Host(host::facts)),
     source("own", "the recorder's own CPU and memory, the wall clock's steps", 1000, Cost::Small, NOTHING, Take::Host(own::own)),

@@ -25,7 +25,7 @@ const OLDEST_MAX_MS: f64 = 60_000.0;
 
 pub(super) fn look(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
-    if now.sample.source != "processlist" {
+    if !now.view.is_of_crowd(now.sample) {
         return Sign::Unclear;
     }
     let Some(crowd) = now.view.crowd_at(at) else {

@@ -21,6 +21,9 @@ const ROWS_MIN: f64 = 1000.0;
 /// And how many times the usual rows that must be.
 const ROWS_TIMES: f64 = 2.0;
 
+/// A server that uses so much of a processor runs what was asked of it.
+const AT_WORK_CPUS: f64 = 0.5;
+
 /// Statements a second below which one that hangs for a second is all that can be seen of a stall
 /// for a while: the others have not come yet.
 const QUIET_MAX: f64 = 30.0;
@@ -122,7 +125,9 @@ fn writes_are_short(now: &Now<'_>) -> bool {
 pub(super) fn is_working(now: &Now<'_>, crowd: &Crowd) -> bool {
     let at = now.sample.at;
     let Some(rows) = now.view.work_at(at).and_then(|work| work.rows) else {
-        return false;
+        // Without a login what the server uses of the processors must tell.
+        let own_cpus = now.view.own_cpus.filter(|_| now.view.work.is_none());
+        return crowd.hung <= 2.0 && own_cpus.is_some_and(|cpus| cpus >= AT_WORK_CPUS);
     };
     let usual = now.usual.rows.median().unwrap_or(0.0);
     crowd.hung <= 2.0 && !now.view.waits(at) && rows >= ROWS_MIN.max(usual * ROWS_TIMES)

@@ -9,8 +9,10 @@ use crate::output::wrapped;
 struct Rule {
     name: &'static str,
     when: String,
-    /// Sources without which it sees nothing.
+    /// Sources without which it sees nothing, or less.
     needs: &'static [&'static str],
+    /// A source that stands in for them, and what is not seen then.
+    stand_in: Option<(&'static str, &'static str)>,
 }
 
 fn seconds(ms: u64) -> String {
@@ -33,11 +35,13 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 seconds(detect.restart_ms)
             ),
             needs: &["query-probe"],
+            stand_in: None,
         },
         Rule {
             name: "connect-probe",
             when: "the same of a whole connection".to_owned(),
             needs: &["connect-probe"],
+            stand_in: None,
         },
         Rule {
             name: "work-stops",
@@ -48,12 +52,17 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 percent(detect.hung_share)
             ),
             needs: &["status", "processlist"],
+            stand_in: Some((
+                "connections",
+                "TCP connections with a request and no answer are looked at instead; clients of the unix socket are not seen",
+            )),
         },
         Rule {
             name: "work-waits",
             when: "a statement waits for another session for 2 s, or one of a kind that takes milliseconds hangs for 2 s"
                 .to_owned(),
             needs: &["status", "processlist"],
+            stand_in: None,
         },
         Rule {
             name: "statements-slow",
@@ -62,6 +71,7 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 detect.statement_limit_ms, detect.statement_times_usual
             ),
             needs: &["status", "processlist"],
+            stand_in: None,
         },
         Rule {
             name: "slow-burn",
@@ -70,6 +80,7 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 detect.burn_limit_ms, detect.burn_times_hour_ago
             ),
             needs: &["status", "processlist"],
+            stand_in: None,
         },
         Rule {
             name: "sessions-stuck",
@@ -78,12 +89,17 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 detect.stuck_above_usual
             ),
             needs: &["processlist"],
+            stand_in: None,
         },
         Rule {
             name: "not-let-in",
             when: "connections are refused because there are too many, clients wait to log in, or nothing accepts them"
                 .to_owned(),
             needs: &["status"],
+            stand_in: Some((
+                "accept-queue",
+                "only connections that the server does not accept are seen",
+            )),
         },
         Rule {
             name: "system-cpu",
@@ -96,12 +112,14 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
                 detect.answer_times_usual
             ),
             needs: &["process", "query-probe"],
+            stand_in: None,
         },
     ];
     rules.extend(detect.user.iter().map(|trigger| Rule {
         name: "user",
         when: trigger.text.clone(),
         needs: &[],
+        stand_in: None,
     }));
     rules
 }
@@ -109,32 +127,43 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
 impl Rule {
     /// The sources that it lacks.
     fn lacks(&self, checked: &[Checked]) -> Vec<&'static str> {
-        let taken = |name: &str| {
-            checked
-                .iter()
-                .any(|source| source.source == name && source.taken)
-        };
         self.needs
             .iter()
             .copied()
-            .filter(|name| !taken(name))
+            .filter(|name| !is_taken(checked, name))
             .collect()
     }
+}
+
+fn is_taken(checked: &[Checked], name: &str) -> bool {
+    checked
+        .iter()
+        .any(|source| source.source == name && source.taken)
 }
 
 pub(super) fn as_text(config: &RecorderConfig, checked: &[Checked], width: usize) -> String {
     let mut text = "  what is called a stall\n".to_owned();
     for rule in rules(config) {
         let lacks = rule.lacks(checked);
-        let state = if lacks.is_empty() { "ok" } else { "no" };
+        let stand_in = rule
+            .stand_in
+            .filter(|(source, _)| is_taken(checked, source));
+        let state = match (lacks.is_empty(), stand_in) {
+            (true, _) => "ok  ",
+            (false, Some(_)) => "part",
+            (false, None) => "no  ",
+        };
         text += &wrapped(
             &format!("    {state}  {:<16} ", rule.name),
             &rule.when,
             width,
         );
         if !lacks.is_empty() {
-            let missed = format!("such a stall is missed, for want of {}", lacks.join(", "));
-            text += &wrapped(&format!("        {:<16} ", ""), &missed, width);
+            let missed = match stand_in {
+                Some((_, instead)) => format!("for want of {}: {instead}", lacks.join(", ")),
+                None => format!("such a stall is missed, for want of {}", lacks.join(", ")),
+            };
+            text += &wrapped(&format!("          {:<16} ", ""), &missed, width);
         }
     }
     text
@@ -145,7 +174,11 @@ pub(super) fn as_json(config: &RecorderConfig, checked: &[Checked]) -> Value {
         .iter()
         .map(|rule| {
             let lacks = rule.lacks(checked);
-            json!({"rule": rule.name, "when": rule.when, "works": lacks.is_empty(), "lacks": lacks})
+            let stand_in = rule
+                .stand_in
+                .filter(|(source, _)| is_taken(checked, source));
+            json!({"rule": rule.name, "when": rule.when, "works": lacks.is_empty(), "lacks": lacks,
+                "instead": stand_in.map(|(source, _)| source)})
         })
         .collect()
 }
@@ -174,5 +207,14 @@ mod tests {
         let rules = as_json(&config, &checked);
         assert_eq!(rules[0]["works"], true);
         assert_eq!(rules[2]["lacks"], json!(["status", "processlist"]));
+        assert_eq!(rules[2]["instead"], json!(null));
+        assert!(
+            text.contains("missed, for want of status, processlist"),
+            "{text}"
+        );
+        let checked = [source("query-probe", true), source("connections", true)];
+        let text = as_text(&config, &checked, 0);
+        assert!(text.contains("part  work-stops"), "{text}");
+        assert_eq!(as_json(&config, &checked)[2]["instead"], "connections");
     }
 }

@@ -294,6 +294,48 @@ fn whatever_stalls_a_pool_of_four_is_noticed() {
 }
 
 #[test]
+fn a_stall_is_noticed_without_a_login_by_requests_that_have_no_answer() {
+    let server = server(&[]);
+    let pool = Pool::start(&server, 4);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(
+        &server,
+        dir.path(),
+        &["--no-html", "--user", "nobody-of-that-name"],
+    );
+    seconds(30);
+    let told = [
+        stall(
+            &recorder,
+            "no login: an idle transaction holds all rows",
+            10,
+            || {
+                let mut blocker = server.login().connect(false, TIMEOUT).unwrap();
+                blocker.query_drop("BEGIN").unwrap();
+                blocker
+                    .query_drop("SELECT COUNT(*) FROM freezeframe_lab.t FOR UPDATE")
+                    .unwrap();
+                blocker
+            },
+            drop,
+        ),
+        stall(
+            &recorder,
+            "no login: SIGSTOP",
+            6,
+            || server.pause().unwrap(),
+            |()| server.resume().unwrap(),
+        ),
+    ];
+    assert_eq!(told[0].begin["rule"], "work-stops", "{}", told[0].line());
+    recorder.stop();
+    pool.end();
+    for told in &told {
+        told.check();
+    }
+}
+
+#[test]
 fn neighbours_that_the_server_does_not_feel_are_no_stall() {
     let server = server(&[]);
     let pool = Pool::start(&server, 4);

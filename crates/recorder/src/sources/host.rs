@@ -18,6 +18,10 @@ pub(crate) struct HostState {
     pub(crate) whole_disks: std::collections::HashMap<String, bool>,
     pub(crate) own_before: Option<Millis>,
     cpu_before: Option<CpuTicks>,
+    /// Who has asked the server for something, by its TCP connections.
+    pub(crate) requests: detect::Requests,
+    /// They are not looked at before.
+    pub(crate) connections_next: Option<std::time::Instant>,
 }
 
 impl HostState {
@@ -30,6 +34,8 @@ impl HostState {
             whole_disks: std::collections::HashMap::new(),
             own_before: None,
             cpu_before: None,
+            requests: detect::Requests::default(),
+            connections_next: None,
         }
     }
 }

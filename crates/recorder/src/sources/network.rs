@@ -1,7 +1,10 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use detect::RequestRow;
 use kernel::accept_queue::{self, AcceptQueue};
-use model::{Absent, Reading, Reason, Unit};
+use kernel::connections;
+use kernel::servers::ServerProcess;
+use model::{Absent, Reading, Reason, Taken, Unit};
 
 use super::Outcome;
 use super::host::HostState;
@@ -9,6 +12,9 @@ use super::{absent, readings};
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// They are looked at each second anyway.
+const NEXT_SECOND: Duration = Duration::from_millis(900);
 
 pub(crate) fn netstat(state: &mut HostState) -> Outcome {
     // Of the server's own network namespace when it is in another one: ours would be the counters
@@ -36,9 +42,48 @@ pub(crate) fn netstat(state: &mut HostState) -> Outcome {
     ))
 }
 
-/// Connections that the kernel has accepted and the server has not.
-pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
-    let what = "accept queue";
+/// The largest part of a core that looking at connections takes. The kernel looks through the table of
+/// all its connections for them, which is large on a large host.
+const CONNECTIONS_SHARE_MAX: f64 = 0.001;
+
+/// Who has sent something to the server and has no answer.
+pub(crate) fn connections(state: &mut HostState) -> Outcome {
+    let what = "connections";
+    if state
+        .connections_next
+        .is_some_and(|next| Instant::now() < next)
+    {
+        return Ok(Taken::default());
+    }
+    let process = of_this_network(state, what)?;
+    let Some(port) = classic_port(&process) else {
+        let detail = "the server listens on no TCP port";
+        return Err(Absent::new(what, Reason::Unsupported, detail));
+    };
+    let begin = kernel::clock::thread_cpu();
+    let found = connections::established(port, NETLINK_TIMEOUT)
+        .map_err(|error| Absent::new(what, Reason::Failed, error.to_string()))?;
+    let cost = kernel::clock::thread_cpu().saturating_sub(begin);
+    let pause = Duration::from_secs_f64(cost.as_secs_f64() / CONNECTIONS_SHARE_MAX);
+    state.connections_next = (pause > NEXT_SECOND).then(|| Instant::now() + pause);
+    let rows: Vec<RequestRow> = found
+        .iter()
+        .map(|connection| RequestRow {
+            id: connection.cookie,
+            sent_ms: connection.sent_ms.into(),
+            received_ms: connection.received_ms.into(),
+            acknowledged_ms: connection.acknowledged_ms.into(),
+            is_unread: connection.unread_bytes > 0,
+            segments: connection
+                .segments
+                .map(|counted| (counted.data, counted.bare_acknowledgements)),
+        })
+        .collect();
+    Ok(readings(state.requests.observe(state.clock.now(), &rows)))
+}
+
+/// The server's process, when it is in our network namespace: the kernel tells of no other.
+fn of_this_network(state: &HostState, what: &'static str) -> Result<ServerProcess, Absent> {
     let Some(process) = state.shared.process() else {
         return Err(state.shared.no_process(what));
     };
@@ -46,15 +91,23 @@ pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
         let detail = "the server is in another network namespace";
         return Err(Absent::new(what, Reason::Unsupported, detail));
     }
+    Ok(process)
+}
+
+/// The lowest port is the classic protocol's; the others have clients of their own.
+fn classic_port(process: &ServerProcess) -> Option<u16> {
+    process.tcp_ports.iter().map(|(_, port)| *port).min()
+}
+
+/// Connections that the kernel has accepted and the server has not.
+pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
+    let what = "accept queue";
+    let process = of_this_network(state, what)?;
     let failed =
         |error: kernel::netlink::NetlinkError| Absent::new(what, Reason::Failed, error.to_string());
     let mut tcp: Vec<AcceptQueue> = Vec::new();
-    let mut ports: Vec<u16> = process.tcp_ports.iter().map(|(_, port)| *port).collect();
-    ports.sort_unstable();
-    ports.dedup();
-    // The lowest port is the classic protocol's; the others have queues of their own.
-    if let Some(port) = ports.first() {
-        tcp = accept_queue::tcp(*port, NETLINK_TIMEOUT).map_err(failed)?;
+    if let Some(port) = classic_port(&process) {
+        tcp = accept_queue::tcp(port, NETLINK_TIMEOUT).map_err(failed)?;
     }
     let mut unix = Vec::new();
     for socket in process.unix_sockets.iter().take(4) {
