@@ -210,6 +210,8 @@ pub(crate) struct Shared {
     pub(crate) follows: AtomicBool,
     /// A stall lasts: what is seen now is not usual.
     pub(crate) stalled: AtomicBool,
+    /// When the last stall was known to be over.
+    pub(crate) stall_over_at: AtomicU64,
     /// What the sessions do, and what was learnt of their statements.
     sessions: Mutex<detect::Sessions>,
 }
@@ -234,6 +236,7 @@ impl Shared {
             burst: AtomicBool::new(false),
             follows: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
+            stall_over_at: AtomicU64::new(0),
             sessions: Mutex::default(),
         }
     }
@@ -264,6 +267,14 @@ impl Shared {
             .collect();
         let calm = !self.stalled.load(Ordering::Relaxed);
         self.sessions().observe(at, &rows, calm)
+    }
+
+    /// Learns what the server counted of its statements in a window without a stall.
+    pub(crate) fn learn_times(&self, window: model::Window, digest: &model::QueryDigest) {
+        let is_stalled = self.stalled.load(Ordering::Relaxed);
+        if !is_stalled && window.from >= self.stall_over_at.load(Ordering::Relaxed) {
+            self.sessions().counted(window.to, digest);
+        }
     }
 
     /// What was learnt of the server's statements.

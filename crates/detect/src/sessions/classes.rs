@@ -19,6 +19,13 @@ const LEARN_AFTER_MS: Millis = 15_000;
 /// How many times its longest known time a statement may take.
 const LONG_TIMES: f64 = 3.0;
 
+/// What SHOW PROCESSLIST has of a statement is at least so long without its values, bytes, when it is
+/// cut at a hundred characters; what is shorter is whole.
+const BEGIN_BYTES: usize = 80;
+
+/// One statement alone hangs when those of its class take a thousandth of that time on the average.
+const HANGS_TIMES: f64 = 1000.0;
+
 /// What is known of a class of statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Class {
@@ -26,6 +33,9 @@ pub(super) struct Class {
     seen: u32,
     /// The longest that one of them was seen to run, milliseconds; below a second is 0.
     longest_ms: u32,
+    /// How long they take on the average by the server's own count, microseconds; 0 is not known.
+    #[serde(default)]
+    mean_us: u32,
 }
 
 /// What usual says of a running statement.
@@ -47,12 +57,17 @@ pub(super) struct Classes {
     pending: VecDeque<(Millis, u64, u32)>,
 }
 
-/// The identity of a statement's class: FNV-1a of its fingerprint, the same in every release, for it
-/// is kept on disk.
+/// The identity of a statement's class.
 pub(super) fn class_of(statement: &str) -> u64 {
-    let fingerprint = sql::fingerprint(statement);
+    class_of_fingerprint(&sql::fingerprint(statement))
+}
+
+/// The same of a fingerprint: FNV-1a of its begin, the same in every release, for it is kept on disk.
+/// A processlist has the begin of a statement only.
+fn class_of_fingerprint(fingerprint: &str) -> u64 {
     fingerprint
         .bytes()
+        .take(BEGIN_BYTES)
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
@@ -91,6 +106,29 @@ impl Classes {
         class.seen = class.seen.saturating_add(1);
     }
 
+    /// The server's own count of a class, in calm: how many there were, how long they took together and
+    /// the longest of them, where that is known, seconds.
+    pub(super) fn counted(
+        &mut self,
+        now: Millis,
+        fingerprint: &str,
+        (count, sum_s, longest_s): (u64, f64, Option<f64>),
+    ) {
+        let id = class_of_fingerprint(fingerprint);
+        if let Some(longest_s) = longest_s.filter(|longest| *longest >= 1.0) {
+            self.saw_old(now, id, (longest_s * 1000.0).min(4e9) as u32);
+        } else if count > 0 && sum_s >= 0.0 {
+            let class = self.entry(id);
+            let mean_us = (sum_s * 1e6 / count as f64).clamp(1.0, 4e9) as u32;
+            class.mean_us = match class.mean_us {
+                0 => mean_us,
+                // Not by one window that had a few odd ones.
+                before => before / 4 * 3 + mean_us / 4,
+            }
+            .max(1);
+        }
+    }
+
     /// A statement of this age, in calm.
     pub(super) fn saw_old(&mut self, now: Millis, id: u64, age_ms: u32) {
         if self.pending.len() < CLASSES_MAX {
@@ -125,7 +163,9 @@ impl Classes {
                 Usual::Unknown
             };
         }
-        if class.seen >= SHORT_SEEN_MIN {
+        let mean_ms = f64::from(class.mean_us) / 1000.0;
+        let is_far_over = class.mean_us > 0 && age_ms >= mean_ms * HANGS_TIMES;
+        if class.seen >= SHORT_SEEN_MIN || is_far_over {
             Usual::Short
         } else {
             Usual::Unknown
@@ -159,6 +199,19 @@ mod tests {
         classes.settle(22_000, false);
         classes.settle(60_000, true);
         assert_eq!(classes.usual(update, 2000.0), Usual::Short);
+        let insert = "INSERT INTO t (k, c) VALUES (1, 'x')";
+        let of_insert = sql::fingerprint(insert);
+        classes.counted(23_000, &of_insert, (50, 0.2, None));
+        assert_eq!(classes.usual(class_of(insert), 2000.0), Usual::Unknown);
+        assert_eq!(classes.usual(class_of(insert), 4000.0), Usual::Short);
+        classes.counted(24_000, &of_insert, (50, 9.0, Some(8.0)));
+        classes.settle(61_000, true);
+        assert_eq!(classes.usual(class_of(insert), 2000.0), Usual::Long);
+        // A processlist has a hundred characters of this one.
+        let long = format!("SELECT {} FROM t", "a_column_with_a_name, ".repeat(9));
+        classes.counted(62_000, &sql::fingerprint(&long), (50, 0.2, None));
+        let begin: String = long.chars().take(100).collect();
+        assert_eq!(classes.usual(class_of(&begin), 4000.0), Usual::Short);
         let again = Classes::with(&classes.learnt());
         assert_eq!(again.usual(report, 80_000.0), Usual::Long);
     }

@@ -9,7 +9,7 @@ mod row;
 
 use std::collections::HashMap;
 
-use model::{Millis, Reading, Unit};
+use model::{Millis, QueryDigest, Reading, Unit};
 use serde::{Deserialize, Serialize};
 
 use classes::{Class, Classes, Usual, class_of};
@@ -99,6 +99,18 @@ impl Sessions {
     pub fn learnt(&self) -> LearntClasses {
         LearntClasses {
             classes: self.classes.learnt(),
+        }
+    }
+
+    /// Takes what the server itself counted of its statements since the reading before: how long each
+    /// class takes is known then without being seen by chance. Nothing is learnt in a stall.
+    pub fn counted(&mut self, now: Millis, digest: &QueryDigest) {
+        for class in &digest.classes {
+            let mut measures = class.measures.iter();
+            if let Some(time) = measures.find(|measure| measure.name == "Query_time") {
+                let times = (time.count, time.sum, time.max);
+                self.classes.counted(now, &class.fingerprint, times);
+            }
         }
     }
 

@@ -199,6 +199,7 @@ impl Recorder {
     fn end(&mut self, end: Millis, now: Millis) {
         self.pulse.over();
         self.shared.stalled.store(false, Ordering::Relaxed);
+        self.shared.stall_over_at.store(now, Ordering::Relaxed);
         let Some(lasting) = self.lasting.take() else {
             return;
         };

@@ -281,6 +281,7 @@ pub(crate) fn digests(state: &mut DatabaseState) -> Outcome {
         digests.statements += digest.count;
         let missed = digests.reader.asked().is_some_and(Asked::is_more);
         let window = Window { from, to: now };
+        state.shared.learn_times(window, &digest);
         digests.watch.add_counted(window, digest, missed);
     }
     taken.readings = vec![
