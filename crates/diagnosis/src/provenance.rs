@@ -91,6 +91,11 @@ const ORIGINS: [Origin; 37] = [
         "accept_queue",
         "the listening sockets' queues",
     ),
+    origin(
+        "connections",
+        "connections",
+        "the kernel's times of each TCP connection (sock_diag), in the server's network namespace",
+    ),
     origin("cgroup", "cgroup", "the control group's files"),
     origin("process", "threads", "/proc/PID/stat of the server"),
     origin("threads", "threads", "/proc/PID/task of the server"),

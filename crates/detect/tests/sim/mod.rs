@@ -5,7 +5,7 @@ pub mod judge;
 pub mod mechanism;
 mod samples;
 
-use detect::{Config, Detector, Event, Sessions, UserTrigger};
+use detect::{Config, Detector, Event, Requests, Sessions, UserTrigger};
 use mechanism::Mechanism;
 use model::Millis;
 
@@ -77,6 +77,8 @@ pub struct Client {
     pub id: u64,
     /// Since when it is idle or in its statement.
     pub since: Millis,
+    /// When it last had an answer.
+    pub answered: Millis,
     /// What it is in, and when that is over.
     pub statement: Option<Running>,
 }
@@ -154,6 +156,9 @@ pub struct Server {
     pub slowness: f64,
     pub detector: Detector,
     pub sessions: Sessions,
+    pub requests: Requests,
+    /// The recorder may log in.
+    pub login: bool,
     pub events: Vec<Event>,
 }
 
@@ -171,6 +176,7 @@ impl Server {
                 .map(|id| Client {
                     id: 100 + id,
                     since: now,
+                    answered: now,
                     statement: None,
                 })
                 .collect(),
@@ -199,6 +205,8 @@ impl Server {
             slowness: 1.0,
             detector: Detector::new(config),
             sessions: Sessions::default(),
+            requests: Requests::default(),
+            login: true,
             events: Vec::new(),
         }
     }
@@ -272,6 +280,7 @@ impl Server {
             {
                 client.statement = None;
                 client.since = now;
+                client.answered = now;
                 done += 1;
             }
         }
@@ -368,6 +377,7 @@ impl Server {
             }
             // Done within the tick.
             self.clients[index].since = now;
+            self.clients[index].answered = now;
             self.rows += 10.0;
             self.written += f64::from(u8::from(is_write));
             return;
@@ -398,6 +408,7 @@ impl Server {
         for client in &mut self.clients {
             client.id += 1000;
             client.since = self.now;
+            client.answered = self.now;
             client.statement = None;
         }
     }

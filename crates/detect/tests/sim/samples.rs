@@ -1,6 +1,6 @@
 //! What the recorder would have sampled.
 
-use detect::SessionRow;
+use detect::{RequestRow, SessionRow};
 use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
 
 use super::mechanism::Mechanism;
@@ -45,13 +45,19 @@ impl Server {
     pub(super) fn sample(&mut self, frozen: bool) {
         let now = self.now;
         let turn = |every: Millis| now % every < TICK_MS;
-        if turn(200) {
+        if turn(200) && self.login {
             self.probe(frozen);
         }
         if !turn(1000) {
             return;
         }
         self.host_samples();
+        if !self.down {
+            self.connections();
+        }
+        if !self.login {
+            return;
+        }
         if self.down || frozen {
             if frozen && now % 3000 < 1000 {
                 self.observe(&absent("status", now));
@@ -126,6 +132,46 @@ impl Server {
             )];
             self.observe(&sample("process", now, ticks));
         }
+    }
+
+    /// What the kernel says of the clients' connections.
+    fn connections(&mut self) {
+        let now = self.now;
+        let mut rows = Vec::new();
+        for client in &self.clients {
+            let mut sent_ms = now.saturating_sub(client.answered);
+            let received_ms = match client.statement {
+                // Asked in the tick of the answer: the order is known by other signs.
+                Some(_) => {
+                    let received_ms = now.saturating_sub(client.since);
+                    sent_ms = sent_ms.max(received_ms + 1);
+                    received_ms
+                }
+                None => sent_ms + 1,
+            };
+            rows.push(RequestRow {
+                id: client.id,
+                sent_ms,
+                received_ms,
+                acknowledged_ms: received_ms,
+                is_unread: false,
+                segments: None,
+            });
+        }
+        for beside in &self.beside {
+            if beside.from <= now && now < beside.to {
+                rows.push(RequestRow {
+                    id: beside.id,
+                    sent_ms: now - beside.from + 1,
+                    received_ms: now - beside.from,
+                    acknowledged_ms: now - beside.from,
+                    is_unread: false,
+                    segments: None,
+                });
+            }
+        }
+        let readings = self.requests.observe(now, &rows);
+        self.observe(&sample("connections", now, readings));
     }
 
     fn status(&mut self) {
