@@ -65,7 +65,7 @@ pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
             output::print_json_text(&report::json(&incident, &verdict))?;
         } else {
             output::print_page(&report::text(&incident, &verdict, &output::text_options()))?;
-            output::print_line(&format!("\nincident {}", path.display()))?;
+            output::print(&format!("\n{}: the incident", path.display()))?;
         }
     }
     Ok(())
