@@ -20,7 +20,7 @@ const fn origin(prefix: &'static str, source: &'static str, taken_by: &'static s
     }
 }
 
-const ORIGINS: [Origin; 37] = [
+const ORIGINS: [Origin; 38] = [
     origin("status", "status", "SHOW GLOBAL STATUS, needs a login"),
     origin(
         "processlist",

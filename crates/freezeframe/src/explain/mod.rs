@@ -65,7 +65,8 @@ pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
             output::print_json_text(&report::json(&incident, &verdict))?;
         } else {
             output::print_page(&report::text(&incident, &verdict, &output::text_options()))?;
-            output::print(&format!("\n{}: the incident", path.display()))?;
+            output::print("")?;
+            output::print_line(&format!("incident {}", path.display()))?;
         }
     }
     Ok(())
