@@ -34,6 +34,7 @@ mod shell;
 mod sources;
 mod stacks;
 mod stacks_from;
+mod sweep;
 mod symbols;
 mod targets;
 
