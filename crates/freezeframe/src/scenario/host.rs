@@ -284,7 +284,10 @@ impl Host {
                 write(&file, &format!("{}", quota.round() as i64))?;
                 OnHost::Limit(file, "-1".to_owned())
             }
-            Step::MemoryLimit { mib } => {
+            Step::MemoryLimit { mib, waits } => {
+                if *waits {
+                    write(&self.file("memory", "memory.oom_control")?, "1")?;
+                }
                 let stat = self.file("memory", "memory.stat")?;
                 let text =
                     std::fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;

@@ -36,6 +36,8 @@ pub(super) fn judge(felt: &[Felt], told: &[Told], now_ms: i64) -> (Vec<Judged>, 
             .enumerate()
             .map(|(index, felt)| (index, overlap_ms(&range, felt), felt))
             .filter(|(_, overlap, _)| *overlap >= -SLACK_MS)
+            // What began before anything was done is of something else.
+            .filter(|(.., felt)| told.onset_ms >= felt.earliest_ms - SLACK_MS)
             // A stall that began before the other one's end is told of the one that it began in.
             .min_by_key(|(_, overlap, felt)| {
                 let is_beside = *overlap < 0;
@@ -149,6 +151,14 @@ mod tests {
         let (judged, _) = judge(&felt, &[told(10_000, 11_000, Some(20_000))], 60_000);
         assert_eq!(judged[0].end_error_ms, Some(4_900));
         assert!(judged[1].is_merged && judged[1].told.is_none());
+    }
+
+    #[test]
+    fn what_was_told_long_before_is_not_of_it() {
+        let felt = [felt(30_000, 35_000)];
+        let (judged, of_none) = judge(&felt, &[told(10_000, 11_000, Some(35_000))], 60_000);
+        assert_eq!(of_none, [0]);
+        assert!(judged[0].is_merged && judged[0].told.is_none());
     }
 
     #[test]

@@ -145,7 +145,10 @@ impl Mechanism {
                 ),
             ],
             Self::Memory => vec![
-                Step::MemoryLimit { mib: 1 },
+                Step::MemoryLimit {
+                    mib: 2,
+                    waits: true,
+                },
                 load(
                     8,
                     "SELECT COUNT(*) FROM freezeframe_lab.m WHERE v LIKE '%no such text%'",
@@ -240,16 +243,6 @@ impl Family {
         };
         statements.extend(more.iter().map(|&text| text.to_owned()));
         statements
-    }
-
-    /// How people read it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Kept => "kept connections",
-            Self::Log => "small log",
-            Self::Heavy => "heavy work",
-            Self::Door => "new connections",
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the recorder told: `record --json`, read as a program of an operator reads it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::Receiver;
@@ -11,6 +13,9 @@ use lab::PrivateServer;
 use serde_json::Value;
 
 use crate::background::{start_recorder, terminate};
+
+/// All that was told, in the directory of the stage.
+const EVENTS: &str = "events.jsonl";
 
 /// Nothing is held back, and what is written is small.
 const CONFIG: &str = "[detect]\nincidents_per_hour = 100000\n[incident]\nbefore_seconds = 10\nafter_seconds = 2\nmax_seconds = 60\n";
@@ -33,6 +38,7 @@ pub(super) struct Told {
 pub(super) struct Recorder {
     child: Child,
     lines: Receiver<String>,
+    events: File,
     /// Every stall so far.
     pub(super) told: Vec<Told>,
     /// Incidents that were written, by their id.
@@ -43,6 +49,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn start(server: &PrivateServer, dir: &Path) -> Result<Self> {
+        let events = dir.join(EVENTS);
         let path = server.directory().join("freezeframe.toml");
         std::fs::write(&path, CONFIG).with_context(|| path.display().to_string())?;
         let path = path.display().to_string();
@@ -51,6 +58,7 @@ impl Recorder {
         Ok(Self {
             child,
             lines,
+            events: File::create(&events).with_context(|| events.display().to_string())?,
             told: Vec::new(),
             written: BTreeMap::new(),
             trouble: Vec::new(),
@@ -82,6 +90,10 @@ impl Recorder {
         let Ok(event) = serde_json::from_str::<Value>(line) else {
             return;
         };
+        // A verdict is long, and not what is asked for here. Events are for people who look at a miss afterwards.
+        if event["verdict"].is_null() {
+            let _ = writeln!(self.events, "{line}");
+        }
         let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
         let name = text("event");
         match name.as_str() {
