@@ -146,24 +146,23 @@ impl Chooser {
         time: Duration,
         is_allowed: impl Fn(Setting) -> bool,
     ) -> Option<Plan> {
-        let mut settings: BTreeMap<Setting, Vec<(u32, u64, Cell)>> = BTreeMap::new();
+        let mut cells: Vec<(u32, u64, Cell)> = Vec::new();
         for (cell, count) in &self.covered {
-            let setting = Setting::of(*cell);
-            if is_allowed(setting) {
-                let cells = settings.entry(setting).or_default();
+            if is_allowed(Setting::of(*cell)) {
                 cells.push((*count, self.random.next(), *cell));
             }
         }
-        let best = settings.into_iter().filter_map(|(setting, mut cells)| {
-            cells.sort_unstable();
-            let chain = chain(&cells, time);
-            let counts: Vec<u32> = chain.iter().map(|(count, ..)| *count).collect();
-            let mean = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
-            let cells: Vec<Cell> = chain.into_iter().map(|(.., cell)| cell).collect();
-            (!cells.is_empty()).then_some((mean, self.random.next(), Plan { setting, cells }))
-        });
-        let best = best.min_by(|one, two| one.0.total_cmp(&two.0).then(one.1.cmp(&two.1)));
-        let (.., plan) = best?;
+        cells.sort_unstable();
+        let setting = cells.first().map(|(.., cell)| Setting::of(*cell))?;
+        cells.retain(|(.., cell)| Setting::of(*cell) == setting);
+        let cells: Vec<Cell> = chain(&cells, time)
+            .into_iter()
+            .map(|(.., cell)| cell)
+            .collect();
+        if cells.is_empty() {
+            return None;
+        }
+        let plan = Plan { setting, cells };
         for cell in &plan.cells {
             self.covered.entry(*cell).and_modify(|count| *count += 1);
         }

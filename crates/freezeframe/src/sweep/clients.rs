@@ -1,6 +1,5 @@
 //! The users of a server: a pool whose statements are short, and the log of what they felt.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// No stage lasts longer.
 const LONGEST: Duration = Duration::from_secs(3600);
-
-/// From here come the clients whose names the server looks up: it looks up none for 127.0.0.1.
-const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// Weights and texts. Half of them write, a third of these the row that all want.
 const STATEMENTS: [(u32, &str); 3] = [
@@ -38,7 +34,8 @@ pub(super) fn login(server: &PrivateServer, is_elsewhere: bool) -> Login {
     let mut login = server.tcp_login();
     login.user = USER.to_owned();
     if let (true, Address::Tcp(host, port)) = (is_elsewhere, &login.address) {
-        login.address = Address::TcpFrom(host.clone(), *port, IpAddr::V4(ELSEWHERE));
+        // The server looks up no name for 127.0.0.1.
+        login.address = Address::TcpElsewhere(host.clone(), *port);
     }
     login
 }

@@ -11,6 +11,9 @@ const UNTIL_TAKEN_BACK_MS: u32 = 120_000;
 /// Connections that an application may leak until nobody gets in.
 pub(super) const ROOM: u32 = 30;
 
+/// Processors of a server that gets heavy work.
+const HEAVY_CPUS: f64 = 0.7;
+
 /// The account of the users: nobody keeps a place free for it.
 pub(super) const USER: &str = "app";
 
@@ -146,7 +149,7 @@ impl Mechanism {
             ],
             Self::Memory => vec![
                 Step::MemoryLimit {
-                    mib: 2,
+                    mib: 16,
                     waits: true,
                 },
                 load(
@@ -178,6 +181,13 @@ impl Mechanism {
         }
     }
 
+    /// Clients of its own hang as well.
+    pub(super) fn has_clients(self) -> bool {
+        self.steps()
+            .iter()
+            .any(|step| matches!(step, Step::Load(_)))
+    }
+
     /// A scenario with these steps: what the host must be able to do, and what it needs.
     pub(super) fn scenario(self) -> Result<Scenario> {
         let mut scenario: Scenario = toml::from_str(
@@ -186,6 +196,10 @@ impl Mechanism {
         .context("a scenario without anything")?;
         scenario.steps = self.steps();
         scenario.slow_sync = true;
+        if self.family() == Family::Heavy {
+            // The other servers of the sweep want to work meanwhile.
+            scenario.setup = vec![Step::CpuQuota { cpus: HEAVY_CPUS }];
+        }
         scenario.memory_mib = 1024;
         Ok(scenario)
     }

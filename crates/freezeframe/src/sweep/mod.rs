@@ -10,10 +10,14 @@ mod healthy;
 mod healthy_work;
 mod judge;
 mod lines;
+mod lists;
 mod mechanisms;
+mod numbers;
+mod page;
 mod report;
 mod stalls;
 mod table;
+mod telling;
 mod told;
 
 use std::path::Path;

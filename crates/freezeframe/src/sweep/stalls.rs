@@ -10,11 +10,10 @@ use lab::{IDLE_CONNECTIONS_MAX, Leak, ServerKind, Slow};
 use super::cells::{Cell, Plan};
 use super::clients::{self, Users};
 use super::felt::{self, Felt};
-use super::judge::{Judged, is_excused, judge};
-use super::lines::{Alarm, From, Line, Stall, Watched};
+use super::lines::{From, Line, Watched};
 use super::mechanisms::{Family, Mechanism};
 use super::report::Report;
-use super::told::{Recorder, Told};
+use super::told::Recorder;
 use crate::scenario::stage::Stage;
 use crate::scenario::steps::{Taken, take, undo_all};
 
@@ -25,7 +24,7 @@ pub(super) const WARM_UP: Duration = Duration::from_secs(25);
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// So long after its end a stall is judged: what is told later comes too late. Milliseconds.
-const JUDGED_AFTER_MS: i64 = 8000;
+pub(super) const JUDGED_AFTER_MS: i64 = 8000;
 
 /// How often it is looked whether something can be judged.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -63,38 +62,38 @@ impl Until<'_> {
 }
 
 /// A stall that was made.
-struct Made {
-    cell: Cell,
-    done_ms: (i64, i64),
-    distance_s: Option<f64>,
-    felt: Option<Felt>,
-    usual_ms: f64,
-    machine_load: f64,
-    is_told: bool,
+pub(super) struct Made {
+    pub(super) cell: Cell,
+    pub(super) done_ms: (i64, i64),
+    pub(super) distance_s: Option<f64>,
+    pub(super) felt: Option<Felt>,
+    pub(super) usual_ms: f64,
+    pub(super) machine_load: f64,
+    pub(super) is_told: bool,
 }
 
 impl Made {
     /// When it was over, by those who felt it.
-    fn end_ms(&self) -> i64 {
+    pub(super) fn end_ms(&self) -> i64 {
         self.felt.as_ref().map_or(self.done_ms.1, |felt| felt.to_ms)
     }
 }
 
 /// A stage at work.
-struct Run<'a> {
-    stage: &'a Stage,
-    users: &'a Users,
-    recorder: Recorder,
-    report: &'a Report,
-    from: From,
-    made: Vec<Made>,
+pub(super) struct Run<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) users: &'a Users,
+    pub(super) recorder: Recorder,
+    pub(super) report: &'a Report,
+    pub(super) from: From,
+    pub(super) made: Vec<Made>,
     /// How many of what was told are judged as of no stall.
-    alarms_told: Vec<usize>,
+    pub(super) alarms_told: Vec<usize>,
     /// Incidents that are kept, by their ids.
-    frames_wanted: Vec<String>,
-    has_failed: bool,
-    told_at: Instant,
-    until: Until<'a>,
+    pub(super) frames_wanted: Vec<String>,
+    pub(super) has_failed: bool,
+    pub(super) told_at: Instant,
+    pub(super) until: Until<'a>,
 }
 
 /// Runs the stalls of a plan on a server of its own, and keeps each as soon as it can be judged.
@@ -120,6 +119,7 @@ pub(super) fn run(
     }
     let mut stage = Stage::set(&acts, kind)?;
     stage.prepare(&acts)?;
+    let set_up = acts.first().map(|act| stage.set_up(act)).transpose()?;
     if let (Family::Door, Some(slow)) = (setting.family, &stage.slow) {
         // The machine's own resolver may drop questions when it is asked so often.
         slow.rest(&NO_NAMES)?;
@@ -169,6 +169,7 @@ pub(super) fn run(
     );
     drop(run);
     users.end()?;
+    stage.tear_down(set_up.unwrap_or_default())?;
     stage.end()?;
     result.and(stopped).and(told).and(kept)
 }
@@ -199,7 +200,7 @@ impl Run<'_> {
         self.wait_until(last.unwrap_or(0) + JUDGED_AFTER_MS)
     }
 
-    fn now_ms(&self) -> i64 {
+    pub(super) fn now_ms(&self) -> i64 {
         self.users.watch.now_ms()
     }
 
@@ -227,7 +228,17 @@ impl Run<'_> {
         let mut taken: Vec<Taken> = Vec::new();
         let mut leak = None;
         for step in cell.mechanism.steps() {
-            taken.push(take(&step, scene, length + STEP_MAX)?);
+            match take(&step, scene, length + STEP_MAX) {
+                Ok(step) => taken.push(step),
+                Err(why) => {
+                    self.report.note(&format!(
+                        "{}, {}: {why:#}",
+                        self.from.stage,
+                        cell.mechanism.name()
+                    ));
+                    return undo_all(taken).map(drop);
+                }
+            }
         }
         if cell.mechanism == Mechanism::ConnectionLimit {
             let users = clients::login(&stage.server, true);
@@ -264,7 +275,8 @@ impl Run<'_> {
         lab::say(&stage.server.login(), &["SELECT 1".to_owned()], BACK_MAX)
             .with_context(|| format!("after {}", cell.mechanism.name()))?;
         let new = self.users.watch.hung_from(hung_before);
-        let felt = felt::felt(&new, limit, from_ms..to_ms).map(|felt| self.bounded(felt, from_ms));
+        let felt =
+            felt::felt(&new, limit, from_ms..to_ms).map(|felt| self.bounded(felt, cell, from_ms));
         let distance = felt_before
             .map(|before| felt.as_ref().map_or(from_ms, |felt| felt.from_ms) - before.to_ms);
         self.made.push(Made {
@@ -279,119 +291,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// With the last answer before it, and the first one after it.
-    fn bounded(&self, felt: Felt, done_ms: i64) -> Felt {
+    /// With the last answer before it, and the first one after it. Clients that belong to what was done may have hung
+    /// before any other did.
+    fn bounded(&self, felt: Felt, cell: Cell, done_ms: i64) -> Felt {
         let watch = &self.users.watch;
         let last = watch.last_answer_before_ms(felt.from_ms);
+        let last = last.filter(|_| !cell.mechanism.has_clients());
         let first = watch.first_answer_from_ms(felt.to_ms);
         Felt {
             earliest_ms: last.unwrap_or(done_ms).max(done_ms).min(felt.from_ms),
             latest_ms: first.unwrap_or(felt.to_ms).max(felt.to_ms),
             ..felt
-        }
-    }
-
-    /// Judges everything, and tells what was over long enough ago and is not told yet. No stall is under way then.
-    fn tell_all(&mut self) -> Result<()> {
-        self.told_at = Instant::now();
-        let now_ms = self.now_ms();
-        let over_by_ms = now_ms - JUDGED_AFTER_MS;
-        let felt: Vec<Felt> = self
-            .made
-            .iter()
-            .filter_map(|made| made.felt.clone())
-            .collect();
-        let (judged, of_none) = judge(&felt, &self.recorder.told, now_ms);
-        let mut judged = judged.into_iter();
-        let mut lines = Vec::new();
-        let mut over = Vec::new();
-        for (index, made) in self.made.iter().enumerate() {
-            let judged = made.felt.as_ref().and_then(|_| judged.next());
-            if !made.is_told && made.end_ms() <= over_by_ms {
-                lines.push(Line::Stall(Box::new(
-                    self.line(made, &judged.unwrap_or_default()),
-                )));
-                over.push(index);
-            }
-        }
-        for index in over {
-            if let Some(made) = self.made.get_mut(index) {
-                made.is_told = true;
-            }
-        }
-        for number in of_none {
-            let told = self.recorder.told.get(number);
-            let is_old = |told: &&Told| told.trigger_ms <= over_by_ms;
-            let Some(told) = told
-                .filter(is_old)
-                .filter(|_| !self.alarms_told.contains(&number))
-            else {
-                continue;
-            };
-            self.alarms_told.push(number);
-            let watch = &self.users.watch;
-            let mut stretches = felt::stretches(&watch.hung_from(0), watch.usual_ms());
-            // Where nobody of the pool asked for anything just then, it was a stall all the same.
-            stretches.extend(self.made.iter().map(|made| made.done_ms.0..made.done_ms.1));
-            if !is_excused(told, now_ms, &stretches) {
-                self.frames_wanted.extend(told.id.clone());
-                lines.push(Line::FalseAlarm(Alarm::new(
-                    &self.from,
-                    self.beside(told.onset_ms),
-                    told,
-                )));
-            }
-        }
-        self.has_failed |= lines.iter().any(Line::is_failure);
-        self.report.keep(&lines)
-    }
-
-    /// What was going on at a moment.
-    fn beside(&self, ms: i64) -> String {
-        let before = self.made.iter().rev().find(|made| made.done_ms.0 <= ms);
-        before.map_or_else(
-            || "before the first stall".to_owned(),
-            |made| {
-                let seconds = (ms - made.done_ms.1) as f64 / 1000.0;
-                format!(
-                    "{seconds:.1} s after the end of {}",
-                    made.cell.mechanism.name()
-                )
-            },
-        )
-    }
-
-    /// Time in which nothing was done, seconds.
-    fn calm_s(&self, begun: Instant) -> f64 {
-        let stalled = self
-            .made
-            .iter()
-            .map(|made| made.end_ms() - made.done_ms.0)
-            .sum::<i64>();
-        begun.elapsed().as_secs_f64() - stalled as f64 / 1000.0
-    }
-
-    fn line(&self, made: &Made, judged: &Judged) -> Stall {
-        let seconds = |ms: Option<i64>| ms.map(|ms| ms as f64 / 1000.0);
-        let told = judged
-            .told
-            .and_then(|number| self.recorder.told.get(number));
-        Stall {
-            from: self.from.clone(),
-            cell: made.cell,
-            done_ms: made.done_ms,
-            distance_s: made.distance_s,
-            felt: made.felt.clone(),
-            usual_ms: made.usual_ms,
-            noticed: told.is_some(),
-            merged: judged.is_merged,
-            pieces: judged.pieces,
-            delay_s: seconds(judged.delay_ms),
-            onset_error_s: seconds(judged.onset_error_ms),
-            end_error_s: seconds(judged.end_error_ms),
-            rule: told.map(|told| told.rule.clone()),
-            says: told.map(|told| told.says.clone()),
-            machine_load: made.machine_load,
         }
     }
 }

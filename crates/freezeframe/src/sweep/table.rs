@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::cells::{Cell, all};
 use super::lines::{Alarm, Healthy, Length, Line, Stall};
-
-/// How far onset and end may be from the truth, seconds.
-const NEAR_S: f64 = 1.0;
+use super::numbers::{Numbers, percent, share};
+use super::page::Page;
 
 const LONG_SHARE: f64 = 0.99;
 const SHORT_SHARE: f64 = 0.95;
@@ -22,82 +21,9 @@ const LISTED_MAX: usize = 200;
 /// All that was found.
 pub(super) struct Table<'a> {
     stalls: Vec<&'a Stall>,
-    alarms: Vec<&'a Alarm>,
+    pub(super) alarms: Vec<&'a Alarm>,
     healthy: Vec<&'a Healthy>,
     watched_s: f64,
-}
-
-/// Numbers of some stalls.
-#[derive(Debug, Clone, PartialEq)]
-struct Numbers {
-    felt: usize,
-    noticed: usize,
-    merged: usize,
-    /// Sorted, seconds.
-    delays: Vec<f64>,
-    onset_near: usize,
-    end_near: usize,
-}
-
-impl Numbers {
-    fn of<'a>(stalls: impl Iterator<Item = &'a Stall>) -> Self {
-        let mut numbers = Self {
-            felt: 0,
-            noticed: 0,
-            merged: 0,
-            delays: Vec::new(),
-            onset_near: 0,
-            end_near: 0,
-        };
-        let is_near = |error: Option<f64>| error.is_some_and(|error| error.abs() <= NEAR_S);
-        for stall in stalls {
-            numbers.felt += 1;
-            numbers.noticed += usize::from(stall.noticed);
-            numbers.merged += usize::from(stall.merged);
-            numbers.onset_near += usize::from(is_near(stall.onset_error_s));
-            numbers.end_near += usize::from(is_near(stall.end_error_s));
-            numbers
-                .delays
-                .extend(stall.delay_s.filter(|_| stall.noticed));
-        }
-        numbers.delays.sort_unstable_by(f64::total_cmp);
-        numbers
-    }
-
-    fn delay(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.delays.len() as f64).ceil() as usize;
-        self.delays.get(rank.max(1) - 1).copied()
-    }
-
-    fn cells(&self) -> [String; 6] {
-        let seconds = |value: Option<f64>| {
-            value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1} s"))
-        };
-        [
-            self.felt.to_string(),
-            percent(self.noticed, self.felt),
-            seconds(self.delay(0.5)),
-            seconds(self.delay(0.99)),
-            percent(self.onset_near, self.noticed),
-            percent(self.end_near, self.noticed),
-        ]
-    }
-
-    fn json(&self) -> Value {
-        json!({"felt": self.felt, "noticed": self.noticed, "merged": self.merged, "delay_median_s": self.delay(0.5),
-            "delay_p99_s": self.delay(0.99), "onset_near": self.onset_near, "end_near": self.end_near})
-    }
-}
-
-fn percent(count: usize, of: usize) -> String {
-    match of {
-        0 => "–".to_owned(),
-        _ => format!("{:.1} % ({count})", share(count, of) * 100.0),
-    }
-}
-
-fn share(count: usize, of: usize) -> f64 {
-    count as f64 / of as f64
 }
 
 /// One target: what, by how much, and whether it is met. None: nothing was there to tell.
@@ -125,7 +51,7 @@ impl<'a> Table<'a> {
         table
     }
 
-    fn counted(&self) -> impl Iterator<Item = &'a Stall> {
+    pub(super) fn counted(&self) -> impl Iterator<Item = &'a Stall> {
         self.stalls.iter().copied().filter(|stall| stall.counts())
     }
 
@@ -224,71 +150,6 @@ impl<'a> Table<'a> {
                 (cell.distance_s.into(), format!("{} s", cell.distance_s))
             }),
         ]
-    }
-
-    fn missed(&self) -> Vec<String> {
-        let missed = self.counted().filter(|stall| !stall.noticed);
-        missed
-            .map(|stall| {
-                let felt = stall.felt.as_ref().map_or(0.0, super::felt::Felt::seconds);
-                let merged = if stall.merged {
-                    ", told as one with the stall before"
-                } else {
-                    ""
-                };
-                format!(
-                    "{}, felt {felt:.1} s{merged} ({})",
-                    place(stall),
-                    stall.from.stage
-                )
-            })
-            .collect()
-    }
-
-    /// Onset or end further away than they may be.
-    fn inexact(&self) -> Vec<String> {
-        let is_far = |error: Option<f64>| error.is_none_or(|error| error.abs() > NEAR_S);
-        let seconds = |error: Option<f64>| {
-            error.map_or_else(|| "none".to_owned(), |error| format!("{error:+.1} s"))
-        };
-        self.counted()
-            .filter(|stall| {
-                stall.noticed && (is_far(stall.onset_error_s) || is_far(stall.end_error_s))
-            })
-            .map(|stall| {
-                format!(
-                    "{}: onset {}, end {}{} [{}] {} ({})",
-                    place(stall),
-                    seconds(stall.onset_error_s),
-                    seconds(stall.end_error_s),
-                    if stall.pieces > 1 {
-                        format!(", in {} pieces", stall.pieces)
-                    } else {
-                        String::new()
-                    },
-                    stall.rule.as_deref().unwrap_or("-"),
-                    stall.says.as_deref().unwrap_or_default(),
-                    stall.from.stage,
-                )
-            })
-            .collect()
-    }
-
-    fn false_alarms(&self) -> Vec<String> {
-        let alarms = self.alarms.iter();
-        alarms
-            .map(|alarm| {
-                let length = alarm
-                    .end_ms
-                    .map(|end| (end - alarm.onset_ms) as f64 / 1000.0);
-                let length =
-                    length.map_or_else(|| "no end".to_owned(), |length| format!("{length:.1} s"));
-                format!(
-                    "{}: [{}] {} ({length}, {})",
-                    alarm.beside, alarm.rule, alarm.says, alarm.from.stage
-                )
-            })
-            .collect()
     }
 
     fn summary(&self) -> Vec<String> {
@@ -442,72 +303,146 @@ impl<'a> Table<'a> {
     }
 }
 
-fn place(stall: &Stall) -> String {
-    let cell = stall.cell;
-    format!(
-        "{}: {}, pool {}, {}, {} s, {} s after another",
-        stall.from.server,
-        cell.mechanism.name(),
-        cell.pool,
-        cell.load.name(),
-        cell.length_s,
-        cell.distance_s
-    )
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-/// A page of Markdown, or of text.
-struct Page {
-    text: String,
-    is_markdown: bool,
-}
+    use super::super::cells::Pace;
+    use super::super::felt::Felt;
+    use super::super::lines::From;
+    use super::super::mechanisms::Mechanism;
+    use super::*;
 
-impl Page {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
-    }
-
-    fn head(&mut self, level: usize, text: &str) {
-        if !self.text.is_empty() {
-            self.line("");
-        }
-        match self.is_markdown {
-            true => self.line(&format!("{} {text}\n", "#".repeat(level))),
-            false => self.line(text),
+    fn from() -> From {
+        From {
+            version: "1".to_owned(),
+            build: String::new(),
+            server: "server".to_owned(),
+            stage: "stage-1".to_owned(),
         }
     }
 
-    fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
-        let head: Vec<String> = head.iter().map(|&text| text.to_owned()).collect();
-        if self.is_markdown {
-            self.line(&format!("| {} |", head.join(" | ")));
-            self.line(&format!("|{}", "---|".repeat(head.len())));
-            for row in rows {
-                let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-                self.line(&format!("| {} |", cells.join(" | ")));
-            }
-            return;
+    fn stall(felt_ms: i64, delay_s: Option<f64>) -> Stall {
+        Stall {
+            from: from(),
+            cell: Cell {
+                mechanism: Mechanism::Sigstop,
+                pool: 4,
+                load: Pace::PerSecond(20),
+                length_s: 5,
+                distance_s: 10,
+            },
+            done_ms: (0, felt_ms),
+            distance_s: None,
+            felt: (felt_ms > 0).then_some(Felt {
+                from_ms: 0,
+                to_ms: felt_ms,
+                earliest_ms: 0,
+                latest_ms: felt_ms,
+                count: 1,
+                share: 1.0,
+            }),
+            usual_ms: 1.0,
+            noticed: delay_s.is_some(),
+            merged: false,
+            pieces: usize::from(delay_s.is_some()),
+            delay_s,
+            onset_error_s: delay_s.map(|_| 0.2),
+            end_error_s: delay_s.map(|_| -0.3),
+            rule: delay_s.map(|_| "work-stops".to_owned()),
+            says: delay_s.map(|_| "nothing | completed".to_owned()),
+            machine_load: 0.5,
         }
-        let all = || std::iter::once(&head).chain(rows);
-        let width = |column: usize| {
-            let cells = all().filter_map(|row| row.get(column));
-            cells
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or_default()
+    }
+
+    fn lines(stalls: impl IntoIterator<Item = Stall>) -> Vec<Line> {
+        stalls
+            .into_iter()
+            .map(|stall| Line::Stall(Box::new(stall)))
+            .collect()
+    }
+
+    #[test]
+    fn what_was_not_felt_is_not_missed() {
+        let lines = lines([
+            stall(0, None),
+            stall(1_000, None),
+            stall(5_000, Some(1.5)),
+            stall(2_000, Some(1.0)),
+        ]);
+        let table = Table::of(&lines);
+        assert!(table.is_met(), "{:?}", table.targets());
+        assert!(table.missed().is_empty());
+        assert_eq!(table.of_length(Length::Long).felt, 1);
+        assert_eq!(table.of_length(Length::Short).felt, 1);
+        assert_eq!(table.covered(), (1, 1));
+    }
+
+    #[test]
+    fn one_that_is_missed_told_late_or_told_wrongly_is_seen() {
+        let missed = lines([stall(5_000, None)]);
+        assert!(!Table::of(&missed).is_met());
+        assert_eq!(Table::of(&missed).missed().len(), 1);
+        let late = lines([stall(20_000, Some(4.5))]);
+        assert!(!Table::of(&late).is_met());
+        let far = Stall {
+            onset_error_s: Some(-1.2),
+            ..stall(5_000, Some(1.0))
         };
-        let widths: Vec<usize> = (0..head.len()).map(width).collect();
-        let lines: Vec<String> = all()
-            .map(|row| {
-                let cells = row
-                    .iter()
-                    .zip(&widths)
-                    .map(|(cell, width)| format!("{cell:<width$}"));
-                format!("  {}", cells.collect::<Vec<_>>().join("  "))
-                    .trim_end()
-                    .to_owned()
-            })
-            .collect();
-        lines.iter().for_each(|line| self.line(line));
+        let far = lines([far]);
+        assert!(!Table::of(&far).is_met());
+        assert_eq!(Table::of(&far).inexact().len(), 1);
+    }
+
+    #[test]
+    fn a_false_alarm_is_listed_with_its_words() {
+        let alarm = Alarm {
+            from: from(),
+            beside: "a dump".to_owned(),
+            onset_ms: 1_000,
+            trigger_ms: 2_000,
+            end_ms: Some(3_000),
+            rule: "query-probe".to_owned(),
+            says: "no answer".to_owned(),
+        };
+        let lines = [Line::FalseAlarm(alarm)];
+        let table = Table::of(&lines);
+        assert!(!table.is_met());
+        assert_eq!(
+            table.false_alarms(),
+            ["a dump: [query-probe] no answer (2.0 s, stage-1)"]
+        );
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_each_value_and_lines_are_read_again() {
+        let lines = lines([stall(5_000, Some(1.5))]);
+        let text = serde_json::to_string(&lines[0]).unwrap();
+        let again: Line = serde_json::from_str(&text).unwrap();
+        let again = [again];
+        let table = Table::of(&again);
+        let markdown = table.markdown();
+        assert!(
+            markdown.contains("| SIGSTOP | 1 | 100.0 % (1) | 1.5 s | 1.5 s |"),
+            "{markdown}"
+        );
+        assert!(
+            markdown.contains("1 of 2592 cells run, 1 of them felt"),
+            "{markdown}"
+        );
+        assert!(table.text().contains("By distance"));
+        assert_eq!(table.json()["long"]["noticed"], 1);
+    }
+
+    #[test]
+    fn delays_are_by_rank() {
+        let delays = (1..=100).map(|n| stall(5_000, Some(f64::from(n) / 10.0)));
+        let all: Vec<Stall> = delays.collect();
+        let numbers = Numbers::of(all.iter());
+        assert_eq!(
+            (numbers.delay(0.5), numbers.delay(0.99)),
+            (Some(5.0), Some(9.9))
+        );
+        assert_eq!(Numbers::of(std::iter::empty()).delay(0.5), None);
     }
 }
