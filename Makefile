@@ -39,6 +39,8 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 # Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent,
 # pt-stalk beside it, the cascade and the allocators. What fails does not keep the rest from running.
 LAB_TIMES ?= 3
+LAB_SWEEP ?= 2h
+LAB_SWEEP_AT_ONCE ?= 8
 lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs/lab-peers.md, docs/lab-sweep.md (hours)
 	scripts/need server build peers
 	@scripts/need mysql-5.5 mysql-9 mariadb-11 || echo "make lab: goes on without the servers that could not be fetched" >&2

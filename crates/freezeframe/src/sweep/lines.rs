@@ -53,7 +53,7 @@ pub(super) struct Stall {
     pub(super) felt: Option<Felt>,
     /// The usual time of an answer, milliseconds.
     pub(super) usual_ms: f64,
-    /// The recorder told of it, and of nothing else in the same breath.
+    /// Something of its own was told of it.
     pub(super) noticed: bool,
     /// What was told of an earlier stall went on over it.
     pub(super) merged: bool,
@@ -63,7 +63,7 @@ pub(super) struct Stall {
     pub(super) end_error_s: Option<f64>,
     pub(super) rule: Option<String>,
     pub(super) says: Option<String>,
-    /// Processes that wanted to run on this machine when it was over, and how many it has processors for.
+    /// Processes that wanted to run on this machine when it was over, a processor.
     pub(super) machine_load: f64,
 }
 
