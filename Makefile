@@ -39,7 +39,9 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 # Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent,
 # pt-stalk beside it, the cascade and the allocators. What fails does not keep the rest from running.
 LAB_TIMES ?= 3
-lab: ## every scenario, scored: docs/lab-score.md, docs/lab-peers.md (hours)
+LAB_SWEEP ?= 2h
+LAB_SWEEP_AT_ONCE ?= 8
+lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs/lab-peers.md, docs/lab-sweep.md (hours)
 	scripts/need server build peers
 	@scripts/need mysql-5.5 mysql-9 mariadb-11 || echo "make lab: goes on without the servers that could not be fetched" >&2
 	@scripts/need allocators || echo "make lab: goes on without the allocators that are missing" >&2
@@ -47,6 +49,7 @@ lab: ## every scenario, scored: docs/lab-score.md, docs/lab-peers.md (hours)
 	failed=0; \
 	$(RELEASE)/freezeframe lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
 	$(RELEASE)/freezeframe lab healthy --for 0 || failed=1; \
+	$(RELEASE)/freezeframe lab sweep --for $(LAB_SWEEP) --at-once $(LAB_SWEEP_AT_ONCE) --dir lab/sweep --markdown docs/lab-sweep.md || failed=1; \
 	$(RELEASE)/freezeframe lab peers --markdown docs/lab-peers.md || failed=1; \
 	$(RELEASE)/freezeframe lab cascade || failed=1; \
 	$(RELEASE)/freezeframe lab allocators --html lab/allocators.html || failed=1; \

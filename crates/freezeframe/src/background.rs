@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::{Load, LoadResult, Login, Mix, PrivateServer};
+use lab::{Load, LoadResult, Login, Mix, PrivateServer, Watch};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A load of a mix; ended by whoever started it, the bound is for the case that they cannot.
@@ -42,11 +42,23 @@ pub(crate) struct Background {
 
 impl Background {
     pub(crate) fn start(load: Load) -> Result<Self> {
+        Self::start_as(load, None)
+    }
+
+    /// With a log of what its clients feel.
+    pub(crate) fn start_watched(load: Load, watch: &Arc<Watch>) -> Result<Self> {
+        Self::start_as(load, Some(watch.clone()))
+    }
+
+    fn start_as(load: Load, watch: Option<Arc<Watch>>) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::Builder::new()
             .name("lab-load".to_owned())
-            .spawn(move || lab::run(&load, &stopped))?;
+            .spawn(move || match watch {
+                Some(watch) => lab::run_watched(&load, &stopped, &watch),
+                None => lab::run(&load, &stopped),
+            })?;
         Ok(Self {
             stop,
             thread: Some(thread),

@@ -8,7 +8,7 @@ use lab::{Address, Login, MIXES};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Lab, Load};
-use crate::{allocators, bench, cascade, demo, healthy, output, scenario};
+use crate::{allocators, bench, cascade, demo, healthy, output, scenario, sweep};
 
 /// How long a client waits for an answer before it connects again.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,6 +27,7 @@ pub(crate) fn run(command: &Lab) -> Result<ExitCode> {
         Lab::Allocators(args) => allocators::run(args),
         Lab::Cascade(args) => cascade::run(args),
         Lab::Peers(args) => scenario::peers(args),
+        Lab::Sweep(args) => sweep::run(args),
         Lab::Healthy(args) => healthy::run(args),
         Lab::Load(args) => load(args),
     }

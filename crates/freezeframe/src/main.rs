@@ -37,6 +37,7 @@ mod shell;
 mod sources;
 mod stacks;
 mod stacks_from;
+mod sweep;
 mod symbols;
 mod targets;
 

@@ -10,6 +10,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError};
 
 use crate::latency::Histogram;
+use crate::watch::{Waited, Watch};
 use crate::{Load, ROWS};
 
 /// How far a client of a paced load may be behind its schedule and still catch up, by sending
@@ -26,6 +27,12 @@ const RECONNECT_BACKOFF_MIN: Duration = Duration::from_millis(10);
 
 /// Longest time between two attempts to connect.
 pub const RECONNECT_BACKOFF_MAX: Duration = Duration::from_secs(1);
+
+/// Clients that are watched knock this often together, so that it is known when they may come in again.
+const WATCHED_KNOCKS_A_SECOND: u32 = 40;
+
+/// And each at most this often.
+const WATCHED_BACKOFF_MIN: Duration = Duration::from_millis(100);
 
 /// What clients did so far.
 #[derive(Default)]
@@ -63,7 +70,17 @@ pub(crate) type End = Receiver<()>;
 
 /// The work of client `number`, until `end` says that it is over. The counts are shared, because
 /// a client that gets stuck does not hand them over at the end.
-pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &Mutex<Done>) {
+pub(crate) fn run(
+    load: &Load,
+    number: usize,
+    start: Instant,
+    end: &End,
+    done: &Mutex<Done>,
+    watch: Option<&Watch>,
+) {
+    let felt = Felt { watch, number };
+    let backoff_max = felt.backoff_max(load.clients);
+    let mut is_out = false;
     let mut random = Random::new(number);
     let mut schedule = load
         .rate_per_second
@@ -72,14 +89,22 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
     let mut backoff = RECONNECT_BACKOFF_MIN;
     while !is_over(end) {
         let failure = match &mut connection {
-            None => match load.login.connect_raw(load.compression, load.timeout) {
-                Ok(new) => {
-                    lock(done).connection = Some(new.connection_id());
-                    connection = Some(new);
-                    continue;
+            None => {
+                let begun = felt.begins();
+                let answer = load.login.connect_raw(load.compression, load.timeout);
+                felt.ends(Waited::Connect, begun, answer.as_ref().err());
+                match answer {
+                    Ok(new) => {
+                        if std::mem::take(&mut is_out) {
+                            felt.is_back();
+                        }
+                        lock(done).connection = Some(new.connection_id());
+                        connection = Some(new);
+                        continue;
+                    }
+                    Err(error) => error,
                 }
-                Err(error) => error,
-            },
+            }
             Some(open) => {
                 if let Some(schedule) = &mut schedule {
                     lock(done).skipped += schedule.skip_overdue(Instant::now());
@@ -88,7 +113,7 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
                     }
                 }
                 let text = text(&load.statements, &mut random);
-                match send(open, &text, end, done) {
+                match send(open, &text, end, done, felt) {
                     Ok(()) => {
                         backoff = RECONNECT_BACKOFF_MIN;
                         if load.reconnect {
@@ -104,9 +129,49 @@ pub(crate) fn run(load: &Load, number: usize, start: Instant, end: &End, done: &
         let usable = connection.is_some() && matches!(failure, mysql::Error::MySqlError(_));
         if !usable {
             connection = None;
+            is_out = true;
             lock(done).connection = None;
             wait(end, Instant::now() + backoff);
-            backoff = (2 * backoff).min(RECONNECT_BACKOFF_MAX);
+            backoff = (2 * backoff).min(backoff_max);
+        }
+    }
+}
+
+/// The log of a client that is watched.
+#[derive(Clone, Copy)]
+struct Felt<'a> {
+    watch: Option<&'a Watch>,
+    number: usize,
+}
+
+impl Felt<'_> {
+    fn backoff_max(self, clients: usize) -> Duration {
+        let between = Duration::from_secs(clients as u64) / WATCHED_KNOCKS_A_SECOND;
+        match self.watch {
+            Some(_) => between.clamp(WATCHED_BACKOFF_MIN, RECONNECT_BACKOFF_MAX),
+            None => RECONNECT_BACKOFF_MAX,
+        }
+    }
+
+    fn begins(self) -> i64 {
+        self.watch.map_or(0, |watch| watch.begins(self.number))
+    }
+
+    fn ends(self, waited: Waited, begun_ms: i64, error: Option<&mysql::Error>) {
+        if let Some(watch) = self.watch {
+            watch.ends(self.number, waited, begun_ms, error.map(kind));
+        }
+    }
+
+    fn is_back(self) {
+        if let Some(watch) = self.watch {
+            watch.ends(self.number, Waited::Back, watch.now_ms(), None);
+        }
+    }
+
+    fn answered(self, ns: u64) {
+        if let Some(watch) = self.watch {
+            watch.answered(ns);
         }
     }
 }
@@ -117,6 +182,7 @@ fn send(
     text: &str,
     end: &End,
     done: &Mutex<Done>,
+    felt: Felt,
 ) -> Result<(), mysql::Error> {
     let mut several = false;
     for sql in text.split(STATEMENT_SEPARATOR) {
@@ -124,9 +190,13 @@ fn send(
             return Ok(());
         }
         let sent = Instant::now();
-        match connection.query_drop(sql) {
+        let begun = felt.begins();
+        let answer = connection.query_drop(sql);
+        felt.ends(Waited::Statement, begun, answer.as_ref().err());
+        match answer {
             Ok(()) => {
                 let ns = u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                felt.answered(ns);
                 let mut done = lock(done);
                 done.latency.record(ns);
                 done.statements += 1;

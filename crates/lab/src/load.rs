@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use serde::{Deserialize, Serialize};
 
 use crate::client::{self, Done, lock};
-use crate::{Error, Latency, Login};
+use crate::{Error, Latency, Login, Watch};
 
 /// Longest [`Load::duration`].
 pub const LOAD_SECONDS_MAX: u64 = 24 * 3600;
@@ -85,6 +85,24 @@ pub struct LoadResult {
 /// Runs a load until its duration is over or `stop` is set, and then waits for the clients: what they are in after two
 /// seconds is killed; for those that the server does not answer twice [`Load::timeout`] and a second.
 pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
+    run_all(load, stop, None)
+}
+
+/// As [`run`], with a log of what its clients felt. They knock more often than others when they are refused, so that
+/// the log tells when the door was open again.
+pub fn run_watched(
+    load: &Load,
+    stop: &AtomicBool,
+    watch: &Arc<Watch>,
+) -> Result<LoadResult, Error> {
+    run_all(load, stop, Some(watch))
+}
+
+fn run_all(
+    load: &Load,
+    stop: &AtomicBool,
+    watch: Option<&Arc<Watch>>,
+) -> Result<LoadResult, Error> {
     check(load)?;
     let start = Instant::now();
     let shared = Arc::new(load.clone());
@@ -95,11 +113,12 @@ pub fn run(load: &Load, stop: &AtomicBool) -> Result<LoadResult, Error> {
         let (end_in, end) = mpsc::channel();
         let done = Arc::new(Mutex::new(Done::default()));
         let (load, running, counts) = (shared.clone(), running.clone(), done.clone());
+        let watch = watch.cloned();
         thread::Builder::new()
             .name("lab-client".to_owned())
             .stack_size(CLIENT_STACK_BYTES)
             .spawn(move || {
-                client::run(&load, number, start, &end, &counts);
+                client::run(&load, number, start, &end, &counts, watch.as_deref());
                 lock(&counts).ended = true;
                 drop(running);
             })

@@ -1,5 +1,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use mysql::{Compression, Conn, OptsBuilder};
@@ -19,7 +20,16 @@ pub enum Address {
     Tcp(String, u16),
     /// The same, from an address of this machine.
     TcpFrom(String, u16, IpAddr),
+    /// The same, from one after another of the loopback addresses 127.0.0.2 to 127.0.0.251: each has its own ports, and a
+    /// port that was used is not used again for a minute.
+    TcpElsewhere(String, u16),
 }
+
+/// How many addresses [`Address::TcpElsewhere`] has, beginning with 127.0.0.2.
+const ELSEWHERE: u8 = 250;
+
+/// Which of them is next.
+static NEXT: AtomicU8 = AtomicU8::new(0);
 
 /// How to get into a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +76,14 @@ impl Login {
                 .ip_or_hostname(Some(host))
                 .tcp_port(*port)
                 .bind_address(Some(SocketAddr::new(*from, 0))),
+            Address::TcpElsewhere(host, port) => {
+                let last = 2 + NEXT.fetch_add(1, Ordering::Relaxed) % ELSEWHERE;
+                let from = IpAddr::from([127, 0, 0, last]);
+                options
+                    .ip_or_hostname(Some(host))
+                    .tcp_port(*port)
+                    .bind_address(Some(SocketAddr::new(from, 0)))
+            }
         };
         Conn::new(options)
     }

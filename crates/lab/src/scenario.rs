@@ -249,6 +249,9 @@ pub enum Step {
     MemoryLimit {
         /// MiB.
         mib: u64,
+        /// Who finds none waits until there is some, instead of being killed.
+        #[serde(default)]
+        waits: bool,
     },
     /// The server's control group may have so many threads more than it has.
     ThreadLimit {

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Error;
 use crate::victims::compile;
@@ -25,6 +26,8 @@ pub struct Slow {
 pub struct SlowSync {
     library: PathBuf,
     file: PathBuf,
+    /// How slow it is when nothing is done to it.
+    at_rest: Mutex<Slow>,
 }
 
 impl SlowSync {
@@ -35,6 +38,7 @@ impl SlowSync {
         let slow = Self {
             library,
             file: dir.join("slow_sync.ms"),
+            at_rest: Mutex::default(),
         };
         slow.set(&Slow::default())?;
         Ok(slow)
@@ -47,6 +51,18 @@ impl SlowSync {
             ("LD_PRELOAD".to_owned(), text(&self.library)),
             ("SLOW_SYNC_MS_FILE".to_owned(), text(&self.file)),
         ]
+    }
+
+    /// From now on, and after each [`Self::back`].
+    pub fn rest(&self, what: &Slow) -> Result<(), Error> {
+        *self.at_rest.lock().unwrap_or_else(PoisonError::into_inner) = what.clone();
+        self.set(what)
+    }
+
+    /// As it is when nothing is done to it.
+    pub fn back(&self) -> Result<(), Error> {
+        let at_rest = self.at_rest.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set(&at_rest)
     }
 
     /// From now on.

@@ -43,9 +43,9 @@ fn ways(server: &PrivateServer) -> [(Address, Login); 2] {
     [server.login(), server.tcp_login()].map(|way| {
         let address = match way.address {
             lab::Address::Socket(path) => Address::Socket(path),
-            lab::Address::Tcp(host, port) | lab::Address::TcpFrom(host, port, _) => {
-                Address::Tcp(host, port)
-            }
+            lab::Address::Tcp(host, port)
+            | lab::Address::TcpFrom(host, port, _)
+            | lab::Address::TcpElsewhere(host, port) => Address::Tcp(host, port),
         };
         let login = Login {
             user: way.user,

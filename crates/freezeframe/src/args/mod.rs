@@ -11,6 +11,7 @@ mod live;
 mod peers;
 mod queries;
 mod queries_live;
+mod sweep;
 mod usage;
 
 pub(crate) use allocators::Allocators;
@@ -26,6 +27,7 @@ pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use peers::ScenarioPeers;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
+pub(crate) use sweep::Sweep;
 pub(crate) use usage::{Usage, usage};
 
 use std::path::PathBuf;
@@ -354,6 +356,8 @@ pub(crate) enum Lab {
     Cascade(CascadeRun),
     /// The same scenarios beside pt-stalk: noticed, captured, named, and what it costs.
     Peers(ScenarioPeers),
+    /// Stalls of all kinds, pools, loads and lengths: is each noticed, when, and nothing else?
+    Sweep(Sweep),
     /// Healthy, busy and idle servers, captured again and again: no cause may be named.
     Healthy(Healthy),
     /// Load for a server: N clients, a mix of statements, bounded in time.

@@ -5,7 +5,7 @@
 //! a few times a second. It is done twice for each load: at the moment when the load begins, so that the time before
 //! was idle, and again while it has been running for a while.
 
-mod work;
+pub(crate) mod work;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -117,8 +117,20 @@ pub(super) const KINDS: [Kind; 14] = [
     clients("500 clients reconnect", "ordinary", 500, Some(1000.0)),
 ];
 
+/// What is done in the load of that name, without its clients.
+pub(crate) fn beside(name: &str, server: &PrivateServer) -> Result<Running> {
+    let known = KINDS.iter().find(|kind| kind.name == name);
+    let known = known.with_context(|| format!("the load '{name}' is gone"))?;
+    let alone = Kind {
+        name: known.name,
+        clients: None,
+        more: known.more,
+    };
+    alone.start(server)
+}
+
 /// For the loads that need more than the lab's tables.
-pub(super) const PREPARE: [&str; 3] = [
+pub(crate) const PREPARE: [&str; 3] = [
     "CREATE TABLE IF NOT EXISTS freezeframe_lab.wide (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL) ENGINE=InnoDB",
     "INSERT INTO freezeframe_lab.wide (k, c) SELECT a.k * 31 + b.k, CONCAT(b.id, a.c) FROM freezeframe_lab.t a JOIN freezeframe_lab.t b ON b.id <= 30",
     "CREATE TABLE IF NOT EXISTS freezeframe_lab.bulk (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL, KEY (k)) ENGINE=InnoDB",
@@ -161,7 +173,7 @@ const SAY_BEFORE: &str = "SET GLOBAL slave_exec_mode = 'IDEMPOTENT'";
 const SAY_AFTER: [&str; 2] = ["STOP SLAVE", "RESET SLAVE ALL"];
 
 /// What the server is started with.
-pub(super) fn arguments(kind: ServerKind) -> Vec<String> {
+pub(crate) fn arguments(kind: ServerKind) -> Vec<String> {
     let mut arguments = vec![CONNECTIONS_ARGUMENT];
     if kind.can_follow() {
         arguments.extend(lab::REPLICA_ARGUMENTS);
@@ -171,7 +183,7 @@ pub(super) fn arguments(kind: ServerKind) -> Vec<String> {
 }
 
 /// A load that runs.
-pub(super) struct Running {
+pub(crate) struct Running {
     loads: Vec<Background>,
     dump: Option<Dump>,
     source: Option<PrivateServer>,
@@ -232,7 +244,7 @@ impl Kind {
 }
 
 impl Running {
-    pub(super) fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         for load in &self.loads {
             load.tell_to_end();
         }

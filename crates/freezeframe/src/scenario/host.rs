@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -26,8 +27,17 @@ const FILL_STEP: u64 = 256 << 10;
 /// What `freezeframe fix` sets: in between, and no reason to leave ours.
 const REMEDY: &str = "never";
 
-/// Microseconds; the kernel's own default.
+/// The kernel's own default, microseconds.
 const PERIOD_US: u32 = 100_000;
+
+/// A quota that is smaller the kernel does not take (kernel/sched/core.c, `min_cfs_quota_period`), microseconds.
+const QUOTA_US_MIN: f64 = 1000.0;
+
+/// The longest period that it takes, for less than a hundredth of a processor, microseconds.
+const PERIOD_US_MAX: u32 = 1_000_000;
+
+/// Control groups made by this process: several servers of it may have theirs.
+static GROUPS: AtomicU64 = AtomicU64::new(0);
 
 /// A server needs more than a small file system.
 const DISK_MIB_MIN: u64 = 256;
@@ -64,7 +74,7 @@ pub(crate) fn watchdog() -> Result<ExitCode> {
 }
 
 /// Why this machine cannot do what a scenario does to its host, if so.
-pub(super) fn can_run(scenario: &Scenario) -> Result<()> {
+pub(crate) fn can_run(scenario: &Scenario) -> Result<()> {
     if scenario.memory_mib > 0 {
         let (free, needs) = (available_mib()?, scenario.memory_mib + FREE_MIB_MIN);
         ensure!(
@@ -203,7 +213,9 @@ impl Host {
                 continue;
             }
             let above = group_above(std::process::id(), controller)?;
-            let path = above.join(format!("freezeframe-lab-{}", std::process::id()));
+            let number = GROUPS.fetch_add(1, Ordering::Relaxed);
+            let name = format!("freezeframe-lab-{}-{number}", std::process::id());
+            let path = above.join(name);
             let change = HostChange::ControlGroup { path: path.clone() };
             self.lease.borrow_mut().make(change)?;
             self.groups.borrow_mut().push((controller, path));
@@ -261,12 +273,21 @@ impl Host {
                 OnHost::Program(Victim::start(&program, &arguments, &[])?)
             }
             Step::CpuQuota { cpus } => {
-                let quota = f64::from(PERIOD_US) * cpus.clamp(0.01, 1024.0);
+                let cpus = cpus.clamp(0.001, 1024.0);
+                let period = match f64::from(PERIOD_US) * cpus < QUOTA_US_MIN {
+                    true => PERIOD_US_MAX,
+                    false => PERIOD_US,
+                };
+                let quota = f64::from(period) * cpus;
+                write(&self.file("cpu", "cpu.cfs_period_us")?, &period.to_string())?;
                 let file = self.file("cpu", "cpu.cfs_quota_us")?;
                 write(&file, &format!("{}", quota.round() as i64))?;
                 OnHost::Limit(file, "-1".to_owned())
             }
-            Step::MemoryLimit { mib } => {
+            Step::MemoryLimit { mib, waits } => {
+                if *waits {
+                    write(&self.file("memory", "memory.oom_control")?, "1")?;
+                }
                 let stat = self.file("memory", "memory.stat")?;
                 let text =
                     std::fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 const BYTES_MAX: u64 = 64 << 20;
 
 /// What is there already. A file that is not there has nothing.
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -31,7 +31,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 }
 
 /// Adds results, in one write: others may add theirs meanwhile.
-pub(super) fn add<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
+pub(crate) fn add<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
     let lines = lines(results)?;
     OpenOptions::new()
         .create(true)
@@ -42,7 +42,7 @@ pub(super) fn add<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
 }
 
 /// Puts results in the place of those that are there: whenever it is interrupted, the file has the old ones or the new.
-pub(super) fn replace<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
+pub(crate) fn replace<T: Serialize>(path: &Path, results: &[T]) -> Result<()> {
     let beside = path.with_extension("new");
     std::fs::write(&beside, lines(results)?)
         .and_then(|()| std::fs::rename(&beside, path))

@@ -4,7 +4,7 @@ mod felt;
 mod harm;
 pub(crate) mod host;
 pub(crate) mod judge;
-mod kept;
+pub(crate) mod kept;
 pub(crate) mod partner;
 mod peers;
 mod peers_table;

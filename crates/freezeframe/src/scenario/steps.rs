@@ -164,7 +164,7 @@ fn undo(taken: Taken) -> Result<()> {
         Taken::Sessions(held) => drop(held),
         Taken::Idle(connections) => drop(connections),
         Taken::Paused(server) => server.resume()?,
-        Taken::SlowSync(slow) => slow.set(&Slow::default())?,
+        Taken::SlowSync(slow) => slow.back()?,
         Taken::Host(host, taken) => host.undo(taken)?,
     }
     Ok(())

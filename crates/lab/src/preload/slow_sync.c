@@ -1,7 +1,8 @@
 /* Makes calls of a server slower, by what stands in the file that SLOW_SYNC_MS_FILE names: three words,
  * milliseconds for the calls that write files through to the disk, milliseconds for the look-up of a
  * client's name, which then fails as one does whose resolver drops the question, and a part of the
- * paths whose writing through is slow, or nothing for all of them. No file is 0 and 0. */
+ * paths whose writing through is slow, or nothing for all of them. No file is 0 and 0. A call that is
+ * slow already ends when the file says 0: the disk, or the resolver, is there again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,6 +14,9 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+/* So long a call waits until it looks whether it is slow still, milliseconds. */
+#define PIECE_MS 50L
 
 struct slow {
 	long sync_ms, names_ms;
@@ -47,8 +51,10 @@ static void delay(int file)
 		if (!strstr(path, slow.path))
 			return;
 	}
-	struct timespec time = { slow.sync_ms / 1000, slow.sync_ms % 1000 * 1000000 };
-	nanosleep(&time, NULL);
+	for (long left = slow.sync_ms; left > 0 && now().sync_ms > 0; left -= PIECE_MS) {
+		struct timespec time = { 0, (left < PIECE_MS ? left : PIECE_MS) * 1000000 };
+		nanosleep(&time, NULL);
+	}
 }
 
 int fsync(int file)
@@ -69,7 +75,8 @@ int getnameinfo(const struct sockaddr *address, socklen_t length, char *host, so
 	struct slow slow = now();
 	if (slow.names_ms > 0 && host && !(flags & NI_NUMERICHOST)) {
 		/* The resolver waits for its answer in poll, too. */
-		poll(NULL, 0, (int)slow.names_ms);
+		for (long left = slow.names_ms; left > 0 && now().names_ms > 0; left -= PIECE_MS)
+			poll(NULL, 0, (int)(left < PIECE_MS ? left : PIECE_MS));
 		return EAI_AGAIN;
 	}
 	return ((int (*)(const struct sockaddr *, socklen_t, char *, socklen_t, char *, socklen_t, int))
