@@ -1,5 +1,6 @@
 //! What a healthy server does while it is looked at.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -322,10 +323,15 @@ impl Dump {
     }
 }
 
-/// Whether the installed mysqldump knows this server.
+/// Whether mysqldump is installed and knows this server.
 fn can_dump(server: &PrivateServer) -> Result<bool> {
-    let mut child = dump(&server.socket(), &["--no-data"])?;
-    Ok(child.wait()?.success())
+    match dump(&server.socket(), &["--no-data"]) {
+        Ok(mut child) => Ok(child.wait()?.success()),
+        Err(error) => match error.downcast_ref::<std::io::Error>() {
+            Some(cause) if cause.kind() == ErrorKind::NotFound => Ok(false),
+            _ => Err(error),
+        },
+    }
 }
 
 fn once(socket: &Path, stopped: &AtomicBool) -> Result<()> {

@@ -59,6 +59,8 @@ pub(crate) enum OnHost {
     Changes(Vec<u64>),
     /// A limit that is lifted: file and value.
     Limit(PathBuf, String),
+    /// Limits that are as they were again, in this order.
+    Limits(Vec<(PathBuf, String)>),
     /// A program that ends, and then a change that is put back.
     Swap(Victim, u64),
     /// A program that ends, and with it what it does.
@@ -278,11 +280,22 @@ impl Host {
                     true => PERIOD_US_MAX,
                     false => PERIOD_US,
                 };
-                let quota = f64::from(period) * cpus;
-                write(&self.file("cpu", "cpu.cfs_period_us")?, &period.to_string())?;
-                let file = self.file("cpu", "cpu.cfs_quota_us")?;
-                write(&file, &format!("{}", quota.round() as i64))?;
-                OnHost::Limit(file, "-1".to_owned())
+                let quota = (f64::from(period) * cpus).round() as i64;
+                let files = ["cpu.cfs_quota_us", "cpu.cfs_period_us"];
+                let files: Vec<PathBuf> = files
+                    .iter()
+                    .map(|name| self.file("cpu", name))
+                    .collect::<Result<_>>()?;
+                let before = files.iter().map(|file| {
+                    let text = std::fs::read_to_string(file);
+                    let text = text.with_context(|| file.display().to_string())?;
+                    Ok((file.clone(), text.trim().to_owned()))
+                });
+                let before = before.collect::<Result<_>>()?;
+                for (file, value) in files.iter().zip([quota, i64::from(period)]).rev() {
+                    write(file, &value.to_string())?;
+                }
+                OnHost::Limits(before)
             }
             Step::MemoryLimit { mib, waits } => {
                 if *waits {
@@ -375,6 +388,9 @@ impl Host {
                 Ok(())
             }
             OnHost::Limit(file, value) => write(&file, &value),
+            OnHost::Limits(limits) => limits
+                .iter()
+                .try_for_each(|(file, value)| write(file, value)),
             OnHost::Swap(pager, number) => {
                 pager.end()?;
                 Ok(self.lease.borrow_mut().put_back(number)?)

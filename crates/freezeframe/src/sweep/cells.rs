@@ -231,20 +231,22 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_chooses_the_same_and_nothing_twice_before_all_were_there() {
+    fn the_same_seed_chooses_the_same_and_all_come_before_many_come_again() {
         let choose = |seed| {
             let mut chooser = Chooser::new(&Mechanism::ALL, std::iter::empty(), seed);
             let mut cells = Vec::new();
-            while cells.len() < 2592 {
-                cells.extend(chooser.next(TEN_MINUTES, |_| true).unwrap().cells);
+            let mut covered = BTreeSet::new();
+            while covered.len() < 2592 {
+                let plan = chooser.next(TEN_MINUTES, |_| true).unwrap();
+                covered.extend(plan.cells.iter().copied());
+                cells.extend(plan.cells);
             }
             cells
         };
         let (one, other) = (choose(1), choose(2));
         assert_eq!(one, choose(1));
         assert_ne!(one, other);
-        let first: BTreeSet<Cell> = one.iter().take(2000).copied().collect();
-        assert_eq!(first.len(), 2000);
+        assert!(one.len() < 2592 * 4 / 3, "{}", one.len());
     }
 
     #[test]

@@ -43,8 +43,14 @@ pub(super) fn limit_ms(usual_ms: f64) -> i64 {
     lab::HUNG_MS_MIN.max((usual_ms * TIMES_USUAL) as i64)
 }
 
-/// What hung because of what was done in this time; what goes on after it without a second of flow is of it.
-pub(super) fn felt(hung: &[Hung], limit_ms: i64, done: Range<i64>) -> Option<Felt> {
+/// What hung because of what was done in this time; what goes on after it without a second of flow is of it, unless the
+/// others got their answers meanwhile: `flows` says it of a time.
+pub(super) fn felt(
+    hung: &[Hung],
+    limit_ms: i64,
+    done: Range<i64>,
+    flows: impl Fn(Range<i64>) -> bool,
+) -> Option<Felt> {
     let mut of_it: Vec<&Hung> = hung
         .iter()
         .filter(|hung| hangs(hung, limit_ms) && hung.to_ms >= done.start)
@@ -52,7 +58,8 @@ pub(super) fn felt(hung: &[Hung], limit_ms: i64, done: Range<i64>) -> Option<Fel
     of_it.sort_unstable_by_key(|hung| hung.from_ms);
     let mut end = done.end;
     of_it.retain(|hung| {
-        let is_of_it = hung.from_ms < done.end || hung.from_ms < end + FLOW_MS;
+        let goes_on = || hung.from_ms < end + FLOW_MS && !flows(hung.from_ms..hung.to_ms);
+        let is_of_it = hung.from_ms < done.end || goes_on();
         if is_of_it {
             end = end.max(hung.to_ms);
         }
@@ -167,7 +174,7 @@ mod tests {
             hung(3_000, 3_400),
             hung(15_900, 16_200),
         ];
-        let felt = felt(&all, 250, 10_000..15_000).unwrap();
+        let felt = felt(&all, 250, 10_000..15_000, |_| false).unwrap();
         assert_eq!((felt.from_ms, felt.to_ms, felt.count), (10_100, 16_200, 3));
         assert!((0.8..0.9).contains(&felt.share), "{}", felt.share);
     }
@@ -175,12 +182,22 @@ mod tests {
     #[test]
     fn work_that_flows_for_a_second_is_the_end_and_what_is_usual_is_not_felt() {
         let all = [hung(10_100, 15_020), hung(16_500, 17_000)];
-        assert_eq!(felt(&all, 250, 10_000..15_000).unwrap().to_ms, 15_020);
-        assert_eq!(felt(&all, 6_000, 10_000..15_000), None);
-        assert_eq!(felt(&all, 250, 20_000..25_000), None);
-        assert_eq!(felt(&all, 250, 15_500..16_000), None);
+        assert_eq!(
+            felt(&all, 250, 10_000..15_000, |_| false).unwrap().to_ms,
+            15_020
+        );
+        assert_eq!(felt(&all, 6_000, 10_000..15_000, |_| false), None);
+        assert_eq!(felt(&all, 250, 20_000..25_000, |_| false), None);
+        assert_eq!(felt(&all, 250, 15_500..16_000, |_| false), None);
         assert_eq!(limit_ms(1.0), 250);
         assert_eq!(limit_ms(100.0), 1000);
+    }
+
+    #[test]
+    fn what_comes_late_while_the_others_are_answered_is_not_of_it() {
+        let all = [hung(10_100, 15_020), hung(15_100, 15_600)];
+        let to_ms = |flows: bool| felt(&all, 250, 10_000..15_000, |_| flows).unwrap().to_ms;
+        assert_eq!((to_ms(false), to_ms(true)), (15_600, 15_020));
     }
 
     #[test]
@@ -192,7 +209,7 @@ mod tests {
             back(12_300),
             back(12_800),
         ];
-        let felt = felt(&all, 250, 10_000..12_000).unwrap();
+        let felt = felt(&all, 250, 10_000..12_000, |_| false).unwrap();
         assert_eq!((felt.from_ms, felt.to_ms), (10_500, 12_300));
         assert!(felt.share > 0.9, "{}", felt.share);
     }

@@ -139,10 +139,11 @@ impl Run<'_> {
                 return Ok(());
             }
             let begun = Instant::now();
-            let skipped = item.why_not(kind);
-            if skipped.is_none() {
-                self.work(*item).with_context(|| item.name())?;
-            }
+            let skipped = match item.why_not(kind) {
+                Some(why) => Some(why),
+                // The others can be done all the same.
+                None => self.work(*item).err().map(|why| format!("{why:#}")),
+            };
             if self.until.is_over() {
                 return Ok(());
             }

@@ -11,9 +11,6 @@ const UNTIL_TAKEN_BACK_MS: u32 = 120_000;
 /// Connections that an application may leak until nobody gets in.
 pub(super) const ROOM: u32 = 30;
 
-/// Processors of a server that gets heavy work.
-const HEAVY_CPUS: f64 = 0.7;
-
 /// The account of the users: nobody keeps a place free for it.
 pub(super) const USER: &str = "app";
 
@@ -196,10 +193,6 @@ impl Mechanism {
         .context("a scenario without anything")?;
         scenario.steps = self.steps();
         scenario.slow_sync = true;
-        if self.family() == Family::Heavy {
-            // The other servers of the sweep want to work meanwhile.
-            scenario.setup = vec![Step::CpuQuota { cpus: HEAVY_CPUS }];
-        }
         scenario.memory_mib = 1024;
         Ok(scenario)
     }

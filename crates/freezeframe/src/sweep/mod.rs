@@ -49,8 +49,8 @@ const CHAIN_MIN: Duration = Duration::from_secs(15);
 /// What a stage needs besides its chain: its server begins, and its last stall is judged.
 const AROUND: Duration = Duration::from_secs(50);
 
-/// Stages that keep the processors busy, at the same time.
-const HEAVY_MAX: usize = 2;
+/// Stages that keep the processors busy, at the same time: with two of them all users would wait for processors.
+const HEAVY_MAX: usize = 1;
 
 /// Stages with the largest pool, at the same time.
 const LARGE_MAX: usize = 4;

@@ -1,11 +1,12 @@
 //! One stage: a server, its users, its recorder, and a chain of stalls.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use lab::{IDLE_CONNECTIONS_MAX, Leak, ServerKind, Slow};
+use lab::{IDLE_CONNECTIONS_MAX, Leak, ServerKind, Slow, Step};
 
 use super::cells::{Cell, Plan};
 use super::clients::{self, Users};
@@ -29,8 +30,17 @@ pub(super) const JUDGED_AFTER_MS: i64 = 8000;
 /// How often it is looked whether something can be judged.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
+/// The time before a stall that says how much is usual, milliseconds. The stall before it may end in it.
+const USUAL_MS: i64 = 2000;
+
+/// From this share of the usual on work flows again.
+const FLOWS_SHARE: f64 = 0.5;
+
 /// Who still hangs after a stall is waited for so long.
 const BACK_MAX: Duration = Duration::from_secs(60);
+
+/// Processors of a server that would take all of them.
+const HEAVY_CPUS: f64 = 0.5;
 
 /// What a step's own clients may last.
 const STEP_MAX: Duration = Duration::from_secs(300);
@@ -116,6 +126,10 @@ pub(super) fn run(
     if let Some(first) = acts.first_mut() {
         first.arguments = setting.family.arguments(setting.pool);
         first.prepare = setting.family.prepare();
+        if setting.is_heavy() {
+            // The other servers of the sweep want to work meanwhile.
+            first.setup = vec![Step::CpuQuota { cpus: HEAVY_CPUS }];
+        }
     }
     let mut stage = Stage::set(&acts, kind)?;
     stage.prepare(&acts)?;
@@ -275,8 +289,10 @@ impl Run<'_> {
         lab::say(&stage.server.login(), &["SELECT 1".to_owned()], BACK_MAX)
             .with_context(|| format!("after {}", cell.mechanism.name()))?;
         let new = self.users.watch.hung_from(hung_before);
-        let felt =
-            felt::felt(&new, limit, from_ms..to_ms).map(|felt| self.bounded(felt, cell, from_ms));
+        let felt = felt::felt(&new, limit, from_ms..to_ms, |time| {
+            self.flows(time, from_ms)
+        })
+        .map(|felt| self.bounded(felt, cell, from_ms));
         let distance = felt_before
             .map(|before| felt.as_ref().map_or(from_ms, |felt| felt.from_ms) - before.to_ms);
         self.made.push(Made {
@@ -289,6 +305,15 @@ impl Run<'_> {
             is_told: false,
         });
         Ok(())
+    }
+
+    /// Whether half of what is usual was answered in a time. What is usual is that of the seconds before it was done.
+    fn flows(&self, time: Range<i64>, done_ms: i64) -> bool {
+        let watch = &self.users.watch;
+        let length_ms = (time.end - time.start).max(lab::SLOT_MS);
+        let usual = watch.answers_between(done_ms - USUAL_MS, done_ms) as f64 / USUAL_MS as f64;
+        let answers = watch.answers_between(time.start, time.start + length_ms) as f64;
+        answers >= 1.0 && answers >= usual * length_ms as f64 * FLOWS_SHARE
     }
 
     /// With the last answer before it, and the first one after it. Clients that belong to what was done may have hung
