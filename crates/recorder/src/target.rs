@@ -269,6 +269,11 @@ impl Shared {
         self.sessions().observe(at, &rows, calm)
     }
 
+    /// Whether the sessions should be looked at again before the next second.
+    pub(crate) fn sessions_look_held(&self) -> bool {
+        !self.stalled.load(Ordering::Relaxed) && self.sessions().looks_held()
+    }
+
     /// Learns what the server counted of its statements in a window without a stall.
     pub(crate) fn learn_times(&self, window: model::Window, digest: &model::QueryDigest) {
         let is_stalled = self.stalled.load(Ordering::Relaxed);

@@ -16,8 +16,9 @@ const FINISHED_MIN: f64 = 0.3;
 /// So many should have finished something meanwhile.
 const FINISHED_MISSED_MIN: f64 = 1.0;
 
-/// So many of them where others had been answered after the oldest began.
-const DRYING_MISSED_MIN: f64 = 3.0;
+/// So many of them where no chance may look like it: who hangs is not known to work, or others had
+/// been answered after the oldest began.
+const MISSED_MIN: f64 = 3.0;
 
 /// The work flows again from this share of the usual.
 const FLOWS_SHARE: f64 = 0.5;
@@ -40,7 +41,7 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
         (Some(work), Some(usual)) if usual >= COMPLETIONS_MIN => {
             work.completions <= usual * now.config.completions_share
         }
-        _ => is_dry(now, &crowd) || is_drying(now, &crowd),
+        _ => is_dry(now, &crowd) || is_drying(now, &crowd) || is_exhausted(&crowd),
     };
     if stopped && somebody_hangs(now, &crowd, usual) && !is_working(now, &crowd) {
         let oldest = crowd.oldest_ms.min(OLDEST_MAX_MS);
@@ -84,11 +85,21 @@ fn is_dry(now: &Now<'_>, crowd: &Crowd) -> bool {
     usual >= FINISHED_MIN
         && since_finish + 1000.0 >= crowd.oldest_ms
         && crowd.finished == 0.0
-        && usual * crowd.oldest_ms / 1000.0 >= FINISHED_MISSED_MIN
+        && usual * crowd.oldest_ms / 1000.0
+            >= match crowd.hung_workers >= 1.0 {
+                true => FINISHED_MISSED_MIN,
+                // A job that begins with many sessions, and a moment in which nobody else asks.
+                false => MISSED_MIN,
+            }
 }
 
-/// Without the server's own counts: nobody is answered any more, after one client after another began
-/// to hang. A quiet time beside one long statement is none.
+/// Every session that there is hangs, and each of them usually works: nobody can be served.
+fn is_exhausted(crowd: &Crowd) -> bool {
+    crowd.finished == 0.0 && crowd.hung_workers >= 2.0 && crowd.hung_workers >= crowd.clients
+}
+
+/// Nobody is answered any more, after one client after another began to hang. A quiet time beside one
+/// long statement is none.
 fn is_drying(now: &Now<'_>, crowd: &Crowd) -> bool {
     let (Some(usual), Some(since_finish_ms)) = (now.usual.finished.mean(), crowd.since_finish_ms)
     else {
@@ -96,10 +107,9 @@ fn is_drying(now: &Now<'_>, crowd: &Crowd) -> bool {
     };
     let missed = usual * since_finish_ms / 1000.0;
     let asked = (usual * crowd.oldest_ms / 1000.0).min(crowd.clients);
-    now.view.work.is_none()
-        && usual >= FINISHED_MIN
+    usual >= FINISHED_MIN
         && crowd.finished == 0.0
-        && missed >= DRYING_MISSED_MIN
+        && missed >= MISSED_MIN
         && crowd.hung_workers >= 2.0
         && crowd.hung_workers >= asked * now.config.hung_share
 }

@@ -12,6 +12,9 @@ const CLASSES_MAX: usize = 2000;
 /// A class that was seen so often, and never a second old, is a short one.
 const SHORT_SEEN_MIN: u32 = 20;
 
+/// Looks closer than this may show the same statements, milliseconds.
+const LOOK_MS: Millis = 900;
+
 /// An age is learnt this long after it was seen, milliseconds: a stall is noticed within that time,
 /// and what was seen in it is not learnt.
 const LEARN_AFTER_MS: Millis = 15_000;
@@ -31,6 +34,9 @@ const HANGS_TIMES: f64 = 1000.0;
 pub(super) struct Class {
     /// Samples in which a statement of it ran that was no second old.
     seen: u32,
+    /// The last of them.
+    #[serde(skip)]
+    seen_at: Millis,
     /// The longest that one of them was seen to run, milliseconds; below a second is 0.
     longest_ms: u32,
     /// How long they take on the average by the server's own count, microseconds; 0 is not known.
@@ -100,10 +106,13 @@ impl Classes {
         self.known.entry(id).or_default()
     }
 
-    /// A statement that has just begun, in calm.
-    pub(super) fn saw_young(&mut self, id: u64) {
+    /// A statement that has just begun, in calm. Many at once, as of a job that starts, are one look.
+    pub(super) fn saw_young(&mut self, now: Millis, id: u64) {
         let class = self.entry(id);
-        class.seen = class.seen.saturating_add(1);
+        if class.seen == 0 || now >= class.seen_at.saturating_add(LOOK_MS) || now < class.seen_at {
+            class.seen_at = now;
+            class.seen = class.seen.saturating_add(1);
+        }
     }
 
     /// The server's own count of a class, in calm: how many there were, how long they took together and
@@ -185,9 +194,14 @@ mod tests {
             class_of("UPDATE t SET k = 1"),
         );
         assert_eq!(report, class_of("select sum(k) from t where k > 99"));
-        for _ in 0..SHORT_SEEN_MIN {
-            classes.saw_young(update);
+        let job = class_of("SELECT SUM(n) FROM sale");
+        for look in 0..u64::from(SHORT_SEEN_MIN) {
+            classes.saw_young(look * 1000, update);
+            // Forty of them that start at once.
+            classes.saw_young(5000, job);
+            classes.saw_young(5450, job);
         }
+        assert_eq!(classes.usual(job, 2000.0), Usual::Unknown);
         classes.saw_old(1000, report, 30_000);
         classes.settle(2000, true);
         assert_eq!(classes.usual(report, 30_000.0), Usual::Unknown);

@@ -65,6 +65,7 @@ pub struct Sessions {
     classes: Classes,
     before: Option<Millis>,
     last_finish: Option<Millis>,
+    looks_held: bool,
 }
 
 /// The sums of one sample.
@@ -114,6 +115,12 @@ impl Sessions {
         }
     }
 
+    /// Sessions are in statements that are no second old, and few finish any: half a second later it
+    /// is known whether they hang. A stall of two seconds may be over at the next regular look.
+    pub fn looks_held(&self) -> bool {
+        self.looks_held
+    }
+
     /// Takes a processlist without the recorder's own sessions. `calm`: no stall lasts, so what is
     /// seen is usual.
     pub fn observe(&mut self, now: Millis, rows: &[SessionRow<'_>], calm: bool) -> Vec<Reading> {
@@ -134,6 +141,7 @@ impl Sessions {
             self.last_finish = Some(now);
         }
         self.before = Some(now);
+        self.looks_held = sums.hung == 0 && sums.in_flight > 2 * sums.finished;
         let since_finish = self.last_finish.map(|last| (now - last) as f64);
         readings(&sums, since_finish)
     }
@@ -214,7 +222,7 @@ impl Sessions {
             let class = class_of(row.statement);
             usual = self.classes.usual(class, age);
             match (calm, old) {
-                (true, false) => self.classes.saw_young(class),
+                (true, false) => self.classes.saw_young(now, class),
                 // A wait is not how long such a statement takes.
                 (true, true) if doing == Doing::Statement => {
                     self.classes.saw_old(now, class, age.min(4e9) as u32);

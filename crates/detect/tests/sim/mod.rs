@@ -159,6 +159,8 @@ pub struct Server {
     pub requests: Requests,
     /// The recorder may log in.
     pub login: bool,
+    /// When the sessions are looked at between two regular looks.
+    pub look_at: Option<Millis>,
     pub events: Vec<Event>,
 }
 
@@ -207,6 +209,7 @@ impl Server {
             sessions: Sessions::default(),
             requests: Requests::default(),
             login: true,
+            look_at: None,
             events: Vec::new(),
         }
     }

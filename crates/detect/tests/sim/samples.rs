@@ -48,6 +48,15 @@ impl Server {
         if turn(200) && self.login {
             self.probe(frozen);
         }
+        let again = self.look_at.is_some_and(|at| now >= at);
+        if again {
+            self.look_at = None;
+        }
+        if again && self.login && !self.down && !frozen && !turn(1000) {
+            self.status();
+            self.processlist();
+            return;
+        }
         if !turn(1000) {
             return;
         }
@@ -67,6 +76,8 @@ impl Server {
         }
         self.status();
         self.processlist();
+        let looks_held = self.sessions.looks_held() && !self.detector.in_stall();
+        self.look_at = looks_held.then_some(now + 450);
     }
 
     fn probe(&mut self, frozen: bool) {

@@ -23,7 +23,23 @@ pub(crate) struct DatabaseState {
     burst: Burst,
     clock: RecorderClock,
     digests: Digests,
+    /// Status and sessions are wanted again then, before their time.
+    again: Again,
 }
+
+/// A look between two regular ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Again {
+    #[default]
+    No,
+    /// At this moment.
+    At(Millis),
+    /// The status has been read for it.
+    Sessions,
+}
+
+/// So long after a look at which the sessions seem to be held they are looked at again, milliseconds.
+const AGAIN_MS: Millis = 450;
 
 #[derive(Default)]
 struct Burst {
@@ -82,6 +98,7 @@ impl DatabaseState {
             backoff: Backoff::new(),
             variables: HashMap::new(),
             burst: Burst::default(),
+            again: Again::No,
         }
     }
 
@@ -101,6 +118,8 @@ impl DatabaseState {
         match source {
             "innodb" => self.burst.innodb,
             "digests" => self.burst.digests,
+            "status" => matches!(self.again, Again::At(at) if self.clock.now() >= at),
+            "processlist" => self.again == Again::Sessions,
             _ => false,
         }
     }
@@ -195,6 +214,10 @@ pub(crate) fn connect_to(
 }
 
 pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
+    state.again = match state.again {
+        Again::At(at) if state.clock.now() >= at => Again::Sessions,
+        _ => Again::No,
+    };
     state.ask("status", server::status)
 }
 
@@ -206,6 +229,11 @@ pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
             shared.look_at_sessions(at, rows, &own)
         })
     });
+    // Not after a look that was one itself: the next second comes soon.
+    let is_regular = std::mem::take(&mut state.again) == Again::No;
+    if is_regular && outcome.is_ok() && state.shared.sessions_look_held() {
+        state.again = Again::At(at + AGAIN_MS);
+    }
     let follows = outcome.as_ref().is_ok_and(|taken| {
         let mut names = taken.readings.iter().map(|reading| &*reading.name);
         names.any(|name| RECEIVING.contains(&name))
