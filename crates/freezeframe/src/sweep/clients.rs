@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// No stage lasts longer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Weights and texts. Half of them write, a third of these the row that all want.
+/// Weights and texts. Half of them write, a fifth of these the row that all want.
 const STATEMENTS: [(u32, &str); 3] = [
-    (3, "SELECT c FROM freezeframe_lab.t WHERE id = {row}"),
-    (2, "UPDATE freezeframe_lab.t SET k = k + 1 WHERE id = {row}"),
+    (5, "SELECT c FROM freezeframe_lab.t WHERE id = {row}"),
+    (4, "UPDATE freezeframe_lab.t SET k = k + 1 WHERE id = {row}"),
     (1, "UPDATE freezeframe_lab.hot SET n = n + 1 WHERE id = 1"),
 ];
 

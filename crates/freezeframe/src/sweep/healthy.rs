@@ -199,12 +199,10 @@ impl Run<'_> {
 
     /// False alarms since the last time, and what was told while the users hung.
     fn judge(&mut self, beside: &str) -> Result<(usize, usize)> {
-        let now_ms = self.watch.now_ms();
         let stretches = felt::stretches(&self.watch.hung_from(0), self.watch.usual_ms());
         let new = self.recorder.told.get(self.judged..).unwrap_or_default();
-        let (felt, wrong): (Vec<_>, Vec<_>) = new
-            .iter()
-            .partition(|told| is_excused(told, now_ms, &stretches));
+        let (felt, wrong): (Vec<_>, Vec<_>) =
+            new.iter().partition(|told| is_excused(told, &stretches));
         let lines: Vec<Line> = wrong
             .iter()
             .map(|told| Line::FalseAlarm(Alarm::new(&self.from, beside.to_owned(), told)))

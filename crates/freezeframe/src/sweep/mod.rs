@@ -176,7 +176,10 @@ fn next(
         return None;
     }
     if args.healthy_only
-        || (!args.stalls_only && args.only.is_empty() && !is_healthy && number % HEALTHY_EVERY == 0)
+        || (!args.stalls_only
+            && args.only.is_empty()
+            && !is_healthy
+            && number.is_multiple_of(HEALTHY_EVERY))
     {
         return Some(Work::Healthy);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use lab::{IDLE_CONNECTIONS_MAX, Leak, ServerKind, Slow, Step};
 
 use super::cells::{Cell, Plan};
@@ -83,9 +83,10 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// When it was over, by those who felt it.
+    /// When it was over, also for the last one who felt it.
     pub(super) fn end_ms(&self) -> i64 {
-        self.felt.as_ref().map_or(self.done_ms.1, |felt| felt.to_ms)
+        let felt = self.felt.as_ref().map_or(0, |felt| felt.to_ms);
+        felt.max(self.done_ms.1)
     }
 }
 
@@ -233,7 +234,7 @@ impl Run<'_> {
     fn stall(&mut self, cell: Cell, length: Duration) -> Result<()> {
         let (stage, watch) = (self.stage, &self.users.watch);
         let hung_before = watch.hung_count();
-        let felt_before = self.made.iter().rev().find_map(|made| made.felt.clone());
+        let before_ms = self.made.last().map(Made::end_ms);
         let usual_ms = watch.usual_ms();
         let limit = felt::limit_ms(usual_ms);
         let from_ms = watch.now_ms();
@@ -275,7 +276,13 @@ impl Run<'_> {
                 .waiting_since_ms()
                 .is_some_and(|since| since < watch.now_ms() - limit)
         };
-        while hangs() && Instant::now() < patience {
+        while hangs() {
+            ensure!(
+                Instant::now() < patience,
+                "the users still hang {} s after {}",
+                BACK_MAX.as_secs(),
+                cell.mechanism.name()
+            );
             self.recorder.read()?;
             std::thread::sleep(POLL);
         }
@@ -293,8 +300,8 @@ impl Run<'_> {
             self.flows(time, from_ms)
         })
         .map(|felt| self.bounded(felt, cell, from_ms));
-        let distance = felt_before
-            .map(|before| felt.as_ref().map_or(from_ms, |felt| felt.from_ms) - before.to_ms);
+        let begun_ms = felt.as_ref().map_or(from_ms, |felt| felt.from_ms);
+        let distance = before_ms.map(|end_ms| begun_ms - end_ms);
         self.made.push(Made {
             cell,
             done_ms: (from_ms, to_ms),

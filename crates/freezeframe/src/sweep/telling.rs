@@ -53,7 +53,7 @@ impl Run<'_> {
             let mut stretches = felt::stretches(&watch.hung_from(0), watch.usual_ms());
             // Where nobody of the pool asked for anything just then, it was a stall all the same.
             stretches.extend(self.made.iter().map(|made| made.done_ms.0..made.done_ms.1));
-            if !is_excused(told, now_ms, &stretches) {
+            if !is_excused(told, &stretches) {
                 self.frames_wanted.extend(told.id.clone());
                 lines.push(Line::FalseAlarm(Alarm::new(
                     &self.from,

@@ -2,7 +2,8 @@
  * milliseconds for the calls that write files through to the disk, milliseconds for the look-up of a
  * client's name, which then fails as one does whose resolver drops the question, and a part of the
  * paths whose writing through is slow, or nothing for all of them. No file is 0 and 0. A call that is
- * slow already ends when the file says 0: the disk, or the resolver, is there again. */
+ * slow already ends when it has waited as long as the file says by then: the disk, or the resolver, is
+ * there again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static void delay(int file)
 		if (!strstr(path, slow.path))
 			return;
 	}
-	for (long left = slow.sync_ms; left > 0 && now().sync_ms > 0; left -= PIECE_MS) {
+	for (long waited = 0, left; (left = now().sync_ms - waited) > 0; waited += PIECE_MS) {
 		struct timespec time = { 0, (left < PIECE_MS ? left : PIECE_MS) * 1000000 };
 		nanosleep(&time, NULL);
 	}
@@ -75,7 +76,7 @@ int getnameinfo(const struct sockaddr *address, socklen_t length, char *host, so
 	struct slow slow = now();
 	if (slow.names_ms > 0 && host && !(flags & NI_NUMERICHOST)) {
 		/* The resolver waits for its answer in poll, too. */
-		for (long left = slow.names_ms; left > 0 && now().names_ms > 0; left -= PIECE_MS)
+		for (long waited = 0, left; (left = now().names_ms - waited) > 0; waited += PIECE_MS)
 			poll(NULL, 0, (int)(left < PIECE_MS ? left : PIECE_MS));
 		return EAI_AGAIN;
 	}
