@@ -27,6 +27,10 @@ pub(crate) fn limit_for(command: &Command) {
     if reads_only {
         kernel::heap::limit(RESIDENT_BYTES_MAX);
     }
+    // For months beside a server that needs the memory.
+    if matches!(command, Command::Record(_) | Command::Capture(_)) {
+        kernel::heap::share_one_arena();
+    }
 }
 
 /// Does what only reads in a command that may not end at any place.

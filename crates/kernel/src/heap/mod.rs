@@ -19,3 +19,18 @@ pub fn give_back() {
         libc::malloc_trim(0);
     }
 }
+
+/// Lets all threads share one arena of the heap, from now on; before the first thread is started.
+///
+/// glibc gives each thread an arena of its own (up to eight a processor), and what one has freed
+/// another cannot use: a recorder whose work goes from thread to thread, a new one for each incident,
+/// keeps as much free memory in each as it ever used there. Its threads allocate too seldom to wait
+/// for each other.
+#[allow(unsafe_code, reason = "glibc has no other way to be told")]
+pub fn share_one_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the call takes no pointer; mallopt(3) has it as safe before other threads allocate.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}

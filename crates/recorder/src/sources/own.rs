@@ -22,6 +22,11 @@ pub(crate) fn own(state: &mut HostState) -> Outcome {
     let mut out = vec![
         Reading::counter("recorder.cpu_ticks", Unit::Ticks, ticks),
         Reading::gauge(
+            "recorder.heap_bytes",
+            Unit::Bytes,
+            kernel::heap::live_bytes() as f64,
+        ),
+        Reading::gauge(
             "clock.wall_offset_ms",
             Unit::Milliseconds,
             state.clock.wall_offset_ms() as f64,
