@@ -27,6 +27,9 @@ pub(super) const DISTANCES_S: [u32; 3] = [3, 10, 60];
 /// What a cell costs besides its distance and its length: what was done is taken back.
 const AROUND: Duration = Duration::from_secs(4);
 
+/// For fewer stalls no server is begun, where others can be run again.
+const CHAIN_CELLS_MIN: usize = 5;
+
 /// How fast the pool works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -185,6 +188,10 @@ fn chain(cells: &[(u32, u64, Cell)], time: Duration) -> Vec<(u32, u64, Cell)> {
         None => time,
     };
     for cell in cells.iter().filter(|(.., cell)| Some(*cell) != first) {
+        // What was run more often than others waits for them, unless the server would be there for a few only.
+        if Some(cell.0) != least && chain.len() >= CHAIN_CELLS_MIN {
+            break;
+        }
         match left.checked_sub(cell.2.time()) {
             Some(rest) => {
                 left = rest;
