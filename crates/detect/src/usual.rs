@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Config;
 use crate::baseline::{Baseline, LearntLevel};
 use crate::burn::{Burn, LearntBurn};
-use crate::view::View;
+use crate::view::{View, is_second_look};
 
 /// The levels that rules compare with.
 #[derive(Debug)]
@@ -33,6 +33,9 @@ pub(crate) struct Usual {
     pub(crate) stuck: Baseline,
     /// How long statements took in the last hours.
     pub(crate) burn: Burn,
+    /// The last regular reading of the status and of the sessions.
+    status_at: Option<Millis>,
+    crowd_at: Option<Millis>,
 }
 
 /// What a detector learnt, to keep over a restart of the recorder.
@@ -68,6 +71,8 @@ impl Usual {
             system: level(&learnt.system),
             stuck: level(&learnt.stuck),
             burn: Burn::with(&learnt.burn),
+            status_at: None,
+            crowd_at: None,
         }
     }
 
@@ -89,6 +94,18 @@ impl Usual {
 
     /// Learns from a sample of calm that the view has taken in.
     pub(crate) fn learn(&mut self, source: &str, at: Millis, view: &View, stuck: Option<f64>) {
+        // A second look is made because many were seen in statements: it tells nothing of the usual.
+        let last = match source {
+            "status" => Some(&mut self.status_at),
+            "processlist" => Some(&mut self.crowd_at),
+            _ => None,
+        };
+        if let Some(last) = last {
+            if last.is_some_and(|last| is_second_look(last, at)) {
+                return;
+            }
+            *last = Some(at);
+        }
         match source {
             "status" => {
                 if let Some(work) = view.work.filter(|work| work.at == at) {

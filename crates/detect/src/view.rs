@@ -7,6 +7,9 @@ use model::{Millis, ProbeOutcome, Sample};
 /// A reading older than this says nothing of now, milliseconds: its source comes each second.
 const FRESH_MS: Millis = 2500;
 
+/// Samples closer than this are not both regular, milliseconds: a beat may come early.
+const SECOND_LOOK_MS: Millis = 800;
+
 /// Probes that tell how fast the server answers now: a second of them.
 const PROBES_KEPT: usize = 5;
 
@@ -124,6 +127,11 @@ struct Counters {
     refused: Option<f64>,
     rows: Option<f64>,
     writes: Option<f64>,
+}
+
+/// Whether a sample at this moment is a look between the regular ones, which are a second apart.
+pub(crate) fn is_second_look(last: Millis, at: Millis) -> bool {
+    at >= last && at < last.saturating_add(SECOND_LOOK_MS)
 }
 
 /// A number that can be calculated with.

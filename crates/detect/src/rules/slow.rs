@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use model::Millis;
 
 use super::{Now, Sign, TWO_SAMPLES_MS};
-use crate::view::number;
+use crate::view::{is_second_look, number};
 
 /// Statements a second that are usual, below which the time of one is not known well enough.
 const COMPLETIONS_MIN: f64 = 10.0;
@@ -28,6 +28,8 @@ const USED_UP_SHARE: f64 = 0.95;
 pub(crate) struct Recent {
     /// Begin, sessions in statements, statements completed.
     samples: VecDeque<(Millis, f64, f64)>,
+    /// When the last of them was taken.
+    at: Option<Millis>,
     /// How long it must last, milliseconds.
     pub(super) hold_ms: Millis,
 }
@@ -43,6 +45,11 @@ impl Recent {
         let (Some(crowd), Some(work)) = (now.view.crowd_at(at), now.view.work_at(at)) else {
             return Sign::Unclear;
         };
+        // A second look is made because many were seen in statements: it is no chance sample.
+        if self.at.is_some_and(|last| is_second_look(last, at)) {
+            return Sign::Unclear;
+        }
+        self.at = Some(at);
         let (since, in_flight) = (work.since, crowd.in_flight);
         self.samples.push_back((since, in_flight, work.completions));
         while self.samples.len() > SAMPLES_MAX {

@@ -231,7 +231,9 @@ impl Sessions {
             }
         }
         let waits = doing == Doing::Waiting;
-        if !old || works || waits || usual == Usual::Short {
+        // One that is known to take long says nothing of how long the others take.
+        let takes_long = usual == Usual::Long && !waits;
+        if !takes_long && (!old || works || waits || usual == Usual::Short) {
             sums.in_flight += 1;
         }
         if !old || usual == Usual::Long {
