@@ -68,7 +68,9 @@ fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
     line.push(b'\n');
     stream.write_all(&line)?;
     let mut answer = Vec::new();
-    BufReader::new(stream.take(LINE_BYTES_MAX)).read_until(b'\n', &mut answer)?;
+    BufReader::new(stream.take(LINE_BYTES_MAX))
+        .read_until(b'\n', &mut answer)
+        .context("the recorder does not answer: does it end, or stand still?")?;
     serde_json::from_slice(&answer).context("its answer is not understood: is it another version?")
 }
 

@@ -46,6 +46,9 @@ pub(crate) fn netstat(state: &mut HostState) -> Outcome {
 /// all its connections for them, which is large on a large host.
 const CONNECTIONS_SHARE_MAX: f64 = 0.001;
 
+/// Where they cannot be looked at it is tried again after this: a server may begin to listen.
+const ABSENT_REST: Duration = Duration::from_secs(10);
+
 /// Who has sent something to the server and has no answer.
 pub(crate) fn connections(state: &mut HostState) -> Outcome {
     let what = "connections";
@@ -55,11 +58,10 @@ pub(crate) fn connections(state: &mut HostState) -> Outcome {
     {
         return Ok(Taken::default());
     }
-    let process = of_this_network(state, what)?;
-    let Some(port) = classic_port(&process) else {
-        let detail = "the server listens on no TCP port";
-        return Err(Absent::new(what, Reason::Unsupported, detail));
-    };
+    // Each absence is a row of the history.
+    let port = connections_port(state, what).inspect_err(|_| {
+        state.connections_next = Some(Instant::now() + ABSENT_REST);
+    })?;
     let begin = kernel::clock::thread_cpu();
     let found = connections::established(port, NETLINK_TIMEOUT)
         .map_err(|error| Absent::new(what, Reason::Failed, error.to_string()))?;
@@ -80,6 +82,13 @@ pub(crate) fn connections(state: &mut HostState) -> Outcome {
         })
         .collect();
     Ok(readings(state.requests.observe(state.clock.now(), &rows)))
+}
+
+fn connections_port(state: &HostState, what: &'static str) -> Result<u16, Absent> {
+    classic_port(&of_this_network(state, what)?).ok_or_else(|| {
+        let detail = "the server listens on no TCP port";
+        Absent::new(what, Reason::Unsupported, detail)
+    })
 }
 
 /// The server's process, when it is in our network namespace: the kernel tells of no other.
