@@ -118,9 +118,13 @@ fn by_ourselves(
 ) -> Result<Vec<PathBuf>> {
     recording.history = None;
     let targets = targets::find(&args.server, config)?;
+    // One that runs may be beside another server than the one that is named.
+    let why = match names_a_server(args) {
+        true => "no recorder is asked when a server is named".to_owned(),
+        false => format!("no recorder runs in {}", recording.dir.display()),
+    };
     output::note(&format!(
-        "no recorder runs in {}: recording for {:.0} s, {} of them to know what is usual",
-        recording.dir.display(),
+        "{why}: recording for {:.0} s, {} of them to know what is usual",
         (BEFORE + args.for_time).as_secs_f64(),
         BEFORE.as_secs()
     ));
