@@ -62,6 +62,28 @@ fn names_of_every_source_are_found_wherever_they_are_left() {
     }
 }
 
+/// InnoDB's monitor prints the locks of a data definition, and `innodb_status_output` prints it into the error
+/// log: what is in a schema of the server's own stands in both, and is no leak.
+#[test]
+fn what_is_in_a_schema_of_the_server_is_the_servers_in_every_source() {
+    let lock = "RECORD LOCKS index PRIMARY of table `mysql`.`tablespace_files` trx id 7";
+    let theirs = "TABLE LOCK table `mandolin`.`tablespace_parts` trx id 7 beside `mysql` and `plectrum`";
+    let sessions = r#"{"longest":[{"statement":"SELECT * FROM `mysql`.`index_partitions`"}]}"#;
+    let both = format!("{lock}\n{theirs}");
+    let made = incident(vec![
+        Text::own(OwnText::Processlist, sessions),
+        server_text::innodb_status(&both),
+    ]);
+    let check = Check::of(&made, std::slice::from_ref(&both), "");
+    for part in [Part::Log, Part::Other] {
+        assert_eq!(leak(&check, lock, part), None);
+        assert_eq!(leak(&check, "`index_partitions`", part), None);
+        for name in ["tablespace_parts", "mandolin", "plectrum"] {
+            assert_eq!(leak(&check, name, part).as_deref(), Some(name));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_looked_for_is_told() {
     let sessions = r#"{"by_user":{"ab":1,"status":2,"4711":1,"root":9},"longest":[]}"#;
