@@ -199,7 +199,7 @@ pub(super) const PATH: &[&str] = &[
 const CODE: &[&str] = &["cc", "c", "h", "ic", "hh", "cpp", "hpp", "i", "yy"];
 
 /// Ends of names of data files: what stands before them is a name.
-const DATA: &[&str] = &[
+pub(super) const DATA: &[&str] = &[
     "ibd", "frm", "par", "myd", "myi", "mad", "mai", "csv", "csm", "trg", "trn", "err", "log",
     "pid", "sock", "sql", "opt", "isl", "cfg", "cfp", "txt", "bak", "old", "pem", "cnf", "conf",
     "sh", "py", "pl", "rb", "js", "go", "rs", "php", "jar", "tar", "gz", "zst", "xz", "dump",
@@ -243,7 +243,9 @@ pub(super) fn is_known_component(part: &str) -> bool {
         return true;
     }
     if let Some((stem, end)) = lower.rsplit_once('.') {
-        return is_source(end) || (is_data_end(end) && is_known_component(stem));
+        // A table may be called `err`, and then the end of `shop.err` was replaced, too.
+        let is_end = is_data_end(end) || is_pseudonym(end);
+        return is_source(end) || (is_end && is_known_component(stem));
     }
     lower
         .split_once("#p#")

@@ -484,6 +484,23 @@ fn the_search_knows_forms_of_names_that_nobody_met() {
     }
 }
 
+/// Tables are called `target`, `key`, `old` and `log`, and files end in the same words.
+#[test]
+fn a_table_may_be_called_like_the_end_of_a_file() {
+    let blank = blank();
+    for end in super::paths::DATA {
+        let mut book = Book::new(&blank, b"salt", "");
+        book.name(super::What::Table, end);
+        let path = format!("/srv/shop/{end}.{end}");
+        // Once to meet what is in it, once with all that was met.
+        text::value(&mut book, &path);
+        book.learn();
+        let renamed = text::value(&mut book, &path);
+        let leak = book.into_names().find_in_text(renamed.as_bytes());
+        assert_eq!(leak, None, "{path}: {renamed}");
+    }
+}
+
 #[test]
 fn a_shorter_name_is_found_where_a_longer_one_goes_on() {
     let blank = blank();
