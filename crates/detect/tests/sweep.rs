@@ -64,11 +64,16 @@ fn cells() -> Vec<Cell> {
 /// Both stalls of a cell.
 fn run(cell: Cell, seed: u64) -> Vec<Noticed> {
     let mut server = Server::new(cell.pool, cell.load, seed);
-    server.run(70_000);
+    // No stall keeps to the beat of the recorder.
+    let mut phase = Random::new(seed ^ 0x9A5E);
+    let mut calm = |least: Millis| least + phase.below(1000) as Millis;
+    // What is felt of two seconds is a little less: the first to hang comes later.
+    let length = cell.length - (cell.length / 10).min(400) + seed % 400;
+    server.run(calm(70_000));
     let mut truths = Vec::new();
-    truths.extend(server.stall(cell.mechanism, cell.length));
-    server.run(cell.distance);
-    truths.extend(server.stall(cell.mechanism, cell.length));
+    truths.extend(server.stall(cell.mechanism, length));
+    server.run(calm(cell.distance));
+    truths.extend(server.stall(cell.mechanism, length));
     server.run(15_000);
     let told = episodes(&server.events);
     let judged: Vec<Noticed> = truths.iter().map(|truth| judge(&told, *truth)).collect();

@@ -82,8 +82,10 @@ fn doing(book: &mut Book<'_>, doing: &str) -> String {
     if let Some(lock) = doing.strip_prefix("waits for ") {
         return format!("waits for {}", name(book, lock));
     }
+    // `runs in pwrite64`: a system call, and no statement begins with that word.
     if let Some(rest) = doing.strip_prefix("runs ")
         && !rest.starts_with("no statement ")
+        && !rest.starts_with("in ")
     {
         let cut = [" (open for ", " (from "]
             .iter()

@@ -417,6 +417,12 @@ fn locks_are_named_after_what_they_lock() {
             "waits for metadata lock on <schema>.<table>",
         ),
         ("kernel_mutex", "runs", "kernel_mutex", "runs"),
+        (
+            "kernel_mutex",
+            "runs in pwrite64",
+            "kernel_mutex",
+            "runs in pwrite64",
+        ),
     ] {
         let table: LockTable = serde_json::from_value(serde_json::json!({
             "from": 1000, "to": 1000, "depth": "told", "by": "rows",

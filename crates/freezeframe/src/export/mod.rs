@@ -153,8 +153,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             let said = |place: &str| format!("{}, {place}", path.display());
             match place {
                 Place::Cell(cell) => {
-                    let is_json = bytes.starts_with(b"{") || bytes.starts_with(b"[");
-                    let is_log = cell.starts_with(LOG_CELL) && !is_json;
+                    let is_log = cell.starts_with(LOG_CELL) && !is_json(bytes);
                     let part = if is_log { Part::Log } else { Part::Other };
                     search_text(names, bytes, part, &said(cell))
                 }
@@ -202,13 +201,18 @@ fn raw_logs(paths: &[PathBuf]) -> Vec<String> {
     for path in paths.iter().filter(|path| captures::is_frame(path)) {
         // A file that cannot be read has been told already.
         let _ = store::each_cell(path, &mut |cell| {
-            if cell.table == "text" && cell.column == "body" && !cell.bytes.starts_with(b"{") {
+            if cell.table == "text" && cell.column == "body" && !is_json(cell.bytes) {
                 logs.push(String::from_utf8_lossy(cell.bytes).into_owned());
             }
             true
         });
     }
     logs
+}
+
+/// Whether a text of an incident's file is one of ours: sessions, semaphores, threads.
+fn is_json(text: &[u8]) -> bool {
+    text.starts_with(b"{") || text.starts_with(b"[")
 }
 
 /// What the result is searched for: the names that were replaced, and those that were read by other code.

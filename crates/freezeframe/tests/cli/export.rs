@@ -254,6 +254,54 @@ fn an_older_incident_is_mended() {
     assert!(holds(Path::new(&mended), kept));
 }
 
+/// MySQL in a data definition: the status tells of a latch and of locks on the dictionary. Both stand in
+/// other texts of the same incident, too, and none of it is anybody's secret.
+#[test]
+fn what_a_server_says_of_its_own_dictionary_can_be_shared() {
+    const STATUS: &str = "=====================================\n2026-01-02 03:04:05 0x7f INNODB MONITOR OUTPUT\n\
+        =====================================\n----------\nSEMAPHORES\n----------\n\
+        --Thread 140494432618176 has waited at row0mysql.cc line 3768 for 3 seconds the semaphore:\n\
+        X-lock on RW-latch at 0x555593823d80 created in file dict0dict.cc line 1081\n------------\n\
+        TRANSACTIONS\n------------\n\
+        TABLE LOCK table `mysql`.`tablespace_files` trx id 7117 lock mode IX\n\
+        RECORD LOCKS space id 4294967294 page no 94 n bits 120 index file_name of table \
+        `mysql`.`tablespace_files` trx id 7117 lock mode S locks rec but not gap\n";
+    const SEMAPHORES: &str = r#"[{"thread":"140494432618176","connection_id":null,"file":"row0mysql.cc","line":3768,
+        "seconds":3.0,"lock_kind":"X-lock","lock_name":null,"lock_address":"0x555593823d80",
+        "created_file":"dict0dict.cc","created_line":1081,"holder_thread":null,"holder_connection_id":null,
+        "holder_query":null}]"#;
+    let dir = tempfile::tempdir().unwrap();
+    let frame = frame_in(dir.path());
+    let connection = rusqlite::Connection::open(&frame).unwrap();
+    for (kind, body) in [
+        ("innodb-status", STATUS),
+        ("error-log", STATUS),
+        ("semaphores", SEMAPHORES),
+    ] {
+        connection
+            .execute(
+                "INSERT INTO text (at_ms, kind, body) SELECT max(at_ms), ?1, ?2 FROM text",
+                (kind, body),
+            )
+            .unwrap();
+    }
+    drop(connection);
+    let shared = dir.path().join("shared.frame");
+    let shared = shared.to_str().unwrap();
+    let output = run(&["export", &frame, "--redact", "-o", shared]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let connection = rusqlite::Connection::open(shared).unwrap();
+    let kept: i64 = connection
+        .query_row(
+            "SELECT count(*) FROM text WHERE body LIKE '%`mysql`.`tablespace_files`%'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_ne!(kept, 0, "it stays as it was");
+}
+
 #[test]
 fn the_same_salt_gives_the_same_names() {
     let dir = tempfile::tempdir().unwrap();
