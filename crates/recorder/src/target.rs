@@ -270,8 +270,9 @@ impl Shared {
     }
 
     /// Whether the sessions should be looked at again before the next second.
-    pub(crate) fn sessions_look_held(&self) -> bool {
-        !self.stalled.load(Ordering::Relaxed) && self.sessions().looks_held()
+    /// `fell`: as in [`detect::Sessions::looks_held`].
+    pub(crate) fn sessions_look_held(&self, fell: bool) -> bool {
+        !self.stalled.load(Ordering::Relaxed) && self.sessions().looks_held(fell)
     }
 
     /// Learns what the server counted of its statements in a window without a stall.

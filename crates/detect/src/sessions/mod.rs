@@ -65,7 +65,10 @@ pub struct Sessions {
     classes: Classes,
     before: Option<Millis>,
     last_finish: Option<Millis>,
-    looks_held: bool,
+    /// Somebody is in a statement, and nobody in one that is a second old.
+    may_be_held: bool,
+    /// Few finish any.
+    few_finish: bool,
 }
 
 /// The sums of one sample.
@@ -117,8 +120,11 @@ impl Sessions {
 
     /// Sessions are in statements that are no second old, and few finish any: half a second later it
     /// is known whether they hang. A stall of two seconds may be over at the next regular look.
-    pub fn looks_held(&self) -> bool {
-        self.looks_held
+    ///
+    /// `fell`: the server completes fewer than usual, see [`crate::Pace`]. Who is in a statement at each
+    /// look finished one in the second in which the stall began.
+    pub fn looks_held(&self, fell: bool) -> bool {
+        self.may_be_held && (self.few_finish || fell)
     }
 
     /// Takes a processlist without the recorder's own sessions. `calm`: no stall lasts, so what is
@@ -141,7 +147,8 @@ impl Sessions {
             self.last_finish = Some(now);
         }
         self.before = Some(now);
-        self.looks_held = sums.hung == 0 && sums.in_flight > 2 * sums.finished;
+        self.may_be_held = sums.hung == 0 && sums.in_flight > 0;
+        self.few_finish = sums.in_flight > 2 * sums.finished;
         let since_finish = self.last_finish.map(|last| (now - last) as f64);
         readings(&sums, since_finish)
     }

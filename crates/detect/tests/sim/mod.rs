@@ -5,7 +5,7 @@ pub mod judge;
 pub mod mechanism;
 mod samples;
 
-use detect::{Config, Detector, Event, Requests, Sessions, UserTrigger};
+use detect::{Config, Detector, Event, Pace, Requests, Sessions, UserTrigger};
 use mechanism::Mechanism;
 use model::Millis;
 
@@ -156,6 +156,7 @@ pub struct Server {
     pub slowness: f64,
     pub detector: Detector,
     pub sessions: Sessions,
+    pub pace: Pace,
     pub requests: Requests,
     /// The recorder may log in.
     pub login: bool,
@@ -207,6 +208,7 @@ impl Server {
             slowness: 1.0,
             detector: Detector::new(config),
             sessions: Sessions::default(),
+            pace: Pace::default(),
             requests: Requests::default(),
             login: true,
             look_at: None,

@@ -76,7 +76,7 @@ impl Server {
         }
         self.status();
         self.processlist();
-        let looks_held = self.sessions.looks_held() && !self.detector.in_stall();
+        let looks_held = self.sessions.looks_held(self.pace.fell()) && !self.detector.in_stall();
         self.look_at = looks_held.then_some(now + 450);
     }
 
@@ -233,6 +233,9 @@ impl Server {
                 "variables.max_connections",
                 format!("{MAX_CONNECTIONS}"),
             )];
+        }
+        if let Ok(taken) = &status.outcome {
+            self.pace.observe(now, &taken.readings);
         }
         self.observe(&status);
     }

@@ -67,7 +67,8 @@ fn names_of_every_source_are_found_wherever_they_are_left() {
 #[test]
 fn what_is_in_a_schema_of_the_server_is_the_servers_in_every_source() {
     let lock = "RECORD LOCKS index PRIMARY of table `mysql`.`tablespace_files` trx id 7";
-    let theirs = "TABLE LOCK table `mandolin`.`tablespace_parts` trx id 7 beside `mysql` and `plectrum`";
+    let theirs =
+        "TABLE LOCK table `mandolin`.`tablespace_parts` trx id 7 beside `mysql` and `plectrum`";
     let sessions = r#"{"longest":[{"statement":"SELECT * FROM `mysql`.`index_partitions`"}]}"#;
     let both = format!("{lock}\n{theirs}");
     let made = incident(vec![

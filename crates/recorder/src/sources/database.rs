@@ -25,6 +25,7 @@ pub(crate) struct DatabaseState {
     digests: Digests,
     /// Status and sessions are wanted again then, before their time.
     again: Again,
+    pace: detect::Pace,
 }
 
 /// A look between two regular ones.
@@ -99,6 +100,7 @@ impl DatabaseState {
             variables: HashMap::new(),
             burst: Burst::default(),
             again: Again::No,
+            pace: detect::Pace::default(),
         }
     }
 
@@ -218,7 +220,12 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
         Again::At(at) if state.clock.now() >= at => Again::Sessions,
         _ => Again::No,
     };
-    state.ask("status", server::status)
+    let at = state.clock.now();
+    let outcome = state.ask("status", server::status);
+    if let Ok(taken) = &outcome {
+        state.pace.observe(at, &taken.readings);
+    }
+    outcome
 }
 
 pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
@@ -231,7 +238,7 @@ pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
     });
     // Not after a look that was one itself: the next second comes soon.
     let is_regular = std::mem::take(&mut state.again) == Again::No;
-    if is_regular && outcome.is_ok() && state.shared.sessions_look_held() {
+    if is_regular && outcome.is_ok() && state.shared.sessions_look_held(state.pace.fell()) {
         state.again = Again::At(at + AGAIN_MS);
     }
     let follows = outcome.as_ref().is_ok_and(|taken| {
