@@ -9,6 +9,7 @@ pub mod access;
 pub mod clock;
 pub mod connections;
 pub mod heap;
+mod kernel_types;
 pub mod kmsg;
 pub mod lock_waits;
 pub mod memory;

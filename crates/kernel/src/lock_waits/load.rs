@@ -11,6 +11,8 @@ use aya::{Btf, BtfError, Ebpf, EbpfLoader};
 use super::error::classify;
 use super::wire::{SAMPLE_HEADER_BYTES, STACK_BYTES_MAX, STACK_STEP_BYTES, WINDOWS_PER_SECOND};
 use super::{WaitError, WaitOptions};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel_types::with_types;
 
 #[cfg(target_arch = "x86_64")]
 static OBJECT: &[u8] =
@@ -42,16 +44,23 @@ pub(super) fn load(_: &WaitOptions) -> Result<Loaded, WaitError> {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn load(options: &WaitOptions) -> Result<Loaded, WaitError> {
     check_process(options.pid)?;
-    let btf = Btf::from_sys_fs().map_err(|_| WaitError::KernelLacks {
-        what: "type information (/sys/kernel/btf/vmlinux)",
-        needs: "it needs CONFIG_DEBUG_INFO_BTF, which distributions set from about 5.10 on",
-    })?;
+    with_types(|btf| {
+        let btf = btf.map_err(|_| WaitError::KernelLacks {
+            what: "type information (/sys/kernel/btf/vmlinux)",
+            needs: "it needs CONFIG_DEBUG_INFO_BTF, which distributions set from about 5.10 on",
+        })?;
+        load_with(options, btf)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn load_with(options: &WaitOptions, btf: &Btf) -> Result<Loaded, WaitError> {
     let stack_bytes = stack_bytes(options.stack_bytes);
     let mut loader = EbpfLoader::new();
     let samples = u64::from(options.stacks_per_second_max).div_ceil(WINDOWS_PER_SECOND);
     let waits = options.events_per_second_max.div_ceil(WINDOWS_PER_SECOND);
     loader
-        .btf(Some(&btf))
+        .btf(Some(btf))
         .override_global("target", &options.pid, true)
         .override_global("stack_bytes", &stack_bytes, true)
         .override_global("waits_per_window", &waits, true)
@@ -72,11 +81,11 @@ pub(super) fn load(options: &WaitOptions) -> Result<Loaded, WaitError> {
         .load(OBJECT)
         .map_err(|e| classify("creating BPF maps", &e))?;
 
-    load_tracepoint(&mut ebpf, ON_SWITCH, "sched_switch", &btf)?;
-    load_iterator(&mut ebpf, &btf)?;
+    load_tracepoint(&mut ebpf, ON_SWITCH, "sched_switch", btf)?;
+    load_iterator(&mut ebpf, btf)?;
     if options.kernel_locks {
-        load_tracepoint(&mut ebpf, ON_CONTENTION_BEGIN, "contention_begin", &btf)?;
-        load_tracepoint(&mut ebpf, ON_CONTENTION_END, "contention_end", &btf)?;
+        load_tracepoint(&mut ebpf, ON_CONTENTION_BEGIN, "contention_begin", btf)?;
+        load_tracepoint(&mut ebpf, ON_CONTENTION_END, "contention_end", btf)?;
     }
     let ring = take_map(&mut ebpf, "events")?;
     Ok(Loaded { ebpf, ring })

@@ -4,6 +4,7 @@ use super::futex::FUTEX_SYSCALL;
 use super::task_files::{TaskFiles, is_gone};
 use super::{OpenError, Pass, STACK_BYTES_MAX, SnapshotError, SnapshotOptions, Taken};
 use super::{bpf_link, record, refusal};
+use crate::kernel_types::with_types;
 use aya::maps::{Array, HashMap, MapData};
 use aya::programs::Iter;
 use aya::{Btf, EbpfLoader};
@@ -234,11 +235,22 @@ fn fill(pass: &OwnedFd, bytes: &mut Vec<u8>) -> Result<usize, Errno> {
 }
 
 fn load(pid: u32, options: &SnapshotOptions, files: TaskFiles) -> Result<BpfThreads, OpenError> {
+    with_types(|btf| {
+        let btf = btf.map_err(|e| refused("types of the kernel", &e))?;
+        load_with(pid, options, files, btf)
+    })
+}
+
+fn load_with(
+    pid: u32,
+    options: &SnapshotOptions,
+    files: TaskFiles,
+    btf: &Btf,
+) -> Result<BpfThreads, OpenError> {
     let threads_max = u32::try_from(options.threads_max).unwrap_or(u32::MAX);
     let entries = threads_max.max(MAP_ENTRIES_MIN as u32);
-    let btf = Btf::from_sys_fs().map_err(|e| refused("types of the kernel", &e))?;
     let mut object = EbpfLoader::new()
-        .btf(Some(&btf))
+        .btf(Some(btf))
         // Twice, because those of threads that have ended stay until their room is needed.
         .map_max_entries("given", entries.saturating_mul(2))
         .map_max_entries("wanted", entries)
@@ -255,7 +267,7 @@ fn load(pid: u32, options: &SnapshotOptions, files: TaskFiles) -> Result<BpfThre
         .try_into()
         .map_err(|e| refused("BPF program", &e))?;
     program
-        .load("task", &btf)
+        .load("task", btf)
         .map_err(|e| refused("load the BPF program", &e))?;
     // The links keep the program, and the program its maps: nothing else of the object is needed any more.
     let program = program.fd().map_err(|e| refused("BPF program", &e))?;
