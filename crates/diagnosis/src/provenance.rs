@@ -191,9 +191,11 @@ pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
         let alias = ABSENT_AS.iter().find(|(told, _)| *told == what);
         match alias {
             Some((_, prefix)) => *prefix == origin.prefix,
-            None => [origin.prefix, origin.source]
-                .iter()
-                .any(|word| what.starts_with(word)),
+            // `stacks, profiles and locks` are absent together.
+            None => what
+                .split(", ")
+                .flat_map(|some| some.split(" and "))
+                .any(|one| one.starts_with(origin.prefix) || one.starts_with(origin.source)),
         }
     });
     if let Some(timed) = why {
@@ -246,6 +248,7 @@ mod tests {
             ("compressed sessions", "sessions.compressed"),
             ("status", "status.Questions"),
             ("innodb status", "innodb.lock_waits"),
+            ("stacks, profiles and locks", "profile"),
         ] {
             let text = missing(&incident(what), &[signal]);
             assert!(

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use recorder::{Notice, Recorder, RecorderConfig};
 
 use crate::args::{Capture, usage};
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::control::{self, Asking};
 use crate::record::stop_flag;
 use crate::{causes, explain, output, targets};
@@ -29,11 +29,7 @@ const STILL_THERE: Duration = Duration::from_secs(5);
 pub(crate) fn run(args: &Capture) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
-    let dir = args
-        .dir
-        .clone()
-        .or_else(|| config.dir.clone())
-        .unwrap_or_else(default_dir);
+    let dir = config.directory(args.dir.as_deref());
     let recording = config.recorder(dir.clone())?;
     let for_ms = u64::try_from(args.for_time.as_millis()).unwrap_or(u64::MAX);
     if !(1000..=recording.incident_max_ms).contains(&for_ms) {

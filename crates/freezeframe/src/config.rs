@@ -91,6 +91,12 @@ pub(crate) struct DetectConfig {
 }
 
 impl Config {
+    /// Where recordings are: what was named, what is configured, or the default place.
+    pub(crate) fn directory(&self, named: Option<&Path>) -> PathBuf {
+        let directory = named.or(self.dir.as_deref());
+        directory.map_or_else(default_dir, Path::to_owned)
+    }
+
     /// Reads the file that was named, or the default one when it is there.
     pub(crate) fn load(named: Option<&Path>) -> Result<Self> {
         let path = match named {
@@ -220,7 +226,7 @@ fn place(text: &str, error: &toml::de::Error) -> String {
 }
 
 /// Where recordings go when nobody said.
-pub(crate) fn default_dir() -> PathBuf {
+fn default_dir() -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return PathBuf::from("/var/lib/freezeframe");
     }

@@ -6,13 +6,13 @@ use serde_json::json;
 use store::{Summary, read_summary};
 
 use crate::args::Incidents;
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::episodes::{self, Episode};
 use crate::{output, recorded};
 
 pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
-    let dir = args.dir.clone().or(config.dir).unwrap_or_else(default_dir);
+    let dir = config.directory(args.dir.as_deref());
     let paths = recorded::frames(&dir)
         .with_context(|| format!("{}: no incidents can be listed", dir.display()))?;
     let mut found: Vec<(PathBuf, Summary)> = Vec::new();

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use server::{Address, Login};
 
 use crate::args::{Leases, ServerArgs};
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::{fix, output};
 
 /// Where journals are when nobody says otherwise: beside the incidents.
 pub(crate) fn state_dir(config: &Config) -> PathBuf {
-    absolute(&config.dir.clone().unwrap_or_else(default_dir))
+    absolute(&config.directory(None))
 }
 
 /// The usual journal of fixes.

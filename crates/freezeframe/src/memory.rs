@@ -29,7 +29,7 @@ pub(crate) fn limit_for(command: &Command) {
     }
     // For months beside a server that needs the memory.
     if matches!(command, Command::Record(_) | Command::Capture(_)) {
-        kernel::heap::share_one_arena();
+        kernel::heap::keep_little();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the users of a server felt, by their own clock: each statement and each connect that hung or failed.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -47,6 +48,8 @@ pub struct Watch {
     begin_ms: i64,
     /// Answers by time since the begin.
     answers: Vec<AtomicU32>,
+    /// How long those took together, microseconds.
+    times_us: Vec<AtomicU64>,
     latency: Mutex<Histogram>,
     hung: Mutex<Vec<Hung>>,
     /// Since when each client waits, wall-clock milliseconds; 0 is not at all.
@@ -62,6 +65,7 @@ impl Watch {
             begin: Instant::now(),
             begin_ms: wall.unwrap_or_default().as_millis() as i64,
             answers: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            times_us: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             latency: Mutex::default(),
             hung: Mutex::default(),
             since: (0..clients).map(|_| AtomicI64::new(0)).collect(),
@@ -118,6 +122,31 @@ impl Watch {
             .sum()
     }
 
+    /// The seconds in which an answer took this long on the average, wall-clock milliseconds.
+    pub fn slow_seconds(&self, limit_ms: f64) -> Vec<Range<i64>> {
+        let second = (1000 / SLOT_MS) as usize;
+        let end = (self.slot(self.now_ms()) + 1).min(self.answers.len());
+        let counts = self.answers.get(..end).unwrap_or_default();
+        let times = self.times_us.get(..end).unwrap_or_default();
+        counts
+            .windows(second)
+            .zip(times.windows(second))
+            .enumerate()
+            .filter(|(_, (counts, times))| {
+                let answers: u32 = counts
+                    .iter()
+                    .map(|count| count.load(Ordering::Relaxed))
+                    .sum();
+                let us: u64 = times.iter().map(|time| time.load(Ordering::Relaxed)).sum();
+                answers > 0 && us as f64 / 1000.0 >= limit_ms * f64::from(answers)
+            })
+            .map(|(slot, _)| {
+                let from = self.begin_ms + slot as i64 * SLOT_MS;
+                from..from + 1000
+            })
+            .collect()
+    }
+
     fn slot(&self, ms: i64) -> usize {
         usize::try_from((ms - self.begin_ms).div_euclid(SLOT_MS)).unwrap_or(0)
     }
@@ -156,8 +185,10 @@ impl Watch {
 
     /// An answer came, after so many nanoseconds.
     pub(crate) fn answered(&self, ns: u64) {
-        if let Some(count) = self.answers.get(self.slot(self.now_ms())) {
+        let slot = self.slot(self.now_ms());
+        if let (Some(count), Some(time)) = (self.answers.get(slot), self.times_us.get(slot)) {
             count.fetch_add(1, Ordering::Relaxed);
+            time.fetch_add(ns / 1000, Ordering::Relaxed);
         }
         lock(&self.latency).record(ns);
     }
@@ -192,6 +223,25 @@ mod tests {
         assert_eq!(waited, [Waited::Statement, Waited::Connect, Waited::Back]);
         assert!((1.9..2.1).contains(&watch.usual_ms()));
         assert_eq!(watch.answers_between(from - 1000, from + 1000), 1);
+    }
+
+    #[test]
+    fn slow_seconds_are_those_of_slow_answers() {
+        let watch = Watch::new(1, Duration::from_secs(10));
+        // Answers of two seconds ago.
+        let begun = Watch {
+            begin: watch.begin.checked_sub(Duration::from_secs(2)).unwrap(),
+            begin_ms: watch.begin_ms - 2000,
+            ..watch
+        };
+        for ms in [1, 200, 9] {
+            begun.answered(ms * 1_000_000);
+        }
+        let slow = begun.slow_seconds(60.0);
+        let now = begun.now_ms();
+        assert!(slow.iter().all(|second| second.end > now - 1100));
+        assert!(!slow.is_empty());
+        assert!(begun.slow_seconds(75.0).is_empty());
     }
 
     #[test]

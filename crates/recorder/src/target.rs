@@ -270,9 +270,9 @@ impl Shared {
     }
 
     /// Whether the sessions should be looked at again before the next second.
-    /// `fell`: as in [`detect::Sessions::looks_held`].
-    pub(crate) fn sessions_look_held(&self, fell: bool) -> bool {
-        !self.stalled.load(Ordering::Relaxed) && self.sessions().looks_held(fell)
+    /// `is_worse`: as in [`detect::Sessions::looks_held`].
+    pub(crate) fn sessions_look_held(&self, is_worse: bool) -> bool {
+        !self.stalled.load(Ordering::Relaxed) && self.sessions().looks_held(is_worse)
     }
 
     /// Learns what the server counted of its statements in a window without a stall.

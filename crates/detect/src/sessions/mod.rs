@@ -121,10 +121,10 @@ impl Sessions {
     /// Sessions are in statements that are no second old, and few finish any: half a second later it
     /// is known whether they hang. A stall of two seconds may be over at the next regular look.
     ///
-    /// `fell`: the server completes fewer than usual, see [`crate::Pace`]. Who is in a statement at each
-    /// look finished one in the second in which the stall began.
-    pub fn looks_held(&self, fell: bool) -> bool {
-        self.may_be_held && (self.few_finish || fell)
+    /// `is_worse`: [`crate::Pace::is_worse`]. In the second in which a stall begins many may still have
+    /// finished something.
+    pub fn looks_held(&self, is_worse: bool) -> bool {
+        self.may_be_held && (self.few_finish || is_worse)
     }
 
     /// Takes a processlist without the recorder's own sessions. `calm`: no stall lasts, so what is

@@ -76,7 +76,8 @@ impl Server {
         }
         self.status();
         self.processlist();
-        let looks_held = self.sessions.looks_held(self.pace.fell()) && !self.detector.in_stall();
+        let looks_held =
+            self.sessions.looks_held(self.pace.is_worse()) && !self.detector.in_stall();
         self.look_at = looks_held.then_some(now + 450);
     }
 

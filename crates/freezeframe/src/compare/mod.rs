@@ -4,7 +4,7 @@ mod fix;
 mod incidents;
 mod windows;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
@@ -14,7 +14,7 @@ use report::HtmlOptions;
 use store::{HistoryStretch, write_private};
 
 use crate::args::{Compare, usage};
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::{causes, output};
 
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
                 one.display()
             )));
         }
-        _ => windows::compare(args, &directory(args, config))?,
+        _ => windows::compare(args, &config.directory(args.dir.as_deref()))?,
     };
     match &args.html {
         Some(path) => {
@@ -97,9 +97,4 @@ fn answered_ms(stretch: &HistoryStretch) -> u64 {
         _ => 0,
     });
     steps.filter(|step| *step <= apart).sum()
-}
-
-/// Where incidents and the history are.
-fn directory(args: &Compare, config: Config) -> PathBuf {
-    args.dir.clone().or(config.dir).unwrap_or_else(default_dir)
 }

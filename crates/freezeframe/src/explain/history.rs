@@ -12,7 +12,7 @@ use recorder::{RecorderConfig, Replayed, replay};
 use store::HistoryStretch;
 
 use crate::args::{ExplainAt, usage};
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::queries::options::moment;
 use crate::{output, recorded};
 
@@ -37,11 +37,7 @@ pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<Made> {
             "--for: 30 minutes at the most, and more than nothing"
         )));
     }
-    let dir = args
-        .dir
-        .clone()
-        .or_else(|| config.dir.clone())
-        .unwrap_or_else(default_dir);
+    let dir = config.directory(args.dir.as_deref());
     let recording = config.recorder(dir.clone())?;
     let path = recorded::history(&dir, args.server.as_deref())?;
     let now_ms = now.timestamp().as_millisecond();

@@ -23,7 +23,7 @@ use server::Login;
 use self::waiting::Waiting;
 use self::what::What;
 use crate::args::Fix;
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::{causes, leases, memory, output, targets};
 
 pub(crate) use self::back::{entry_line, revert_unsettled};
@@ -38,7 +38,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn dir(said: Option<&Path>, root: &Root, config: &Config) -> PathBuf {
     let dir = said.map_or_else(
         || {
-            let beside = config.dir.clone().unwrap_or_else(default_dir);
+            let beside = config.directory(None);
             root.here(&beside.join("fixes"))
         },
         Path::to_owned,

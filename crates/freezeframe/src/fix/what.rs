@@ -8,7 +8,7 @@ use model::{FixAction, Incident};
 use store::{read_frame, read_summary};
 
 use crate::args::Fix;
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::{causes, explain, output};
 
 /// A cause, and where it was found.
@@ -74,7 +74,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<What>> {
                 Some(cause) => return Ok(Some(by_name(cause))),
                 None => return unknown(id),
             },
-            None => newest(&config.dir.clone().unwrap_or_else(default_dir))?,
+            None => newest(&config.directory(None))?,
         },
     };
     let loaded = read_frame(&path)?;

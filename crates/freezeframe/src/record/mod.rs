@@ -16,7 +16,7 @@ use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::{Record, usage};
-use crate::config::{Config, default_dir};
+use crate::config::Config;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names};
@@ -37,11 +37,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let triggers = triggers.map_err(usage)?;
     let config = Config::load(args.server.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
-    let dir = args
-        .dir
-        .clone()
-        .or_else(|| config.dir.clone())
-        .unwrap_or_else(default_dir);
+    let dir = config.directory(args.dir.as_deref());
     let leases_dir = std::path::absolute(dir.join("leases"))?;
     let board = Arc::new(Board::default());
     let status = args.listen.or(config.listen);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lab::{Hung, Waited};
+use lab::{Hung, Waited, Watch};
 use serde::{Deserialize, Serialize};
 
 /// Work that flows for less than this between two stretches does not part them, milliseconds.
@@ -13,6 +13,13 @@ const NOISE_MS_MIN: i64 = 500;
 
 /// And so many times the usual.
 pub(super) const TIMES_USUAL: f64 = 10.0;
+
+/// Answers are slow, as the detector's own limits promise to tell it, when they take so long on the average in a
+/// second,
+const SLOW_MS_MIN: f64 = 50.0;
+
+/// and so many times the usual.
+const SLOW_TIMES_USUAL: f64 = 5.0;
 
 /// A stall as the users felt it. Times are of the wall clock, milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,8 +121,17 @@ fn covered(of_it: &[&Hung], within: Range<i64>) -> i64 {
     covered
 }
 
-/// All stretches in which something took so long that nobody may call it a false alarm, whatever the reason.
-pub(super) fn stretches(hung: &[Hung], usual_ms: f64) -> Vec<Range<i64>> {
+/// All stretches in which something, or each answer on the average, took so long that nobody may call it a false
+/// alarm, whatever the reason.
+pub(super) fn excused(watch: &Watch) -> Vec<Range<i64>> {
+    let usual_ms = watch.usual_ms();
+    let slow = watch.slow_seconds(SLOW_MS_MIN.max(usual_ms * SLOW_TIMES_USUAL));
+    let mut excused = stretches(&watch.hung_from(0), usual_ms);
+    excused.extend(slow);
+    excused
+}
+
+fn stretches(hung: &[Hung], usual_ms: f64) -> Vec<Range<i64>> {
     let limit = NOISE_MS_MIN.max((usual_ms * TIMES_USUAL) as i64);
     let mut slow: Vec<Range<i64>> = hung
         .iter()

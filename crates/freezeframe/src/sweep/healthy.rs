@@ -199,7 +199,7 @@ impl Run<'_> {
 
     /// False alarms since the last time, and what was told while the users hung.
     fn judge(&mut self, beside: &str) -> Result<(usize, usize)> {
-        let stretches = felt::stretches(&self.watch.hung_from(0), self.watch.usual_ms());
+        let stretches = felt::excused(&self.watch);
         let new = self.recorder.told.get(self.judged..).unwrap_or_default();
         let (felt, wrong): (Vec<_>, Vec<_>) =
             new.iter().partition(|told| is_excused(told, &stretches));

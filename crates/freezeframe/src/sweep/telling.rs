@@ -50,7 +50,7 @@ impl Run<'_> {
             };
             self.alarms_told.push(number);
             let watch = &self.users.watch;
-            let mut stretches = felt::stretches(&watch.hung_from(0), watch.usual_ms());
+            let mut stretches = felt::excused(watch);
             // Where nobody of the pool asked for anything just then, it was a stall all the same.
             stretches.extend(self.made.iter().map(|made| made.done_ms.0..made.done_ms.1));
             if !is_excused(told, &stretches) {

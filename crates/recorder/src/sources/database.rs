@@ -238,7 +238,7 @@ pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
     });
     // Not after a look that was one itself: the next second comes soon.
     let is_regular = std::mem::take(&mut state.again) == Again::No;
-    if is_regular && outcome.is_ok() && state.shared.sessions_look_held(state.pace.fell()) {
+    if is_regular && outcome.is_ok() && state.shared.sessions_look_held(state.pace.is_worse()) {
         state.again = Again::At(at + AGAIN_MS);
     }
     let follows = outcome.as_ref().is_ok_and(|taken| {

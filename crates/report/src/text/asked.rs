@@ -35,15 +35,16 @@ pub(super) fn asked_section(page: &mut Page, incident: &Incident) {
     }
     page.heading("WHAT IT WAS ASKED");
     for of_way in told {
-        page.paragraph(2, &head(of_way), Style::Plain);
         let rows = of_way.rows.iter().filter(|row| matters(row, of_way));
-        for row in rows.take(ROWS_MAX) {
+        let rows: Vec<&AskedRow> = rows.take(ROWS_MAX).collect();
+        page.paragraph(2, &head(of_way, !rows.is_empty()), Style::Plain);
+        for row in rows {
             page.item(4, "- ", &row_words(row), Style::Plain);
         }
     }
 }
 
-fn head(of_way: &Asked) -> String {
+fn head(of_way: &Asked, has_rows: bool) -> String {
     let rate = |rate: f64| format!("{} statements a second", digits(rate));
     let mut out = format!("By {}: ", of_way.way.words());
     match (of_way.before, of_way.in_stall) {
@@ -61,7 +62,10 @@ fn head(of_way: &Asked) -> String {
         let lost = i64::try_from(of_way.lost).unwrap_or(i64::MAX);
         out.push_str(&format!(" at least ({} were lost)", grouped(lost)));
     }
-    out.push(':');
+    out.push_str(match has_rows {
+        true => ":",
+        false => "; no kind of statement came much more or less often than before, or took longer.",
+    });
     out
 }
 
@@ -109,4 +113,28 @@ fn row_words(row: &AskedRow) -> String {
         out.push_str(&format!(" (from {from})"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_did_not_change_is_said_so() {
+        let asked = Asked {
+            way: QueryWay::StatementCounters,
+            before_seconds: Some(60.0),
+            stall_seconds: Some(8.0),
+            before: Some(785.0),
+            in_stall: Some(809.0),
+            rows: Vec::new(),
+            left_out: 0,
+            lost: 0,
+            blind: Vec::new(),
+        };
+        let end =
+            "; no kind of statement came much more or less often than before, or took longer.";
+        assert!(head(&asked, false).ends_with(end));
+        assert!(head(&asked, true).ends_with("809 in the stall:"));
+    }
 }
