@@ -111,6 +111,12 @@ impl Baseline {
         sorted.get(sorted.len() / 2).copied()
     }
 
+    /// When the level was last this high or higher, of this recording.
+    pub(crate) fn last_at_least(&self, level: f64) -> Option<Millis> {
+        let mut values = self.values.iter().rev();
+        values.find(|(_, value)| *value >= level).map(|(at, _)| *at)
+    }
+
     /// All values together; 0 until enough time is covered.
     pub(crate) fn sum(&self) -> f64 {
         self.known().iter().sum()

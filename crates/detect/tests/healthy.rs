@@ -12,7 +12,7 @@ mod sim;
 
 use model::Millis;
 use sim::judge::{Episode, episodes};
-use sim::mechanism::Mechanism;
+use sim::mechanism::{LOGIN, Mechanism};
 use sim::{Beside, Host, Load, Random, Server};
 
 const REPORT: &str =
@@ -72,6 +72,8 @@ fn happens(server: &mut Server, what: &str) {
             "altering table",
             0.0,
         ),
+        // A port scanner, or the check of a load balancer.
+        "a client that never says a word" => beside(server, 60, "", LOGIN, 0.0),
         "a sleeping session" => beside(server, 60, "SELECT SLEEP(60)", "User sleep", 0.0),
         "a slow client" => beside(
             server,
@@ -103,6 +105,11 @@ fn happens(server: &mut Server, what: &str) {
             server.load = Load::Rate(rate / 10.0);
         }
         "no load any more" => server.load = Load::Rate(0.0),
+        "no load any more, and a client that never says a word" => {
+            server.load = Load::Rate(0.0);
+            server.run(5000);
+            beside(server, 60, "", LOGIN, 0.0);
+        }
         "no load any more, beside a report" => {
             beside(server, 90, REPORT, "Sending data", 100_000.0);
             server.run(5000);
@@ -138,7 +145,7 @@ fn happens(server: &mut Server, what: &str) {
     server.run(40_000);
 }
 
-const ALL: [&str; 19] = [
+const ALL: [&str; 21] = [
     "nothing",
     "a long report",
     "a report that only computes",
@@ -154,6 +161,8 @@ const ALL: [&str; 19] = [
     "a tenth of the load, beside a report",
     "no load any more",
     "no load any more, beside a report",
+    "a client that never says a word",
+    "no load any more, and a client that never says a word",
     "neighbours that burn the processors",
     "neighbours that burn the disk",
     "a restart",

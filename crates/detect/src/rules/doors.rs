@@ -2,7 +2,7 @@
 
 use model::Millis;
 
-use super::{Now, Sign, seconds};
+use super::{Now, Sign, seconds, several};
 use crate::view::number;
 
 /// Below this share of `max_connections` clients are let in now, whatever was refused before.
@@ -10,6 +10,16 @@ const ROOM_SHARE: f64 = 0.95;
 
 /// Sessions that log in at once, from which it is no single client's fault that one of them waits.
 const LOGGING_IN_MIN: f64 = 3.0;
+
+/// Statements a second below which a moment without any says nothing.
+const COMPLETIONS_MIN: f64 = 5.0;
+
+/// The work has flowed at this share of its usual number.
+const FLOWS_SHARE: f64 = 0.5;
+
+/// So long before a client was seen to wait for its login the work may have stopped because of it,
+/// milliseconds: it is seen in the second after it came, and the work is counted by seconds.
+const STOPPED_BEFORE_MS: Millis = 2500;
 
 /// A login takes milliseconds. The server tells no time of it, so this is the time between samples,
 /// milliseconds, less what a beat may come early.
@@ -58,14 +68,17 @@ pub(super) fn logins(now: &Now<'_>) -> Sign {
         return Sign::Unclear;
     };
     let waits = crowd.logging_in_oldest_ms >= LOGIN_MS;
-    if waits && crowd.logging_in >= LOGGING_IN_MIN {
+    let seen = at.saturating_sub(crowd.logging_in_oldest_ms as Millis);
+    let stopped = work_stopped(now, seen);
+    if waits && (crowd.logging_in >= LOGGING_IN_MIN || stopped.is_some()) {
+        let clients = several(crowd.logging_in, "client waits", "clients wait");
+        let oldest = seconds(crowd.logging_in_oldest_ms);
         Sign::Bad {
             // It was first seen up to a second after it came.
-            since: at.saturating_sub(crowd.logging_in_oldest_ms as Millis + 500),
+            since: seen.saturating_sub(500),
             says: format!(
-                "{:.0} clients wait to be let in, the oldest for {} or longer",
-                crowd.logging_in,
-                seconds(crowd.logging_in_oldest_ms)
+                "{clients} to be let in, the oldest for {oldest} or longer{}",
+                stopped.unwrap_or_default()
             ),
         }
     } else if !waits {
@@ -75,6 +88,19 @@ pub(super) fn logins(now: &Now<'_>) -> Sign {
     } else {
         Sign::Unclear
     }
+}
+
+/// Next to nothing has completed since a client was seen to wait, and before it the work flowed: of a small
+/// pool that connects for each statement no more than one or two can wait. A client that never says a
+/// word stops nobody.
+fn work_stopped(now: &Now<'_>, seen: Millis) -> Option<String> {
+    let usual = now.usual.completions.median()?;
+    let completions = now.view.work_at(now.sample.at)?.completions;
+    let flowed = now.usual.completions.last_at_least(usual * FLOWS_SHARE)?;
+    let stopped = usual >= COMPLETIONS_MIN
+        && completions <= usual * now.config.completions_share
+        && flowed.saturating_add(STOPPED_BEFORE_MS) >= seen;
+    stopped.then(|| format!("; {completions:.0} of {usual:.0} statements a second completed"))
 }
 
 /// The queue of connections that the server has not accepted yet is full.

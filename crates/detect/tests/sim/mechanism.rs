@@ -4,6 +4,9 @@ use model::Millis;
 
 use super::{Host, Random, Server};
 
+/// The state of a client that connects anew for each statement, and is not let in.
+pub const LOGIN: &str = "login";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mechanism {
     RowLock,
@@ -61,6 +64,7 @@ impl Mechanism {
             Self::Compaction => Some((300 + random.next() % 900, "Sending data")),
             Self::HotRow if is_write => Some((2000 + random.next() % 2000, "Updating")),
             Self::LogFull if is_write => Some((FOR_EVER, "")),
+            Self::Names => Some((FOR_EVER, LOGIN)),
             _ => None,
         }
     }
@@ -93,9 +97,6 @@ impl Mechanism {
                 server.leaked = 1000.0;
                 server.first_hang.get_or_insert(server.now);
                 server.refused += 0.1;
-            }
-            Self::Names => {
-                server.first_hang.get_or_insert(server.now);
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ pub mod mechanism;
 mod samples;
 
 use detect::{Config, Detector, Event, Pace, Requests, Sessions, UserTrigger};
-use mechanism::Mechanism;
+use mechanism::{LOGIN, Mechanism};
 use model::Millis;
 
 /// How fine the simulated time is, milliseconds.
@@ -363,7 +363,7 @@ impl Server {
             .and_then(|stall| stall.holds(is_write, &mut self.random));
         let held = if self.down { None } else { held };
         // As servers do, when the statement begins.
-        if !self.down {
+        if !self.down && held.is_none_or(|(_, state)| state != LOGIN) {
             self.questions += 1.0;
         }
         let Some((ms, state)) = held else {

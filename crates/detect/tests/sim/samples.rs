@@ -3,8 +3,8 @@
 use detect::{RequestRow, SessionRow};
 use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
 
-use super::mechanism::Mechanism;
-use super::{CAPACITY, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
+use super::mechanism::LOGIN;
+use super::{CAPACITY, Client, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
 
 const MAX_CONNECTIONS: f64 = 300.0;
 
@@ -150,7 +150,11 @@ impl Server {
     fn connections(&mut self) {
         let now = self.now;
         let mut rows = Vec::new();
-        for client in &self.clients {
+        let is_in = |client: &&Client| {
+            let running = client.statement.as_ref();
+            running.is_none_or(|running| running.state != LOGIN)
+        };
+        for client in self.clients.iter().filter(is_in) {
             let mut sent_ms = now.saturating_sub(client.answered);
             let received_ms = match client.statement {
                 // Asked in the tick of the answer: the order is known by other signs.
@@ -200,10 +204,10 @@ impl Server {
                     .is_some_and(|running| running.state == "Updating")
             })
             .count();
-        let in_statement = self
-            .clients
-            .iter()
-            .filter(|client| client.statement.is_some());
+        let in_statement = self.clients.iter().filter(|client| {
+            let running = client.statement.as_ref();
+            running.is_some_and(|running| running.state != LOGIN)
+        });
         let at_work = self
             .beside
             .iter()
@@ -260,6 +264,17 @@ impl Server {
         let mut shown = 0;
         for client in &self.clients {
             let (command, since, state, statement) = match &client.statement {
+                Some(running) if running.state == LOGIN => {
+                    rows.push(SessionRow {
+                        id: 9000 + client.id,
+                        user: "unauthenticated user",
+                        command: "Connect",
+                        seconds: 0.0,
+                        state: LOGIN,
+                        statement: "",
+                    });
+                    continue;
+                }
                 Some(running) => ("Query", client.since, running.state, running.text),
                 None if shown < young => {
                     shown += 1;
@@ -285,26 +300,17 @@ impl Server {
         }
         for beside in &self.beside {
             if beside.from <= now && now < beside.to {
+                let (user, command) = match beside.state {
+                    LOGIN => ("unauthenticated user", "Connect"),
+                    _ => ("batch", "Query"),
+                };
                 rows.push(SessionRow {
                     id: beside.id,
-                    user: "batch",
-                    command: "Query",
+                    user,
+                    command,
                     seconds: seconds(beside.from),
                     state: beside.state,
                     statement: beside.text,
-                });
-            }
-        }
-        if self.stall == Some(Mechanism::Names) {
-            let since = self.first_hang.unwrap_or(now);
-            for index in 0..(4 * (now - since) / 1000).min(40) {
-                rows.push(SessionRow {
-                    id: 9000 + index,
-                    user: "unauthenticated user",
-                    command: "Connect",
-                    seconds: 0.0,
-                    state: "login",
-                    statement: "",
                 });
             }
         }
