@@ -25,6 +25,9 @@ const STOPPED_BEFORE_MS: Millis = 2500;
 /// milliseconds, less what a beat may come early.
 const LOGIN_MS: f64 = 900.0;
 
+/// The same between a look and a second one, where nothing completes either.
+const LOGIN_SECOND_LOOK_MS: f64 = 400.0;
+
 /// A connection that is full and refuses, whoever the recorder is: it may have the one that is kept
 /// for administrators.
 pub(super) fn look(now: &Now<'_>) -> Sign {
@@ -67,12 +70,13 @@ pub(super) fn logins(now: &Now<'_>) -> Sign {
     let Some(crowd) = now.view.crowd_at(at) else {
         return Sign::Unclear;
     };
-    let waits = crowd.logging_in_oldest_ms >= LOGIN_MS;
-    let seen = at.saturating_sub(crowd.logging_in_oldest_ms as Millis);
-    let stopped = work_stopped(now, seen);
-    if waits && (crowd.logging_in >= LOGGING_IN_MIN || stopped.is_some()) {
+    let oldest_ms = crowd.logging_in_oldest_ms;
+    let waits = oldest_ms >= LOGIN_MS;
+    let seen = at.saturating_sub(oldest_ms as Millis);
+    let stopped = work_stopped(now, seen).filter(|_| oldest_ms >= LOGIN_SECOND_LOOK_MS);
+    if waits && crowd.logging_in >= LOGGING_IN_MIN || stopped.is_some() {
         let clients = several(crowd.logging_in, "client waits", "clients wait");
-        let oldest = seconds(crowd.logging_in_oldest_ms);
+        let oldest = seconds(oldest_ms);
         Sign::Bad {
             // It was first seen up to a second after it came.
             since: seen.saturating_sub(500),

@@ -65,7 +65,7 @@ pub struct Sessions {
     classes: Classes,
     before: Option<Millis>,
     last_finish: Option<Millis>,
-    /// Somebody is in a statement, and nobody in one that is a second old.
+    /// Somebody is in a statement or logs in, and nobody is in a statement that is a second old.
     may_be_held: bool,
     /// Few finish any.
     few_finish: bool,
@@ -147,8 +147,9 @@ impl Sessions {
             self.last_finish = Some(now);
         }
         self.before = Some(now);
-        self.may_be_held = sums.hung == 0 && sums.in_flight > 0;
-        self.few_finish = sums.in_flight > 2 * sums.finished;
+        let held = sums.in_flight + sums.logging_in;
+        self.may_be_held = sums.hung == 0 && held > 0;
+        self.few_finish = held > 2 * sums.finished;
         let since_finish = self.last_finish.map(|last| (now - last) as f64);
         readings(&sums, since_finish)
     }
