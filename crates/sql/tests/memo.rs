@@ -3,7 +3,7 @@
 mod common;
 
 use proptest::prelude::*;
-use sql::{ClassKey, Fingerprinter, SqlMode, fingerprint_id, fingerprint_in};
+use sql::{ClassKey, Fingerprinter, Lexer, SqlMode, fingerprint_id, fingerprint_in};
 
 fn mode() -> impl Strategy<Value = SqlMode> {
     any::<(bool, bool)>().prop_map(|(ansi_quotes, no_backslash_escapes)| SqlMode {
@@ -145,9 +145,11 @@ fn expected(statement: &[u8], mode: SqlMode) -> String {
     fingerprint_in(&String::from_utf8_lossy(statement), mode)
 }
 
-/// Where the two ways to read a backslash differ, that of what stands before it may be told.
+/// Where the two ways to read a backslash differ, that of what stands before it may be told. They may differ and
+/// have the same fingerprint: `\'a\'b'` is an operator and a string that ends, or one that does not.
 fn is_expected(statement: &[u8], mode: SqlMode, text: &str) -> bool {
     let usual = expected(statement, mode);
+    let printed = String::from_utf8_lossy(statement);
     let other = SqlMode {
         no_backslash_escapes: true,
         ..mode
@@ -155,7 +157,7 @@ fn is_expected(statement: &[u8], mode: SqlMode, text: &str) -> bool {
     let backslash = statement.iter().position(|byte| *byte == b'\\');
     text == usual
         || mode == SqlMode::default()
-            && usual != expected(statement, other)
+            && !Lexer::new(&printed, mode).eq(Lexer::new(&printed, other))
             && backslash.is_some_and(|at| text == expected(&statement[..at], mode))
 }
 
@@ -208,6 +210,14 @@ proptest! {
             prop_assert!(is_expected(&statement, SqlMode::default(), &text), "{text}: {}", String::from_utf8_lossy(&statement));
         }
     }
+}
+
+#[test]
+fn readings_that_differ_may_have_one_fingerprint() {
+    let statement = br"\'a\'b'";
+    let (_, text) = told(&mut Fingerprinter::new(SqlMode::default()), statement);
+    assert_eq!(text, "");
+    assert!(is_expected(statement, SqlMode::default(), &text));
 }
 
 #[test]
