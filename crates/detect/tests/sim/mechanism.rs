@@ -92,13 +92,10 @@ impl Mechanism {
 
     /// What it does by itself, each tick.
     pub fn act(self, server: &mut Server) {
-        match self {
-            Self::ConnectionLimit => {
-                server.leaked = 1000.0;
-                server.first_hang.get_or_insert(server.now);
-                server.refused += 0.1;
-            }
-            _ => {}
+        if self == Self::ConnectionLimit {
+            server.leaked = 1000.0;
+            server.first_hang.get_or_insert(server.now);
+            server.refused += 0.1;
         }
     }
 }
