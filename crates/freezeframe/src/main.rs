@@ -26,6 +26,7 @@ mod leases;
 mod listen;
 mod live;
 mod locks;
+mod meaning;
 mod memory;
 mod output;
 mod profile;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),
+        Command::Meaning(options) => meaning::run(&options),
         Command::Queries(options) => queries::run(&options),
         Command::Fix(options) => fix::run(&options),
         Command::FixWatchdog => fix::watchdog(),

@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Which locks threads wait for, how long, and who holds them.
     Locks(Locks),
+    /// What a function, a state, a latch, a line of a log means.
+    Meaning(Meaning),
     /// What a server is asked, by class of statement: from its logs, or live.
     Queries(Queries),
     /// What helps against a cause on this very system: shown, made, put back.
@@ -260,6 +262,27 @@ pub(crate) struct ExplainAt {
     /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
     #[arg(long, value_name = "FILE", requires = "at")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe meaning buf_LRU_get_free_block compaction_alloc
+  freezeframe meaning 'Waiting for table metadata lock'
+  grep -i error /var/log/mysql/error.log | freezeframe meaning -
+  freezeframe meaning --json innodb_io_capacity | jq -r '.[].meanings[].meaning'
+
+Known are functions of the server, of libraries and of the kernel, states of sessions, latches, source files,
+performance_schema instruments, messages of the server, of the kernel and of clients, status variables and
+settings, of all generations of MySQL, MariaDB and Percona Server.
+
+Exit codes: 0 all is known, 1 something is not.")]
+pub(crate) struct Meaning {
+    /// Words, names or lines; - reads lines from standard input
+    #[arg(value_name = "WORD", required = true)]
+    pub(crate) words: Vec<String>,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

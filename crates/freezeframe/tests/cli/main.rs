@@ -18,6 +18,7 @@ mod given;
 mod harness;
 mod healthy;
 mod lab;
+mod meaning;
 mod on_demand;
 mod pprof;
 mod queries;

@@ -1,0 +1,158 @@
+//! What an observable means: a function on a stack, a state of a session, a latch, an instrument, a line of a
+//! log, an error of a client, a status variable, a setting.
+//!
+//! The knowledge is data, an entry a line (`data/`, described in `docs/lexicon.md`). Entries tell the layer that
+//! works or waits there, and whether what stands there works, waits or is idle. Whoever judges a stall asks by
+//! the kind of what was seen; whoever asks for a word by itself gets every kind that knows it.
+
+mod entry;
+mod pattern;
+
+pub use entry::{Entry, Kind, Layer, Role};
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use pattern::Pattern;
+
+/// The files of `data/`, each of one kind.
+const FILES: [(Kind, &str); 14] = [
+    (Kind::Function, include_str!("../data/functions-innodb.txt")),
+    (Kind::Function, include_str!("../data/functions-server.txt")),
+    (Kind::Function, include_str!("../data/functions-kernel.txt")),
+    (Kind::Function, include_str!("../data/functions-libc.txt")),
+    (Kind::State, include_str!("../data/states.txt")),
+    (Kind::InnodbWord, include_str!("../data/innodb-words.txt")),
+    (Kind::Latch, include_str!("../data/latches.txt")),
+    (Kind::Place, include_str!("../data/places.txt")),
+    (Kind::Instrument, include_str!("../data/instruments.txt")),
+    (Kind::Message, include_str!("../data/messages.txt")),
+    (Kind::KernelLine, include_str!("../data/kernel-log.txt")),
+    (Kind::ClientError, include_str!("../data/errors.txt")),
+    (Kind::Status, include_str!("../data/status.txt")),
+    (Kind::Setting, include_str!("../data/settings.txt")),
+];
+
+const LAYERS: &str = include_str!("../data/layers.txt");
+
+/// Families whose name begins with fewer letters than this are looked at for every word.
+const PREFIX_BYTES: usize = 3;
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
+
+/// All entries, ready to be asked.
+#[derive(Debug)]
+pub struct Lexicon {
+    entries: Vec<(Entry, Pattern)>,
+    layers: Vec<Layer>,
+    /// Entries without a family, by their name in lower case.
+    names: HashMap<String, Vec<usize>>,
+    /// Families by how their name begins.
+    families: HashMap<Vec<u8>, Vec<usize>>,
+    /// Families that begin with anything, and what is looked for within lines.
+    anywhere: Vec<usize>,
+}
+
+impl Lexicon {
+    /// The one that comes with the program; read at first use.
+    pub fn get() -> &'static Self {
+        &LEXICON
+    }
+
+    fn read() -> Self {
+        let mut lexicon = Self {
+            entries: Vec::new(),
+            layers: LAYERS.lines().filter_map(Layer::read).collect(),
+            names: HashMap::new(),
+            families: HashMap::new(),
+            anywhere: Vec::new(),
+        };
+        for (kind, text) in FILES {
+            text.lines()
+                .filter_map(|line| Entry::read(kind, line))
+                .for_each(|entry| lexicon.add(entry));
+        }
+        lexicon
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let number = self.entries.len();
+        let pattern = Pattern::new(entry.pattern, entry.kind.is_within_lines());
+        match (pattern.name(), pattern.begin(PREFIX_BYTES)) {
+            (Some(name), _) => self.names.entry(name).or_default().push(number),
+            (None, Some(begin)) => self.families.entry(begin).or_default().push(number),
+            (None, None) => self.anywhere.push(number),
+        }
+        self.entries.push((entry, pattern));
+    }
+
+    /// All entries, kind by kind.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(entry, _)| entry)
+    }
+
+    /// All layers.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The layer of this name.
+    pub fn layer(&self, name: &str) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// What something of one kind means, by the entry that says most of it: a name before a family, of
+    /// families the one with the most letters.
+    pub fn lookup(&self, kind: Kind, text: &str) -> Option<&Entry> {
+        self.candidates(text)
+            .filter(|(entry, _)| entry.kind == kind)
+            .max_by_key(|(_, pattern)| pattern.letters())
+            .map(|(entry, _)| entry)
+    }
+
+    /// What a word or a line means, by each kind that knows it, the surest first.
+    pub fn find(&self, text: &str) -> Vec<&Entry> {
+        let mut best: HashMap<Kind, (&Entry, usize)> = HashMap::new();
+        for (entry, pattern) in self.candidates(text) {
+            let letters = pattern.letters();
+            let known = best.entry(entry.kind).or_insert((entry, letters));
+            if letters > known.1 {
+                *known = (entry, letters);
+            }
+        }
+        let mut found: Vec<_> = best.into_values().collect();
+        found.sort_by_key(|(entry, letters)| (Reverse(*letters), entry.kind));
+        found.into_iter().map(|(entry, _)| entry).collect()
+    }
+
+    /// Names that have this word in them, at the most so many: for a word that nothing knows.
+    pub fn near(&self, word: &str, max: usize) -> Vec<&Entry> {
+        let word = word.to_lowercase();
+        self.entries()
+            .filter(|entry| entry.pattern.to_lowercase().contains(&word))
+            .take(max)
+            .collect()
+    }
+
+    fn candidates<'a>(
+        &'a self,
+        text: &str,
+    ) -> impl Iterator<Item = &'a (Entry, Pattern)> + use<'a> {
+        let text = text.trim();
+        let lower = text.to_lowercase();
+        let begin = lower.as_bytes().get(..PREFIX_BYTES);
+        let named = self.names.get(&lower);
+        let family = begin.and_then(|begin| self.families.get(begin));
+        let numbers = named.into_iter().chain(family).flatten();
+        let numbers: Vec<usize> = numbers.chain(&self.anywhere).copied().collect();
+        let text = text.to_owned();
+        numbers
+            .into_iter()
+            .filter_map(|number| self.entries.get(number))
+            .filter(move |(entry, pattern)| match entry.kind.is_case_told() {
+                true => pattern.matches(&text),
+                false => pattern.matches_lower(&lower),
+            })
+    }
+}

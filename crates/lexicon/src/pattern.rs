@@ -1,0 +1,108 @@
+//! A name, or a family of names with `*` for any characters.
+
+/// What an entry is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// What stands between the asterisks; one is a name.
+    parts: Vec<&'static str>,
+    lower: Vec<String>,
+    /// Looked for anywhere in a line.
+    is_within: bool,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &'static str, is_within: bool) -> Self {
+        let parts: Vec<&str> = text.split('*').collect();
+        Self {
+            lower: parts.iter().map(|part| part.to_lowercase()).collect(),
+            parts,
+            is_within,
+        }
+    }
+
+    /// The whole name in lower case, of what is no family.
+    pub(crate) fn name(&self) -> Option<String> {
+        match self.lower.as_slice() {
+            [name] if !self.is_within => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// How each name of the family begins, in lower case.
+    pub(crate) fn begin(&self, bytes: usize) -> Option<Vec<u8>> {
+        let first = self.lower.first().filter(|_| !self.is_within)?;
+        first.as_bytes().get(..bytes).map(<[u8]>::to_vec)
+    }
+
+    /// How much it says: its letters, and a name more than any family.
+    pub(crate) fn letters(&self) -> usize {
+        let letters = self.parts.iter().map(|part| part.len()).sum::<usize>();
+        letters * 2 + usize::from(self.parts.len() == 1)
+    }
+
+    /// Whether a text is of it, letter by letter.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        matches(self.parts.iter().copied(), self.is_within, text)
+    }
+
+    /// The same of a text in lower case, whatever the case was.
+    pub(crate) fn matches_lower(&self, text: &str) -> bool {
+        matches(self.lower.iter().map(String::as_str), self.is_within, text)
+    }
+}
+
+fn matches<'a>(
+    parts: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator,
+    is_within: bool,
+    text: &str,
+) -> bool {
+    let last = parts.len().saturating_sub(1);
+    let mut rest = text;
+    for (index, part) in parts.enumerate() {
+        let is_first = index == 0 && !is_within;
+        let is_last = index == last && !is_within;
+        let found = match (is_first, is_last) {
+            (true, true) => (rest == part).then_some(rest.len()),
+            (true, false) => rest.starts_with(part).then_some(part.len()),
+            (false, true) => rest.ends_with(part).then_some(rest.len()),
+            (false, false) => rest.find(part).map(|at| at + part.len()),
+        };
+        let Some(end) = found else {
+            return false;
+        };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_families_and_lines() {
+        for (pattern, is_within, text, expected) in [
+            ("lock_rec_*", false, "lock_rec_lock", true),
+            ("lock_rec_*", false, "xlock_rec_lock", false),
+            ("*_thread", false, "srv_master_thread", true),
+            ("*_thread", false, "srv_master_threads", false),
+            ("committing *", false, "committing 12", true),
+            ("a*b*c", false, "a1b2c", true),
+            ("a*b*c", false, "a1c2b", false),
+            ("a*bc", false, "abc", true),
+            ("abc", false, "abcd", false),
+            (
+                "blocked for more than * seconds",
+                true,
+                "x blocked for more than 120 seconds.",
+                true,
+            ),
+            ("oom", true, "boom", true),
+        ] {
+            let pattern = Pattern::new(pattern, is_within);
+            assert_eq!(pattern.matches(text), expected, "{pattern:?} {text}");
+        }
+        assert!(Pattern::new("Sending data", false).matches_lower("sending data"));
+        assert!(Pattern::new("abc", false).letters() > Pattern::new("ab*", false).letters());
+    }
+}

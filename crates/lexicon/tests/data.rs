@@ -1,0 +1,107 @@
+//! The files themselves: every line is an entry, says what it is and says it once.
+
+#![allow(clippy::unwrap_used, reason = "a failing step fails the test")]
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use lexicon::{Entry, Kind, Lexicon, Role};
+
+/// A sentence for somebody who is in a hurry.
+const MEANING_CHARS_MAX: usize = 180;
+
+/// Fewer letters are part of other words.
+const STRONG_CHARS_MIN: usize = 5;
+
+#[test]
+fn every_line_is_an_entry() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let mut lines = 0;
+    for file in std::fs::read_dir(dir).unwrap() {
+        let path = file.unwrap().path();
+        if path.ends_with("layers.txt") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let is_entry = !line.is_empty() && !line.starts_with("# ");
+            let fields = line.split(" | ").count();
+            assert!(
+                !is_entry || fields == 7,
+                "{}:{}: {fields} fields: {line}",
+                path.display(),
+                number + 1
+            );
+            lines += usize::from(is_entry);
+        }
+    }
+    // What could not be read is left out, and a file that is not embedded is not read.
+    assert_eq!(Lexicon::get().entries().count(), lines);
+}
+
+#[test]
+fn every_entry_is_sound() {
+    let lexicon = Lexicon::get();
+    let mut wrong = Vec::new();
+    let mut seen: HashMap<(Kind, &str), &Entry> = HashMap::new();
+    for entry in lexicon.entries() {
+        let letters = entry.pattern.replace('*', "");
+        let is_amount = matches!(entry.role, Role::Amount | Role::Setting);
+        let problems = [
+            (lexicon.layer(entry.layer).is_none(), "no such layer"),
+            (letters.trim().len() < 2, "a pattern for everything"),
+            (
+                entry.is_strong && letters.chars().count() < STRONG_CHARS_MIN,
+                "too short to be strong",
+            ),
+            (
+                !entry.meaning.ends_with('.') || entry.meaning.chars().count() > MEANING_CHARS_MAX,
+                "no short sentence",
+            ),
+            (entry.source.is_empty(), "no source"),
+            (
+                is_amount && matches!(entry.kind, Kind::Function | Kind::Latch | Kind::Message),
+                "a role of another kind",
+            ),
+            (
+                seen.insert((entry.kind, entry.pattern), entry).is_some(),
+                "twice",
+            ),
+        ];
+        wrong.extend(
+            problems
+                .into_iter()
+                .filter(|(is_wrong, _)| *is_wrong)
+                .map(|(_, why)| format!("{:?} {}: {why}", entry.kind, entry.pattern)),
+        );
+    }
+    assert!(wrong.is_empty(), "{}\n{wrong:#?}", wrong.len());
+    let kinds: HashSet<Kind> = lexicon.entries().map(|entry| entry.kind).collect();
+    assert_eq!(kinds.len(), 11, "{kinds:?}");
+}
+
+#[test]
+fn what_is_asked_for_is_found() {
+    let lexicon = Lexicon::get();
+    for (kind, text, layer, role) in [
+        (
+            Kind::State,
+            "waiting for table metadata lock",
+            "metadata-lock",
+            Role::Waits,
+        ),
+        (Kind::State, "Sending data", "executor", Role::Work),
+        (
+            Kind::Function,
+            "compaction_alloc",
+            "kernel-memory",
+            Role::Work,
+        ),
+    ] {
+        let entry = lexicon.lookup(kind, text).unwrap();
+        assert_eq!((entry.layer, entry.role), (layer, role), "{text}");
+    }
+    // Capital letters tell functions apart, and states not.
+    assert!(lexicon.lookup(Kind::Function, "COMPACTION_ALLOC").is_none());
+    assert!(lexicon.find("qq no such thing qq").is_empty());
+}
