@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use lexicon::{Entry, Lexicon};
+use lexicon::{Entry, Kind, Lexicon};
 use serde_json::{Value, json};
 use stacks::shorten::shorten_printed;
 
@@ -59,12 +59,18 @@ fn asked(words: &[String]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// As it stands, or else as functions are written without arguments and suffixes.
+/// As it stands; a function that is known by its family alone, and what is not known, also without arguments
+/// and suffixes: `buf_flush_single_page_from_LRU(buf_pool_t*)` is more than one of `buf_flush_*`.
 fn found<'a>(lexicon: &'a Lexicon, text: &str) -> Vec<&'a Entry> {
     let found = lexicon.find(text);
-    match found.is_empty() {
-        true => lexicon.find(&shorten_printed(text)),
-        false => found,
+    let is_of_family = |entry: &&Entry| entry.kind == Kind::Function && entry.pattern.contains('*');
+    if !found.first().is_none_or(is_of_family) {
+        return found;
+    }
+    let bare = lexicon.find(&shorten_printed(text));
+    match bare.is_empty() {
+        true => found,
+        false => bare,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use model::Millis;
 
+use super::stops::{COMPLETIONS_MIN, FLOWS_SHARE};
 use super::{Now, Sign, seconds, several};
 use crate::view::number;
 
@@ -10,12 +11,6 @@ const ROOM_SHARE: f64 = 0.95;
 
 /// Sessions that log in at once, from which it is no single client's fault that one of them waits.
 const LOGGING_IN_MIN: f64 = 3.0;
-
-/// Statements a second below which a moment without any says nothing.
-const COMPLETIONS_MIN: f64 = 5.0;
-
-/// The work has flowed at this share of its usual number.
-const FLOWS_SHARE: f64 = 0.5;
 
 /// So long before a client was seen to wait for its login the work may have stopped because of it,
 /// milliseconds: it is seen in the second after it came, and the work is counted by seconds.

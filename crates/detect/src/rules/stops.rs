@@ -8,7 +8,7 @@ use crate::view::{Crowd, Work};
 
 /// Statements a second below which "completions fell" says nothing: our own are never counted
 /// exactly.
-const COMPLETIONS_MIN: f64 = 5.0;
+pub(super) const COMPLETIONS_MIN: f64 = 5.0;
 
 /// Sessions that finish something in a second, below which "nobody finishes" says nothing.
 const FINISHED_MIN: f64 = 0.3;
@@ -21,7 +21,7 @@ const FINISHED_MISSED_MIN: f64 = 1.0;
 const MISSED_MIN: f64 = 3.0;
 
 /// The work flows again from this share of the usual.
-const FLOWS_SHARE: f64 = 0.5;
+pub(super) const FLOWS_SHARE: f64 = 0.5;
 
 /// The oldest statement of a stall that stops the work began this long before it is seen, at the
 /// most, milliseconds: what is older ran before, whatever it waited for.

@@ -271,9 +271,9 @@ pub(crate) struct ExplainAt {
   grep -i error /var/log/mysql/error.log | freezeframe meaning -
   freezeframe meaning --json innodb_io_capacity | jq -r '.[].meanings[].meaning'
 
-Known are functions of the server, of libraries and of the kernel, states of sessions, latches, source files,
-performance_schema instruments, messages of the server, of the kernel and of clients, status variables and
-settings, of all generations of MySQL, MariaDB and Percona Server.
+Known are functions of the server, of libraries and of the kernel, states of sessions, latches,
+source files, performance_schema instruments, messages of the server, of the kernel and of clients,
+status variables and settings, of all generations of MySQL, MariaDB and Percona Server.
 
 Exit codes: 0 all is known, 1 something is not.")]
 pub(crate) struct Meaning {

@@ -26,6 +26,21 @@ fn words_of_every_kind_are_told() {
     }
 }
 
+/// As debuggers print it: the name itself says more than its family.
+#[test]
+fn arguments_of_functions_are_left_out() {
+    for printed in [
+        "buf_flush_single_page_from_LRU",
+        "buf_flush_single_page_from_LRU(buf_pool_t*)",
+        "buf_flush_single_page_from_LRU.constprop.0",
+    ] {
+        let output = run(&["meaning", "--json", printed]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let pattern = &told[0]["meanings"][0]["pattern"];
+        assert_eq!(pattern, "buf_flush_single_page_from_LRU", "{printed}");
+    }
+}
+
 #[test]
 fn what_is_not_known_is_said_so() {
     let output = run(&["meaning", "--json", "no such thing", "fdatasync"]);
