@@ -73,6 +73,15 @@ pub struct Stall {
 }
 
 impl Stall {
+    /// The rule of what somebody asked for.
+    pub const ASKED: &str = "asked";
+
+    /// Nobody saw a stall in it: somebody asked for this time.
+    pub fn is_asked_only(&self) -> bool {
+        let mut triggers = self.triggers.iter();
+        !self.triggers.is_empty() && triggers.all(|trigger| trigger.rule == Self::ASKED)
+    }
+
     /// The time before its onset in a record that begins at `begin`: what came after the stall before, or what came before
     /// that one, where it is long enough to compare with; else all of it.
     pub fn calm_before(&self, begin: Millis) -> Window {

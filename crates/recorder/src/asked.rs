@@ -5,9 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use model::Millis;
 
-/// The rule of an incident that somebody asked for.
-pub(crate) const RULE: &str = "asked";
-
 /// How long such an incident is when nobody says, milliseconds: what runs once in ten seconds comes
 /// twice in it.
 pub const ASKED_MS: Millis = 30_000;

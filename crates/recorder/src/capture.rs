@@ -2,7 +2,6 @@
 
 use model::{Incident, Millis, Server, Stall, Timeline, Trigger, Window};
 
-use crate::asked::RULE;
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::ring::Ring;
@@ -77,10 +76,7 @@ impl Capture {
 
     /// Nobody has seen a stall in it so far: it was asked for.
     pub(crate) fn is_asked_only(&self) -> bool {
-        self.stall
-            .triggers
-            .iter()
-            .all(|trigger| trigger.rule == RULE)
+        self.stall.is_asked_only()
     }
 
     /// A stall lasts, or somebody wants to see more.

@@ -51,6 +51,18 @@ fn it_is_well_formed_and_its_links_have_targets() {
     );
 }
 
+/// Nobody saw a stall in what somebody asked for.
+#[test]
+fn what_was_asked_for_did_not_stall() {
+    let mut asked = common::incident();
+    assert!(page().contains(", stalled "));
+    for trigger in &mut asked.stall.triggers {
+        trigger.rule = model::Stall::ASKED.to_owned();
+    }
+    let page = html(&asked, &nothing(), &HtmlOptions::default());
+    assert!(page.contains(", looked at for ") && !page.contains(", stalled "));
+}
+
 #[test]
 fn it_loads_nothing() {
     let page = page();

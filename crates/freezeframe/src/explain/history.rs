@@ -134,7 +134,7 @@ fn incident_of(
             trigger: asked.from,
             end: Some(asked.to),
             triggers: vec![Trigger {
-                rule: "asked".to_owned(),
+                rule: Stall::ASKED.to_owned(),
                 says: "somebody asked for this time; no stall was noticed in it".to_owned(),
             }],
             previous: None,

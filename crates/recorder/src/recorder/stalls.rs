@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use detect::{Announce, Event};
-use model::{Incident, Millis, Trigger, Window};
+use model::{Incident, Millis, Stall, Trigger, Window};
 
 use super::Recorder;
-use crate::asked::{Promise, RULE};
+use crate::asked::Promise;
 use crate::capture::Capture;
 use crate::notice::Notice;
 use crate::queries;
@@ -133,7 +133,7 @@ impl Recorder {
         let for_ms = for_ms.min(self.config.incident_max_ms);
         let until = now.saturating_add(for_ms);
         let trigger = Trigger {
-            rule: RULE.to_owned(),
+            rule: Stall::ASKED.to_owned(),
             says: "somebody asked for an incident".to_owned(),
         };
         let id = match self.capture.as_mut().filter(|capture| capture.is_open(now)) {

@@ -154,8 +154,12 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
                 None => "not within the recording".to_owned(),
             };
             let onset = moment(stall.onset);
+            let what = match stall.is_asked_only() {
+                true => "looked at for",
+                false => "stalled",
+            };
             (
-                format!(", stalled {lasted}{until} from {onset} <small>UTC</small>"),
+                format!(", {what} {lasted}{until} from {onset} <small>UTC</small>"),
                 format!(
                     "<div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
                      <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
