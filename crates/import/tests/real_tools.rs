@@ -205,6 +205,22 @@ impl Drop for Dump {
     }
 }
 
+/// The file as it is when `text` is in it. A server answers its client before it writes the slow log, and a
+/// capture is behind what was sent.
+fn wait_for(path: &std::path::Path, text: &str) -> Vec<u8> {
+    let begin = Instant::now();
+    loop {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let is_there = bytes
+            .windows(text.len())
+            .any(|window| window == text.as_bytes());
+        if is_there || begin.elapsed() > PATIENCE {
+            return bytes;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn packets_and_logs_tell_the_same_statements() {
     let arguments = [
@@ -229,21 +245,12 @@ fn packets_and_logs_tell_the_same_statements() {
         (QueryWay::SlowLog, server.datadir().join("slow.log")),
     ];
     if let Some(dump) = dump {
-        // What was sent is in the file when its end is.
-        let begin = Instant::now();
-        let is_there = || {
-            let bytes = std::fs::read(&path).unwrap_or_default();
-            let last = statements.last().unwrap().as_bytes();
-            bytes.windows(last.len()).any(|window| window == last)
-        };
-        while !is_there() && begin.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for(&path, &statements[STATEMENTS - 1]);
         dump.stop();
         captures.push((QueryWay::Packets, path));
     }
     for (way, path) in captures {
-        let bytes = std::fs::read(&path).unwrap();
+        let bytes = wait_for(&path, &statements[STATEMENTS - 1]);
         let incident = explained(&bytes);
         let digest = &incident.queries[0].digest;
         assert_eq!(digest.way, way);
