@@ -19,11 +19,13 @@ demo: ## stall a private server, catch it, name the cause: demo/
 	@$(MAKE) --no-print-directory build
 	$(RELEASE)/freezeframe lab demo --dir demo
 
+# The same random input each time: what is new is looked for by `make fuzz`, not by whoever changes something else.
 # The tests with other servers than the installed one say `skipped:` without them: no network is no failure.
 test: ## run every test, with private servers
 	scripts/need server build rust
 	@scripts/need mysql-5.5 mysql-9 || echo "make test: goes on without the servers that could not be fetched" >&2
-	cargo test --locked --workspace --no-fail-fast
+	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-20261125} FREEZEFRAME_SECRETS_SEED=$${FREEZEFRAME_SECRETS_SEED:-20261125} \
+		cargo test --locked --workspace --no-fail-fast
 
 lint: ## formatting, clippy, licences and sources of dependencies, scripts
 	scripts/need build rust
@@ -55,10 +57,11 @@ lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs
 	$(RELEASE)/freezeframe lab allocators --html lab/allocators.html || failed=1; \
 	exit $$failed
 
-# The captures are not part of the project; without them the table stays as it is.
-accuracy: ## what is named for captures that people published: docs/accuracy.md
+# The published captures are not part of the project; without them their table stays as it is.
+accuracy: ## what is named for captures, published and our own: docs/accuracy.md, docs/captures.md
 	scripts/need build rust
 	FREEZEFRAME_ACCURACY=$(CURDIR)/docs/accuracy.md cargo test --locked -p freezeframe-import --test accuracy -- --nocapture
+	FREEZEFRAME_CAPTURES=$(CURDIR)/docs/captures.md cargo test --locked -p freezeframe-import --test captures -- --nocapture
 	cargo test --locked -p freezeframe --test cli -- --nocapture accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
@@ -67,7 +70,9 @@ FUZZ_CASES ?= 20000
 fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
 	scripts/need build rust
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-server-text -p freezeframe-import \
-		--test properties --test error_log_properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties
+		-p freezeframe-detect -p freezeframe-export \
+		--test properties --test error_log_properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties \
+		--test attack --test redaction
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))

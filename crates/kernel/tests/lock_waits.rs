@@ -160,23 +160,30 @@ fn samples_keep_to_their_rate_and_say_how_many_they_stand_for() {
 #[test]
 fn more_addresses_than_there_is_room_for_are_one_row() {
     let victim = Victim::start(&["many"]);
-    let Some(counter) = open(&options(victim.pid())) else {
-        return;
-    };
-    // 6,000 timeouts of 20 µs and more, by two threads.
-    let (_, totals) = count_for(counter, SECOND * 3);
-    let rows = totals.waits.iter().filter(|r| r.address != 0).count();
-    assert!(rows <= 4096, "{rows}");
-    assert_eq!(
-        rows == 4096,
-        totals.overflow > 0,
-        "{rows} rows, {} over",
-        totals.overflow
-    );
-    assert!(totals.overflow > 0, "{rows} rows");
-    let row = totals.waits.iter().find(|r| r.address == 0).unwrap();
-    assert_eq!(row.waits, totals.overflow);
-    assert!(row.total > Duration::ZERO);
+    let mut few = options(victim.pid());
+    few.stacks_per_second_max = 100;
+    // 6,000 timeouts of 20 µs and more, by two threads: on a busy machine they take longer.
+    for seconds in [3, 10, 30] {
+        let Some(counter) = open(&few) else {
+            return;
+        };
+        let (_, totals) = count_for(counter, SECOND * seconds);
+        let rows = totals.waits.iter().filter(|r| r.address != 0).count();
+        assert!(rows <= 4096, "{rows}");
+        assert_eq!(
+            rows == 4096,
+            totals.overflow > 0,
+            "{rows} rows, {} over",
+            totals.overflow
+        );
+        if totals.overflow > 0 {
+            let row = totals.waits.iter().find(|r| r.address == 0).unwrap();
+            assert_eq!(row.waits, totals.overflow);
+            assert!(row.total > Duration::ZERO);
+            return;
+        }
+    }
+    panic!("there was room for all");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use kernel::procfs::{
 use kernel::read::{self, ReadError};
 use kernel::roots::{ProcRoot, SysRoot};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn proc() -> ProcRoot {
     ProcRoot::default()
@@ -110,10 +110,19 @@ fn network_counters() {
 fn own_sockets() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let bytes = read::whole(&proc().file("net/tcp"), 64 << 20).unwrap();
-    let socket = net::tcp_sockets(&bytes)
-        .find(|s| s.local == listener.local_addr().unwrap() && s.state == net::TCP_LISTEN)
-        .unwrap();
+    let local = listener.local_addr().unwrap();
+    let is_ours = |s: &net::TcpSocket| s.local == local && s.state == net::TCP_LISTEN;
+    // The last step of the handshake may come after connect(2) has returned.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let bytes = loop {
+        let bytes = read::whole(&proc().file("net/tcp"), 64 << 20).unwrap();
+        let waits = net::tcp_sockets(&bytes).any(|s| is_ours(&s) && s.rx_queue == 1);
+        if waits || Instant::now() > deadline {
+            break bytes;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let socket = net::tcp_sockets(&bytes).find(is_ours).unwrap();
     assert_eq!(socket.rx_queue, 1, "one connection waits");
     assert_eq!(socket.inode, rustix::fs::fstat(&listener).unwrap().st_ino);
     let states: Vec<_> = net::tcp_sockets(&bytes).map(|s| s.state).collect();

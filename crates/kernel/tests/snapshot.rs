@@ -12,8 +12,8 @@ mod snapshot_support;
 
 use kernel::snapshot::{NoStack, SnapshotError, SnapshotOptions, Snapshotter, Way};
 use snapshot_support::{
-    Threads, WAYS, assert_own_stack, index, marks, named, open, open_with, options, take_all,
-    waiting,
+    Threads, WAYS, assert_own_stack, in_time, index, marks, named, open, open_with, options,
+    take_all, waiting,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -178,9 +178,8 @@ fn only_some_threads() {
         let all = snapshotter.take(false).unwrap();
         let wanted = [named(&all, "w-7")[0].tid, named(&all, "w-63")[0].tid];
         let foreign = std::process::id();
-        let some = snapshotter
-            .take_threads(&[wanted[1], foreign, wanted[0]])
-            .unwrap();
+        let asked = [wanted[1], foreign, wanted[0]];
+        let some = in_time(|| snapshotter.take_threads(&asked).unwrap());
         let tids: Vec<u32> = some.threads.iter().map(|thread| thread.tid).collect();
         assert_eq!(tids, wanted);
         for thread in &some.threads {
@@ -218,7 +217,7 @@ fn the_holder_of_a_mutex_stands_at_its_futex() {
             continue;
         };
         for reuse in [false, true] {
-            let snapshot = snapshotter.take(reuse).unwrap();
+            let snapshot = in_time(|| snapshotter.take(reuse).unwrap());
             let owner = named(&snapshot, "owner")[0].tid;
             let blocked = named(&snapshot, "blocked");
             assert_eq!(blocked.len(), 4);
@@ -244,7 +243,7 @@ fn limits() {
         let Some(mut snapshotter) = open_with(threads.pid(), &small) else {
             continue;
         };
-        let snapshot = snapshotter.take(false).unwrap();
+        let snapshot = take_all(&mut snapshotter);
         assert_eq!((snapshot.threads.len(), snapshot.left_out), (10, 91));
         for thread in waiting(&snapshot) {
             assert_eq!(snapshot.stack_bytes(thread).len(), 2048);
@@ -262,7 +261,7 @@ fn limits() {
             ..small.clone()
         };
         let mut snapshotter = open_with(threads.pid(), &deep).unwrap();
-        let snapshot = snapshotter.take(false).unwrap();
+        let snapshot = take_all(&mut snapshotter);
         assert!(waiting(&snapshot).next().is_some());
         for thread in waiting(&snapshot) {
             let depths: Vec<u64> = marks(snapshot.stack_bytes(thread))
@@ -293,10 +292,7 @@ fn limits() {
             stack_bytes_max: usize::MAX,
             ..options(way)
         };
-        let whole = Snapshotter::open(threads.pid(), &large)
-            .unwrap()
-            .take(false)
-            .unwrap();
+        let whole = take_all(&mut Snapshotter::open(threads.pid(), &large).unwrap());
         for thread in waiting(&whole) {
             assert_own_stack(&whole, thread, 300);
         }

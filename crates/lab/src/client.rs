@@ -34,6 +34,15 @@ const WATCHED_KNOCKS_A_SECOND: u32 = 40;
 /// And each at most this often.
 const WATCHED_BACKOFF_MIN: Duration = Duration::from_millis(100);
 
+/// What a statement fails with that is killed with its connection: `ER_SERVER_SHUTDOWN` of MySQL,
+/// `ER_QUERY_INTERRUPTED`, `ER_CONNECTION_KILLED` of MariaDB, or no answer at all.
+const KILLED: [&str; 4] = [
+    "server error 1053",
+    "server error 1317",
+    "server error 1927",
+    "connection lost",
+];
+
 /// What clients did so far.
 #[derive(Default)]
 pub(crate) struct Done {
@@ -125,7 +134,12 @@ pub(crate) fn run(
                 }
             }
         };
-        *lock(done).errors.entry(kind(&failure)).or_default() += 1;
+        let kind = kind(&failure);
+        // When the load is over, the lab itself ends what still waits.
+        if is_over(end) && KILLED.contains(&kind.as_str()) {
+            break;
+        }
+        *lock(done).errors.entry(kind).or_default() += 1;
         let usable = connection.is_some() && matches!(failure, mysql::Error::MySqlError(_));
         if !usable {
             connection = None;

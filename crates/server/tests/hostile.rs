@@ -154,7 +154,9 @@ fn who_is_stopped_does_not_wait_for_the_deadline() {
     for (name, _, thread) in asked {
         assert!(thread.join().unwrap().is_err(), "{name}");
     }
-    assert!(begin.elapsed() < SLACK, "{:?}", begin.elapsed());
+    // The deadlines are far away: a busy machine may take its time.
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
 /// A unix socket whose queue is full blocks a plain connect without limit.

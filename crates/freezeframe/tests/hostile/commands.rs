@@ -159,7 +159,10 @@ fn run(scene: &Scene, command: &Tried, name: &str, way: &[String]) -> Vec<String
     if is_fix && (ran.status.code() != Some(0) || !ran.said.contains("innodb_")) {
         is_wrong("did not go on without the server".to_owned());
     }
-    if is_fix && ran.took > Duration::from_secs(4) && !ran.said.contains("no answer for 2 s") {
+    // Beside a server that answers or ends it, only the machine is slow.
+    let is_kept_waiting = name.starts_with("is silent ") || name.starts_with("drips ");
+    let is_long = ran.took > Duration::from_secs(4);
+    if is_fix && is_kept_waiting && is_long && !ran.said.contains("no answer for 2 s") {
         is_wrong("did not say what it waits for".to_owned());
     }
     if ran.high_water_kib > HIGH_WATER_KIB_MAX {

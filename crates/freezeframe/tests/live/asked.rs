@@ -65,8 +65,9 @@ fn rate(incident: &Incident, way: QueryWay) -> Option<f64> {
 }
 
 fn near(rate: Option<f64>) -> bool {
-    // A busy machine sends fewer; what is counted is never more than was sent.
-    rate.is_some_and(|rate| (FLOOD * 0.1..FLOOD * 1.2).contains(&rate))
+    // A busy machine sends fewer, and clients catch up a second of their schedule: what is counted in a window of a few
+    // seconds may be so much more, but is never more than was sent.
+    rate.is_some_and(|rate| (FLOOD * 0.1..FLOOD * 1.35).contains(&rate))
 }
 
 #[test]
@@ -144,7 +145,8 @@ fn the_general_log_is_leased_only_where_it_is_permitted_and_nothing_else_sees() 
         let config = format!("[queries]\ngeneral_log = {permitted}\ngeneral_log_seconds = 4\n");
         let recorder = recorder(&server, dir.path(), &config);
         recorder.warm_up(8);
-        let flooding = flood(by_socket.clone(), 18, &["SHOW WARNINGS"]);
+        // Three seconds to the trigger, three for the gentler ways, four for the lease, and some for a busy machine.
+        let flooding = flood(by_socket.clone(), 14, &["SHOW WARNINGS"]);
         recorder.event("triggered");
         flooding.join().unwrap();
         let incident = incident(&recorder.event("written"));

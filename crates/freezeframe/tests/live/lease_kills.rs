@@ -149,7 +149,7 @@ fn a_statement_that_outlives_its_client_is_ended_first() {
         };
         scene.admin.query_drop("CREATE DATABASE late").unwrap();
         let body = format!(
-            "CREATE PROCEDURE late.taking() BEGIN DO SLEEP(4); SET GLOBAL general_log_file = '{}'; \
+            "CREATE PROCEDURE late.taking() BEGIN DO SLEEP(15); SET GLOBAL general_log_file = '{}'; \
              SET GLOBAL general_log = ON; END",
             file_here.display()
         );

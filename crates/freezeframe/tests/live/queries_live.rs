@@ -465,6 +465,27 @@ fn that_nothing_was_asked_is_an_answer() {
     }
 }
 
+/// Whether a process has a packet socket that is bound: it is running, says packet(7)'s table.
+fn hears_packets(pid: u32) -> bool {
+    let table = std::fs::read_to_string("/proc/net/packet").unwrap_or_default();
+    let running: Vec<String> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields.get(5) == Some(&"1"))
+        .filter_map(|fields| Some(format!("socket:[{}]", fields.last()?)))
+        .collect();
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    descriptors
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .any(|link| {
+            running
+                .iter()
+                .any(|socket| link.as_os_str() == socket.as_str())
+        })
+}
+
 #[test]
 fn a_server_that_answers_nobody_is_listened_to() {
     let Some(server) = start(ServerKind::MySql9, &[]) else {
@@ -476,15 +497,15 @@ fn a_server_that_answers_nobody_is_listened_to() {
         .unwrap();
     client.query_drop("SELECT 1").unwrap();
     server.pause().unwrap();
-    let output = std::thread::scope(|scope| {
-        let output = scope.spawn(|| command(&server, "8s", &["--json"]).output().unwrap());
-        // Beyond the time in which the server is tried.
-        std::thread::sleep(Duration::from_secs(4));
-        client
-            .query_drop("SELECT 'a secret' FROM nowhere_1")
-            .unwrap_err();
-        output.join().unwrap()
+    let mut child = command(&server, "8s", &["--json"]).spawn().unwrap();
+    // Before, the server is tried.
+    wait_until("it to listen", || {
+        hears_packets(child.id()) || child.try_wait().unwrap().is_some()
     });
+    client
+        .query_drop("SELECT 'a secret' FROM nowhere_1")
+        .unwrap_err();
+    let output = child.wait_with_output().unwrap();
     server.resume().unwrap();
     if !output.status.success() && said(&output).contains("CAP_NET_RAW") {
         eprintln!("skipped: {}", said(&output));

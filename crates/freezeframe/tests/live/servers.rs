@@ -120,8 +120,15 @@ fn snapshots(pid: &str, method: &str) -> Value {
     ])
 }
 
-/// Nearly all stacks are whole; why the others are not is said.
-fn nearly_all_complete(document: &Value, method: &str) {
+/// Snapshots of which nearly all stacks are whole. On a busy machine some take longer, and they are taken again.
+fn whole_snapshots(pid: &str, method: &str) -> Value {
+    let mut taken = (0..3).map(|_| snapshots(pid, method));
+    let whole = taken.find(|document| nearly_all_complete(document, method));
+    whole.unwrap_or_else(|| panic!("by {method}: too many stacks are cut"))
+}
+
+/// Whether nearly all stacks are whole; why the others are not is said.
+fn nearly_all_complete(document: &Value, method: &str) -> bool {
     let number = |value: &Value| value.as_f64().unwrap();
     let (complete, threads) = (number(&document["complete"]), number(&document["threads"]));
     assert!(threads >= (10 * (CLIENTS + IDLE)) as f64, "{threads}");
@@ -143,13 +150,9 @@ fn nearly_all_complete(document: &Value, method: &str) {
         .filter(|group| group["end"] == "on-processor")
         .map(|group| number(&group["count"]))
         .sum();
-    assert!(
-        complete / (threads - on_processor) >= OFF_PROCESSOR_MIN,
-        "by {method}: {cut:?}"
-    );
-    if std::thread::available_parallelism().unwrap().get() <= PROCESSORS_MAX {
-        assert!(complete / threads >= COMPLETE_MIN, "by {method}: {cut:?}");
-    }
+    let processors = std::thread::available_parallelism().unwrap().get();
+    complete / (threads - on_processor) >= OFF_PROCESSOR_MIN
+        && (processors > PROCESSORS_MAX || complete / threads >= COMPLETE_MIN)
 }
 
 /// Threads with a connection, each once: connection, command and statement class.
@@ -196,10 +199,9 @@ fn looked_at(kind: ServerKind, arguments: &[&str], with_sessions: bool) {
     };
     let pid = busy.pid();
     for method in methods() {
-        let document = snapshots(&pid, method);
+        let document = whole_snapshots(&pid, method);
         assert_eq!(document["method"], *method);
         assert_eq!(document["stopped_ms"], 0.0);
-        nearly_all_complete(&document, method);
         if with_sessions {
             joined(&document, &busy);
         } else {

@@ -31,8 +31,14 @@ struct Ran {
     errors: String,
 }
 
-/// Runs the program on a file and holds it to memory and time.
+/// Runs the program on a file and holds it to memory and time: again when it was over before its memory was seen.
 fn run(words: &[&str], path: &Path) -> Ran {
+    let ran = (0..3).find_map(|_| run_once(words, path));
+    ran.unwrap_or_else(|| panic!("its memory was not seen"))
+}
+
+/// `None` when its memory was not seen.
+fn run_once(words: &[&str], path: &Path) -> Option<Ran> {
     let dir = tempfile::tempdir().unwrap();
     let (out, errors) = (dir.path().join("out"), dir.path().join("errors"));
     let begin = Instant::now();
@@ -78,7 +84,9 @@ fn run(words: &[&str], path: &Path) -> Ran {
         ran.status,
         ran.errors.lines().next().unwrap_or_default()
     );
-    assert!(peak_kib > 1000, "its memory was not seen");
+    if peak_kib <= 1000 {
+        return None;
+    }
     assert!(
         peak_kib <= RESIDENT_KIB_MAX,
         "{words:?} {}: {} MiB",
@@ -97,7 +105,7 @@ fn run(words: &[&str], path: &Path) -> Ran {
         let begin = "freezeframe: ";
         assert!(ran.errors.starts_with(begin), "{}", ran.errors);
     }
-    ran
+    Some(ran)
 }
 
 /// Runs that must give an answer, in which something stands.

@@ -174,7 +174,7 @@ fn stall<T>(
 }
 
 #[test]
-fn whatever_stalls_a_pool_of_four_is_noticed() {
+fn a_pool_of_four_is_noticed_whatever_stalls_it() {
     let server = server(&["--max-connections=60"]);
     let pool = Pool::start(&server, 4);
     let dir = tempfile::tempdir().unwrap();

@@ -15,6 +15,9 @@ use crate::written::{Written, each};
 const TIME: Duration = Duration::from_secs(20);
 const LONG_TIME: Duration = Duration::from_secs(600);
 
+/// How much longer on a slow machine, on which nothing was heard in one of the ways that each server has.
+const MORE_TIME: Duration = Duration::from_secs(60);
+
 /// Of so many actions one kills the recorder.
 const ACTIONS_PER_KILL: usize = 60;
 
@@ -122,7 +125,8 @@ fn sequence(kind: ServerKind, seed: u64) {
     let end = Instant::now() + if long() { LONG_TIME } else { TIME };
     let mut heard = [0_usize; WAYS.len()];
     let mut in_flight = planting.in_flight();
-    while Instant::now() < end {
+    let last = end + MORE_TIME;
+    while Instant::now() < end || heard[..3].contains(&0) && Instant::now() < last {
         let place = random.below(WAYS.len());
         let way = WAYS[place];
         match random.below(ACTIONS_PER_KILL) {

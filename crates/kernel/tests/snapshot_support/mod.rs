@@ -121,11 +121,16 @@ pub fn open_with(pid: u32, options: &SnapshotOptions) -> Option<Snapshotter> {
     }
 }
 
-/// All threads. ptrace gives up on a thread that does not stop in time, as on a busy machine it may not, so it is tried
-/// until all of them did.
+/// All threads.
 pub fn take_all(snapshotter: &mut Snapshotter) -> RawSnapshot {
+    in_time(|| snapshotter.take(false).unwrap())
+}
+
+/// ptrace gives up on a thread that does not stop in time, as on a busy machine it may not, so a snapshot is taken again
+/// until all of them did.
+pub fn in_time(mut take: impl FnMut() -> RawSnapshot) -> RawSnapshot {
     for _ in 0..100 {
-        let snapshot = snapshotter.take(false).unwrap();
+        let snapshot = take();
         let late = |thread: &RawThread| thread.stack == Err(NoStack::Deadline);
         if !snapshot.threads.iter().any(late) {
             return snapshot;

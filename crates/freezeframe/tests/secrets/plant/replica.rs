@@ -25,6 +25,9 @@ pub(crate) const REPLICA_ARGUMENTS: &[&str] = &[
 /// How long the replica may take until it stops with its error.
 const STOPS: Duration = Duration::from_millis(2500);
 
+/// How long it may take until it tells why it cannot connect.
+const REFUSED: Duration = Duration::from_millis(1500);
+
 /// The words of a server's age.
 struct Words {
     change: &'static str,
@@ -172,10 +175,8 @@ pub(crate) fn channels(planting: &Planting) {
             "START {replica} UNTIL {prefix}_LOG_FILE = '{{variable}}.000009', {prefix}_LOG_POS = 4"
         ),
     ];
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    planting.say(&mut admin, &all);
+    say_until_refused(planting, &mut admin, &all);
     // A wrong password for a user that is there, then a log that is not.
-    std::thread::sleep(Duration::from_millis(1500));
     let port = planting.server.port();
     let all = [
         format!("STOP {replica}{named}{named_end}"),
@@ -185,9 +186,7 @@ pub(crate) fn channels(planting: &Planting) {
         ),
         format!("START {replica}{named}{named_end}"),
     ];
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    planting.say(&mut admin, &all);
-    std::thread::sleep(Duration::from_millis(1500));
+    say_until_refused(planting, &mut admin, &all);
     let all = [
         format!("STOP {replica}{named}{named_end}"),
         format!(
@@ -196,12 +195,38 @@ pub(crate) fn channels(planting: &Planting) {
         ),
         format!("START {replica}{named}{named_end}"),
     ];
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    planting.say(&mut admin, &all);
-    std::thread::sleep(Duration::from_millis(1500));
+    say_until_refused(planting, &mut admin, &all);
     let stop = format!("STOP {replica}{named}{named_end}");
     let reset = format!("RESET {replica}{named} ALL{named_end}");
     planting.say(&mut admin, &[&stop, &reset]);
+}
+
+/// Says statements, and waits until a replica tells another error of its connection than before.
+fn say_until_refused(planting: &Planting, admin: &mut Conn, statements: &[String]) {
+    let statements: Vec<&str> = statements.iter().map(String::as_str).collect();
+    let before = refusals(admin, planting.kind);
+    planting.say(admin, &statements);
+    let end = Instant::now() + REFUSED;
+    while Instant::now() < end {
+        let now = refusals(admin, planting.kind);
+        if !now.is_empty() && now != before {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The numbers of the errors with which the channels cannot connect.
+fn refusals(admin: &mut Conn, kind: ServerKind) -> Vec<String> {
+    let status = match kind {
+        ServerKind::MariaDb | ServerKind::MariaDb11 => "SHOW ALL SLAVES STATUS",
+        ServerKind::MySql55 | ServerKind::MySql9 => words(kind).status,
+    };
+    let channels: Vec<Row> = admin.query(status).unwrap_or_default();
+    let numbers = channels.iter().map(|row| field(row, &["Last_IO_Errno"]));
+    numbers
+        .filter(|number| !number.is_empty() && number != "0")
+        .collect()
 }
 
 fn log_position(admin: &mut Conn, words: &Words) -> (String, String) {
@@ -209,7 +234,7 @@ fn log_position(admin: &mut Conn, words: &Words) -> (String, String) {
     (text(&row, 0), text(&row, 1))
 }
 
-/// Whether the thread that applies has stopped within the time.
+/// Whether the thread that applies has stopped within the time; not when it has nothing more to apply.
 fn wait_until_stopped(admin: &mut Conn, words: &Words) -> bool {
     let end = Instant::now() + STOPS;
     while Instant::now() < end {
@@ -217,17 +242,27 @@ fn wait_until_stopped(admin: &mut Conn, words: &Words) -> bool {
         let Some(row) = row else {
             return false;
         };
-        let columns = row.columns();
-        let running = columns.iter().position(|column| {
-            let name = column.name_str();
-            name == "Slave_SQL_Running" || name == "Replica_SQL_Running"
-        });
-        if running.is_some_and(|place| text(&row, place) == "No") {
+        if field(&row, &["Slave_SQL_Running", "Replica_SQL_Running"]) == "No" {
             return true;
+        }
+        let applied = (
+            field(&row, &["Relay_Master_Log_File", "Relay_Source_Log_File"]),
+            field(&row, &["Exec_Master_Log_Pos", "Exec_Source_Log_Pos"]),
+        );
+        if applied == log_position(admin, words) {
+            return false;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
     false
+}
+
+/// The column of a status that has one of these names.
+fn field(row: &Row, names: &[&str]) -> String {
+    let columns = row.columns();
+    let mut names_there = columns.iter().map(|column| column.name_str());
+    let place = names_there.position(|name| names.contains(&&*name));
+    place.map_or_else(String::new, |place| text(row, place))
 }
 
 fn text(row: &Row, place: usize) -> String {
