@@ -60,6 +60,8 @@ pub struct Cause {
     pub aggravates: Vec<String>,
     /// Ids of causes of which this one is usually a consequence when both are found; `*` is all.
     pub effect_of: Vec<String>,
+    /// The layers of the lexicon that are busy or waited for when it is at work.
+    pub about: Vec<String>,
     /// What to do.
     pub remedy: Remedy,
     /// Those parts of it that a program can do, in the order in which they are done.

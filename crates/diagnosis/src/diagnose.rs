@@ -7,7 +7,9 @@ use crate::verdict::{Finding, Rejected, Verdict};
 
 /// Causes without a necessary sign that are told when there is no finding, at the most.
 const REJECTED_MAX: usize = 5;
-use crate::{FINDINGS_MAX, chains, rank, sentence};
+use crate::named::AllNamed;
+use crate::seen::is_imported;
+use crate::{FINDINGS_MAX, chains, mechanism, rank, sentence, suspicion};
 
 /// Says which causes of the catalogue an incident shows, and why.
 ///
@@ -36,10 +38,26 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         sentence,
         findings,
         folded,
+        mechanism: Vec::new(),
         rejected,
         absent: absences(incident),
         sources: Vec::new(),
     }
+}
+
+/// The same for somebody who reads it: what the threads, the processors and the sessions are in, and, where no cause
+/// is found in what people captured, what may be it. A recorder looks at all it can: what is not in its record was not
+/// there. It asks the lexicon, which takes memory and time that a recorder has not.
+pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
+    let mut verdict = diagnose(incident, catalogue);
+    let evidence = Evidence::new(incident);
+    let named = AllNamed::of(&evidence);
+    verdict.mechanism = mechanism::of(&named);
+    if verdict.findings.is_empty() && is_imported(incident) {
+        verdict.findings = suspicion::suspicions(catalogue, &evidence, &named);
+        verdict.sentence = sentence::suspected(&verdict);
+    }
+    verdict
 }
 
 /// Causes that were turned down, as far as they tell the reader something: those that a sign speaks

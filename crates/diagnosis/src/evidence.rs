@@ -293,6 +293,12 @@ impl<'a> Evidence<'a> {
         self.parts.contains(&capture)
     }
 
+    /// Whether somebody quoted lines of a log (`error_log`, `kernel_log`) in sentences, and the log is not there: what was
+    /// not quoted may have been in it.
+    pub(crate) fn is_quoted(&self, log: &str) -> bool {
+        self.incident.fact(&format!("capture.{log}")) == Some("quoted")
+    }
+
     /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
     pub(crate) fn limits(&self, limits: &Limits, capture: Capture) -> Limits {
         let mut limits = *limits;

@@ -99,9 +99,8 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
             let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
             let against = Tested::new(&cause.against, evidence);
             let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
-            let points_at = |(sign, witness): &(&Sign, Witness)| {
-                sign.counts && !GENERAL_SOURCES.contains(&witness.source.as_str())
-            };
+            let points_at =
+                |(sign, witness): &(&Sign, Witness)| sign.counts && !is_general(&witness.source);
             let pointed_at = tested.holding.iter().any(points_at);
             if refuted || (!pointed_at && sources.iter().all(is_deep)) {
                 return Judgement::Nothing;
@@ -120,7 +119,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
         return rejected(refuting.says.clone(), true);
     }
     let weakened = !against.holding.is_empty();
-    let (level, confidence) = level(&tested.holding, weakened);
+    let (level, confidence) = level(&tested.holding, weakened, evidence);
     Judgement::Found(Box::new(Finding {
         cause: cause.id.clone(),
         title: cause.title.clone(),
@@ -135,6 +134,34 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
         remedy: cause.remedy.clone(),
         sources: cause.sources.clone(),
     }))
+}
+
+/// A source that rises with any trouble.
+pub(crate) fn is_general(source: &str) -> bool {
+    GENERAL_SOURCES.contains(&source)
+}
+
+/// Whether nothing that was measured refuses a cause. A sign that is `excused` refuses nothing by not being there.
+pub(crate) fn is_open(cause: &Cause, evidence: &Evidence, excused: impl Fn(&Sign) -> bool) -> bool {
+    let mut tested = Tested::new(&cause.witnesses, evidence);
+    let (open, not) = tested.not.into_iter().partition(|(sign, _)| excused(sign));
+    tested.not = not;
+    let open: Vec<(&Sign, String)> = open;
+    let nothing_known = open.into_iter().map(|(sign, _)| (sign, BTreeSet::new()));
+    tested.unknown.extend(nothing_known);
+    if let Needed::Missing(_) = need(&cause.witnesses, &tested) {
+        return false;
+    }
+    let against = Tested::new(&cause.against, evidence);
+    !against.holding.iter().any(|(sign, _)| sign.refutes)
+}
+
+/// What is absent and would decide whether it is this cause, in words.
+pub(crate) fn undecided(cause: &Cause, evidence: &Evidence) -> Vec<String> {
+    let mut needed = Tested::new(&cause.witnesses, evidence);
+    needed.unknown.retain(|(sign, _)| sign.need.is_needed());
+    let against = Tested::new(&[], evidence);
+    unknown(&needed, &against, evidence.incident)
 }
 
 /// Signs after their test.
@@ -238,7 +265,7 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
 }
 
 /// The level, and the same as a number: more independent sources are more, within the level.
-fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
+fn level(holding: &[(&Sign, Witness)], weakened: bool, evidence: &Evidence) -> (Level, f64) {
     let counting = || holding.iter().filter(|(sign, _)| sign.counts);
     let sources: BTreeSet<&str> = counting()
         .map(|(_, witness)| witness.source.as_str())
@@ -246,7 +273,12 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
     let conclusive = counting().any(|(_, witness)| witness.conclusive);
     // No reading of stacks or numbers, but the server's or the kernel's own words for what is wrong.
     let said_in_words = counting().any(|(sign, witness)| {
-        witness.conclusive && matches!(sign.test, Test::Processlist(_) | Test::Lines(_))
+        let is_said = match &sign.test {
+            Test::Processlist(_) => true,
+            Test::Lines(test) => !evidence.is_quoted(test.of.name()),
+            _ => false,
+        };
+        witness.conclusive && is_said
     });
     let enough_to_be_certain = if conclusive {
         SOURCES_LIKELY
@@ -262,7 +294,7 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool) -> (Level, f64) {
     let base: u32 = match level {
         Level::Certain => 90,
         Level::Likely => 60,
-        Level::Possible => 30,
+        Level::Possible | Level::Suspicion => 30,
     };
     let more = 2 * sources.len().min(4) as u32 + u32::from(conclusive);
     // Less than the limit, and held only because part of the threads or waits was shown: behind what reaches its own.

@@ -22,6 +22,8 @@ mod human;
 mod interned;
 mod judge;
 mod listed;
+mod mechanism;
+mod named;
 mod names;
 mod provenance;
 mod rank;
@@ -31,6 +33,7 @@ mod sentence;
 mod sign;
 mod since_start;
 mod statuses;
+mod suspicion;
 mod template;
 mod texts;
 mod verdict;
@@ -38,8 +41,10 @@ mod verdict;
 pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit};
 pub use catalogue::{Catalogue, CatalogueError, Cause, Extended, LookAlike, builtin_files};
 pub use describe::{Description, SignDescription};
-pub use diagnose::diagnose;
-pub use verdict::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
+pub use diagnose::{diagnose, diagnose_closely};
+pub use verdict::{
+    Finding, Level, Mechanism, Rejected, Relation, Remedy, SourceRead, Verdict, Witness,
+};
 
 /// Findings that a verdict shows; the others are folded away.
 pub const FINDINGS_MAX: usize = 3;

@@ -17,6 +17,12 @@ const CRASHES: [&str; 3] = ["got signal ", "Assertion failure", "got exception 0
 /// The rule of a stall that nobody noticed: somebody took what there was.
 const IMPORTED: &str = "imported";
 
+/// Whether a record was made of captures that somebody took, not by a recorder: what is not in it may have been there.
+pub(crate) fn is_imported(incident: &Incident) -> bool {
+    let mut triggers = incident.stall.triggers.iter();
+    triggers.any(|trigger| trigger.rule == IMPORTED)
+}
+
 /// In a few words each, most telling first.
 pub(crate) fn seen(incident: &Incident) -> Vec<String> {
     let triggers = incident.stall.triggers.iter();

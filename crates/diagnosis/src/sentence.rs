@@ -6,7 +6,7 @@ use model::Incident;
 
 use crate::judge::Unjudged;
 use crate::seen::seen;
-use crate::verdict::{Finding, Level};
+use crate::verdict::{Finding, Level, Verdict};
 
 /// Causes named in the sentence as not judged, at the most.
 const UNJUDGED_MAX: usize = 8;
@@ -122,6 +122,24 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> S
     text.push_str(&format!(
         " Not judged, because evidence is absent{absent}: {causes}."
     ));
+    text
+}
+
+/// The sentence where no cause is found and it was looked closer: what was seen is in what, and what may be it.
+pub(crate) fn suspected(verdict: &Verdict) -> String {
+    let mut text = verdict.sentence.clone();
+    if let Some(first) = verdict.mechanism.first() {
+        text.push_str(&format!(" {}", first.says));
+    }
+    let titles: Vec<String> = verdict
+        .findings
+        .iter()
+        .map(|finding| format!("{} ({})", finding.title, finding.cause))
+        .collect();
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    if !titles.is_empty() {
+        text.push_str(&format!(" It may be: {}.", titles.join("; or ")));
+    }
     text
 }
 

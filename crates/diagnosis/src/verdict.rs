@@ -8,6 +8,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
+    /// No finding: something points at the cause, and nothing is known of what it needs.
+    Suspicion,
     /// One witness, or several that are not independent.
     Possible,
     /// Two independent witnesses, or a state of the processlist that is conclusive by itself.
@@ -20,6 +22,7 @@ impl Level {
     /// The level as a word.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Suspicion => "suspicion",
             Self::Possible => "possible",
             Self::Likely => "likely",
             Self::Certain => "certain",
@@ -155,6 +158,23 @@ impl SourceRead {
     }
 }
 
+/// What a part of what was seen is in: a layer of the server, its host or its clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mechanism {
+    /// Where it was seen: `profile`, `stacks`, `processlist`, `semaphores`, `sentences`.
+    pub source: String,
+    /// The lexicon's layer.
+    pub layer: String,
+    /// `work`, `waits` or `told`, by the name with the largest share.
+    pub role: String,
+    /// Of all that was seen there and does not idle, 0 to 1.
+    pub share: f64,
+    /// The names that say so, those with the largest share first.
+    pub names: Vec<String>,
+    /// The same in one sentence, with what the first name means.
+    pub says: String,
+}
+
 /// The answer for one incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
@@ -164,6 +184,9 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// Findings beyond these.
     pub folded: Vec<Finding>,
+    /// What was seen is in these layers, whether a cause is found or not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mechanism: Vec<Mechanism>,
     /// Causes that had signs and were refuted.
     pub rejected: Vec<Rejected>,
     /// Evidence that is absent.

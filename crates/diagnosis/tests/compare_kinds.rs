@@ -139,6 +139,7 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
     evidence.book = book;
     let to = SECONDS * 1_000;
     Incident {
+        mentions: Vec::new(),
         id: "made up".to_owned(),
         host: "db7".to_owned(),
         tool_version: "0".to_owned(),

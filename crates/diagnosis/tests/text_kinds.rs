@@ -397,6 +397,7 @@ fn mistakes_in_these_kinds_are_told() {
 /// recorded. `length_s` is what the incident is said to cover.
 fn taken_once(length_s: u64) -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: "imported".to_owned(),
         host: String::new(),
         tool_version: String::new(),

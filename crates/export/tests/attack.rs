@@ -75,6 +75,7 @@ const LOGGED: &[&str] = &[
 
 fn blank() -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: "3306-20261120T234021.123Z".to_owned(),
         host: String::new(),
         tool_version: "0.1.0".to_owned(),

@@ -80,7 +80,7 @@ fn page(lexicon: &Lexicon, answers: &[(&str, Vec<&Entry>)], width: usize) -> Str
         out.push_str(&output::plain(text));
         out.push('\n');
         for entry in entries {
-            let layer = lexicon.layer(entry.layer).map_or("", |layer| layer.words);
+            let layer = lexicon::layer(entry.layer).map_or("", |layer| layer.words);
             let role = match entry.role.word() {
                 "told" | "amount" | "setting" => String::new(),
                 role => format!(", {role}"),

@@ -1,9 +1,9 @@
 //! From what pieces tell to one incident.
 
 use model::{
-    Absent, Callers, Clock, Incident, LockTable, Method, Millis, Profile, ProfileCount, Server,
-    SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun, ThreadSnapshot,
-    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Window,
+    Absent, Callers, Clock, Incident, LockTable, Mention, Method, Millis, Profile, ProfileCount,
+    Server, SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun,
+    ThreadSnapshot, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Window,
 };
 use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
@@ -14,7 +14,7 @@ use crate::one_input::{OneInput, head};
 use crate::read::{self, Listing, PlockstatRow, Read, Row, Rows, Snapshot, THREADS_MAX, doing};
 use crate::ticks::{AFTER, Ticks};
 use crate::told;
-use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part, sentences};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -179,7 +179,9 @@ fn assemble(
     let mut queries: Vec<TimedDigest> = Vec::new();
     let mut held: Vec<PlockstatRow> = Vec::new();
     let mut triggers: Vec<Trigger> = Vec::new();
+    let mut mentions: Vec<Mention> = Vec::new();
     for read in reads {
+        mentions.extend(read.mentions);
         triggers.extend(read.trigger.map(|says| Trigger {
             rule: "imported".to_owned(),
             says,
@@ -229,6 +231,7 @@ fn assemble(
         }),
     );
     texts.sort_by_key(|text| text.at);
+    sentences::without_quoted(&texts, &mut facts);
     if let Some(version) = version
         && !facts
             .iter()
@@ -278,6 +281,7 @@ fn assemble(
         .find(|timed| timed.fact.name == "variables.version")
         .map_or_else(String::new, |timed| timed.fact.value.clone());
     let mut incident = Incident {
+        mentions,
         id: format!("imported-{}", name_of(label)),
         host: String::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -30,6 +30,7 @@ mod printed_rows;
 mod rds_monitoring;
 mod read;
 mod room;
+mod sentences;
 mod shell;
 mod split;
 mod starts;

@@ -9,7 +9,7 @@ use crate::clean;
 use crate::kind::{Kind, Table};
 use crate::read::{self, Read};
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, room, shell, times, web_page};
+use crate::{INPUT_BYTES_MAX, Input, Part, room, sentences, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -158,7 +158,19 @@ impl OneInput {
             });
             self.reads.push((kind, read));
         }
-        if pieces.is_empty() {
+        let sentences = sentences::read(input.path, outside(&lines, &pieces));
+        if !sentences.is_empty() {
+            let numbers = sentences.mentions.iter().map(|one| one.line);
+            let range = numbers.clone().min().zip(numbers.max());
+            self.parts.push(Part {
+                path: input.path.to_owned(),
+                kind: Kind::Sentences.name().to_owned(),
+                lines: range,
+                brought: sentences.brought.clone(),
+                skipped: None,
+            });
+            self.reads.push((Kind::Sentences, sentences));
+        } else if pieces.is_empty() {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
             let last = lines.last().map_or(1, |line| line.number);
@@ -198,6 +210,22 @@ impl OneInput {
             );
         }
     }
+}
+
+/// The lines that are a part of no piece.
+fn outside<'l>(
+    lines: &'l [clean::Line<'l>],
+    pieces: &'l [Piece],
+) -> impl Iterator<Item = &'l clean::Line<'l>> {
+    let mut pieces = pieces.iter().peekable();
+    let numbered = lines.iter().enumerate();
+    numbered.filter_map(move |(index, line)| {
+        while pieces.peek().is_some_and(|piece| piece.to <= index) {
+            pieces.next();
+        }
+        let is_inside = pieces.peek().is_some_and(|piece| piece.from <= index);
+        (!is_inside).then_some(line)
+    })
 }
 
 /// The first and the last number of the lines. A row of a page's table has the number of its first cell, and what

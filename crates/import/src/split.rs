@@ -363,6 +363,7 @@ impl Open {
                     || is_rule(text)
                     || (own.is_none() && kind::cells(text).len() >= 4)
             }
+            Kind::Sentences => false,
             Kind::Unread => {
                 own == Some(Kind::Unread)
                     || kind::is_bare_query(text)

@@ -14,7 +14,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use diagnosis::{Catalogue, Finding, Level, diagnose};
+use diagnosis::{Catalogue, Finding, Level, diagnose_closely};
 use import::{Input, import};
 
 /// Share of the cases whose cause must be at rank 1.
@@ -155,7 +155,7 @@ fn published_captures_get_their_cause() {
         let verdict = imported
             .incident
             .as_ref()
-            .map(|incident| diagnose(incident, Catalogue::builtin()));
+            .map(|incident| diagnose_closely(incident, Catalogue::builtin()));
         let findings = verdict
             .as_ref()
             .map_or(&[][..], |verdict| &verdict.findings);

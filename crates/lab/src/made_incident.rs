@@ -102,6 +102,7 @@ pub fn made_incident(size: &IncidentSize) -> Incident {
         to: size.seconds * 1000,
     };
     Incident {
+        mentions: Vec::new(),
         id: "3306-20240512T031300.000Z".to_owned(),
         host: "db1".to_owned(),
         tool_version: "0.1.0".to_owned(),

@@ -110,7 +110,7 @@ pub struct Entry {
     pub pattern: &'static str,
     /// What it is.
     pub kind: Kind,
-    /// The name of the layer that it is of, see [`crate::Lexicon::layer`].
+    /// The name of the layer that it is of, see [`crate::layer`].
     pub layer: &'static str,
     /// What stands there does.
     pub role: Role,

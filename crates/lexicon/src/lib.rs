@@ -6,9 +6,11 @@
 //! the kind of what was seen; whoever asks for a word by itself gets every kind that knows it.
 
 mod entry;
+mod mention;
 mod pattern;
 
 pub use entry::{Entry, Kind, Layer, Role};
+pub use mention::{Mention, mentions};
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -34,24 +36,37 @@ const FILES: [(Kind, &str); 14] = [
     (Kind::Setting, include_str!("../data/settings.txt")),
 ];
 
-const LAYERS: &str = include_str!("../data/layers.txt");
+/// The layers; few, and asked for by those who need no entries.
+static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| {
+    let lines = include_str!("../data/layers.txt").lines();
+    lines.filter_map(Layer::read).collect()
+});
 
 /// Families whose name begins with fewer letters than this are looked at for every word.
 const PREFIX_BYTES: usize = 3;
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
 
+/// All layers.
+pub fn layers() -> &'static [Layer] {
+    &LAYERS
+}
+
+/// The layer of this name.
+pub fn layer(name: &str) -> Option<&'static Layer> {
+    LAYERS.iter().find(|layer| layer.name == name)
+}
+
 /// All entries, ready to be asked.
 #[derive(Debug)]
 pub struct Lexicon {
     entries: Vec<(Entry, Pattern)>,
-    layers: Vec<Layer>,
     /// Entries without a family, by their name in lower case.
     names: HashMap<String, Vec<usize>>,
     /// Families by how their name begins.
     families: HashMap<Vec<u8>, Vec<usize>>,
-    /// Families that begin with anything, and what is looked for within lines.
-    anywhere: Vec<usize>,
+    /// Families that begin with anything, and what is looked for within lines, by kind.
+    anywhere: HashMap<Kind, Vec<usize>>,
 }
 
 impl Lexicon {
@@ -63,10 +78,9 @@ impl Lexicon {
     fn read() -> Self {
         let mut lexicon = Self {
             entries: Vec::new(),
-            layers: LAYERS.lines().filter_map(Layer::read).collect(),
             names: HashMap::new(),
             families: HashMap::new(),
-            anywhere: Vec::new(),
+            anywhere: HashMap::new(),
         };
         for (kind, text) in FILES {
             text.lines()
@@ -82,7 +96,7 @@ impl Lexicon {
         match (pattern.name(), pattern.begin(PREFIX_BYTES)) {
             (Some(name), _) => self.names.entry(name).or_default().push(number),
             (None, Some(begin)) => self.families.entry(begin).or_default().push(number),
-            (None, None) => self.anywhere.push(number),
+            (None, None) => self.anywhere.entry(entry.kind).or_default().push(number),
         }
         self.entries.push((entry, pattern));
     }
@@ -92,20 +106,10 @@ impl Lexicon {
         self.entries.iter().map(|(entry, _)| entry)
     }
 
-    /// All layers.
-    pub fn layers(&self) -> &[Layer] {
-        &self.layers
-    }
-
-    /// The layer of this name.
-    pub fn layer(&self, name: &str) -> Option<&Layer> {
-        self.layers.iter().find(|layer| layer.name == name)
-    }
-
     /// What something of one kind means, by the entry that says most of it: a name before a family, of
     /// families the one with the most letters.
     pub fn lookup(&self, kind: Kind, text: &str) -> Option<&Entry> {
-        self.candidates(text)
+        self.candidates(text, self.anywhere.get(&kind).into_iter())
             .filter(|(entry, _)| entry.kind == kind)
             .max_by_key(|(_, pattern)| pattern.letters())
             .map(|(entry, _)| entry)
@@ -114,7 +118,7 @@ impl Lexicon {
     /// What a word or a line means, by each kind that knows it, the surest first.
     pub fn find(&self, text: &str) -> Vec<&Entry> {
         let mut best: HashMap<Kind, (&Entry, usize)> = HashMap::new();
-        for (entry, pattern) in self.candidates(text) {
+        for (entry, pattern) in self.candidates(text, self.anywhere.values()) {
             let letters = pattern.letters();
             let known = best.entry(entry.kind).or_insert((entry, letters));
             if letters > known.1 {
@@ -135,17 +139,19 @@ impl Lexicon {
             .collect()
     }
 
+    /// `anywhere` are lists of those that no beginning of a word tells.
     fn candidates<'a>(
         &'a self,
         text: &str,
-    ) -> impl Iterator<Item = &'a (Entry, Pattern)> + use<'a> {
+        anywhere: impl Iterator<Item = &'a Vec<usize>>,
+    ) -> impl Iterator<Item = &'a (Entry, Pattern)> {
         let text = text.trim();
         let lower = text.to_lowercase();
         let begin = lower.as_bytes().get(..PREFIX_BYTES);
         let named = self.names.get(&lower);
         let family = begin.and_then(|begin| self.families.get(begin));
         let numbers = named.into_iter().chain(family).flatten();
-        let numbers: Vec<usize> = numbers.chain(&self.anywhere).copied().collect();
+        let numbers: Vec<usize> = numbers.chain(anywhere.flatten()).copied().collect();
         let text = text.to_owned();
         numbers
             .into_iter()

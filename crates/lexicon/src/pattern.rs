@@ -34,6 +34,12 @@ impl Pattern {
         first.as_bytes().get(..bytes).map(<[u8]>::to_vec)
     }
 
+    /// The longest text that stands in all of the family.
+    pub(crate) fn anchor(&self) -> &'static str {
+        let parts = self.parts.iter().copied();
+        parts.max_by_key(|part| part.len()).unwrap_or_default()
+    }
+
     /// How much it says: its letters, and a name more than any family.
     pub(crate) fn letters(&self) -> usize {
         let letters = self.parts.iter().map(|part| part.len()).sum::<usize>();

@@ -48,7 +48,7 @@ fn every_entry_is_sound() {
         let letters = entry.pattern.replace('*', "");
         let is_amount = matches!(entry.role, Role::Amount | Role::Setting);
         let problems = [
-            (lexicon.layer(entry.layer).is_none(), "no such layer"),
+            (lexicon::layer(entry.layer).is_none(), "no such layer"),
             (letters.trim().len() < 2, "a pattern for everything"),
             (
                 entry.is_strong && letters.chars().count() < STRONG_CHARS_MIN,

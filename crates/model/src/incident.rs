@@ -171,6 +171,19 @@ impl StackEvidence {
     }
 }
 
+/// A word that means something by itself, in a sentence that somebody wrote: less than a measurement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// What it is.
+    pub kind: lexicon::Kind,
+    /// The name, the state, or the lexicon's pattern of a message: nothing of what else the sentence says.
+    pub word: String,
+    /// The capture.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
 /// A stall with everything that was recorded around it. One file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incident {
@@ -198,6 +211,8 @@ pub struct Incident {
     pub stacks: StackEvidence,
     /// What the server was asked, by begin. Several ways may have looked at the same time.
     pub queries: Vec<TimedDigest>,
+    /// What people wrote of it in sentences around captures; the recorder has none.
+    pub mentions: Vec<Mention>,
     /// What could not be taken.
     pub absent: Vec<TimedAbsent>,
 }

@@ -111,6 +111,7 @@ impl Capture {
         // An end that was asked for may be ahead.
         stall.end = stall.end.map(|end| end.min(now));
         let mut incident = Incident {
+            mentions: Vec::new(),
             id: self.id.clone(),
             host: host_name(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -172,6 +172,7 @@ mod tests {
 
     fn incident() -> Incident {
         Incident {
+            mentions: Vec::new(),
             id: "3306-x".to_owned(),
             host: String::new(),
             tool_version: String::new(),

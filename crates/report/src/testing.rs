@@ -5,6 +5,7 @@ use model::{Clock, Incident, Server, Stall, Timeline, Window};
 /// An incident of 100 seconds around a timeline: onset at 40 s, trigger at 45 s, end at 80 s.
 pub(crate) fn incident_of(timeline: Timeline) -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: "t".to_owned(),
         host: "h".to_owned(),
         tool_version: "0".to_owned(),

@@ -24,6 +24,7 @@ fn nothing() -> Verdict {
         sentence: "No cause of the catalogue has enough witnesses.".to_owned(),
         findings: Vec::new(),
         folded: Vec::new(),
+        mechanism: Vec::new(),
         rejected: Vec::new(),
         absent: Vec::new(),
         sources: Vec::new(),

@@ -68,6 +68,7 @@ pub(crate) fn read_window(
         .max()
         .unwrap_or(open.stall.trigger);
     let incident = Incident {
+        mentions: Vec::new(),
         id: open.id,
         host,
         tool_version,

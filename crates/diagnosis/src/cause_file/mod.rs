@@ -150,6 +150,7 @@ impl Reader<'_> {
             self.note(self.error(0, Some("witness"), "a cause needs a witness"));
         }
         let references = self.references(&raw);
+        self.layers(&raw.about);
         let witnesses = self.signs(&raw.witness, Side::For);
         let against = self.signs(&raw.against, Side::Against);
         let ids = |list: Vec<Spanned<String>>| list.into_iter().map(Spanned::into_inner).collect();
@@ -172,6 +173,7 @@ impl Reader<'_> {
                     .collect(),
                 aggravates: ids(raw.aggravates),
                 effect_of: ids(raw.effect_of),
+                about: ids(raw.about),
                 remedy,
                 fixes,
                 sources: raw.sources.into_inner(),
@@ -179,6 +181,14 @@ impl Reader<'_> {
                 against,
             },
         })
+    }
+
+    fn layers(&self, about: &[Spanned<String>]) {
+        for name in about {
+            if lexicon::layer(name.get_ref()).is_none() {
+                self.note(self.at(name, "about", "must be a layer of the lexicon"));
+            }
+        }
     }
 
     fn references(&self, raw: &RawCause) -> Vec<Reference> {

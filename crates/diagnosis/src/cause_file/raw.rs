@@ -21,6 +21,8 @@ pub(super) struct RawCause {
     pub(super) aggravates: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) effect_of: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) about: Vec<Spanned<String>>,
     pub(super) remedy: Spanned<RawRemedy>,
     #[serde(default)]
     pub(super) fix: Vec<Spanned<RawFix>>,

@@ -147,7 +147,12 @@ fn log(test: &LinesTest, evidence: &Evidence) -> (Option<Counted>, Option<f64>) 
             LineCounting::Largest => number,
         })
     });
-    (was_read(stall).then(|| count(stall)), before)
+    let stall = was_read(stall).then(|| count(stall));
+    let is_quoted = evidence.is_quoted(test.of.name());
+    (
+        stall.filter(|counted| counted.lines > 0 || !is_quoted),
+        before,
+    )
 }
 
 /// The status of the stall with most in it, and the number of the one before.

@@ -169,6 +169,16 @@ impl PlacedWait {
             created_at,
         }
     }
+
+    /// Where the latch was asked for, as `file line N`.
+    pub(crate) fn asked_at(&self) -> &str {
+        &self.asked_at
+    }
+
+    /// The latch's name, where the server tells it.
+    pub(crate) fn lock_name(&self) -> Option<&str> {
+        self.wait.lock_name.as_deref()
+    }
 }
 
 /// Servers before 5.5 and builds of distributions write folders before the file's name.

@@ -416,6 +416,7 @@ impl Story {
     /// The incident.
     pub fn build(&self) -> Incident {
         Incident {
+            mentions: Vec::new(),
             id: "3306-20260102T030405".to_owned(),
             host: "db1".to_owned(),
             tool_version: "0.1.0".to_owned(),

@@ -13,6 +13,7 @@ use super::{innodb, locks, series, statement, text, values};
 
 fn blank() -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: String::new(),
         host: String::new(),
         tool_version: String::new(),

@@ -249,6 +249,7 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
 /// An incident in which nothing is.
 pub(crate) fn empty_incident() -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: String::new(),
         host: String::new(),
         tool_version: String::new(),

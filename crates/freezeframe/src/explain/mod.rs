@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use diagnosis::{Level, SourceRead, Verdict, diagnose};
+use diagnosis::{Level, SourceRead, Verdict, diagnose_closely};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
 use store::{Loaded, write_private};
@@ -137,7 +137,7 @@ fn of_history(made: history::Made) -> (Incident, Verdict) {
             output::note(&format!("kept as {}", path.display()));
             verdict(&made.incident, path)
         }
-        None => diagnose(&made.incident, causes::catalogue()),
+        None => diagnose_closely(&made.incident, causes::catalogue()),
     };
     (made.incident, verdict)
 }
@@ -145,14 +145,14 @@ fn of_history(made: history::Made) -> (Incident, Verdict) {
 /// What others captured, with the verdict on it.
 fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
     let (incident, sources) = captures::incident_of(found, paths)?;
-    let mut verdict = diagnose(&incident, causes::catalogue());
+    let mut verdict = diagnose_closely(&incident, causes::catalogue());
     verdict.sources = sources;
     Ok((incident, verdict))
 }
 
 /// The verdict on an incident that was read from a file.
 pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
-    let mut verdict = diagnose(incident, causes::catalogue());
+    let mut verdict = diagnose_closely(incident, causes::catalogue());
     if let Some(first) = verdict.findings.first_mut()
         && causes::catalogue()
             .get(&first.cause)

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use diagnosis::{Catalogue, Finding, diagnose};
+use diagnosis::{Catalogue, Finding, diagnose, diagnose_closely};
 use export::stalk::pt_stalk;
 use import::{Input, import};
 use jiff::tz::TimeZone;
@@ -68,7 +68,7 @@ fn the_program_names_what_the_table_counts() {
                 )
             })
             .collect();
-        let verdict = diagnose(&incident, Catalogue::builtin());
+        let verdict = diagnose_closely(&incident, Catalogue::builtin());
         let counted: Vec<(&str, &str)> = verdict
             .findings
             .iter()

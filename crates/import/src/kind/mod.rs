@@ -148,11 +148,13 @@ pub enum Kind {
     Facts,
     /// Known, and nothing in it that a cause asks for.
     Unread,
+    /// Text that people wrote.
+    Sentences,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::Backtrace,
         Self::PtPmp,
         Self::Folded,
@@ -201,6 +203,7 @@ impl Kind {
         Self::Containers,
         Self::Facts,
         Self::Unread,
+        Self::Sentences,
     ];
 
     /// What it is called.
@@ -254,6 +257,7 @@ impl Kind {
             Self::Containers => "docker stats",
             Self::Facts => "facts of freezeframe",
             Self::Unread => "known text",
+            Self::Sentences => "words in sentences",
         }
     }
 }
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn all_kinds_are_listed() {
         // The last one tells how many there are.
-        assert_eq!(Kind::ALL.len(), Kind::Unread as usize + 1);
+        assert_eq!(Kind::ALL.len(), Kind::Sentences as usize + 1);
         for (place, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(place, kind as usize, "{kind:?}");
         }

@@ -36,7 +36,8 @@ mod unread;
 use std::borrow::Cow;
 
 use model::{
-    Fact, Frame, Nameless, QueryDigest, Reading, RunState, Side, StackEnd, Syscall, Taken, Text,
+    Fact, Frame, Mention, Nameless, QueryDigest, Reading, RunState, Side, StackEnd, Syscall, Taken,
+    Text,
 };
 
 pub(crate) use backtrace::printed;
@@ -151,6 +152,8 @@ pub(crate) struct Read {
     /// Dates that it has itself, by a clock of which it does not tell how far it is ahead of UTC, in milliseconds since
     /// 1970 of that clock; beside which milliseconds from its begin.
     pub(crate) dates: Vec<(u64, i64)>,
+    /// Words in sentences.
+    pub(crate) mentions: Vec<Mention>,
     /// Why somebody's tool captured all this.
     pub(crate) trigger: Option<String>,
     /// Its counters are sums of what it told of intervals: they have no common zero with those of
@@ -194,6 +197,7 @@ impl Read {
             && self.rows.is_empty()
             && self.plockstat.is_empty()
             && self.trigger.is_none()
+            && self.mentions.is_empty()
     }
 
     /// Leaves so many moments at the most, the newest, and says how many were older.
@@ -261,6 +265,8 @@ pub(crate) fn read(kind: Kind, lines: &[Line<'_>]) -> Read {
         Kind::Containers => units::containers(lines),
         Kind::Facts => host_lists::facts(lines),
         Kind::Unread => unread::read(lines),
+        // What is outside of all pieces.
+        Kind::Sentences => Read::default(),
         Kind::ServerText => server_text::read(lines),
         Kind::Processlist => processlist::read(lines),
         Kind::States => states::read(lines),

@@ -1,6 +1,6 @@
 //! Findings: why, against, what would refute them, what to do.
 
-use diagnosis::{Finding, Remedy, Verdict, Witness};
+use diagnosis::{Finding, Level, Remedy, Verdict, Witness};
 use model::Incident;
 
 use super::{
@@ -22,10 +22,11 @@ const RATIO_MIN: f64 = 1.5;
 pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<String> {
     let article = |(index, finding)| self::article(incident, verdict, picked, index, finding);
     let shown = verdict.findings.len();
-    let mut out: String = verdict.findings.iter().enumerate().map(article).collect();
-    if out.is_empty() {
+    let mut out = mechanism(verdict);
+    if verdict.findings.is_empty() {
         out.push_str("<p class=\"none\">No cause of the catalogue has enough witnesses here.</p>");
     }
+    out.extend(verdict.findings.iter().enumerate().map(article));
     if !verdict.folded.is_empty() {
         let articles: String = verdict
             .folded
@@ -56,6 +57,16 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
     Some(out)
 }
 
+/// What the processors, the threads and the sessions are in.
+fn mechanism(verdict: &Verdict) -> String {
+    if verdict.mechanism.is_empty() {
+        return String::new();
+    }
+    let says = verdict.mechanism.iter().map(|one| escape::html(&one.says));
+    let items: String = says.map(|says| format!("<li>{says}</li>")).collect();
+    format!("<h3>What is going on</h3><ul class=\"mechanism\">{items}</ul>")
+}
+
 /// The anchor of the finding at this place among all.
 pub(super) fn anchor(index: usize) -> String {
     format!("finding-{}", index + 1)
@@ -77,7 +88,11 @@ fn article(
         evidence.push_str(&witnesses(incident, picked, &finding.against));
     }
     evidence.push_str(&list("What would refute it", &finding.refuted_by));
-    evidence.push_str(&list("Not known", &finding.unknown));
+    let unknown = match finding.level {
+        Level::Suspicion => "What would decide it",
+        _ => "Not known",
+    };
+    evidence.push_str(&list(unknown, &finding.unknown));
     evidence.push_str(&related(verdict, finding));
     evidence.push_str(&list("Known from", &finding.sources));
     evidence.push_str("</div>");

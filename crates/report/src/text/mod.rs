@@ -7,7 +7,7 @@ mod spark;
 mod threads;
 pub(crate) mod wrap;
 
-use diagnosis::{Finding, Verdict, Witness};
+use diagnosis::{Finding, Level, Verdict, Witness};
 use model::{Incident, Millis};
 
 use crate::{
@@ -70,6 +70,7 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         read(&mut page, verdict);
     }
     curves(&mut page, incident, verdict);
+    mechanism(&mut page, verdict);
     let count = verdict.findings.len();
     for (index, finding) in verdict.findings.iter().enumerate() {
         let number = format!("{} of {count}", index + 1);
@@ -235,6 +236,17 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
     );
 }
 
+/// What the processors, the threads and the sessions are in, with what the first name means.
+fn mechanism(page: &mut Page, verdict: &Verdict) {
+    if verdict.mechanism.is_empty() {
+        return;
+    }
+    page.heading("WHAT IS GOING ON");
+    for mechanism in &verdict.mechanism {
+        page.item(2, "- ", &mechanism.says, Style::Plain);
+    }
+}
+
 fn finding(page: &mut Page, number: &str, finding: &Finding) {
     page.blank();
     page.rule(
@@ -255,7 +267,11 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
     }
     let remedy = &finding.remedy;
     list(page, "WHAT WOULD REFUTE IT", &finding.refuted_by);
-    list(page, "NOT KNOWN", &finding.unknown);
+    let unknown = match finding.level {
+        Level::Suspicion => "WHAT WOULD DECIDE IT",
+        _ => "NOT KNOWN",
+    };
+    list(page, unknown, &finding.unknown);
     list(page, "WITH FREEZEFRAME", &remedy.fix);
     list(page, "DO NOW", &remedy.now);
     list(page, "FOR GOOD", &remedy.durable);

@@ -121,6 +121,7 @@ impl Page {
             Level::Certain => "1;31",
             Level::Likely => "1;33",
             Level::Possible => "1;34",
+            Level::Suspicion => "34",
         };
         let text = format!("--- {} ", escape::terminal(text));
         let rest = "-".repeat(self.width.saturating_sub(wrap::columns(&text)));

@@ -21,6 +21,7 @@ const LAST_S: u64 = 360;
 /// The incident.
 pub(crate) fn incident() -> Incident {
     Incident {
+        mentions: Vec::new(),
         id: "3306-20240512T031605Z".to_owned(),
         host: "db7.example".to_owned(),
         tool_version: "0.1.0".to_owned(),

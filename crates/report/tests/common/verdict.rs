@@ -32,6 +32,7 @@ pub(crate) fn verdict() -> Verdict {
     Verdict {
         sentence: "The server stalled for 67 s because clients sent 46,800 SHOW WARNINGS a second over compressed connections; certain, from 4 witnesses.".to_owned(),
         findings: vec![show_warnings(), compression()],
+        mechanism: Vec::new(),
         folded: vec![Finding {
             cause: "cpu-saturation".to_owned(),
             title: "More runnable tasks than CPUs".to_owned(),

@@ -74,6 +74,7 @@ pub fn timeline(seconds: std::ops::Range<u64>) -> Timeline {
 pub fn incident() -> Incident {
     let at: Millis = 61_000;
     Incident {
+        mentions: Vec::new(),
         id: "3306-20260921T000000Z".into(),
         host: "db1".into(),
         tool_version: "0.1.0".into(),

@@ -1,0 +1,52 @@
+//! What was seen is in what: shown of every capture, also where no cause is found.
+
+use crate::named::{AllNamed, InLayer, Seen};
+use crate::verdict::Mechanism;
+
+/// Layers of one source that are told, at the most.
+const LAYERS_MAX: usize = 3;
+
+/// A smaller share of what was seen tells nothing, 0 to 1.
+const SHARE_MIN: f64 = 0.05;
+
+/// Names of a layer that are told, at the most.
+const NAMES_MAX: usize = 3;
+
+/// The sources one after the other, of each the largest layer first.
+pub(crate) fn of(all: &AllNamed) -> Vec<Mechanism> {
+    let mut told: Vec<Mechanism> = Vec::new();
+    for layer in all.layers.iter().filter(|layer| layer.share >= SHARE_MIN) {
+        let source = layer.seen.source();
+        let of_source = told.iter().filter(|one| one.source == source).count();
+        if of_source < LAYERS_MAX {
+            told.push(mechanism(layer));
+        }
+    }
+    told
+}
+
+fn mechanism(layer: &InLayer) -> Mechanism {
+    let names: Vec<String> = layer
+        .names
+        .iter()
+        .take(NAMES_MAX)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
+    let share = match layer.seen {
+        Seen::Sentences => "Sentences tell of".to_owned(),
+        seen => format!("{:.0} % of {} are in", 100.0 * layer.share, seen.whole()),
+    };
+    Mechanism {
+        source: layer.seen.source().to_owned(),
+        layer: layer.layer.to_owned(),
+        role: layer.entry.role.word().to_owned(),
+        share: layer.share,
+        says: format!(
+            "{share} {words}: {}. {}",
+            names.join(", "),
+            layer.entry.meaning
+        ),
+        names,
+    }
+}

@@ -1,0 +1,313 @@
+//! What has a name in a record, and how much of what was seen it is: functions, states, places of waits, words in
+//! sentences. The lexicon says what layer of the server or the host each is of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lexicon::{Entry, Kind, Lexicon, Role};
+use model::{StackBook, StackId};
+
+use crate::evidence::Evidence;
+
+/// Names of one source that are kept, at the most, those with the largest share first.
+const NAMES_MAX: usize = 120;
+
+/// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
+const GENERAL: [&str; 8] = [
+    "libc",
+    "threads",
+    "kernel-scheduler",
+    "kernel-lock",
+    "kernel-interrupt",
+    "innodb-latch",
+    "executor",
+    "other",
+];
+
+/// Where something was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Seen {
+    /// Samples of the processors.
+    Profile,
+    /// Threads that do not idle.
+    Threads,
+    /// Sessions that do something.
+    Sessions,
+    /// Waits for latches, as InnoDB lists them.
+    Waits,
+    /// Words in sentences.
+    Sentences,
+}
+
+impl Seen {
+    /// What shares are of, in words.
+    pub(crate) fn whole(self) -> &'static str {
+        match self {
+            Self::Profile => "the samples of the processors",
+            Self::Threads => "the threads that do not idle",
+            Self::Sessions => "the sessions that do something",
+            Self::Waits => "the waits that InnoDB lists",
+            Self::Sentences => "the words in sentences",
+        }
+    }
+
+    /// The name under which such evidence is a source.
+    pub(crate) fn source(self) -> &'static str {
+        match self {
+            Self::Profile => crate::catalogue::PROFILE,
+            Self::Threads => crate::catalogue::STACKS,
+            Self::Sessions => crate::catalogue::PROCESSLIST,
+            Self::Waits => crate::catalogue::SEMAPHORES,
+            Self::Sentences => "sentences",
+        }
+    }
+}
+
+/// A name that was seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    pub(crate) seen: Seen,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    /// Of all that was seen there, 0 to 1.
+    pub(crate) share: f64,
+}
+
+/// How much of what was seen is in one layer.
+#[derive(Debug, Clone)]
+pub(crate) struct InLayer {
+    pub(crate) seen: Seen,
+    pub(crate) layer: &'static str,
+    pub(crate) share: f64,
+    /// The names that say so, those with the largest share first.
+    pub(crate) names: Vec<(String, f64)>,
+    /// What the first of them means.
+    pub(crate) entry: &'static Entry,
+}
+
+impl InLayer {
+    /// It tells how something waits or runs, not what it is for.
+    pub(crate) fn is_general(&self) -> bool {
+        GENERAL.contains(&self.layer)
+    }
+}
+
+/// Everything with a name.
+#[derive(Debug, Default)]
+pub(crate) struct AllNamed {
+    pub(crate) names: Vec<Named>,
+    /// Of each source the layer with the largest share first.
+    pub(crate) layers: Vec<InLayer>,
+}
+
+/// What is counted of one source.
+#[derive(Default)]
+struct Counted {
+    all: u64,
+    /// By name.
+    names: BTreeMap<(Kind, String), u64>,
+    /// By layer, and in it by the name that tells it.
+    layers: BTreeMap<&'static str, BTreeMap<String, (u64, Option<&'static Entry>)>>,
+}
+
+impl Counted {
+    fn name(&mut self, kind: Kind, name: &str, count: u64) {
+        *self.names.entry((kind, name.to_owned())).or_default() += count;
+    }
+
+    fn meaning(&mut self, entry: &'static Entry, name: &str, count: u64) {
+        let layer = self.layers.entry(entry.layer).or_default();
+        let told = layer.entry(name.to_owned()).or_insert((0, Some(entry)));
+        told.0 += count;
+    }
+}
+
+impl AllNamed {
+    pub(crate) fn of(evidence: &Evidence) -> Self {
+        let mut all = Self::default();
+        let meanings = Meanings::of(&evidence.incident.stacks.book);
+        all.take(Seen::Profile, profile(evidence, &meanings));
+        all.take(Seen::Threads, threads(evidence, &meanings));
+        all.take(Seen::Sessions, sessions(evidence));
+        all.take(Seen::Waits, waits(evidence));
+        all.take(Seen::Sentences, sentences(evidence));
+        all
+    }
+
+    fn take(&mut self, seen: Seen, counted: Counted) {
+        let whole = counted.all.max(1) as f64;
+        let mut names: Vec<_> = counted.names.into_iter().collect();
+        names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let names = names.into_iter().take(NAMES_MAX);
+        self.names.extend(names.map(|((kind, name), count)| Named {
+            seen,
+            kind,
+            name,
+            share: count as f64 / whole,
+        }));
+        let mut layers: Vec<InLayer> = Vec::new();
+        for (layer, names) in counted.layers {
+            let mut names: Vec<_> = names.into_iter().collect();
+            names.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+            let count: u64 = names.iter().map(|(_, (count, _))| *count).sum();
+            let Some(entry) = names.first().and_then(|(_, (_, entry))| *entry) else {
+                continue;
+            };
+            layers.push(InLayer {
+                seen,
+                layer,
+                share: count as f64 / whole,
+                names: names
+                    .into_iter()
+                    .map(|(name, (count, _))| (name, count as f64 / whole))
+                    .collect(),
+                entry,
+            });
+        }
+        layers.sort_by(|left, right| right.share.total_cmp(&left.share));
+        self.layers.extend(layers);
+    }
+
+    /// How much of what one source shows is in these layers.
+    pub(crate) fn share_of(&self, seen: Seen, about: &[String]) -> f64 {
+        let layers = self.layers.iter().filter(|one| one.seen == seen);
+        let of = layers.filter(|one| about.iter().any(|layer| layer == one.layer));
+        of.map(|one| one.share).sum()
+    }
+}
+
+/// What the functions of a record mean, each looked up once.
+struct Meanings<'b> {
+    book: &'b StackBook,
+    /// By number of the frame.
+    of: Vec<Option<&'static Entry>>,
+}
+
+impl<'b> Meanings<'b> {
+    fn of(book: &'b StackBook) -> Self {
+        let lexicon = Lexicon::get();
+        let frames = book.frames().iter();
+        let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
+        Self {
+            book,
+            of: of.collect(),
+        }
+    }
+
+    /// The frames of a stack, innermost first.
+    fn frames(&self, stack: StackId) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
+        let frames = self.book.stack(stack).frames.iter();
+        frames.filter_map(|id| {
+            let entry = self.of.get(id.0 as usize).copied().flatten();
+            Some((self.book.frame(*id)?.name.as_str(), entry))
+        })
+    }
+
+    /// Counts a stack, unless it idles: its names, and the layer of the frame that says what it is for.
+    fn count(&self, counted: &mut Counted, stack: StackId, count: u64) {
+        let known = || {
+            self.frames(stack)
+                .filter_map(|(name, entry)| Some((name, entry?)))
+        };
+        if known().any(|(_, entry)| entry.role == Role::Idle) {
+            return;
+        }
+        counted.all += count;
+        let once: BTreeSet<&str> = self.frames(stack).map(|(name, _)| name).collect();
+        for name in once {
+            counted.name(Kind::Function, name, count);
+        }
+        let telling = known().find(|(_, entry)| !GENERAL.contains(&entry.layer));
+        if let Some((name, entry)) = telling.or_else(|| known().next()) {
+            counted.meaning(entry, name, count);
+        }
+    }
+}
+
+fn profile(evidence: &Evidence, meanings: &Meanings) -> Counted {
+    let mut counted = Counted::default();
+    let mut by_stack: BTreeMap<u32, u64> = BTreeMap::new();
+    for profile in &evidence.incident.stacks.profiles {
+        if !evidence.tells_of_stall(profile.from, profile.to) {
+            continue;
+        }
+        for row in &profile.counts {
+            *by_stack.entry(row.stack.0).or_default() += row.count;
+        }
+    }
+    for (stack, count) in by_stack {
+        meanings.count(&mut counted, StackId(stack), count);
+    }
+    counted
+}
+
+fn threads(evidence: &Evidence, meanings: &Meanings) -> Counted {
+    let mut counted = Counted::default();
+    let mut by_stack: BTreeMap<u32, u64> = BTreeMap::new();
+    for run in &evidence.incident.stacks.runs {
+        if evidence.tells_of_stall(run.from, run.to) {
+            *by_stack.entry(run.stack.0).or_default() += u64::from(run.snapshots.max(1));
+        }
+    }
+    for (stack, count) in by_stack {
+        meanings.count(&mut counted, StackId(stack), count);
+    }
+    counted
+}
+
+fn sessions(evidence: &Evidence) -> Counted {
+    let mut counted = Counted::default();
+    for (at, list) in &evidence.processlists {
+        if !evidence.tells_of_stall(*at, *at) {
+            continue;
+        }
+        for (state, count) in list.by_state.iter().filter(|(state, _)| !state.is_empty()) {
+            let entry = Lexicon::get().lookup(Kind::State, state);
+            if entry.is_some_and(|entry| entry.role == Role::Idle) {
+                continue;
+            }
+            counted.all += count;
+            counted.name(Kind::State, state, count);
+            if let Some(entry) = entry {
+                counted.meaning(entry, state, count);
+            }
+        }
+    }
+    counted
+}
+
+fn waits(evidence: &Evidence) -> Counted {
+    let mut counted = Counted::default();
+    for (_, list) in evidence.semaphores() {
+        for wait in list {
+            counted.all += 1;
+            let place = wait.asked_at().to_owned();
+            let file = place.split(' ').next().unwrap_or_default();
+            counted.name(Kind::Place, &place, 1);
+            let latch = wait.lock_name();
+            if let Some(latch) = latch {
+                counted.name(Kind::Latch, latch, 1);
+            }
+            // The latch is one thing; the place that asks for it is any of its victims.
+            let lexicon = Lexicon::get();
+            let by_latch = latch.and_then(|name| Some((name, lexicon.lookup(Kind::Latch, name)?)));
+            let told = by_latch.or_else(|| Some((file, lexicon.lookup(Kind::Place, file)?)));
+            if let Some((name, entry)) = told {
+                counted.meaning(entry, name, 1);
+            }
+        }
+    }
+    counted
+}
+
+fn sentences(evidence: &Evidence) -> Counted {
+    let mut counted = Counted::default();
+    for mention in &evidence.incident.mentions {
+        let entry = Lexicon::get().lookup(mention.kind, &mention.word);
+        if let Some(entry) = entry.filter(|entry| entry.role != Role::Idle) {
+            counted.all += 1;
+            counted.name(mention.kind, &mention.word, 1);
+            counted.meaning(entry, &mention.word, 1);
+        }
+    }
+    counted
+}

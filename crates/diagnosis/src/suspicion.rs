@@ -1,0 +1,241 @@
+//! What may be it where no cause can be judged: names that causes ask for, and the layers that they are about.
+//!
+//! A finding needs its gates. A suspicion has one speaking sign and gates of which nothing is known; what was measured
+//! and is not there refuses it as it refuses a finding.
+
+use std::collections::BTreeMap;
+
+use crate::catalogue::{Catalogue, Cause, Column, Sign, Test};
+use crate::evidence::Evidence;
+use crate::judge;
+use crate::named::{AllNamed, InLayer, Named, Seen};
+use crate::sign::{self, Outcome};
+use crate::verdict::{Finding, Level, Remedy, Witness};
+
+/// Suspicions that are told, at the most.
+const SUSPICIONS_MAX: usize = 3;
+
+/// What a cause must have of all that was seen, 0 to 1.
+const WEIGHT_MIN: f64 = 0.1;
+
+/// A layer is shared by more than a name is: what it counts for beside one.
+const LAYER_WEIGHT: f64 = 0.5;
+
+/// A sign that holds, beside a name that is all that was seen.
+const SIGN_WEIGHT: f64 = 0.5;
+
+/// Share of a source in a cause's layers from which a sign that was not found there refuses nothing: its names are
+/// those of other versions, or inlined.
+const SAME_LAYER_MIN: f64 = 0.2;
+
+/// The layer of processors that have nothing to do.
+const SCHEDULER: &str = "kernel-scheduler";
+
+/// Witnesses of a suspicion, at the most.
+const WITNESSES_MAX: usize = 3;
+
+/// The strongest first.
+pub(crate) fn suspicions(
+    catalogue: &Catalogue,
+    evidence: &Evidence,
+    all: &AllNamed,
+) -> Vec<Finding> {
+    let open: Vec<&Cause> = catalogue
+        .causes()
+        .iter()
+        .filter(|cause| is_open(cause, evidence, all))
+        .collect();
+    let mut weights = Weights::default();
+    let is_telling = |seen: Seen| seen != Seen::Profile || !is_at_rest(all);
+    for named in all.names.iter().filter(|one| is_telling(one.seen)) {
+        let asks: Vec<&Cause> = open
+            .iter()
+            .copied()
+            .filter(|cause| asks_for(cause, named))
+            .collect();
+        for cause in &asks {
+            let weight = named.share / asks.len() as f64;
+            weights.add(cause, weight, || of_name(named, evidence));
+        }
+    }
+    let layers = all.layers.iter().filter(|one| is_telling(one.seen));
+    for layer in layers.filter(|one| !one.is_general()) {
+        let about = |cause: &&Cause| cause.about.iter().any(|name| name == layer.layer);
+        let about: Vec<&Cause> = open.iter().copied().filter(about).collect();
+        for cause in &about {
+            let weight = LAYER_WEIGHT * layer.share / about.len() as f64;
+            weights.add(cause, weight, || of_layer(layer));
+        }
+    }
+    for cause in &open {
+        for witness in speaking(cause, evidence) {
+            weights.add(cause, SIGN_WEIGHT, || witness);
+        }
+    }
+    weights.findings(catalogue, evidence)
+}
+
+/// The processors spent more time on going to sleep and waking up than on anything else: what little they ran is no trouble.
+fn is_at_rest(all: &AllNamed) -> bool {
+    let mut layers = all.layers.iter().filter(|one| one.seen == Seen::Profile);
+    layers.next().is_some_and(|first| first.layer == SCHEDULER)
+}
+
+/// What speaks for a cause, and how much.
+type Said = Vec<(f64, Witness)>;
+
+/// The same by cause.
+#[derive(Default)]
+struct Weights(BTreeMap<String, Said>);
+
+impl Weights {
+    fn add(&mut self, cause: &Cause, weight: f64, witness: impl FnOnce() -> Witness) {
+        let of = self.0.entry(cause.id.clone()).or_default();
+        of.push((weight, witness()));
+    }
+
+    fn findings(self, catalogue: &Catalogue, evidence: &Evidence) -> Vec<Finding> {
+        let mut all: Vec<(f64, &Cause, Said)> = self
+            .0
+            .into_iter()
+            .filter_map(|(id, said)| {
+                let weight = said.iter().map(|(weight, _)| weight).sum();
+                Some((weight, catalogue.get(&id)?, said))
+            })
+            .filter(|(weight, ..)| *weight >= WEIGHT_MIN)
+            .collect();
+        all.sort_by(|left, right| right.0.total_cmp(&left.0));
+        all.truncate(SUSPICIONS_MAX);
+        all.into_iter()
+            .map(|(weight, cause, said)| finding(cause, weight, said, evidence))
+            .collect()
+    }
+}
+
+fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> Finding {
+    said.sort_by(|left, right| right.0.total_cmp(&left.0));
+    let mut witnesses: Vec<Witness> = Vec::new();
+    for (_, witness) in said {
+        if witnesses.len() < WITNESSES_MAX && !witnesses.iter().any(|one| one.says == witness.says)
+        {
+            witnesses.push(witness);
+        }
+    }
+    Finding {
+        cause: cause.id.clone(),
+        title: cause.title.clone(),
+        what: cause.what.clone(),
+        level: Level::Suspicion,
+        confidence: (10.0 + 15.0 * weight.min(1.0)).round() / 100.0,
+        witnesses,
+        against: Vec::new(),
+        refuted_by: cause.refuted_by.clone(),
+        unknown: judge::undecided(cause, evidence),
+        relations: Vec::new(),
+        // It says what to look at, not what to change.
+        remedy: Remedy {
+            now: Vec::new(),
+            durable: Vec::new(),
+            undo: Vec::new(),
+            risk: String::new(),
+            verify: Vec::new(),
+            fix: Vec::new(),
+        },
+        sources: cause.sources.clone(),
+    }
+}
+
+/// Nothing that was measured speaks against it.
+fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
+    let is_same_layer = |sign: &Sign| {
+        seen_in(&sign.test).is_some_and(|seen| all.share_of(seen, &cause.about) >= SAME_LAYER_MIN)
+    };
+    judge::is_open(cause, evidence, is_same_layer)
+}
+
+/// Where the names stand that a test looks for.
+fn seen_in(test: &Test) -> Option<Seen> {
+    match test {
+        Test::Profile(_) => Some(Seen::Profile),
+        Test::Stacks(_) | Test::Lock(_) => Some(Seen::Threads),
+        Test::Processlist(_) => Some(Seen::Sessions),
+        Test::Semaphores(_) => Some(Seen::Waits),
+        Test::Measure(_) | Test::Fact(_) | Test::Statements(_) | Test::Lines(_) => None,
+    }
+}
+
+/// A sign of the cause asks for this name.
+fn asks_for(cause: &Cause, named: &Named) -> bool {
+    let name = named.name.as_str();
+    let mut signs = cause.witnesses.iter().filter(|sign| sign.counts);
+    signs.any(|sign| match (&sign.test, named.kind) {
+        (Test::Profile(test), lexicon::Kind::Function) => test.functions.is_match(name),
+        (Test::Stacks(test), lexicon::Kind::Function) => {
+            test.frames.iter().any(|pattern| pattern.is_match(name))
+        }
+        (Test::Processlist(test), lexicon::Kind::State) => match &test.column {
+            Column::State(pattern) => pattern.is_match(name),
+            _ => false,
+        },
+        (Test::Semaphores(test), lexicon::Kind::Place) => test
+            .asked_at
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_match(name)),
+        (Test::Semaphores(test), lexicon::Kind::Latch) => test
+            .lock
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_match(name)),
+        (Test::Lock(test), lexicon::Kind::Latch) => test.lock.is_match(name),
+        _ => false,
+    })
+}
+
+/// Signs that hold and point at this cause: what rises with any trouble does not.
+fn speaking(cause: &Cause, evidence: &Evidence) -> Vec<Witness> {
+    let signs = cause.witnesses.iter().filter(|sign| sign.counts);
+    let held = signs.filter_map(|sign| match sign::test(sign, evidence) {
+        Outcome::Holds(witness) => Some(witness),
+        Outcome::Not(_) | Outcome::Unknown(_) => None,
+    });
+    held.filter(|witness| !judge::is_general(&witness.source))
+        .collect()
+}
+
+fn witness(seen: Seen, name: &str, says: String) -> Witness {
+    Witness {
+        id: format!("{}-{name}", seen.source()),
+        source: seen.source().to_owned(),
+        says,
+        value: None,
+        baseline: None,
+        limit: None,
+        signals: Vec::new(),
+        conclusive: false,
+    }
+}
+
+fn of_name(named: &Named, evidence: &Evidence) -> Witness {
+    let mut mentions = evidence.incident.mentions.iter();
+    let mention = mentions.find(|one| named.seen == Seen::Sentences && one.word == named.name);
+    let says = match mention {
+        Some(mention) => format!("{}:{} tells of {}", mention.path, mention.line, named.name),
+        None => format!(
+            "{:.0} % of {}: {}",
+            100.0 * named.share,
+            named.seen.whole(),
+            named.name
+        ),
+    };
+    witness(named.seen, &named.name, says)
+}
+
+fn of_layer(layer: &InLayer) -> Witness {
+    let (name, _) = layer.names.first().cloned().unwrap_or_default();
+    let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
+    let says = format!(
+        "{:.0} % of {} are in {words} ({name})",
+        100.0 * layer.share,
+        layer.seen.whole()
+    );
+    witness(layer.seen, layer.layer, says)
+}

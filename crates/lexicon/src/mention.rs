@@ -1,0 +1,274 @@
+//! Words of the lexicon within sentences: what people quote when they tell of a stall.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use crate::entry::{Entry, Kind};
+use crate::pattern::Pattern;
+use crate::{Lexicon, PREFIX_BYTES};
+
+/// Shortest text of an entry that is looked for within sentences, in bytes.
+const ANCHOR_BYTES_MIN: usize = 6;
+
+/// Shortest name of a function that is told from a word of prose, in bytes.
+const NAME_BYTES_MIN: usize = 6;
+
+/// How far in front of a word its denial is looked for, in bytes.
+const DENIAL_BYTES: usize = 40;
+
+/// What makes of a word one that was not seen, or only might have been, in front of it in the same sentence.
+const DENIALS: [&str; 26] = [
+    "no ",
+    "not ",
+    "n't ",
+    "never ",
+    "without ",
+    "nor ",
+    "instead of ",
+    "if ",
+    "would ",
+    "might ",
+    "kein ",
+    "keine ",
+    "nicht ",
+    "ohne ",
+    "wenn ",
+    "sans ",
+    "pas de ",
+    "aucun ",
+    "sin ",
+    "ningún ",
+    "nenhum ",
+    "sem ",
+    "нет ",
+    "не ",
+    "没有",
+    "なし",
+];
+
+/// A word of the lexicon that stands in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mention<'t> {
+    /// What it is.
+    pub entry: &'static Entry,
+    /// As it stands there: the name of a function, the words of a state, the line from its words on.
+    pub text: &'t str,
+}
+
+static PHRASES: LazyLock<Option<Phrases>> = LazyLock::new(|| Phrases::of(Lexicon::get()));
+
+/// The strong words of the lexicon in a line of prose, each once, in the order in which they stand there.
+/// What the sentence denies or only supposes is left out, as far as a few words in front of it tell.
+pub fn mentions(line: &str) -> Vec<Mention<'_>> {
+    let lexicon = Lexicon::get();
+    let mut found: Vec<(usize, Mention)> = Vec::new();
+    for (at, token) in tokens(line) {
+        if let Some(entry) = lexicon.named(token) {
+            found.push((at, Mention { entry, text: token }));
+        }
+    }
+    if let Some(phrases) = PHRASES.as_ref() {
+        found.extend(phrases.within(line));
+    }
+    found.retain(|(at, _)| !is_denied(line, *at));
+    found.sort_by_key(|(at, _)| *at);
+    let mut once: Vec<Mention> = Vec::new();
+    for (_, mention) in found {
+        if !once.iter().any(|before| before.entry == mention.entry) {
+            once.push(mention);
+        }
+    }
+    once
+}
+
+impl Lexicon {
+    /// The strong entry of a name as programs write them, such as a function's.
+    fn named(&'static self, token: &str) -> Option<&'static Entry> {
+        let is_wanted = |entry: &Entry| {
+            entry.is_strong && matches!(entry.kind, Kind::Function | Kind::Latch | Kind::Instrument)
+        };
+        let lower = token.to_lowercase();
+        let family = lower.as_bytes().get(..PREFIX_BYTES);
+        let family = family.and_then(|begin| self.families.get(begin));
+        let numbers = self.names.get(&lower).into_iter().chain(family).flatten();
+        numbers
+            .filter_map(|number| self.entries.get(*number))
+            .filter(|(entry, pattern)| is_wanted(entry) && pattern.matches(token))
+            .max_by_key(|(_, pattern)| pattern.letters())
+            .map(|(entry, _)| entry)
+    }
+}
+
+/// Words that are names of programs rather than of a language: `buf_LRU_scan`, `MDL_context::acquire_lock`,
+/// `wait/io/file`.
+fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_:/~.".contains(c);
+    line.split(move |c: char| !is_of_name(c))
+        .map(|token| {
+            token
+                .trim_end_matches(['.', ':'])
+                .trim_start_matches(['.', ':'])
+        })
+        .filter(|token| token.len() >= NAME_BYTES_MIN)
+        .filter(|token| token.contains('_') || token.contains("::") || token.contains('/'))
+        .map(move |token| (token.as_ptr() as usize - line.as_ptr() as usize, token))
+}
+
+/// Entries of several words, found in one pass.
+struct Phrases {
+    automaton: AhoCorasick,
+    /// By number of the text in the automaton.
+    entries: Vec<(&'static Entry, &'static Pattern)>,
+}
+
+impl Phrases {
+    fn of(lexicon: &'static Lexicon) -> Option<Self> {
+        let is_wanted = |entry: &Entry| {
+            let is_phrase = match entry.kind {
+                Kind::State => entry.pattern.contains(' '),
+                Kind::Message | Kind::KernelLine | Kind::ClientError => true,
+                _ => false,
+            };
+            entry.is_strong && is_phrase
+        };
+        let (anchors, entries): (Vec<&str>, Vec<_>) = lexicon
+            .entries
+            .iter()
+            .filter(|(entry, _)| is_wanted(entry))
+            .map(|(entry, pattern)| (pattern.anchor(), (entry, pattern)))
+            .filter(|(anchor, _)| anchor.trim().len() >= ANCHOR_BYTES_MIN)
+            .unzip();
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(anchors)
+            .ok()?;
+        Some(Self { automaton, entries })
+    }
+
+    fn within<'t>(&self, line: &'t str) -> Vec<(usize, Mention<'t>)> {
+        let mut found = Vec::new();
+        let mut lower = None;
+        for at in self.automaton.find_overlapping_iter(line) {
+            let Some((entry, pattern)) = self.entries.get(at.pattern().as_usize()) else {
+                continue;
+            };
+            let Some(text) = line.get(at.start()..) else {
+                continue;
+            };
+            let is_it = match entry.kind {
+                // A state is written as the server writes it, or it is prose.
+                Kind::State => {
+                    let text = text.get(..entry.pattern.len()).unwrap_or(text);
+                    is_word(line, at.start(), at.end()) && pattern.matches(text)
+                }
+                _ => {
+                    let lower = lower.get_or_insert_with(|| line.to_lowercase());
+                    starts_word(line, at.start()) && pattern.matches_lower(lower)
+                }
+            };
+            if is_it {
+                let text = match entry.kind {
+                    Kind::State => text.get(..at.end() - at.start()).unwrap_or(text),
+                    _ => text,
+                };
+                let entry: &'static Entry = entry;
+                found.push((at.start(), Mention { entry, text }));
+            }
+        }
+        found
+    }
+}
+
+fn starts_word(line: &str, from: usize) -> bool {
+    let before = line.get(..from).and_then(|text| text.chars().next_back());
+    !before.is_some_and(char::is_alphanumeric)
+}
+
+fn is_word(line: &str, from: usize, to: usize) -> bool {
+    let behind = line.get(to..).and_then(|text| text.chars().next());
+    starts_word(line, from) && !behind.is_some_and(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.
+fn is_denied(line: &str, at: usize) -> bool {
+    let from = line.floor_char_boundary(at.saturating_sub(DENIAL_BYTES));
+    let before = line.get(from..at).unwrap_or_default();
+    let sentence = before.rsplit(['.', ';', ',', ':', '!', '?']).next();
+    let before = format!(" {}", sentence.unwrap_or_default().to_lowercase());
+    DENIALS.iter().any(|denial| {
+        let is_word = denial.is_ascii() && !denial.starts_with("n't");
+        match is_word {
+            true => before.contains(&format!(" {denial}")),
+            false => before.contains(denial),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<&str> {
+        mentions(line).into_iter().map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn names_and_states_are_found_in_prose() {
+        assert_eq!(
+            words(
+                "Most are in `buf_LRU_get_free_block` and 40 say 'Waiting for table flush', why?"
+            ),
+            ["buf_LRU_get_free_block", "Waiting for table flush"]
+        );
+        assert_eq!(
+            words("MDL_context::acquire_lock <- open_table -- everybody waits"),
+            ["MDL_context::acquire_lock", "open_table"]
+        );
+        // Prose that has the words of a state, and names of users, mean nothing.
+        assert!(words("we are waiting for table reservations in the_table of my_shop").is_empty());
+        assert!(words("closing tables, he said").len() < 2);
+    }
+
+    #[test]
+    fn messages_are_found_from_their_words_on() {
+        let line =
+            "> 2026-03-01 then it said InnoDB: page_cleaner: 1000ms intended loop took 8123ms.";
+        let found = mentions(line);
+        assert!(
+            found.iter().any(|one| one.entry.kind == Kind::Message
+                && one.text.contains("intended loop took 8123ms")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_denied_or_supposed_is_left_out() {
+        for line in [
+            "we do not see Waiting for table flush anywhere",
+            "there is no buf_LRU_get_free_block in it",
+            "if it were Waiting for table flush we would know",
+            "kein Waiting for table flush",
+        ] {
+            assert!(words(line).is_empty(), "{line}");
+        }
+        assert_eq!(
+            words("it is not the disk, Waiting for table flush is what they say"),
+            ["Waiting for table flush"]
+        );
+    }
+
+    #[test]
+    fn no_text_breaks_it() {
+        for line in [
+            "",
+            " ",
+            "é_é_é_é::",
+            "没有_a_b::c Waiting for table flush",
+            "::::////____....,",
+        ] {
+            mentions(line);
+        }
+    }
+}
