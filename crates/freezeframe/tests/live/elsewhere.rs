@@ -50,7 +50,9 @@ fn is_read(path: &Path, kind: &str, withheld: &Withheld) {
     let read = sources.iter().any(|source| source["kind"] == kind);
     assert!(read, "{path:?}: {sources:#?}");
     for finding in withheld.others(&verdict["findings"]) {
-        assert_eq!(finding["level"], "possible", "{path:?}: {finding:#}");
+        let level = finding["level"].as_str().unwrap();
+        let is_weak = ["possible", "suspicion"].contains(&level);
+        assert!(is_weak, "{path:?}: {finding:#}");
     }
 }
 
