@@ -21,7 +21,7 @@ mod statement;
 mod suspect;
 mod text;
 mod values;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

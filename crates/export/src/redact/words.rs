@@ -48,7 +48,7 @@ pub(super) const SCHEMAS: [&str; 8] = [
 ];
 
 /// Names of InnoDB itself.
-pub(super) const INNODB_NAMES: [&str; 12] = [
+pub(crate) const INNODB_NAMES: [&str; 12] = [
     "fts_doc_id_index",
     "fts_index",
     "primary",
