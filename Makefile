@@ -58,10 +58,10 @@ lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs
 	exit $$failed
 
 # The published captures are not part of the project; without them their table stays as it is.
-accuracy: ## what is named for captures, published and our own: docs/accuracy.md, docs/captures.md
+accuracy: ## what is named for captures, published and our own: docs/accuracy.md, docs/accuracy-own.md
 	scripts/need build rust
 	FREEZEFRAME_ACCURACY=$(CURDIR)/docs/accuracy.md cargo test --locked -p freezeframe-import --test accuracy -- --nocapture
-	FREEZEFRAME_CAPTURES=$(CURDIR)/docs/captures.md cargo test --locked -p freezeframe-import --test captures -- --nocapture
+	FREEZEFRAME_CAPTURES=$(CURDIR)/docs/accuracy-own.md cargo test --locked -p freezeframe-import --test captures -- --nocapture
 	cargo test --locked -p freezeframe --test cli -- --nocapture accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
