@@ -3,13 +3,13 @@ use model::{Absent, Incident};
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
 use crate::judge::{self, Judgement, Turned, Unjudged};
+use crate::named::AllNamed;
+use crate::seen::is_imported;
 use crate::verdict::{Finding, Rejected, Verdict};
+use crate::{FINDINGS_MAX, chains, mechanism, rank, sentence, suspicion};
 
 /// Causes without a necessary sign that are told when there is no finding, at the most.
 const REJECTED_MAX: usize = 5;
-use crate::named::AllNamed;
-use crate::seen::is_imported;
-use crate::{FINDINGS_MAX, chains, mechanism, rank, sentence, suspicion};
 
 /// Says which causes of the catalogue an incident shows, and why.
 ///

@@ -110,3 +110,28 @@ fn brought(mentions: &[Mention]) -> String {
     let count = counted(mentions.len(), "word", "words");
     format!("{count} with a meaning: {}{more}", names.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, import};
+
+    #[test]
+    fn nothing_else_that_a_sentence_says_is_kept() {
+        let text = "It said blocked for more than 120 seconds, and the password is geheim4711 for `geheimtab`.\n\
+            And Got error 28 from storage engine for geheim4712 of geheimuser@geheimhost: write to geheim@example.net.\n\
+            Nearly all say Waiting for table flush, table geheimtab, and stand in buf_LRU_get_free_block(geheim4713).\n";
+        let bytes = text.as_bytes();
+        let imported = import(&[Input { path: "x", bytes }]);
+        let incident = imported.incident.unwrap();
+        let words: Vec<&str> = incident
+            .mentions
+            .iter()
+            .map(|one| one.word.as_str())
+            .collect();
+        assert!(words.contains(&"Waiting for table flush"), "{words:?}");
+        assert!(words.contains(&"buf_LRU_get_free_block"), "{words:?}");
+        assert!(incident.texts.len() == 2, "{:?}", incident.texts);
+        let kept = format!("{incident:?} {:?}", imported.parts);
+        assert!(!kept.contains("geheim"), "{kept}");
+    }
+}

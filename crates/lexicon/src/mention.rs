@@ -52,7 +52,8 @@ const DENIALS: [&str; 26] = [
 pub struct Mention<'t> {
     /// What it is.
     pub entry: &'static Entry,
-    /// As it stands there: the name of a function, the words of a state, the line from its words on.
+    /// As it stands there: the name of a function, the words of a state or of a line of the kernel, the line of a server or
+    /// a client from its words on. What else somebody wrote behind the kernel's words is not of the kernel.
     pub text: &'t str,
 }
 
@@ -170,7 +171,9 @@ impl Phrases {
             };
             if is_it {
                 let text = match entry.kind {
-                    Kind::State => text.get(..at.end() - at.start()).unwrap_or(text),
+                    Kind::State | Kind::KernelLine => {
+                        text.get(..at.end() - at.start()).unwrap_or(text)
+                    }
                     _ => text,
                 };
                 let entry: &'static Entry = entry;
