@@ -85,6 +85,19 @@ fn what_is_in_a_schema_of_the_server_is_the_servers_in_every_source() {
     }
 }
 
+/// Tables of InnoDB's own dictionary have no schema; the redactor keeps their names, so they are nobody's here.
+#[test]
+fn dictionary_tables_of_innodb_are_nobodys_names() {
+    let locks =
+        "TABLE LOCK table `SYS_FIELDS` trx id 7 lock mode IX\nTABLE LOCK table `plectrum` trx id 7";
+    let made = incident(vec![server_text::innodb_status(locks)]);
+    let check = Check::of(&made, &[locks.to_owned()], "");
+    for part in [Part::Log, Part::Other] {
+        assert_eq!(leak(&check, "table `SYS_FIELDS` trx id 7", part), None);
+        assert_eq!(leak(&check, "plectrum", part).as_deref(), Some("plectrum"));
+    }
+}
+
 #[test]
 fn what_cannot_be_looked_for_is_told() {
     let sessions = r#"{"by_user":{"ab":1,"status":2,"4711":1,"root":9},"longest":[]}"#;
