@@ -62,6 +62,8 @@ pub(crate) struct Crowd {
     pub(crate) at: Millis,
     pub(crate) clients: f64,
     pub(crate) in_flight: f64,
+    /// Those of them that usually are in none.
+    pub(crate) in_flight_unusual: f64,
     pub(crate) hung: f64,
     pub(crate) oldest_ms: f64,
     pub(crate) hung_workers: f64,
@@ -277,6 +279,10 @@ impl View {
             at: sample.at,
             clients: value("processlist.clients").unwrap_or(0.0),
             in_flight: value("processlist.in_flight").unwrap_or(0.0),
+            // A recording of an older version has the one number only.
+            in_flight_unusual: value("processlist.in_flight_unusual")
+                .or_else(|| value("processlist.in_flight"))
+                .unwrap_or(0.0),
             hung,
             oldest_ms: value("processlist.hung_oldest_ms").unwrap_or(0.0),
             hung_workers: value("processlist.hung_workers").unwrap_or(0.0),
@@ -304,6 +310,7 @@ impl View {
             at: sample.at,
             clients,
             in_flight: value("connections.waiting").unwrap_or(0.0),
+            in_flight_unusual: value("connections.waiting").unwrap_or(0.0),
             hung: value("connections.hung").unwrap_or(0.0),
             oldest_ms: value("connections.hung_oldest_ms").unwrap_or(0.0),
             hung_workers: value("connections.hung_workers").unwrap_or(0.0),

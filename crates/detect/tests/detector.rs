@@ -89,6 +89,25 @@ fn seconds(from: u64, to: u64) -> impl Iterator<Item = Millis> {
     (from..to).map(|second| second * 1000)
 }
 
+/// What the status and the sessions tell of a second: statements so far, sessions in statements, those of them
+/// that usually are in none, sessions that finished something.
+fn second(at: Millis, questions: f64, in_flight: f64, unusual: f64, finished: f64) -> [Sample; 2] {
+    [
+        status(at, 1.0 + in_flight, questions),
+        sample(
+            "processlist",
+            at + 5,
+            vec![
+                gauge("processlist.clients", 4.0),
+                gauge("processlist.hung", 0.0),
+                gauge("processlist.in_flight", in_flight),
+                gauge("processlist.in_flight_unusual", unusual),
+                gauge("processlist.finished", finished),
+            ],
+        ),
+    ]
+}
+
 fn with_trigger(text: &str) -> Detector {
     Detector::new(Config {
         user: vec![UserTrigger::parse(text).unwrap()],
@@ -514,4 +533,52 @@ fn a_probe_that_is_back_does_not_wait_any_more() {
         matches!(events[..], [Event::Ended { end: 25_000, .. }]),
         "{events:?}"
     );
+}
+
+/// 20 statements a second of some milliseconds, of which every tenth look finds one under way. Then each of
+/// so many looks finds this: in statements, those that usually are in none, statements a second.
+fn after_looks(looks: u64, in_flight: f64, unusual: f64, rate: f64) -> Vec<Event> {
+    let mut detector = Detector::new(Config::default());
+    let (mut questions, mut told) = (1000.0, Vec::new());
+    for at in seconds(1, 121 + looks) {
+        let changed = at > 120_000;
+        let chance = f64::from(u8::from(at % 10_000 == 5_000));
+        let (in_flight, unusual) = match changed {
+            true => (in_flight, unusual),
+            false => (chance, chance),
+        };
+        // The status and the processlist of the recorder itself.
+        questions += 2.0 + if changed { rate } else { 20.0 };
+        told.extend(feed(
+            &mut detector,
+            second(at, questions, in_flight, unusual, 4.0),
+        ));
+    }
+    told
+}
+
+#[test]
+fn few_looks_that_find_a_statement_are_chance_and_many_are_not() {
+    assert_eq!(after_looks(7, 1.0, 1.0, 20.0), []);
+    let told = after_looks(14, 1.0, 1.0, 20.0);
+    let [Event::Triggered { trigger, onset, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(trigger.rule, "statements-slow");
+    assert!((118_000..=122_000).contains(onset), "{onset}");
+    // The more are in one, the fewer looks it takes.
+    assert_eq!(after_looks(6, 4.0, 4.0, 20.0).len(), 1);
+}
+
+#[test]
+fn a_session_that_is_always_in_a_statement_makes_the_others_none_the_slower() {
+    assert_eq!(after_looks(60, 1.0, 0.0, 20.0), []);
+}
+
+#[test]
+fn a_load_that_fell_is_no_work_that_fell() {
+    // Two a second are left, and chance finds one of them three times in a row.
+    assert_eq!(after_looks(5, 1.0, 1.0, 2.0), []);
+    // All four that work are in a statement, and a fifth completes.
+    assert_eq!(after_looks(5, 4.0, 4.0, 4.0).len(), 1);
 }

@@ -30,6 +30,11 @@ use crate::target::Shared;
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
+/// The server's sessions are looked at so long after the beat, milliseconds. The spread stays below what parts a
+/// regular look from one between two (`detect` takes 900 ms and more for a second).
+const LOOK_AFTER_MS: Millis = 10;
+const LOOK_SPREAD_MS: Millis = 70;
+
 const WORKERS: [Worker; 11] = [
     Worker::Host,
     Worker::Process,
@@ -145,9 +150,7 @@ fn run(worker: Worker, mut state: State, context: &Context) {
                 next = next.min(*due);
                 continue;
             }
-            // Missed beats are not made up for: a stalled source must not come back as a burst.
-            let beats = (context.clock.now() / source.cadence_ms) + 1;
-            *due = beats * source.cadence_ms;
+            *due = next_due(worker, source.cadence_ms, context.clock.now());
             next = next.min(*due);
             let at = context.clock.now();
             context.in_flight.begin(*index, at);
@@ -162,6 +165,26 @@ fn run(worker: Worker, mut state: State, context: &Context) {
             std::thread::sleep(Duration::from_millis(next - now));
         }
     }
+}
+
+/// When a source is read next. Missed beats are not made up for: a stalled source must not come back as a burst.
+///
+/// What the server's sessions do is looked at a little after the beat, each second at another moment. On the
+/// beat itself all other workers wake up, so that it would see statements at their slowest; and clients with a beat
+/// of their own (a paced pool, an agent that asks each second) would be met in a statement in every look, or in none.
+fn next_due(worker: Worker, cadence_ms: Millis, now: Millis) -> Millis {
+    let beat = (now / cadence_ms + 1) * cadence_ms;
+    match worker {
+        Worker::Database => beat + LOOK_AFTER_MS + scattered(beat) % LOOK_SPREAD_MS,
+        _ => beat,
+    }
+}
+
+/// Numbers without a pattern, the same for the same one (the end of SplitMix64).
+fn scattered(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// Reads a source. A panic in it, a bug of ours, costs this reading and not the recording.
@@ -207,6 +230,40 @@ fn send(context: &Context, source: &'static str, took: Duration, outcome: Outcom
         Ok(()) | Err(TrySendError::Disconnected(_)) => {}
         Err(TrySendError::Full(_)) => {
             context.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_looked_at_each_second_and_never_in_step() {
+        let mut now = 500;
+        let mut phases = Vec::new();
+        for second in 1..=200 {
+            let due = next_due(Worker::Database, 1000, now);
+            assert_eq!(due / 1000, second, "one look a second");
+            assert!(due - now >= 500, "{now} to {due}");
+            phases.push(due % 1000);
+            now = due + 3;
+        }
+        let (least, most) = (phases.iter().min(), phases.iter().max());
+        assert!(least >= Some(&10) && most < Some(&80), "{least:?} {most:?}");
+        // Statements of 5 ms, one each 50 ms: met by chance, whatever their phase.
+        for phase in 0..50 {
+            let met = phases.iter().filter(|at| (*at + phase) % 50 < 5).count();
+            assert!((5..=50).contains(&met), "{met} of 200 at phase {phase}");
+        }
+        let pairs = phases.windows(2);
+        assert!(pairs.clone().all(|pair| pair[1] + 1000 >= pair[0] + 930));
+    }
+
+    #[test]
+    fn other_sources_keep_to_the_beat_and_skip_what_they_missed() {
+        for (cadence, now, due) in [(1000, 999, 1000), (1000, 4100, 5000), (200, 1000, 1200)] {
+            assert_eq!(next_due(Worker::QueryProbe, cadence, now), due);
         }
     }
 }

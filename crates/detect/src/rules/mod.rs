@@ -47,13 +47,18 @@ pub(crate) struct Now<'a> {
 impl Now<'_> {
     /// A trivial statement, or a new connection, takes several times as long as usual: in words.
     pub(crate) fn slow_answer(&self) -> Option<String> {
+        self.slow_answer_of(self.config.answer_limit_ms)
+    }
+
+    /// The same, of a trivial statement that takes so long at least, milliseconds.
+    pub(crate) fn slow_answer_of(&self, answer_limit_ms: Millis) -> Option<String> {
         let (view, usual, config) = (self.view, self.usual, self.config);
         [
             (
                 "SELECT 1",
                 view.answer_us(),
                 usual.answer_us.median(),
-                config.answer_limit_ms,
+                answer_limit_ms,
             ),
             (
                 "a new connection",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::Millis;
 
-use super::{Now, Sign, TWO_SAMPLES_MS};
+use super::{Now, Sign, TWO_SAMPLES_MS, several};
 use crate::view::{is_second_look, number};
 
 /// Statements a second that are usual, below which the time of one is not known well enough.
@@ -13,21 +13,37 @@ const COMPLETIONS_MIN: f64 = 10.0;
 /// So many times as many statements as usual must be under way at once.
 const CROWD_TIMES: f64 = 2.0;
 
-/// Samples that are judged together when few sessions run: one session may be in a statement by
-/// chance whenever it is looked at, but not three times in a row.
-const SAMPLES_MAX: usize = 3;
+/// Samples that are judged together when few sessions run.
+const SAMPLES_MAX: usize = 8;
 
-/// Sessions seen in statements in those samples.
-const SEEN_MIN: f64 = 3.0;
+/// So many statements seen under way, in samples that follow each other, are no chance where everybody
+/// who works is in one and less completes.
+const SEEN_MIN_FELL: f64 = 3.0;
+
+/// And so many where as much completes as ever. A tenth of all looks may find a statement under way on a
+/// healthy server, three in a row happen each hour, and eight in a row never.
+const SEEN_MIN: f64 = 8.0;
 
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
+/// One sample.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Begin of the second that it tells of.
+    since: Millis,
+    /// Sessions in statements.
+    in_flight: f64,
+    /// Those of them that usually are in none.
+    unusual: f64,
+    /// Statements completed a second.
+    completions: f64,
+}
+
 /// The last samples.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// Begin, sessions in statements, statements completed.
-    samples: VecDeque<(Millis, f64, f64)>,
+    samples: VecDeque<Look>,
     /// When the last of them was taken.
     at: Option<Millis>,
     /// How long it must last, milliseconds.
@@ -51,7 +67,12 @@ impl Recent {
         }
         self.at = Some(at);
         let (since, in_flight) = (work.since, crowd.in_flight);
-        self.samples.push_back((since, in_flight, work.completions));
+        self.samples.push_back(Look {
+            since,
+            in_flight,
+            unusual: crowd.in_flight_unusual,
+            completions: work.completions,
+        });
         while self.samples.len() > SAMPLES_MAX {
             self.samples.pop_front();
         }
@@ -67,22 +88,23 @@ impl Recent {
         }
         let limit = (now.config.statement_limit_ms as f64 / 1000.0)
             .max(usual_each * now.config.statement_times_usual);
-        let slow = |(_, in_flight, completions): &(Millis, f64, f64)| {
-            *in_flight >= 1.0
-                && *in_flight >= usual_in_flight * CROWD_TIMES
-                && in_flight / completions >= limit
+        let slow = |look: &Look| {
+            look.in_flight >= 1.0
+                && look.in_flight >= usual_in_flight * CROWD_TIMES
+                && look.in_flight / look.completions >= limit
         };
-        let together: Vec<_> = self
+        let together: Vec<&Look> = self
             .samples
             .iter()
             .rev()
-            .take_while(|sample| slow(sample))
+            .take_while(|look| slow(look))
             .collect();
-        let seen: f64 = together.iter().map(|(_, in_flight, _)| in_flight).sum();
-        if seen >= SEEN_MIN
-            && let Some((first, _, _)) = together.last()
+        let fell = work.completions <= usual / 2.0 && all_who_work(now, in_flight);
+        let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
+        let seen: f64 = together.iter().map(|look| look.unusual).sum();
+        if seen >= enough
+            && let Some(first) = together.last()
         {
-            let fell = work.completions <= usual / 2.0;
             self.hold_ms = match now.slow_answer() {
                 // Another source says the same.
                 Some(_) => 0,
@@ -90,15 +112,16 @@ impl Recent {
                 // Some long statements that begin together look like slow ones for a moment.
                 None => TWO_SAMPLES_MS + 1000,
             };
-            let completions: f64 = together.iter().map(|(_, _, completions)| completions).sum();
-            let each = seen / completions.max(1.0);
+            let sum = |of: fn(&Look) -> f64| together.iter().copied().map(of).sum::<f64>();
+            let each = sum(|look| look.in_flight) / sum(|look| look.completions).max(1.0);
             return Sign::Bad {
-                since: *first,
+                since: first.since,
                 says: format!(
-                    "a statement takes {:.0} ms, {:.1} ms usually; {in_flight:.0} sessions are in one, \
+                    "a statement takes {:.0} ms, {:.1} ms usually; {}, \
                      {:.0} of {usual:.0} statements a second completed",
                     each * 1000.0,
                     usual_each * 1000.0,
+                    several(in_flight, "session is in one", "sessions are in one"),
                     work.completions
                 ),
             };
@@ -113,6 +136,13 @@ impl Recent {
             Sign::Unclear
         }
     }
+}
+
+/// Of the sessions that usually finish something each moment, as many are in a statement as must hang for
+/// the work to have stopped. A load that fell leaves them idle.
+fn all_who_work(now: &Now<'_>, in_flight: f64) -> bool {
+    let usual = now.usual.finished.median().unwrap_or(0.0);
+    in_flight >= (usual * now.config.hung_share).max(1.0)
 }
 
 /// Many sessions are in their statements for long, and that has an effect on others.

@@ -14,6 +14,10 @@ const USED_UP_OF_MIN: f64 = 0.3;
 /// How many times its usual value it must be there.
 const USED_UP_TIMES: f64 = 5.0;
 
+/// And an answer takes so long there, milliseconds. Where the processors are used up, a statement waits for its
+/// turn behind whatever else runs, which is up to some milliseconds (a slice of the kernel's scheduler is 3 ms).
+const USED_UP_ANSWER_MS: Millis = 5;
+
 /// The share was high for so long before answers are known to be slow, at the most, milliseconds: what
 /// was high for longer was not felt.
 const FELT_AFTER_MS: Millis = 5000;
@@ -39,11 +43,10 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
     let mut enter = config
         .system_share_min
         .max(usual * config.system_times_usual);
-    if now
-        .view
-        .busy_share
-        .is_some_and(|busy| busy >= USED_UP_SHARE)
-    {
+    let busy = now.view.busy_share.unwrap_or(0.0);
+    let mut answer_limit_ms = config.answer_limit_ms;
+    if busy >= USED_UP_SHARE {
+        answer_limit_ms = answer_limit_ms.max(USED_UP_ANSWER_MS);
         let used_up = config.system_share_min * USED_UP_OF_MIN;
         enter = enter.min(used_up.max(usual * USED_UP_TIMES));
     }
@@ -53,7 +56,7 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
         return Sign::Good { since };
     }
     let high = *memory.high.get_or_insert(since);
-    match now.slow_answer() {
+    match now.slow_answer_of(answer_limit_ms) {
         Some(felt) if share >= enter => Sign::Bad {
             since: high.max(at.saturating_sub(FELT_AFTER_MS)),
             says: format!(

@@ -30,6 +30,9 @@ const LONG_MS: f64 = 2000.0;
 /// that want short answers.
 const WORKS_MIN: u32 = 3;
 
+/// Looks at a session that tell what it usually does.
+const HABIT_LOOKS: u32 = 4;
+
 /// Sessions whose statements are looked at by class in one sample; a fingerprint takes microseconds.
 const CLASSES_LOOKED_AT_MAX: usize = 64;
 
@@ -39,6 +42,10 @@ struct Known {
     first_seen: Millis,
     /// A bit for each sample: it finished something since the one before. The last is the lowest.
     finished: u64,
+    /// The same: it was in a statement.
+    at_work: u64,
+    /// How many regular looks [`Self::at_work`] is of; 64 at the most count.
+    looks: u32,
     /// Between which moments its statement began, when it is in one.
     began: Option<(Millis, Millis)>,
     /// The sample that it was in last.
@@ -48,6 +55,11 @@ struct Known {
 impl Known {
     fn works(&self) -> bool {
         self.finished.count_ones() >= WORKS_MIN
+    }
+
+    /// It was in a statement in half of the looks or more, as one that makes reports or a batch job.
+    fn is_mostly_at_work(&self) -> bool {
+        self.looks >= HABIT_LOOKS && self.at_work.count_ones() * 2 >= self.looks.min(u64::BITS)
     }
 }
 
@@ -76,6 +88,7 @@ pub struct Sessions {
 struct Sums {
     clients: u32,
     in_flight: u32,
+    in_flight_unusual: u32,
     hung: u32,
     hung_oldest_ms: f64,
     hung_workers: u32,
@@ -168,10 +181,18 @@ impl Sessions {
         let known = self.known.entry(row.id).or_insert(Known {
             first_seen: now,
             finished: 0,
+            at_work: 0,
+            looks: 0,
             began: None,
             seen_at: now,
         });
         known.seen_at = now;
+        let was_mostly_at_work = known.is_mostly_at_work();
+        if before.is_none_or(|before| now - before >= SAME_MS) {
+            known.looks = known.looks.saturating_add(1);
+            let is_at_work = matches!(doing, Doing::Statement | Doing::Waiting);
+            known.at_work = known.at_work << 1 | u64::from(is_at_work);
+        }
         let was_in = known.began.take();
         let age_ms = whole_seconds(row.seconds) * 1000.0;
         // The time of a whole number of seconds is that, or up to one more.
@@ -243,6 +264,8 @@ impl Sessions {
         let takes_long = usual == Usual::Long && !waits;
         if !takes_long && (!old || works || waits || usual == Usual::Short) {
             sums.in_flight += 1;
+            // Who is always in one says nothing of whether statements became slow.
+            sums.in_flight_unusual += u32::from(!was_mostly_at_work);
         }
         if !old || usual == Usual::Long {
             return;
@@ -277,6 +300,7 @@ fn readings(sums: &Sums, since_finish_ms: Option<f64>) -> Vec<Reading> {
     let mut readings = vec![
         count("processlist.clients", sums.clients),
         count("processlist.in_flight", sums.in_flight),
+        count("processlist.in_flight_unusual", sums.in_flight_unusual),
         count("processlist.hung", sums.hung),
         time("processlist.hung_oldest_ms", sums.hung_oldest_ms),
         count("processlist.hung_workers", sums.hung_workers),

@@ -120,3 +120,31 @@ fn sessions_that_may_hang_are_looked_at_again() {
     assert_eq!(value(&told, "processlist.hung"), 4.0);
     assert!(!sessions.looks_held(true), "it is known now");
 }
+
+#[test]
+fn who_is_always_in_a_statement_is_told_apart_from_who_never_is() {
+    let (mut sessions, now) = warm();
+    let unusual = |sessions: &mut Sessions, second: u64, first_is_in_one: bool| {
+        let mut rows: Vec<_> = (0..4).map(|id| row(id, "Sleep", 0, "")).collect();
+        // Reports of less than a second, one after another.
+        rows.push(row(9, "Query", 0, "Sending data"));
+        if first_is_in_one {
+            rows[0] = row(0, "Query", 0, "Updating");
+        }
+        let told = sessions.observe(now + second * 1000, &rows, true);
+        let of = |name| value(&told, name);
+        (
+            of("processlist.in_flight"),
+            of("processlist.in_flight_unusual"),
+        )
+    };
+    // Nothing is known of it yet.
+    assert_eq!(unusual(&mut sessions, 1, false), (1.0, 1.0));
+    for second in 2..=10 {
+        unusual(&mut sessions, second, false);
+    }
+    assert_eq!(unusual(&mut sessions, 11, false), (1.0, 0.0));
+    for second in 12..=22 {
+        assert_eq!(unusual(&mut sessions, second, true), (2.0, 1.0), "{second}");
+    }
+}
