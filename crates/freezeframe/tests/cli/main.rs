@@ -20,6 +20,7 @@ mod healthy;
 mod lab;
 mod meaning;
 mod on_demand;
+mod peer;
 mod pprof;
 mod queries;
 mod stacks_from;

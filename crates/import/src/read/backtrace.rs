@@ -12,6 +12,9 @@ use crate::times;
 /// Characters of one frame with all its arguments that are read.
 const FRAME_BYTES_MAX: usize = 16 << 10;
 
+/// Bytes of an address and a function that tell it from others.
+const PLACE_BYTES_MAX: usize = 128;
+
 pub(super) fn read(lines: &[Line<'_>]) -> Read {
     let mut reader = Reader::default();
     for line in lines {
@@ -52,6 +55,14 @@ struct Reader {
     seen: HashSet<u32>,
     head: Option<Head>,
     frames: Vec<Frame>,
+    /// Where the thread that is being read is, by the start of its first frame's text.
+    place: Option<String>,
+    /// Where the threads with heads are.
+    places: HashSet<String>,
+    /// Stacks of one frame without a head: which threads of the snapshot they are, and where.
+    lone: Vec<(usize, String)>,
+    /// Where the thread before is, if it has a head.
+    before: Option<String>,
     /// The frame that is being read: its number, and its text from several lines.
     text: Option<(usize, String)>,
     threads: usize,
@@ -139,10 +150,13 @@ impl Reader {
     }
 
     fn end_frame(&mut self) {
-        if let Some((_, text)) = self.text.take()
+        if let Some((number, text)) = self.text.take()
             && self.frames.len() < FRAMES_MAX
             && let Some(frame) = printed_frame(&text)
         {
+            if number == 0 {
+                self.place = Some(place_of(&text));
+            }
             self.frames.push(frame);
         }
     }
@@ -161,6 +175,7 @@ impl Reader {
     fn end_thread(&mut self) {
         self.end_frame();
         let head = self.head.take();
+        let place = self.place.take();
         let frames = std::mem::take(&mut self.frames);
         let printed = self.printed.as_mut();
         let lines = printed.map(|printed| std::mem::take(&mut printed.thread));
@@ -172,8 +187,23 @@ impl Reader {
             self.left_out += 1;
             return;
         }
+        let is_lone = head.is_none() && frames.len() == 1;
         if let (Some(printed), Some(lines)) = (&mut self.printed, lines) {
-            printed.threads.push(lines);
+            // Who counts lines takes the print of the selected frame for one more frame of the last thread.
+            match printed.threads.last_mut() {
+                Some(last) if is_lone && place.is_some() && place == self.before => {
+                    last.extend(lines);
+                }
+                _ => printed.threads.push(lines),
+            }
+        }
+        self.before = place.clone().filter(|_| head.is_some());
+        match place {
+            Some(place) if is_lone => self.lone.push((self.snapshot.threads.len(), place)),
+            Some(place) if head.is_some() => {
+                self.places.insert(place);
+            }
+            _ => {}
         }
         let head = head.unwrap_or_default();
         let end = end_of(&frames, false);
@@ -189,9 +219,21 @@ impl Reader {
     fn end_snapshot(&mut self) {
         self.end_thread();
         self.seen.clear();
+        self.before = None;
+        self.without_selected_frame();
         let done = std::mem::take(&mut self.snapshot);
         if !done.threads.is_empty() {
             self.read.snapshots.push(done);
+        }
+    }
+
+    /// gdb prints the selected frame when it opens a core and when it ends: no thread, one of the threads once more.
+    fn without_selected_frame(&mut self) {
+        let places = std::mem::take(&mut self.places);
+        for (index, place) in std::mem::take(&mut self.lone).into_iter().rev() {
+            if places.contains(&place) && index < self.snapshot.threads.len() {
+                self.snapshot.threads.remove(index);
+            }
         }
     }
 
@@ -232,6 +274,14 @@ fn head(text: &str) -> Head {
     let name = text.split('"').nth(1).or(behind).unwrap_or_default();
     let name = name.to_owned();
     Head { tid, name }
+}
+
+/// Address and function at the start of a frame's text. What follows, arguments and a line of the source, is not the same
+/// in each print.
+fn place_of(text: &str) -> String {
+    let text = text.split('(').next().unwrap_or_default().trim();
+    let end = text.floor_char_boundary(PLACE_BYTES_MAX);
+    text.get(..end).unwrap_or(text).to_owned()
 }
 
 /// `0x00 in f<T>::g (this=…) at file.cc:3`, `f () from /lib/libc.so.6`, `0x00 f - /lib/libc.so.6`.
@@ -475,6 +525,28 @@ mod tests {
                 vec!["#0  0x04 in e ()".to_owned()]
             ]
         );
+    }
+
+    /// As gdb prints it when it opens a core, before the threads, and when it lets a server go, after them.
+    #[test]
+    fn the_selected_frame_is_no_thread() {
+        let threads = "Thread 2 (LWP 7):\n#0  0x09 in wait () from /lib/x.so\n#1  0x02 in work ()\n\n\
+            Thread 1 (LWP 5):\n#0  0x04 in poll (n=1) from /lib/x.so\n#1  0x03 in main ()\n";
+        let selected = "#0  0x04 in poll (n=1) from /lib/x.so\n";
+        let with_source = "#0  0x04 in poll (n=1) from /lib/x.so\n29\tin poll.c\n";
+        let expected = stacks(threads);
+        assert_eq!(expected.len(), 2);
+        for (before, after) in [("", selected), ("", with_source), (selected, "")] {
+            let text = [before, threads, after].concat();
+            assert_eq!(stacks(&text), expected, "{text}");
+        }
+        // In another place than all threads: one whose head is lost.
+        let other = [threads, "#0  0x05 in poll (n=1) from /lib/x.so\n"].concat();
+        assert_eq!(stacks(&other).len(), 3);
+        let printed = printed(&clean::lines(&[threads, selected].concat()));
+        let last = printed.last().unwrap();
+        assert_eq!((printed.len(), last.len()), (2, 3));
+        assert_eq!(last.last().map(String::as_str), Some(selected.trim()));
     }
 
     #[test]

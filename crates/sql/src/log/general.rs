@@ -1,5 +1,6 @@
 //! General logs: of MySQL up to 5.6 and MariaDB (`YYMMDD HH:MM:SS\t  id Command\targument`, the time where the second
-//! changes), and of MySQL 5.7 and later (`2024-01-01T12:00:00.123456Z\t  id Command\targument`).
+//! changes; blanks for the last tab up to MySQL 5.0), and of MySQL 5.7 and later (`2024-01-01T12:00:00.123456Z\t  id
+//! Command\targument`). Tabs may have become blanks on the way.
 
 use std::collections::HashMap;
 
@@ -57,6 +58,15 @@ const COMMANDS: [&str; 43] = [
     "administrator command: Slave_SQL",
     "administrator command: Subscribe Group Replication Stream",
 ];
+
+/// Columns that MySQL up to 5.0 gave the command (`%-11.11s`, sql/log.cc): a longer one was cut.
+const COMMAND_COLUMNS: usize = 11;
+
+/// Columns of a tab.
+const TAB_COLUMNS: usize = 8;
+
+/// Columns of the time and the tab behind it.
+const TIME_COLUMNS: usize = 16;
 
 /// The longest start of an event: time, number, command.
 const LOOK_AHEAD: usize = 128;
@@ -258,47 +268,80 @@ pub(super) fn starts_event(line: &[u8]) -> bool {
 }
 
 fn start_of(line: &[u8]) -> Option<Start> {
-    let (time, mut at) = match line.first()? {
-        b'\t' => (None, 0),
+    let line = line.get(..LOOK_AHEAD).unwrap_or(line);
+    let (time, at) = match line.first()? {
+        b'\t' | b' ' => (None, 0),
         b'0'..=b'9' => {
             let (time, end) = moment(line)?;
             (Some(time), end)
         }
         _ => return None,
     };
-    if line.get(at) != Some(&b'\t') {
+    let blanks = blanks(line, at);
+    let has_tab = line.get(at..at + blanks)?.contains(&b'\t');
+    // Where the tabs were lost, a time that is not told again leaves its room.
+    if blanks == 0 || time.is_none() && !has_tab && blanks < TIME_COLUMNS {
         return None;
     }
-    let blanks = |from: usize| {
-        let rest = line.get(from..).unwrap_or_default();
-        rest.iter()
-            .take_while(|byte| matches!(byte, b'\t' | b' '))
-            .count()
-    };
-    at += blanks(at);
+    let at = at + blanks;
     let rest = line.get(at..)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let connection = number(rest.get(..digits)?)?;
-    at += digits;
+    let at = at + digits;
     if line.get(at) != Some(&b' ') {
         return None;
     }
-    let rest = line.get(at + 1..)?;
-    let end = rest
-        .iter()
-        .position(|byte| matches!(byte, b'\t' | b'\n' | b'\r'))
-        .unwrap_or(rest.len());
-    let name = rest.get(..end)?.trim_ascii_end();
-    let command = COMMANDS
-        .into_iter()
-        .find(|command| command.as_bytes().get(COMMAND_PREFIX..) == Some(name))?;
-    let argument = at + 1 + end + usize::from(rest.get(end) == Some(&b'\t'));
+    let (command, argument) = command(line, at + 1)?;
     Some(Start {
         time,
         connection,
         command,
         argument,
     })
+}
+
+/// The command that stands at a place, and where its argument starts.
+fn command(line: &[u8], at: usize) -> Option<(&'static str, usize)> {
+    let rest = line.get(at..)?;
+    let name = |command: &'static str| command.as_bytes().get(COMMAND_PREFIX..);
+    let whole = COMMANDS.into_iter().filter_map(|command| {
+        let length = rest.strip_prefix(name(command)?)?.len();
+        let end = line.len() - length;
+        Some((command, end, argument(line, at, end)?))
+    });
+    // `Connect` is the start of `Connect Out`.
+    if let Some((command, _, argument)) = whole.max_by_key(|(_, end, _)| *end) {
+        return Some((command, argument));
+    }
+    COMMANDS.into_iter().find_map(|command| {
+        let cut = name(command)?.get(..COMMAND_COLUMNS)?;
+        let argument = argument(line, at, at + cut.len())?;
+        rest.starts_with(cut).then_some((command, argument))
+    })
+}
+
+/// Where the argument of a command in this place starts. A tab is before it; in logs of MySQL up to 5.0 blanks up to the
+/// end of the command's column; in those whose tabs were lost blanks up to where the tab led. One blank alone is of a
+/// longer command, or all this is of a text.
+fn argument(line: &[u8], at: usize, end: usize) -> Option<usize> {
+    match line.get(end) {
+        None | Some(b'\n' | b'\r') => return Some(end),
+        Some(b'\t') => return Some(end + 1),
+        _ => {}
+    }
+    let start = end + blanks(line, end);
+    let is_last = || matches!(line.get(start), None | Some(b'\n' | b'\r'));
+    let is_of_tab = || {
+        start.is_multiple_of(TAB_COLUMNS) && !line.get(..at).unwrap_or_default().contains(&b'\t')
+    };
+    (start > end && (start - at > COMMAND_COLUMNS || is_of_tab() || is_last())).then_some(start)
+}
+
+fn blanks(line: &[u8], from: usize) -> usize {
+    let rest = line.get(from..).unwrap_or_default();
+    rest.iter()
+        .take_while(|byte| matches!(byte, b'\t' | b' '))
+        .count()
 }
 
 /// Where an event ends: before the next one, or before the lines of a server that opens its log.
@@ -316,7 +359,7 @@ fn end_of(bytes: &[u8], rest: Rest) -> Option<usize> {
         let next = next
             .get(..line.unwrap_or(next.len()).min(LOOK_AHEAD))
             .unwrap_or_default();
-        let may_start = matches!(next.first(), Some(b'\t' | b'0'..=b'9'));
+        let may_start = matches!(next.first(), Some(b'\t' | b' ' | b'0'..=b'9'));
         if may_start && starts_event(next)
             || next.ends_with(b"started with:") && is_opening_line(next)
         {

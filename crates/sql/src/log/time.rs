@@ -36,15 +36,24 @@ pub(crate) fn moment(text: &[u8]) -> Option<(LogTime, usize)> {
     }
 }
 
+/// Blanks between a day and its hour: servers write one, and one more before an hour of one digit; what was pasted may
+/// have lost a tab there.
+const DAY_BLANKS_MAX: usize = 8;
+
 /// `YYMMDD HH:MM:SS`, the hour perhaps of one digit. Years from 70 on are of the last century: no server is older.
 fn short_moment(text: &[u8]) -> Option<(LogTime, usize)> {
     let year = digits(text, 0, 2)?;
     let year = if year < 70 { 2000 + year } else { 1900 + year };
     let day = days(year, digits(text, 2, 2)?, digits(text, 4, 2)?)?;
-    if text.get(6) != Some(&b' ') {
+    let blanks = text
+        .get(6..)?
+        .iter()
+        .take_while(|byte| **byte == b' ')
+        .count();
+    if !(1..=DAY_BLANKS_MAX).contains(&blanks) {
         return None;
     }
-    let hour_at = if text.get(7) == Some(&b' ') { 8 } else { 7 };
+    let hour_at = 6 + blanks;
     let hour_digits = text
         .get(hour_at..)?
         .iter()

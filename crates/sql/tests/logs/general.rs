@@ -1,8 +1,8 @@
 //! General logs.
 
-use sql::log::LogTime;
+use sql::log::{LogKind, LogTime};
 
-use crate::support::read;
+use crate::support::{read, read_by};
 
 const SECOND: i64 = 1_000_000;
 
@@ -89,4 +89,101 @@ fn since_5_7() {
         ),
         ("app", "10.0.0.1", "shop")
     );
+}
+
+/// The columns of MySQL up to 5.0, which cut long commands; blanks for the tabs; a time with wider blanks or none.
+#[test]
+fn blanks_of_every_kind() {
+    let commands = |names: &[&str]| -> Vec<String> {
+        let command = |name: &&str| match name.chars().next() {
+            Some(first) if first.is_uppercase() => format!("administrator command: {name}"),
+            _ => (*name).to_owned(),
+        };
+        names.iter().map(command).collect()
+    };
+    for (what, log, expected) in [
+        (
+            "columns of MySQL 5.0",
+            "120102 11:12:13\t      7 Connect     shop@web3 on stock\n\
+             \t\t      7 Query       select a\n   from x\n\
+             \t\t      7 Init DB     other\n\
+             \t\t      7 Change user shop@web3 on stock\n\
+             \t\t      8 Register Sl 3\n\
+             \t\t      8 Binlog Dump Log: 'b.000001'  Pos: 4\n\
+             120102 11:12:14\t      7 Quit       \n\
+             \t\t      8 Quit\n",
+            &[
+                "Connect",
+                "select a\n   from x",
+                "Init DB",
+                "Change user",
+                "Register Slave",
+                "Binlog Dump",
+                "Quit",
+                "Quit",
+            ][..],
+        ),
+        (
+            "a time that is not told again is blank",
+            "120102   11:12:13\t     7 Query       select 1\n               \t     7 Query       select 2\n",
+            &["select 1", "select 2"],
+        ),
+        (
+            "tabs became blanks",
+            "120102 11:12:13     7 Query     select 1\n                    7 Query     select 2\n\
+             \x20                  17 Query     select 3\n\
+             \x20                   7 Init DB   stock\n                    7 Quit\n",
+            &["select 1", "select 2", "select 3", "Init DB", "Quit"],
+        ),
+        (
+            "a tab became one blank",
+            "120102  1:02:03 1234567 Execute select 1\n                1234567 Execute select 2\n",
+            &["select 1", "select 2"],
+        ),
+        (
+            "blanks behind a time with its zone",
+            "2024-05-12T03:12:05.120000Z    7 Connect\tshop@web3 on  using Socket\n\
+             2024-05-12T03:12:06.120000+02:00    7 Query\tselect 1\n",
+            &["Connect", "select 1"],
+        ),
+        (
+            "the longer of two names",
+            "\t\t    7 Connect Out\tshop@web3\n\t\t    7 Binlog Dump GTID\tLog: ''\n",
+            &["Connect Out", "Binlog Dump GTID"],
+        ),
+        (
+            "lines of a text that look alike",
+            "\t\t    7 Query\tinsert into x values ('\n 1 Quit\n  12 Query\tas a text\n\t 3 Kill all\n\
+             120102 3 Query\n')\n\t\t    7 Query\tselect 2\n",
+            &[
+                "insert into x values ('\n 1 Quit\n  12 Query\tas a text\n\t 3 Kill all\n120102 3 Query\n')",
+                "select 2",
+            ],
+        ),
+    ] {
+        assert_eq!(
+            sql::log::log_kind(log.as_bytes()),
+            Some(LogKind::General),
+            "{what}"
+        );
+        for step in [log.len(), 1, 50] {
+            let (events, stray) = read_by(log.as_bytes(), LogKind::General, step);
+            let found: Vec<String> = events.into_iter().map(|event| event.statement).collect();
+            assert_eq!(found, commands(expected), "{what}, by {step}");
+            assert_eq!(stray, 0, "{what}");
+        }
+    }
+}
+
+/// Who asked is known from a connection in any columns.
+#[test]
+fn a_connection_in_columns() {
+    let events = read(
+        "120102   11:12:13\t      7 Connect     shop@web3 on stock\n\
+         \t\t      7 Query       select 1\n",
+    );
+    let query = &events[1];
+    assert_eq!((query.user.as_str(), query.host.as_str()), ("shop", "web3"));
+    assert_eq!(query.database, "stock");
+    assert_eq!(query.time, Some(LogTime::Local(1_325_502_733 * SECOND)));
 }

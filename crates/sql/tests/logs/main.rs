@@ -9,6 +9,7 @@
 
 mod digest;
 mod general;
+mod heads;
 mod known_lines;
 mod properties;
 mod slow;

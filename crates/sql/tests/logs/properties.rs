@@ -33,6 +33,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         Just(&b"\t\t    5 Query\tselect 1\n"[..]),
         Just(&b"\t\t    5 Quit\t\n"[..]),
         Just(&b"2018-07-01T01:02:03.123456Z\t   10 Execute\tselect 2\n"[..]),
+        Just(&b"\t\t      5 Query       select 3\n"[..]),
+        Just(&b"                    5 Init DB   shop\n"[..]),
         Just(&b"\r\n"[..]),
         Just(&b"# "[..]),
         Just(&b"\n"[..]),

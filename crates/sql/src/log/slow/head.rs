@@ -10,7 +10,7 @@ pub(super) const ATTRIBUTES_MAX: usize = 128;
 #[derive(Default)]
 pub(super) struct Head<'a> {
     pub(super) seen_any: bool,
-    /// More than a time: an event's second line is that of the user.
+    /// More than a time and a user, which a head may tell twice: something was asked or measured.
     pub(super) seen_more: bool,
     /// `SET timestamp`: what follows is the statement, whatever it looks like.
     pub(super) seen_set: bool,

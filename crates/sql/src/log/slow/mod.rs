@@ -13,13 +13,14 @@ use super::time::moment;
 use super::{
     Attributes, Event, LogTime, Notes, Rest, Span, Step, is_opening_line, line_end, trim_statement,
 };
-use ends::{End, statement_end};
+use ends::{End, starts_measured, statement_end};
 use head::{ATTRIBUTES_MAX, Head, Words, take_field, timestamp_of, without_colon};
 use template::{Role, Templates};
 use user::Users;
 
 const TIME: &[u8] = b"# Time: ";
 const USER: &[u8] = b"# User@Host: ";
+const QUERY_TIME: &[u8] = b"# Query_time: ";
 const COMMAND: &[u8] = b"# administrator command: ";
 
 /// Bytes that tell whether a line is one of the above.
@@ -64,6 +65,10 @@ enum Line<'a> {
     Statement,
     /// The next event starts.
     NextEvent,
+    /// It belongs to an event whose head is not in the log.
+    OfNone,
+    /// That takes more bytes to know.
+    Undecided,
 }
 
 impl SlowReader {
@@ -104,19 +109,22 @@ impl SlowReader {
             };
             if at >= bytes.len() {
                 // The log ends in a head: an event whose statement was cut off, or nothing at all.
-                return match head.seen_any {
+                return match head.seen_more {
                     true => self.event(bytes, head, Found::cut(), at),
-                    false => Step::Skipped(bytes.len()),
+                    false => self.stray(bytes, at),
                 };
             }
             if !head.seen_any && !is_head(line) {
-                if !is_opening_line(line) && !line.trim_ascii().is_empty() {
-                    self.stray_bytes += (next - at) as u64;
+                match starts_measured(bytes, at, rest) {
+                    Some(true) => {}
+                    Some(false) => return self.stray(bytes, next),
+                    None => return Step::More,
                 }
-                return Step::Skipped(next);
             }
-            match self.line(bytes, (at, line), &mut head) {
+            match self.line(bytes, (at, line), &mut head, rest) {
                 Line::Head => at = next,
+                Line::Undecided => return Step::More,
+                Line::OfNone => return self.stray(bytes, next),
                 Line::Command(command) => {
                     let found = Found {
                         statement: command,
@@ -125,6 +133,8 @@ impl SlowReader {
                     };
                     return self.event(bytes, head, found, next);
                 }
+                // Who and when, but nothing that was asked or measured.
+                Line::NextEvent if !head.seen_more => return self.stray(bytes, at),
                 Line::NextEvent => {
                     let found = Found {
                         statement: head.used.unwrap_or_default(),
@@ -136,6 +146,15 @@ impl SlowReader {
                 Line::Statement => return self.statement(bytes, at, head, rest),
             }
         }
+    }
+
+    /// Bytes up to a place that are of no event.
+    fn stray(&mut self, bytes: &[u8], end: usize) -> Step<'static> {
+        let stray = bytes.get(..end).unwrap_or_default();
+        if !is_opening_line(stray) && !stray.trim_ascii().is_empty() {
+            self.stray_bytes += end as u64;
+        }
+        Step::Skipped(end)
     }
 
     /// The statement that starts at `at`, and with it the event.
@@ -155,7 +174,7 @@ impl SlowReader {
                 };
                 self.event(bytes, head, found, end)
             }
-            End::Beyond if rest == Rest::NoRoom => {
+            End::Beyond(_) if rest == Rest::NoRoom => {
                 self.is_in_cut = true;
                 let found = Found {
                     statement: bytes.get(at..).unwrap_or_default(),
@@ -164,7 +183,7 @@ impl SlowReader {
                 };
                 self.event(bytes, head, found, bytes.len())
             }
-            End::Beyond => Step::More,
+            End::Beyond(_) => Step::More,
         }
     }
 
@@ -218,6 +237,7 @@ impl SlowReader {
         bytes: &'a [u8],
         (at, line): (usize, &'a [u8]),
         head: &mut Head<'a>,
+        rest: Rest,
     ) -> Line<'a> {
         if line.first() == Some(&b'#') {
             if line.starts_with(TIME) {
@@ -232,9 +252,17 @@ impl SlowReader {
                 self.users
                     .take(line.get(USER.len()..).unwrap_or_default(), head);
             } else if line.starts_with(COMMAND) {
-                return Line::Command(trim_statement(line.get(2..).unwrap_or_default()));
-            } else if head.seen_set {
-                return Line::Statement;
+                return match head.seen_any {
+                    true => Line::Command(trim_statement(line.get(2..).unwrap_or_default())),
+                    false => Line::OfNone,
+                };
+            } else if head.seen_set || head.used.is_some() {
+                // These are a head's last lines: this one is of the statement, or there is none.
+                return match starts_measured(bytes, at, rest) {
+                    Some(true) => Line::NextEvent,
+                    Some(false) => Line::Statement,
+                    None => Line::Undecided,
+                };
             } else {
                 head.seen_more = true;
                 self.take_attributes(bytes, (at, line), head);
@@ -286,7 +314,7 @@ impl SlowReader {
     /// for its end and its words.
     fn known_line<'a>(&mut self, bytes: &'a [u8], at: usize, head: &mut Head<'a>) -> Option<usize> {
         match bytes.get(at)? {
-            b'#' => {
+            b'#' if head.used.is_none() => {
                 let (fields, next) = self.templates.read(bytes, at, head.lines)?;
                 head.lines += 1;
                 head.seen_more = true;
@@ -365,15 +393,10 @@ impl SlowReader {
                 self.is_in_cut = false;
                 Step::Skipped(end)
             }
-            // The start of a line stays: it may be that of the next event.
-            End::Beyond => match memchr::memrchr(b'\n', bytes) {
-                Some(end) if bytes.len() - end <= LOOK_AHEAD => match end {
-                    0 => Step::More,
-                    _ => Step::Skipped(end),
-                },
-                _ if bytes.is_empty() => Step::More,
-                _ => Step::Skipped(bytes.len()),
-            },
+            // What may be the start of the next event stays.
+            End::Beyond(0) if rest == Rest::Follows => Step::More,
+            End::Beyond(0) => Step::Skipped(bytes.len()),
+            End::Beyond(needed) => Step::Skipped(needed),
         }
     }
 }

@@ -32,7 +32,6 @@ pub(super) struct Users {
 impl Users {
     /// Takes what stands behind `# User@Host: `: `root[root] @ localhost [127.0.0.1]  Id:     5`.
     pub(super) fn take<'a>(&mut self, text: &'a [u8], head: &mut Head<'a>) {
-        head.seen_more = true;
         head.seen_any = true;
         let place = place_of(text);
         let known = place.and_then(|place| self.known.get(place)?.as_ref());
@@ -139,7 +138,7 @@ mod tests {
     fn taken(users: &mut Users, line: &str) -> (Option<String>, Option<String>, Option<u64>) {
         let mut head = Head::default();
         users.take(line.as_bytes(), &mut head);
-        assert!(head.seen_any && head.seen_more);
+        assert!(head.seen_any && !head.seen_more);
         let text =
             |part: Option<&[u8]>| part.map(|part| String::from_utf8_lossy(part).into_owned());
         (text(head.user), text(head.host), head.connection)
