@@ -304,6 +304,18 @@ fn start_of(line: &[u8]) -> Option<Start> {
 fn command(line: &[u8], at: usize) -> Option<(&'static str, usize)> {
     let rest = line.get(at..)?;
     let name = |command: &'static str| command.as_bytes().get(COMMAND_PREFIX..);
+    // Nearly all are a known word and a tab, which is told at once.
+    let tab = rest
+        .iter()
+        .position(|byte| matches!(byte, b'\t' | b'\n' | b'\r'))
+        .unwrap_or(rest.len());
+    let word = rest.get(..tab)?.trim_ascii_end();
+    if let Some(command) = COMMANDS.into_iter().find(|known| name(known) == Some(word)) {
+        return Some((
+            command,
+            at + tab + usize::from(rest.get(tab) == Some(&b'\t')),
+        ));
+    }
     let whole = COMMANDS.into_iter().filter_map(|command| {
         let length = rest.strip_prefix(name(command)?)?.len();
         let end = line.len() - length;
