@@ -14,6 +14,7 @@ mod pace;
 mod requests;
 mod rules;
 mod sessions;
+mod signals;
 mod usual;
 mod view;
 
@@ -23,4 +24,5 @@ pub use expression::{ExpressionError, UserTrigger};
 pub use pace::Pace;
 pub use requests::{RequestRow, Requests};
 pub use sessions::{LearntClasses, SessionRow, Sessions};
+pub use signals::SIGNALS;
 pub use usual::Learnt;

@@ -53,7 +53,7 @@ pub fn replay(incident: &Incident, config: &detect::Config) -> Vec<Replayed> {
 }
 
 /// The readings of a recording as they came, by time; made one by one, for there may be millions.
-fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
+pub(crate) fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
     let timeline = &incident.timeline;
     let mut of_source: Vec<Vec<&Series>> = vec![Vec::new(); timeline.sources.len()];
     for series in &timeline.series {
@@ -93,10 +93,7 @@ fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
                 .map_or("", |source| &source.name);
             let own = of_source.get(index).map_or(&[][..], Vec::as_slice);
             Sample {
-                source: SOURCES
-                    .iter()
-                    .find(|known| known.name == name)
-                    .map_or(OWN, |known| known.name),
+                source: known(name),
                 at,
                 took_us: 0,
                 outcome: Ok(Taken {
@@ -109,6 +106,14 @@ fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
             }
         }
     })
+}
+
+/// The name of a source as the recorder's table has it.
+pub(crate) fn known(name: &str) -> &'static str {
+    let mut table = SOURCES.iter();
+    table
+        .find(|known| known.name == name)
+        .map_or(OWN, |known| known.name)
 }
 
 /// What a moment of a recording brought.

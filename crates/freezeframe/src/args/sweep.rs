@@ -36,7 +36,7 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
     /// Run nothing: make the table of what is in FILE
-    #[arg(long, requires = "keep", conflicts_with_all = ["for_time", "at_once", "seed", "only", "healthy_only", "stalls_only", "dir"])]
+    #[arg(long, requires = "keep", conflicts_with_all = ["for_time", "at_once", "seed", "only", "healthy_only", "stalls_only", "dir", "recordings"])]
     pub(crate) again: bool,
     /// Only these mechanisms
     #[arg(long, value_name = "MECHANISM")]
@@ -50,6 +50,9 @@ pub(crate) struct Sweep {
     /// Where the recorders write; what is of no interest is removed
     #[arg(long, value_name = "DIR", default_value = "sweep")]
     pub(crate) dir: PathBuf,
+    /// Keep what the detector saw of each server, with what its users felt, in a file of DIR
+    #[arg(long, value_name = "DIR")]
+    pub(crate) recordings: Option<PathBuf>,
     /// Write the table as Markdown, too
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

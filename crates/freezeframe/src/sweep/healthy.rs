@@ -12,6 +12,7 @@ use super::felt;
 use super::healthy_work::{Item, Work};
 use super::judge::is_excused;
 use super::lines::{Alarm, From, Healthy, Line, Watched};
+use super::recording::Truth;
 use super::report::Report;
 use super::stalls::{POLL, Until, WARM_UP};
 use super::told::Recorder;
@@ -96,6 +97,14 @@ pub(super) fn run(
     };
     report.keep(&[Line::Watched(calm)])?;
     let has_failed = !run.frames_wanted.is_empty();
+    report.record(&dir, || Truth {
+        what: format!(
+            "{}, a pool of {POOL}, {rate}/s, healthy work",
+            run.from.server
+        ),
+        stalls: Vec::new(),
+        slow: felt::excused(&run.watch),
+    });
     report.clean(&dir, has_failed, &run.recorder.written, &run.frames_wanted);
     result.and(stopped)
 }

@@ -14,6 +14,7 @@ mod lists;
 mod mechanisms;
 mod numbers;
 mod page;
+mod recording;
 mod report;
 mod stalls;
 mod table;
@@ -107,7 +108,7 @@ fn run_all(args: &Sweep, kind: ServerKind, lines: Vec<Line>) -> Result<Vec<Line>
         _ => None,
     });
     let mut chooser = Chooser::new(&possible(args)?, before, args.seed);
-    let report = Report::new(args.keep.clone(), args.json, lines);
+    let report = Report::new(args, lines);
     let at_once = args.at_once as usize;
     let failed = std::thread::scope(|scope| -> Result<usize> {
         let (ended, ends) = channel();

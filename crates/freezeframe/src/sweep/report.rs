@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use super::lines::{Length, Line, Stall};
+use super::recording::{self, Truth};
+use crate::args::Sweep;
 use crate::output;
 use crate::scenario::kept;
 
@@ -16,6 +18,7 @@ const KEPT_MAX: usize = 50;
 /// Shared by all stages.
 pub(super) struct Report {
     keep: Option<PathBuf>,
+    recordings: Option<PathBuf>,
     quiet: bool,
     inner: Mutex<Inner>,
 }
@@ -27,14 +30,15 @@ struct Inner {
 
 impl Report {
     /// Goes on after these lines.
-    pub(super) fn new(keep: Option<PathBuf>, quiet: bool, lines: Vec<Line>) -> Self {
+    pub(super) fn new(args: &Sweep, lines: Vec<Line>) -> Self {
         let inner = Inner {
             lines,
             directories: 0,
         };
         Self {
-            keep,
-            quiet,
+            keep: args.keep.clone(),
+            recordings: args.recordings.clone(),
+            quiet: args.json,
             inner: Mutex::new(inner),
         }
     }
@@ -60,6 +64,16 @@ impl Report {
     /// A remark.
     pub(super) fn note(&self, text: &str) {
         output::note(text);
+    }
+
+    /// Keeps what the detector saw of a stage, where that is wanted.
+    pub(super) fn record<'t>(&self, dir: &Path, truth: impl FnOnce() -> Truth<'t>) {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(to) = &self.recordings
+            && let Err(why) = recording::write(to, dir, &name, &truth())
+        {
+            self.note(&format!("{name}: no recording: {why:#}"));
+        }
     }
 
     /// Removes what a stage left on the disk: all of it, or where there is something to look at the incidents that

@@ -13,6 +13,7 @@ use super::clients::{self, Users};
 use super::felt::{self, Felt};
 use super::lines::{From, Line, Watched};
 use super::mechanisms::{Family, Mechanism};
+use super::recording::Truth;
 use super::report::Report;
 use super::told::Recorder;
 use crate::scenario::stage::Stage;
@@ -176,6 +177,7 @@ pub(super) fn run(
     for trouble in &run.recorder.trouble {
         report.note(&format!("{name}: {trouble}"));
     }
+    report.record(&dir, || run.truth(plan));
     report.clean(
         &dir,
         run.has_failed,
@@ -228,6 +230,29 @@ impl Run<'_> {
             std::thread::sleep(POLL);
         }
         Ok(())
+    }
+
+    fn truth(&self, plan: &Plan) -> Truth<'_> {
+        let setting = plan.setting;
+        Truth {
+            what: format!(
+                "{}, a pool of {}, {}",
+                self.from.server,
+                setting.pool,
+                setting.load.name()
+            ),
+            stalls: self
+                .made
+                .iter()
+                .map(|made| {
+                    let cell = made.cell;
+                    let what = format!("{}, {} s", cell.mechanism.name(), cell.length_s);
+                    let (from, to) = made.done_ms;
+                    (what, made.felt.as_ref(), from..to)
+                })
+                .collect(),
+            slow: felt::excused(&self.users.watch),
+        }
     }
 
     /// Makes one, takes it back, and waits until nobody hangs any more.
