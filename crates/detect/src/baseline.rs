@@ -111,15 +111,25 @@ impl Baseline {
         sorted.get(sorted.len() / 2).copied()
     }
 
-    /// When the level was last this high or higher, of this recording.
-    pub(crate) fn last_at_least(&self, level: f64) -> Option<Millis> {
-        let mut values = self.values.iter().rev();
-        values.find(|(_, value)| *value >= level).map(|(at, _)| *at)
+    /// The highest level of this recording since a moment.
+    pub(crate) fn most_since(&self, from: Millis) -> Option<f64> {
+        let values = self.values.iter().rev();
+        let recent = values.take_while(|(at, _)| *at >= from);
+        recent.map(|(_, value)| *value).reduce(f64::max)
     }
 
     /// All values together; 0 until enough time is covered.
     pub(crate) fn sum(&self) -> f64 {
         self.known().iter().sum()
+    }
+
+    /// All values up to a moment together; what an earlier recording learnt is older than any.
+    pub(crate) fn sum_until(&self, until: Millis) -> f64 {
+        if self.covered_ms() < self.min_ms {
+            return self.learnt.iter().sum();
+        }
+        let old = self.values.iter().take_while(|(at, _)| *at <= until);
+        old.map(|(_, value)| *value).sum()
     }
 
     /// The mean; absent until enough time is covered.

@@ -23,6 +23,13 @@ const ROW_WAIT_MS: Millis = 1900;
 /// Ticks a second of /proc/PID/stat (USER_HZ).
 const TICKS_A_SECOND: f64 = 100.0;
 
+/// Asking for the status reads rows as well, about as many as there are variables: the least that any of so many
+/// readings in a row brought is taken for it,
+const OWN_ROWS_LOOKS: usize = 30;
+
+/// and no more than this, which is what clients read.
+const OWN_ROWS_MAX: f64 = 2000.0;
+
 /// Counters of rows that the storage engines were asked for.
 const ROW_COUNTERS: [&str; 7] = [
     "status.Handler_read_key",
@@ -50,7 +57,7 @@ pub(crate) struct Work {
     pub(crate) since: Millis,
     /// Statements of clients that completed, a second.
     pub(crate) completions: f64,
-    /// Rows read and written, a second, where the server counts them.
+    /// Rows that clients read and wrote, a second, where the server counts them.
     pub(crate) rows: Option<f64>,
     /// Statements that change data, a second.
     pub(crate) writes: Option<f64>,
@@ -97,6 +104,8 @@ pub(crate) struct View {
     before: Option<Counters>,
     /// Statements of our own since the last status.
     own: f64,
+    /// Rows that were read from one status to the next.
+    rows_grown: VecDeque<f64>,
     pub(crate) work: Option<Work>,
     pub(crate) crowd: Option<Crowd>,
     /// The server shows us its sessions: what the kernel says of connections is less.
@@ -217,6 +226,7 @@ impl View {
         if now.uptime < before.uptime || now.questions < before.questions {
             self.restarted = true;
             self.row_waits.clear();
+            self.rows_grown.clear();
             return;
         }
         if at <= before.at {
@@ -233,9 +243,20 @@ impl View {
             at,
             since: before.at,
             completions: (completed / seconds).max(0.0),
-            rows: grown(now.rows, before.rows).map(|rows| rows / seconds),
+            rows: grown(now.rows, before.rows).map(|rows| self.of_clients(rows) / seconds),
             writes: grown(now.writes, before.writes).map(|writes| writes / seconds),
         });
+    }
+
+    /// The rows between two readings of the status, without those that one such reading takes. A look between two
+    /// regular ones would else make a server with nothing to do read rows twice as fast as usual.
+    fn of_clients(&mut self, rows: f64) -> f64 {
+        self.rows_grown.push_back(rows);
+        if self.rows_grown.len() > OWN_ROWS_LOOKS {
+            self.rows_grown.pop_front();
+        }
+        let least = self.rows_grown.iter().copied().fold(OWN_ROWS_MAX, f64::min);
+        rows - least
     }
 
     /// How many transactions have waited for at least two seconds: those that wait now, less all

@@ -2,7 +2,7 @@
 
 use model::Millis;
 
-use super::stops::{COMPLETIONS_MIN, FLOWS_SHARE};
+use super::stops::COMPLETIONS_MIN;
 use super::{Now, Sign, seconds, several};
 use crate::view::number;
 
@@ -89,16 +89,18 @@ pub(super) fn logins(now: &Now<'_>) -> Sign {
     }
 }
 
-/// Next to nothing has completed since a client was seen to wait, and before it the work flowed: of a small
+/// Next to nothing has completed since a client was seen to wait, and just before it the work flowed: of a small
 /// pool that connects for each statement no more than one or two can wait. A client that never says a
-/// word stops nobody.
+/// word stops nobody. What flowed is what did so then: a server may have been at a third of its usual pace.
 fn work_stopped(now: &Now<'_>, seen: Millis) -> Option<String> {
     let usual = now.usual.completions.median()?;
     let completions = now.view.work_at(now.sample.at)?.completions;
-    let flowed = now.usual.completions.last_at_least(usual * FLOWS_SHARE)?;
+    let just_before = seen.saturating_sub(STOPPED_BEFORE_MS);
+    let flowed = now.usual.completions.most_since(just_before)?;
+    let share = now.config.completions_share;
     let stopped = usual >= COMPLETIONS_MIN
-        && completions <= usual * now.config.completions_share
-        && flowed.saturating_add(STOPPED_BEFORE_MS) >= seen;
+        && flowed >= COMPLETIONS_MIN.max(usual * share)
+        && completions <= flowed * share;
     stopped.then(|| format!("; {completions:.0} of {usual:.0} statements a second completed"))
 }
 

@@ -21,7 +21,7 @@ const FINISHED_MISSED_MIN: f64 = 1.0;
 const MISSED_MIN: f64 = 3.0;
 
 /// The work flows again from this share of the usual.
-pub(super) const FLOWS_SHARE: f64 = 0.5;
+const FLOWS_SHARE: f64 = 0.5;
 
 /// The oldest statement of a stall that stops the work began this long before it is seen, at the
 /// most, milliseconds: what is older ran before, whatever it waited for.

@@ -15,6 +15,9 @@ const AGE_MAX_MS: f64 = 60_000.0;
 /// Ages that fit a wait of that length, milliseconds.
 const ROW_WAIT_AGES_MS: std::ops::RangeInclusive<f64> = 1500.0..=4500.0;
 
+/// What hangs now is not what such statements usually take: only what was seen so long ago, milliseconds.
+const LEARNT_LATE_MS: Millis = 15_000;
+
 /// Rows a second from which statements that run long are at work.
 const ROWS_MIN: f64 = 1000.0;
 
@@ -31,8 +34,13 @@ const QUIET_MAX: f64 = 30.0;
 /// So many at once that wait for a second are no chance.
 const SEVERAL: f64 = 3.0;
 
-/// Statements that changed data in the last minutes, from which their time is known.
+/// Statements that changed data in the last minutes, from which their time is known where one hangs. The more
+/// hang at once, the fewer must have been seen to be short: on a server with a statement a second twenty take
+/// most of a minute.
 const WRITES_MIN: f64 = 20.0;
+
+/// So many that hang are enough for the least number of those.
+const WRITES_HUNG_MAX: f64 = 4.0;
 
 pub(super) fn look(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
@@ -97,7 +105,11 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
         };
     }
     let hung_writes = is_quiet || crowd.hung_writes >= SEVERAL;
-    if hung_writes && crowd.hung_writes > 0.0 && writes_are_short(now) && !is_working(now, &crowd) {
+    if hung_writes
+        && crowd.hung_writes > 0.0
+        && writes_are_short(now, crowd.hung_writes)
+        && !is_working(now, &crowd)
+    {
         return Sign::Bad {
             since: at.saturating_sub(crowd.oldest_ms.min(AGE_MAX_MS) as Millis),
             says: format!(
@@ -115,9 +127,12 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
     }
 }
 
-/// Data was changed often enough, and never took a second.
-fn writes_are_short(now: &Now<'_>) -> bool {
-    now.usual.writes.sum() >= WRITES_MIN && now.usual.hung_writes.sum() == 0.0
+/// Data was changed often enough, and never took a second, where so many hang.
+fn writes_are_short(now: &Now<'_>, hung: f64) -> bool {
+    let enough = WRITES_MIN / hung.clamp(1.0, WRITES_HUNG_MAX);
+    let not_yet = now.sample.at.saturating_sub(LEARNT_LATE_MS);
+    // The server counts those that hang, too.
+    now.usual.writes.sum() - hung >= enough && now.usual.hung_writes.sum_until(not_yet) == 0.0
 }
 
 /// One or two statements that read or write rows as fast as they can, and wait for nobody, are at
