@@ -8,9 +8,12 @@
 )]
 #![allow(dead_code, reason = "the simulated server is shared with other tests")]
 
+#[path = "recorded/mod.rs"]
+mod recordings;
 mod sim;
 
 use model::Millis;
+use recordings::Recording;
 use sim::judge::{Episode, episodes};
 use sim::mechanism::{LOGIN, Mechanism};
 use sim::{Beside, Host, Load, Random, Server};
@@ -253,26 +256,57 @@ fn of_the_day(second: u64) -> f64 {
     2.0 + 300.0 * shape * shape
 }
 
-/// Hours of a server with a daily shape, jobs each hour and reports now and then.
+/// A probe that takes so long is felt, microseconds.
+const FELT_US: f64 = 250_000.0;
+
+/// Seconds of healthy servers as they were recorded: how busy the processors were, how much of them the server
+/// spent in the kernel, how long a probe took.
+fn noise() -> Vec<Host> {
+    let healthy = recordings::all()
+        .into_iter()
+        .filter(|one| one.stalls.is_empty());
+    let hosts: Vec<Host> = healthy
+        .flat_map(|recording| of(&recording))
+        // In a restart users hang, too.
+        .filter(|host| host.probe_us < FELT_US)
+        .collect();
+    assert!(hosts.len() > 300, "{} seconds are too few", hosts.len());
+    hosts
+}
+
+fn of(recording: &Recording) -> Vec<Host> {
+    let busy = recording.values("cpu.busy_share");
+    let ticks = recording.values("process.system_ticks");
+    let cpus = recording.values("cpu.count");
+    let probes = recording.values("probe.query_us");
+    let cpus = cpus.first().copied().unwrap_or(1.0);
+    busy.iter()
+        .zip(ticks.windows(2))
+        // Five probes a second.
+        .zip(probes.chunks(5))
+        .map(|((busy, ticks), probes)| Host {
+            busy: *busy,
+            own_system: ((ticks[1] - ticks[0]) / 100.0 / cpus).max(0.0),
+            probe_us: probes.iter().sum::<f64>() / probes.len() as f64,
+        })
+        .collect()
+}
+
+/// Hours of a server with a daily shape, jobs each hour and reports now and then, on hosts as they were recorded.
 fn hours(hours: u64, seed: u64) -> Vec<Episode> {
+    let hosts = noise();
+    let mut begin = 0;
     let mut server = Server::new(8, Load::Rate(2.0), seed);
     let mut random = Random::new(seed + 99);
     for second in 0..hours * 3600 {
         // The load wanders by a third.
         let noise = 0.7 + 0.6 * random.share();
         server.load = Load::Rate(of_the_day(second % 86_400) * noise);
-        server.host = Host {
-            busy: 0.1 + 0.5 * random.share(),
-            own_system: 0.01 + 0.05 * random.share(),
-            // Now and then a probe is late.
-            probe_us: 150.0
-                + 300.0 * random.share()
-                + if random.below(200) == 0 {
-                    40_000.0
-                } else {
-                    0.0
-                },
-        };
+        // A minute of a recorded host at a time, so that what follows each other there does here.
+        if second % 60 == 0 {
+            begin = random.below(hosts.len());
+        }
+        server.host = hosts[(begin + second as usize % 60) % hosts.len()];
         if second % 3600 == 0 {
             for _ in 0..6 {
                 let length = 5 + random.below(60) as u64;
