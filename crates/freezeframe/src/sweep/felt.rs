@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// Work that flows for less than this between two stretches does not part them, milliseconds.
 pub(super) const FLOW_MS: i64 = 1000;
 
+/// What clients waited in so long a time before a stall was made is nothing that it did, milliseconds. Two hundred of
+/// them that take all they can get wait for half a second now and then.
+pub(super) const CALM_MS: i64 = 15_000;
+
 /// A stretch is felt, whatever was done, when something took so long, milliseconds.
 const NOISE_MS_MIN: i64 = 500;
 
@@ -48,6 +52,16 @@ impl Felt {
 /// The shortest answer that hangs, by what is usual.
 pub(super) fn limit_ms(usual_ms: f64) -> i64 {
     lab::HUNG_MS_MIN.max((usual_ms * TIMES_USUAL) as i64)
+}
+
+/// The longest that a client waited in a time, of what was over by its end. 0: nobody waited for long.
+pub(super) fn longest_ms(hung: &[Hung], time: Range<i64>) -> i64 {
+    hung.iter()
+        .filter(|hung| hung.waited != Waited::Back && hung.error.is_none())
+        .filter(|hung| hung.from_ms >= time.start && hung.to_ms <= time.end)
+        .map(|hung| hung.to_ms - hung.from_ms)
+        .max()
+        .unwrap_or(0)
 }
 
 /// What hung because of what was done in this time; what goes on after it without a second of flow is of it, unless the
@@ -228,6 +242,18 @@ mod tests {
         let felt = felt(&all, 250, 10_000..12_000, |_| false).unwrap();
         assert_eq!((felt.from_ms, felt.to_ms), (10_500, 12_300));
         assert!(felt.share > 0.9, "{}", felt.share);
+    }
+
+    #[test]
+    fn what_was_waited_before_it_is_the_usual() {
+        let all = [
+            hung(0, 4_000),
+            hung(5_000, 5_400),
+            hung(9_000, 15_000),
+            refused(8_000),
+        ];
+        assert_eq!(longest_ms(&all, 4_500..10_000), 400);
+        assert_eq!(longest_ms(&all, 6_000..10_000), 0);
     }
 
     #[test]

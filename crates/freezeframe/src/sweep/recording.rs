@@ -64,6 +64,32 @@ fn head(truth: &Truth, zero: i64) -> Value {
     json!({
         "recording": truth.what,
         "stalls": stalls.collect::<Vec<_>>(),
-        "slow": truth.slow.iter().map(own).collect::<Vec<_>>(),
+        "slow": merged(&truth.slow).iter().map(own).collect::<Vec<_>>(),
     })
+}
+
+/// The same time in as few stretches as can be.
+fn merged(stretches: &[Range<i64>]) -> Vec<Range<i64>> {
+    let mut sorted = stretches.to_vec();
+    sorted.sort_unstable_by_key(|stretch| stretch.start);
+    let mut merged: Vec<Range<i64>> = Vec::new();
+    for stretch in sorted {
+        match merged.last_mut() {
+            Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
+            _ => merged.push(stretch),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_touch_are_one() {
+        let all = [5..9, 1..3, 3..4, 20..21, 6..7];
+        assert_eq!(merged(&all), [1..4, 5..9, 20..21]);
+        assert!(merged(&[]).is_empty());
+    }
 }

@@ -261,8 +261,11 @@ impl Run<'_> {
         let hung_before = watch.hung_count();
         let before_ms = self.made.last().map(Made::end_ms);
         let usual_ms = watch.usual_ms();
-        let limit = felt::limit_ms(usual_ms);
         let from_ms = watch.now_ms();
+        let calm_from = from_ms - felt::CALM_MS;
+        let calm = before_ms.map_or(calm_from, |end| calm_from.max(end + felt::FLOW_MS));
+        let limit =
+            felt::limit_ms(usual_ms).max(felt::longest_ms(&watch.hung_from(0), calm..from_ms) * 2);
         let until = Instant::now() + length;
         let scene = stage.scene();
         let mut taken: Vec<Taken> = Vec::new();
