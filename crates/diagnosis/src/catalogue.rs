@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
+use crate::advice::Advice;
 use crate::cause_file::{self, CauseFile};
 use crate::deep::{LockTest, ProfileTest, StacksTest, StatementsTest};
 use crate::expression::{Condition, Expression};
@@ -62,8 +63,12 @@ pub struct Cause {
     pub effect_of: Vec<String>,
     /// The layers of the lexicon that are busy or waited for when it is at work.
     pub about: Vec<String>,
-    /// What to do.
+    /// What to do, in general words.
     pub remedy: Remedy,
+    /// Its steps that are about nobody.
+    pub(crate) steps: Remedy,
+    /// Its steps about somebody.
+    pub(crate) advice: Vec<Advice>,
     /// Those parts of it that a program can do, in the order in which they are done.
     pub fixes: Vec<model::Fix>,
     /// Where the knowledge is from.

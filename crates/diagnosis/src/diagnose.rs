@@ -1,12 +1,13 @@
 use model::{Absent, Incident};
 
+use crate::actors::Scene;
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
 use crate::judge::{self, Judgement, Turned, Unjudged};
 use crate::named::AllNamed;
 use crate::seen::is_imported;
 use crate::verdict::{Finding, Rejected, Verdict};
-use crate::{FINDINGS_MAX, chains, mechanism, rank, sentence, suspicion};
+use crate::{FINDINGS_MAX, advice, chains, mechanism, rank, sentence, suspicion};
 
 /// Causes without a necessary sign that are told when there is no finding, at the most.
 const REJECTED_MAX: usize = 5;
@@ -31,6 +32,7 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let rejected = worth_telling(rejected, &findings, catalogue);
     let seen = chains::effects(&findings, catalogue, &evidence);
     let mut findings = rank::rank(findings, catalogue, &seen);
+    who(&mut findings, catalogue, &evidence);
     let sentence =
         sentence::found(&findings).unwrap_or_else(|| sentence::nothing(incident, &unjudged));
     let folded = findings.split_off(findings.len().min(FINDINGS_MAX));
@@ -42,6 +44,20 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         rejected,
         absent: absences(incident),
         sources: Vec::new(),
+    }
+}
+
+/// Says of each finding who did it, and in its remedy what to do about these. What an incident tells of them is read only
+/// where a finding asks.
+fn who(findings: &mut [Finding], catalogue: &Catalogue, evidence: &Evidence) {
+    let mut scene = None;
+    for finding in findings {
+        if let Some(cause) = catalogue.get(&finding.cause)
+            && !cause.advice.is_empty()
+        {
+            let scene = scene.get_or_insert_with(|| Scene::new(evidence));
+            advice::fit(finding, cause, scene);
+        }
     }
 }
 

@@ -130,6 +130,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
         witnesses: tested.witnesses(),
         against: against.witnesses(),
         refuted_by: cause.refuted_by.clone(),
+        actors: Vec::new(),
         relations: Vec::new(),
         remedy: cause.remedy.clone(),
         sources: cause.sources.clone(),

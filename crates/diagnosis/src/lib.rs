@@ -5,6 +5,8 @@
 //! sign that is found becomes a [`Witness`] of a [`Finding`]. Evidence that is absent never counts
 //! for or against a cause: it is listed.
 
+mod actors;
+mod advice;
 mod audit;
 mod catalogue;
 mod cause_file;
@@ -38,6 +40,8 @@ mod template;
 mod texts;
 mod verdict;
 
+pub use actors::Actor;
+pub use advice::advise;
 pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit};
 pub use catalogue::{Catalogue, CatalogueError, Cause, Extended, LookAlike, builtin_files};
 pub use describe::{Description, SignDescription};

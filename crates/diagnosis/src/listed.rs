@@ -135,6 +135,8 @@ mod tests {
             by_user: counts(&[("app", 3)]),
             by_class: counts(&[("select", 2), ("update", 1)]),
             longest: vec![session("SELECT ?"), session("")],
+            idle: Vec::new(),
+            idle_count: 0,
         };
         let json = serde_json::to_string(&list).unwrap();
         let read: Listed = serde_json::from_str(&json).unwrap();

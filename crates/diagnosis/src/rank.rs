@@ -189,6 +189,7 @@ mod tests {
             against: Vec::new(),
             refuted_by: Vec::new(),
             unknown: Vec::new(),
+            actors: Vec::new(),
             relations: Vec::new(),
             remedy: Remedy {
                 now: Vec::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use model::Incident;
 
+use crate::actors;
 use crate::judge::Unjudged;
 use crate::seen::seen;
 use crate::verdict::{Finding, Level, Verdict};
@@ -58,6 +59,9 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
     // A quoted line may bring its own.
     if !text.ends_with('.') {
         text.push('.');
+    }
+    if let Some(actor) = actors::in_front(&main.actors) {
+        text.push_str(&format!(" In front of all: {}.", actor.says));
     }
     let others: Vec<String> = findings
         .iter()

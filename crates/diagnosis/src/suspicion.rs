@@ -131,6 +131,7 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
         against: Vec::new(),
         refuted_by: cause.refuted_by.clone(),
         unknown: judge::undecided(cause, evidence),
+        actors: Vec::new(),
         relations: Vec::new(),
         // It says what to look at, not what to change.
         remedy: Remedy {

@@ -4,6 +4,8 @@
 use model::Absent;
 use serde::Serialize;
 
+use crate::actors::Actor;
+
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -100,6 +102,8 @@ pub struct Finding {
     pub refuted_by: Vec<String>,
     /// Evidence that would have carried a witness and is absent.
     pub unknown: Vec<String>,
+    /// Who did it, as far as it was recorded: sessions, transactions, processes.
+    pub actors: Vec<Actor>,
     /// Links to other findings.
     pub relations: Vec<Relation>,
     /// What to do.

@@ -451,8 +451,18 @@ fn mistakes_in_a_fix_are_told_with_their_key() {
             "risk: must not be empty",
         ),
         (
-            "action = \"thp-never\"\nwho = \"me\"",
-            "unknown field `who`",
+            "action = \"thp-never\"\nwhose = \"me\"",
+            "unknown field `whose`",
+        ),
+        (
+            "action = \"thp-never\"\nwho = \"row-lock-holder\"",
+            "who: not a key of thp-never",
+        ),
+        ("action = \"end-session\"", "who: is missing"),
+        ("action = \"end-session\"\nwho = \"me\"", "who: is no part"),
+        (
+            "action = \"end-session\"\nwho = \"row-lock-holder\"\nfor = \"durable\"",
+            "for: end-session counts at once",
         ),
     ] {
         let error = with_fix(lines).unwrap_err();

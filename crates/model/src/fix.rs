@@ -75,6 +75,11 @@ pub enum FixAction {
         /// What it becomes.
         value: FixValue,
     },
+    /// A session that others wait behind is ended. There is no undo.
+    EndSession {
+        /// Whose part it has in the incident: a name of the catalogue's `who`.
+        who: String,
+    },
     /// The limit of tasks, which threads are, of the server's control group.
     TasksLimit {
         /// What it becomes.
@@ -93,6 +98,7 @@ impl FixAction {
             Self::PreloadAllocator => "preload-allocator",
             Self::ServerEnvironment { .. } => "server-environment",
             Self::OpenFilesLimit { .. } => "open-files-limit",
+            Self::EndSession { .. } => "end-session",
             Self::TasksLimit { .. } => "tasks-limit",
         }
     }

@@ -43,6 +43,18 @@ pub struct ProcessList {
     pub by_class: BTreeMap<String, u64>,
     /// The sessions that have been longest in their state, longest first.
     pub longest: Vec<Session>,
+    /// Where sessions wait: sleeping ones that slept already when the longest of these waits began, the latest to fall
+    /// asleep first. Who holds a lock and does nothing is among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<Session>,
+    /// How many there were, those that are not in `idle` included.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub idle_count: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ProcessList {

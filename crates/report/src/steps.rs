@@ -4,6 +4,8 @@
 //! a remark in parentheses. Where it is not clear it is words: a command shown as words is read
 //! and typed, words shown as a command are pasted.
 
+use diagnosis::Actor;
+
 /// A piece of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
@@ -14,7 +16,7 @@ pub(crate) enum Piece<'a> {
 }
 
 /// First words of lines that are typed into a shell.
-const SHELL_WORDS: [&str; 26] = [
+const SHELL_WORDS: [&str; 27] = [
     "apt-get",
     "awk",
     "cat",
@@ -27,6 +29,7 @@ const SHELL_WORDS: [&str; 26] = [
     "grep",
     "grubby",
     "ionice",
+    "kill",
     "kubectl",
     "ldd",
     "mariadb",
@@ -65,6 +68,22 @@ const STATEMENT_STARTS: [&str; 16] = [
 
 /// Words after which parentheses belong to a statement.
 const BEFORE_PARENTHESES: [&str; 5] = ["IN", "USING", "VALUES", "AS", "ON"];
+
+/// Actors of a finding in a line each, every one once: one may have two parts.
+pub(crate) fn who(actors: &[Actor]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for actor in actors {
+        let part = actor.who.replace('-', " ");
+        let line = match actor.sure {
+            true => format!("{part}: {}", actor.says),
+            false => format!("{part}, perhaps: {}", actor.says),
+        };
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    told
+}
 
 /// The pieces of a step, line by line.
 pub(crate) fn pieces(step: &str) -> Vec<Piece<'_>> {

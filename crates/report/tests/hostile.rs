@@ -3,7 +3,7 @@
 mod common;
 mod markup;
 
-use diagnosis::Verdict;
+use diagnosis::{Actor, Verdict};
 use model::{
     Absent, Fact, Incident, ProcessList, Reading, Reason, Session, TextKind, TimedAbsent,
     TimedFact, TimedText, Trigger, Unit,
@@ -43,6 +43,8 @@ fn incident() -> Incident {
         by_user: counts(),
         by_class: [(nasty(), u64::MAX), ("x".to_owned(), u64::MAX)].into(),
         longest: vec![session],
+        idle: Vec::new(),
+        idle_count: 0,
     };
     let thread = serde_json::json!([{ "tid": 1, "name": NASTY, "state": NASTY, "run_ms": 1e300, "wait_ms": -1 }]);
     for (kind, body) in [
@@ -132,6 +134,12 @@ fn verdict() -> Verdict {
         finding.unknown.push(nasty());
         finding.sources.push(nasty());
         finding.relations[0].kind = nasty();
+        finding.actors.push(Actor {
+            who: nasty(),
+            says: nasty(),
+            user: Some(nasty()),
+            ..Actor::default()
+        });
         finding
             .remedy
             .now

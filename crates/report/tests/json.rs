@@ -50,6 +50,7 @@ fn the_fields_are_those_of_the_contract() {
     assert_eq!(
         keys(&document["findings"][0]),
         [
+            "actors",
             "against",
             "cause",
             "confidence",

@@ -39,6 +39,8 @@ fn it_says_what_people_need_in_order() {
         "WHY",
         "(status; measured 46,812; before 3; limit 1,000; conclusive)",
         "AGAINST",
+        "WHO",
+        "long statement: connection 91 (shop_api@10.0.0.7): SHOW WARNINGS for 3 s",
         "WHAT WOULD REFUTE IT",
         "DO NOW",
         "    ALTER USER 'shop_api'@'%' WITH MAX_USER_CONNECTIONS 50",

@@ -7,6 +7,9 @@ use crate::connection::Row;
 /// Sessions kept in full, the longest in their state first.
 const LONGEST_MAX: usize = 50;
 
+/// Sleeping sessions kept in full, where others wait.
+const IDLE_MAX: usize = 20;
+
 /// A session that has been in its statement for so long is counted by itself.
 const STUCK_SECONDS: f64 = 2.0;
 
@@ -29,6 +32,7 @@ const NOT_ACTIVE: [&str; 6] = [
 pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
     let mut list = ProcessList::default();
     let mut sessions = Vec::new();
+    let mut asleep = Vec::new();
     for row in rows {
         let id = row.get("id").parse().unwrap_or(0);
         if own.contains(&id) {
@@ -41,6 +45,9 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
             count(&mut list.by_command, command);
         }
         if NOT_ACTIVE.contains(&command) && !is_waiting_applier(row) {
+            if command == "Sleep" && row.get("user") != "system user" {
+                asleep.push((seconds(row), row));
+            }
             continue;
         }
         let statement = row.get("info");
@@ -59,12 +66,42 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         sessions.push((seconds(row), row));
     }
     sessions.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    if let Some(since) = waiting_since(&sessions) {
+        asleep.retain(|(seconds, _)| *seconds >= since);
+        asleep.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        list.idle_count = asleep.len() as u64;
+        list.idle = asleep
+            .into_iter()
+            .take(IDLE_MAX)
+            .map(|(seconds, row)| full(row, seconds))
+            .collect();
+    }
     list.longest = sessions
         .into_iter()
         .take(LONGEST_MAX)
         .map(|(seconds, row)| full(row, seconds))
         .collect();
     list
+}
+
+/// For how long somebody waits for a lock, seconds; where no state says so, as none does of those that wait for a row,
+/// the shortest time of those that are stuck in their statements. Nothing when all goes well. `sessions` are those that
+/// do something, the longest first.
+fn waiting_since(sessions: &[(f64, &Row)]) -> Option<f64> {
+    let waits = |row: &Row| {
+        let state = row.get("state");
+        state
+            .get(..11)
+            .is_some_and(|head| head.eq_ignore_ascii_case("waiting for"))
+            || state == "Locked"
+    };
+    let waiting = sessions.iter().find(|(_, row)| waits(row));
+    let stuck = || {
+        sessions
+            .iter()
+            .rfind(|(seconds, _)| *seconds >= STUCK_SECONDS)
+    };
+    waiting.or_else(stuck).map(|(seconds, _)| *seconds)
 }
 
 /// Galera's appliers are listed as sleeping whatever they do: their state tells when one is stuck.
@@ -172,5 +209,50 @@ mod tests {
         assert_eq!((list.sessions, list.active()), (5, 1));
         assert_eq!(list.by_state["Waiting for commit lock"], 1);
         assert_eq!(list.longest[0].user, "system user");
+    }
+
+    #[test]
+    fn who_slept_before_the_wait_began_is_kept_and_only_then() {
+        let columns: std::rc::Rc<[String]> = ["id", "user", "host", "command", "time", "state"]
+            .map(str::to_owned)
+            .into();
+        let list = |rows: &[[&str; 4]]| {
+            let rows: Vec<Row> = rows
+                .iter()
+                .map(|[id, command, time, state]| {
+                    let values = [id, "app", "web1:4711", command, time, state].map(str::to_owned);
+                    Row::new(std::rc::Rc::clone(&columns), values.into())
+                })
+                .collect();
+            summarise(&rows, &[9])
+        };
+        let asleep = [
+            ["4", "Sleep", "9", ""],
+            ["5", "Sleep", "300", ""],
+            ["6", "Sleep", "1", ""],
+        ];
+        let with = |more: &[[&str; 4]]| {
+            let list = list(&[asleep.as_slice(), more].concat());
+            let ids: Vec<u64> = list.idle.iter().map(|one| one.id).collect();
+            (ids, list.idle_count)
+        };
+        let lock = "Waiting for table metadata lock";
+        assert_eq!(with(&[]), (vec![], 0));
+        assert_eq!(with(&[["7", "Query", "1", "Sending data"]]), (vec![], 0));
+        // Our own sleeps, too.
+        let waits = [
+            ["7", "Query", "8", lock],
+            ["8", "Query", "3", lock],
+            ["9", "Sleep", "50", ""],
+        ];
+        assert_eq!(with(&waits), (vec![4, 5], 2));
+        // A report does not hide who sleeps for less long than it runs.
+        let report = [
+            ["7", "Query", "200", "Sending data"],
+            ["8", "Query", "8", lock],
+        ];
+        assert_eq!(with(&report), (vec![4, 5], 2));
+        // Who waits for a row says nothing of it.
+        assert_eq!(with(&[["7", "Query", "5", "Updating"]]), (vec![4, 5], 2));
     }
 }

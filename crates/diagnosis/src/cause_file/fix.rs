@@ -5,6 +5,7 @@ use toml::Spanned;
 
 use super::raw::RawFix;
 use super::{Read, Reader};
+use crate::actors;
 
 /// Changes that one cause may ask for.
 const FIXES_MAX: usize = 16;
@@ -34,6 +35,7 @@ impl Reader<'_> {
             {
                 FixWhen::Both
             }
+            None if matches!(action, FixAction::EndSession { .. }) => FixWhen::Now,
             None => FixWhen::Durable,
             Some(when) => self.when(when, &action)?,
         };
@@ -77,6 +79,17 @@ impl Reader<'_> {
                     }
                 },
             }),
+            "end-session" => {
+                let Some(who) = &raw.who else {
+                    return Err(self.at(spanned, "who", "is missing"));
+                };
+                if actors::named(who.get_ref()).is_none() {
+                    return Err(self.at(who, "who", "is no part that the catalogue knows"));
+                }
+                Ok(FixAction::EndSession {
+                    who: who.get_ref().clone(),
+                })
+            }
             "open-files-limit" => Ok(FixAction::OpenFilesLimit {
                 value: self.value(spanned)?,
             }),
@@ -88,7 +101,7 @@ impl Reader<'_> {
                 "action",
                 format!(
                     "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator, \
-                     server-environment, open-files-limit and tasks-limit"
+                     server-environment, open-files-limit, tasks-limit and end-session"
                 ),
             )),
         }
@@ -110,6 +123,11 @@ impl Reader<'_> {
         );
         let has_value = has_key || has_variable || is_limit;
         let given = [
+            (
+                "who",
+                raw.who.is_some(),
+                matches!(action, FixAction::EndSession { .. }),
+            ),
             ("key", raw.key.is_some(), has_key),
             ("variable", raw.variable.is_some(), has_variable),
             ("value", raw.value.is_some(), has_value),
@@ -135,6 +153,9 @@ impl Reader<'_> {
             "both" => FixWhen::Both,
             _ => return Err(self.at(when, "for", "must be now, durable or both")),
         };
+        if matches!(action, FixAction::EndSession { .. }) && word != FixWhen::Now {
+            return Err(self.at(when, "for", "end-session counts at once: now"));
+        }
         let only_later = matches!(
             action,
             FixAction::OptionFile { .. }

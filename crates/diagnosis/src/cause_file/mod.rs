@@ -1,5 +1,6 @@
 //! Reads one file of the catalogue and says what is wrong with it, with line and key.
 
+mod advice;
 mod deep;
 mod fix;
 mod raw;
@@ -13,6 +14,7 @@ use toml::Spanned;
 
 use self::raw::{RawCause, RawRemedy};
 use self::sign::Side;
+use crate::advice::Advice;
 use crate::catalogue::{ANY_CAUSE, CatalogueError, Cause, LookAlike};
 use crate::verdict::Remedy;
 
@@ -144,7 +146,10 @@ impl Reader<'_> {
         self.text(&raw.what, "what");
         self.texts(&raw.refuted_by, raw.refuted_by.get_ref(), "refuted_by");
         self.texts(&raw.sources, raw.sources.get_ref(), "sources");
-        let remedy = self.remedy(&raw.remedy);
+        let steps = self.remedy(&raw.remedy, !raw.advice.is_empty());
+        let advice: Vec<Advice> = (raw.advice.iter())
+            .filter_map(|one| self.noted(self.advice(one)))
+            .collect();
         let fixes = self.fixes(&raw.fix);
         if raw.witness.is_empty() {
             self.note(self.error(0, Some("witness"), "a cause needs a witness"));
@@ -174,7 +179,9 @@ impl Reader<'_> {
                 aggravates: ids(raw.aggravates),
                 effect_of: ids(raw.effect_of),
                 about: ids(raw.about),
-                remedy,
+                remedy: Cause::general(&steps, &advice),
+                steps,
+                advice,
                 fixes,
                 sources: raw.sources.into_inner(),
                 witnesses,
@@ -223,7 +230,8 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn remedy(&self, spanned: &Spanned<RawRemedy>) -> Remedy {
+    /// `advised`: steps about somebody, which are told beside these, may be all there are to do now.
+    fn remedy(&self, spanned: &Spanned<RawRemedy>, advised: bool) -> Remedy {
         let raw = spanned.get_ref();
         for (key, list) in [
             ("now", &raw.now),
@@ -231,7 +239,9 @@ impl Reader<'_> {
             ("undo", &raw.undo),
             ("verify", &raw.verify),
         ] {
-            self.texts(spanned, list, key);
+            if !(key == "now" && advised && list.is_empty()) {
+                self.texts(spanned, list, key);
+            }
         }
         if raw.risk.trim().is_empty() {
             self.note(self.at(spanned, "risk", "must not be empty"));

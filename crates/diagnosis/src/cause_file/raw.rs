@@ -25,6 +25,8 @@ pub(super) struct RawCause {
     pub(super) about: Vec<Spanned<String>>,
     pub(super) remedy: Spanned<RawRemedy>,
     #[serde(default)]
+    pub(super) advice: Vec<Spanned<RawAdvice>>,
+    #[serde(default)]
     pub(super) fix: Vec<Spanned<RawFix>>,
     pub(super) sources: Spanned<Vec<String>>,
 }
@@ -48,6 +50,17 @@ pub(super) struct RawRemedy {
     pub(super) verify: Vec<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAdvice {
+    pub(super) list: Option<Spanned<String>>,
+    pub(super) who: Spanned<String>,
+    pub(super) step: Spanned<String>,
+    pub(super) perhaps: Option<Spanned<String>>,
+    pub(super) unknown: Option<Spanned<String>>,
+    pub(super) nobody: Option<Spanned<String>>,
+}
+
 /// All keys of all actions, likewise.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +68,7 @@ pub(super) struct RawFix {
     pub(super) action: Spanned<String>,
     #[serde(rename = "for")]
     pub(super) when: Option<Spanned<String>>,
+    pub(super) who: Option<Spanned<String>>,
     pub(super) key: Option<Spanned<String>>,
     pub(super) variable: Option<Spanned<String>>,
     pub(super) value: Option<Spanned<String>>,

@@ -92,12 +92,8 @@ fn sessions(body: &str, found: &mut Found) {
             found.add(SOURCE, Scope::Everywhere, user);
         }
     }
-    for session in list
-        .get("longest")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    let listed = ["longest", "idle"].map(|key| list.get(key).and_then(Value::as_array));
+    for session in listed.into_iter().flatten().flatten() {
         for key in ["user", "host", "db"] {
             let name = session.get(key).and_then(Value::as_str).unwrap_or_default();
             found.add(SOURCE, Scope::Everywhere, name);

@@ -207,7 +207,7 @@ fn processlist(book: &mut Book<'_>, body: &str) -> String {
     list.by_state = keys(book, std::mem::take(&mut list.by_state));
     list.by_class = keys(book, std::mem::take(&mut list.by_class));
     list.by_command = keys(book, std::mem::take(&mut list.by_command));
-    for session in &mut list.longest {
+    for session in list.longest.iter_mut().chain(&mut list.idle) {
         session.user = text::user_(book, &session.user);
         session.host = text::host_(book, &session.host);
         session.db = schema(book, &session.db);

@@ -119,6 +119,17 @@ pub fn incident(planted: &Planted) -> Incident {
             state: "Waiting for table metadata lock".to_owned(),
             statement: statement.clone(),
         }],
+        idle: vec![Session {
+            id: 8,
+            user: "sleepingaccount".to_owned(),
+            host: "sleeper.orchard.invalid".to_owned(),
+            db: schema.clone(),
+            command: "Sleep".to_owned(),
+            seconds: 14.0,
+            state: String::new(),
+            statement: String::new(),
+        }],
+        idle_count: 1,
     };
     let status = format!(
         "=====================================\n2026-11-20 23:40:21 0x7f60 INNODB MONITOR OUTPUT\n=====================================\n\

@@ -166,7 +166,14 @@ fn already(args: &Fix, entry: &Entry) -> Result<ExitCode> {
         output::print_json_text("{\"undone\": []}")?;
     } else {
         let when = output::date(entry.ended_us.unwrap_or(entry.taken_us) / 1000);
-        output::print(&format!("fix {} is back since {when}", entry.id))?;
+        let what = match entry.state {
+            State::Done => format!(
+                "fix {} was done at {when}, and there is no way back from it",
+                entry.id
+            ),
+            _ => format!("fix {} is back since {when}", entry.id),
+        };
+        output::print(&what)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -185,7 +192,10 @@ fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
         text.push('\n');
     }
     if undone.is_over() {
-        text += "everything is as it was before\n";
+        text += match undone.steps.iter().all(|(step, _)| step.change.has_undo()) {
+            true => "everything is as it was before\n",
+            false => "everything else is as it was before\n",
+        };
         if let Some(restart) = restart_of(undone) {
             text += &format!(
                 "a server that was started meanwhile has it until its next start{restart}\n"
@@ -234,6 +244,7 @@ pub(super) fn words(outcome: &Result<Undone, String>) -> (&'static str, String) 
             "back",
             "its server has ended, and the value with it".to_owned(),
         ),
+        Ok(Undone::NoWayBack) => ("done", "there is no way back from it".to_owned()),
         Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
         Err(why) => ("LEFT", why.clone()),
     }
@@ -283,13 +294,14 @@ fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
         Change::OwnFile(_) => "a file of ours".to_owned(),
         Change::KernelSetting(setting) => format!("{} -> {}", setting.before, setting.after),
         Change::GlobalVariable(variable) => format!("{} -> {}", variable.before, variable.after),
+        Change::EndSession(session) => format!("{}@{}, ended", session.user, session.host),
         Change::PersistedVariable(variable) => format!(
             "{} -> {}",
             variable.before.as_deref().unwrap_or("nothing"),
             variable.after
         ),
     };
-    let by_hand = if entry.is_open() {
+    let by_hand = if entry.is_open() && step.change.has_undo() {
         format!("; by hand back: {}", entry.undo_by_hand(step))
     } else {
         String::new()
@@ -316,6 +328,7 @@ pub(crate) fn entry_line(journal: &FixJournal, entry: &Entry) -> String {
             entry.id
         ),
         (State::Left, _) => format!("NOT ALL BACK: {}", entry.notes.join("; ")),
+        (State::Done, _) => "done, there is nothing to put back".to_owned(),
         (State::Undone, _) => format!("back since {}", date(entry.ended_us.unwrap_or(0))),
     };
     let failed = if entry.state == State::Undone && !entry.notes.is_empty() {

@@ -1,6 +1,6 @@
 //! The JSON of `freezeframe fix` (docs/json.md).
 
-use remedy::fix::{Entry, FixJournal, Plan, State, Step, StepState, System, UndoneEntry, When};
+use remedy::fix::{Entry, FixJournal, Plan, Step, StepState, System, UndoneEntry, When};
 use serde_json::{Value, json};
 
 use super::back::words;
@@ -8,7 +8,7 @@ use super::found;
 use super::what::What;
 
 pub(super) fn plan(what: &What, system: &System, plan: &Plan, done: Option<&Entry>) -> Value {
-    let remedy = &what.cause.remedy;
+    let remedy = what.remedy();
     json!({
         "cause": what.cause.id,
         "title": what.cause.title,
@@ -82,9 +82,8 @@ pub(super) fn undone(entry: &Entry, undone: &UndoneEntry) -> Value {
 pub(super) fn entry(journal: &FixJournal, entry: &Entry) -> Value {
     let mut object = json!(entry);
     if let Value::Object(fields) = &mut object {
-        let watched = entry.deadline_us.is_some()
-            && entry.state != State::Undone
-            && journal.is_watched(&entry.id);
+        let watched =
+            entry.deadline_us.is_some() && entry.is_open() && journal.is_watched(&entry.id);
         fields.insert("watched".to_owned(), json!(watched));
     }
     object

@@ -3,6 +3,7 @@
 mod back;
 mod found;
 mod json;
+mod suspects;
 mod text;
 mod waiting;
 mod what;
@@ -85,7 +86,8 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     };
     let mut access = access;
     let waiting = Waiting::on("asking the server for its settings", Some(LOOK_PATIENCE));
-    let system = System::observe(&root, process, access.as_deref_mut());
+    let mut system = System::observe(&root, process, access.as_deref_mut());
+    system.suspects = suspects::look(&what, &system, access.as_deref_mut());
     drop(waiting);
     if let Some(why) = system
         .server
@@ -146,7 +148,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         let shown = json::plan(&what, &system, &plan, Some(&done.entry));
         output::print_json(&shown)?;
     } else {
-        output::print_page(&text::applied(&done, &chosen, what.cause))?;
+        output::print_page(&text::applied(&done, &chosen, &what.remedy()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -175,7 +177,9 @@ fn is_chosen(args: &Fix, step: &Step) -> bool {
         When::Now => !args.durable,
         When::Durable => !only_now,
     };
-    time && (step.consent.is_none() || args.consent)
+    // What cannot be given back is nothing for a lease.
+    let lasts = args.for_time.is_none() || step.change().is_none_or(Change::has_undo);
+    time && lasts && (step.consent.is_none() || args.consent)
 }
 
 /// Asks on the terminal.

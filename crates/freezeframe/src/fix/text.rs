@@ -1,6 +1,6 @@
 //! `freezeframe fix` for the terminal.
 
-use diagnosis::Cause;
+use diagnosis::Remedy;
 use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, When};
 
 use super::what::What;
@@ -121,7 +121,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> Str
         }
     }
     if !args.apply || chosen(args, plan).is_empty() {
-        by_hand(&mut page, what.cause, plan);
+        by_hand(&mut page, what, plan);
     }
     closing(&mut page, what, plan, args);
     page.text
@@ -278,12 +278,12 @@ fn step(page: &mut Page, number: usize, step: &Step, known: &mut Told) {
     }
 }
 
-fn by_hand(page: &mut Page, cause: &Cause, plan: &Plan) {
-    let remedy = &cause.remedy;
-    page.heading(if plan.steps.is_empty() {
-        "WHAT A PERSON DOES (no part of it can be done from here)"
-    } else {
-        "THE WHOLE REMEDY IN GENERAL WORDS"
+fn by_hand(page: &mut Page, what: &What, plan: &Plan) {
+    let remedy = what.remedy();
+    page.heading(match (plan.steps.is_empty(), &what.incident) {
+        (true, _) => "WHAT A PERSON DOES (no part of it can be done from here)",
+        (false, Some(_)) => "THE WHOLE REMEDY BY THE INCIDENT",
+        (false, None) => "THE WHOLE REMEDY IN GENERAL WORDS",
     });
     for (name, list) in [
         ("  at once   ", &remedy.now),
@@ -367,7 +367,7 @@ pub(super) fn changes(numbers: &[usize]) -> String {
 }
 
 /// What was done.
-pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], cause: &Cause) -> String {
+pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &Remedy) -> String {
     let mut page = Page::new();
     let entry = &done.entry;
     page.text.push('\n');
@@ -384,6 +384,7 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], cause: &C
         page.item(&format!("{number:>3}  done  "), &text, Style::Green);
     }
     let until = match entry.deadline_us {
+        _ if !entry.is_open() => "There is no undo for it.".to_owned(),
         Some(deadline) => format!(
             "Given back at {}, or now: freezeframe fix --undo {}",
             output::date(deadline / 1000),
@@ -400,7 +401,7 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], cause: &C
         let text = format!("Not restarted: it counts once you do it: {restart}");
         page.item("", &text, Style::Yellow);
     }
-    for (at, text) in cause.remedy.verify.iter().enumerate() {
+    for (at, text) in remedy.verify.iter().enumerate() {
         let head = if at == 0 {
             "Then look: "
         } else {

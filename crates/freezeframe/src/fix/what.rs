@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use diagnosis::{Cause, Finding, Level};
+use diagnosis::{Cause, Finding, Level, Remedy, advise};
 use model::{FixAction, Incident};
 use store::{read_frame, read_summary};
 
@@ -23,6 +23,14 @@ pub(super) struct What {
 }
 
 impl What {
+    /// What to do: with who the incident names where there is one, else in general words.
+    pub(super) fn remedy(&self) -> Remedy {
+        match &self.incident {
+            Some(incident) => advise(self.cause, incident).1,
+            None => self.cause.remedy.clone(),
+        }
+    }
+
     /// The server of the incident, as it was called there.
     pub(super) fn server_label(&self) -> Option<&str> {
         let incident = self.incident.as_ref()?;
@@ -201,6 +209,7 @@ mod tests {
             against: Vec::new(),
             refuted_by: Vec::new(),
             unknown: Vec::new(),
+            actors: Vec::new(),
             relations: Vec::new(),
             remedy: cause.remedy.clone(),
             sources: Vec::new(),

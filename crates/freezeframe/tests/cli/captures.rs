@@ -50,8 +50,11 @@ fn a_ticket_is_explained_and_kept() {
     let frame = path("kept.frame");
     let output = run(&["import", &ticket, "-o", &frame]);
     assert!(output.status.success());
-    let again = json(&["explain", &frame, "--json"]);
+    let mut again = json(&["explain", &frame, "--json"]);
     assert_eq!(again["sentence"], verdict["sentence"]);
+    // Of a file it is also told how to change what helps.
+    let remedy = again["findings"][0]["remedy"].as_object_mut().unwrap();
+    assert!(remedy.remove("fix").is_some());
     assert_eq!(again["findings"], verdict["findings"]);
     let bytes = std::fs::read(&frame).unwrap();
     assert!(!bytes.windows(6).any(|part| part == b"secret"));

@@ -28,4 +28,5 @@ mod own_causes;
 mod plans;
 mod scene;
 mod servers;
+mod sessions;
 mod starts;

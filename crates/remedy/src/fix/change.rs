@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::actions::words;
+use super::end_session::EndSession;
 use super::kernel_setting::KernelSetting;
 use super::own_file::{OwnFile, Reload};
 use super::root::Root;
@@ -20,6 +21,8 @@ pub enum Change {
     GlobalVariable(GlobalVariable),
     /// A variable that the server keeps for its next start.
     PersistedVariable(PersistedVariable),
+    /// A session of the server that is ended; nothing brings it back.
+    EndSession(EndSession),
 }
 
 /// What became of a change that was to be put back.
@@ -31,6 +34,8 @@ pub enum Undone {
     NothingToDo,
     /// The server has ended, and with it what was set in it.
     ServerEnded,
+    /// There is no way back, and nothing of ours is left.
+    NoWayBack,
     /// Somebody else has changed it since; it is left as it is.
     Changed {
         /// What is there.
@@ -53,12 +58,21 @@ impl Change {
             Self::KernelSetting(setting) => setting.path.display().to_string(),
             Self::GlobalVariable(variable) => format!("@@GLOBAL.{}", variable.name),
             Self::PersistedVariable(variable) => format!("@@PERSIST_ONLY.{}", variable.name),
+            Self::EndSession(session) => format!("connection {}", session.connection),
         }
+    }
+
+    /// Whether it can be put back.
+    pub fn has_undo(&self) -> bool {
+        !matches!(self, Self::EndSession(_))
     }
 
     /// Whether it is made in the server.
     pub fn needs_server(&self) -> bool {
-        matches!(self, Self::GlobalVariable(_) | Self::PersistedVariable(_))
+        matches!(
+            self,
+            Self::GlobalVariable(_) | Self::PersistedVariable(_) | Self::EndSession(_)
+        )
     }
 
     /// Makes it. What the server made of a value is kept, so that it is known again.
@@ -81,6 +95,7 @@ impl Change {
                 Ok(())
             }
             Self::PersistedVariable(variable) => variable.set(access.ok_or(NO_SERVER)?),
+            Self::EndSession(session) => session.end(access.ok_or(NO_SERVER)?),
         }
     }
 
@@ -110,6 +125,7 @@ impl Change {
             Self::PersistedVariable(variable) => {
                 variable.set_back(access.ok_or(NO_SERVER)?, forced)
             }
+            Self::EndSession(_) => Ok(Undone::NoWayBack),
         }
     }
 
@@ -151,6 +167,10 @@ impl Change {
                 ),
                 None => format!("RESET PERSIST {};", variable.name),
             },
+            Self::EndSession(_) => {
+                "none: its transaction is rolled back, and its client has to run it again"
+                    .to_owned()
+            }
         }
     }
 }

@@ -95,17 +95,20 @@ pub enum State {
     Left,
     /// Everything is back.
     Undone,
+    /// It is done, and there is nothing that could be put back.
+    Done,
 }
 
 impl Entry {
     /// Whether there is still something to be put back.
     pub fn is_open(&self) -> bool {
-        self.state != State::Undone
+        !matches!(self.state, State::Undone | State::Done)
     }
 
     /// Whether it needs the server to be put back.
     pub fn needs_server(&self) -> bool {
-        self.steps.iter().any(|step| step.change.needs_server())
+        let mut steps = self.steps.iter();
+        steps.any(|step| step.change.needs_server() && step.change.has_undo())
     }
 }
 

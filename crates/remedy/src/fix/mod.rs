@@ -6,11 +6,13 @@
 //!
 //! Three kinds of things are changed, and no others ([`Change`]): a file of our own is put beside those of the user
 //! (which are never edited, so that there is nothing to restore but its absence), a setting of the running kernel, a
-//! variable of the running server or one that it keeps for its next start.
+//! variable of the running server or one that it keeps for its next start. One thing is done that has no way back: a
+//! session that others wait behind is ended, when it is still the one of the incident.
 
 mod actions;
 mod change;
 mod control_group;
+mod end_session;
 mod journal;
 mod kernel_owner;
 mod kernel_setting;
@@ -29,6 +31,7 @@ mod watch;
 
 pub use change::{Change, Undone};
 pub use control_group::{Container, Runtime};
+pub use end_session::{EndSession, Suspect};
 pub use journal::{DoneStep, Entry, FixJournal, FixJournalError, LockedJournal, State};
 pub use kernel_setting::KernelSetting;
 pub(crate) use kernel_setting::in_force;

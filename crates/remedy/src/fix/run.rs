@@ -104,11 +104,21 @@ pub fn apply(
         None => None,
     };
     let id = entry.id.clone();
-    for at in 0..entry.steps.len() {
+    let root = order.root;
+    // What cannot be put back comes last: until then everything can be.
+    let mut order: Vec<usize> = (0..entry.steps.len()).collect();
+    let has_undo = |at: &usize| {
+        entry
+            .steps
+            .get(*at)
+            .is_some_and(|step| step.change.has_undo())
+    };
+    order.sort_by_key(|at| !has_undo(at));
+    for at in order {
         let Some(step) = entry.steps.get_mut(at) else {
             break;
         };
-        if let Err(why) = step.change.make(&order.root, &id, access.as_deref_mut()) {
+        if let Err(why) = step.change.make(&root, &id, access.as_deref_mut()) {
             let done = UndoneEntry::of(&mut entry, access, false, true);
             entry.notes.insert(0, why.clone());
             journal.write(&entry)?;
@@ -123,7 +133,13 @@ pub fn apply(
             });
         }
     }
-    entry.state = State::Applied;
+    entry.state = match entry.steps.iter().any(|step| step.change.has_undo()) {
+        true => State::Applied,
+        false => {
+            entry.ended_us = Some(now_us());
+            State::Done
+        }
+    };
     journal.write(&entry)?;
     if let Some(watchdog) = watchdog {
         watchdog.leave_alone();

@@ -22,7 +22,7 @@ pub fn unsettled(journal: &FixJournal) -> Result<Vec<Entry>, FixJournalError> {
             State::Applied | State::Left => {
                 entry.deadline_us.is_some() && !journal.is_watched(&entry.id)
             }
-            State::Undone => false,
+            State::Undone | State::Done => false,
         })
         .collect())
 }

@@ -11,6 +11,7 @@ use model::{Release, release};
 use server::Waits;
 
 use super::control_group::{self, Container, Group, Runtime};
+use super::end_session::Suspect;
 use super::kernel_owner;
 use super::kernel_setting::{KernelSetting, in_force};
 use super::memory_map::{self, Mapped};
@@ -54,6 +55,8 @@ pub struct System {
     pub tuned: Option<String>,
     /// The server.
     pub server: Option<SeenServer>,
+    /// Sessions of the incident that may be ended, after it was looked whether they are still the same.
+    pub suspects: Vec<Suspect>,
 }
 
 /// A distribution, by os-release(5).
@@ -196,6 +199,7 @@ impl System {
                 .map(|text| text.trim().to_owned())
                 .filter(|profile| !profile.is_empty()),
             server,
+            suspects: Vec::new(),
         }
     }
 

@@ -87,6 +87,13 @@ fn article(
         evidence.push_str("<h4>Against</h4>");
         evidence.push_str(&witnesses(incident, picked, &finding.against));
     }
+    let who: String = steps::who(&finding.actors)
+        .iter()
+        .map(|line| format!("<li>{}</li>", escape::html(line)))
+        .collect();
+    if !who.is_empty() {
+        evidence.push_str(&format!("<h4>Who</h4><ul class=\"who\">{who}</ul>"));
+    }
     evidence.push_str(&list("What would refute it", &finding.refuted_by));
     let unknown = match finding.level {
         Level::Suspicion => "What would decide it",

@@ -7,7 +7,7 @@ mod spark;
 mod threads;
 pub(crate) mod wrap;
 
-use diagnosis::{Finding, Level, Verdict, Witness};
+use diagnosis::{Actor, Finding, Level, Verdict, Witness};
 use model::{Incident, Millis};
 
 use crate::{
@@ -265,6 +265,7 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
         page.heading("AGAINST");
         witnesses(page, &finding.against);
     }
+    who(page, &finding.actors);
     let remedy = &finding.remedy;
     list(page, "WHAT WOULD REFUTE IT", &finding.refuted_by);
     let unknown = match finding.level {
@@ -288,6 +289,18 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
         .collect();
     list(page, "RELATED", &related);
     list(page, "KNOWN FROM", &finding.sources);
+}
+
+/// Who did it, and of several that may be it that they only may.
+fn who(page: &mut Page, actors: &[Actor]) {
+    let told: Vec<String> = steps::who(actors);
+    if told.is_empty() {
+        return;
+    }
+    page.heading("WHO");
+    for line in &told {
+        page.item(2, "- ", line, Style::Plain);
+    }
 }
 
 fn witnesses(page: &mut Page, witnesses: &[Witness]) {

@@ -361,6 +361,8 @@ fn processlist(bad: f64) -> ProcessList {
             ("commit", 1.0),
         ]),
         longest: (0..12).map(|id| session(81_233 + id * 7)).collect(),
+        idle: Vec::new(),
+        idle_count: 0,
     }
 }
 

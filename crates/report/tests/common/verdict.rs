@@ -1,6 +1,6 @@
 //! The synthetic incident's verdict.
 
-use diagnosis::{Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
+use diagnosis::{Actor, Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
 use model::{Absent, Reason};
 
 /// A witness of a source with its numbers and signals.
@@ -76,6 +76,13 @@ fn show_warnings() -> Finding {
         against: vec![witness("queries-held", "status", "other statements fell to 4,400 a second, so part of the CPU time may be theirs", [Some(4_400.0), Some(21_400.0), None], &["status.Com_select"])],
         refuted_by: lines(&["The stall comes again with the ORM's log level at `error` and Com_show_warnings below 100 a second."]),
         unknown: lines(&["Kernel profile: it would show `tcp_sendmsg` and `__x64_sys_recvfrom` on top."]),
+        actors: vec![Actor {
+            who: "long-statement".to_owned(),
+            sure: true,
+            says: "connection 91 (shop_api@10.0.0.7): SHOW WARNINGS for 3 s".to_owned(),
+            connection: Some(91),
+            ..Actor::default()
+        }],
         relations: vec![Relation { kind: "aggravated-by".to_owned(), cause: "compressed-protocol".to_owned() }],
         remedy: Remedy {
             now: lines(&[
@@ -109,6 +116,7 @@ fn compression() -> Finding {
         against: Vec::new(),
         refuted_by: lines(&["The same rate of statements without compression takes as much system CPU."]),
         unknown: Vec::new(),
+        actors: Vec::new(),
         relations: vec![Relation { kind: "aggravates".to_owned(), cause: "show-warnings-flood".to_owned() }],
         remedy: Remedy {
             now: lines(&["SET GLOBAL protocol_compression_algorithms = 'uncompressed';"]),

@@ -97,6 +97,7 @@ pub fn parse(text: &str) -> InnodbStatus {
     status.transactions = transactions.summary;
     status.lock_waits = transactions.lock_waits;
     status.blockers = transactions.blockers;
+    status.active = transactions.active;
     status
 }
 

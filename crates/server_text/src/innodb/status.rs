@@ -29,6 +29,9 @@ pub struct InnodbStatus {
     /// Who may block others: the active transactions that hold row locks, the longest active
     /// first, at most [`super::BLOCKERS_MAX`].
     pub blockers: Vec<ActiveTransaction>,
+    /// All that are active, whether they hold anything that is told or not, likewise.
+    #[serde(default)]
+    pub active: Vec<ActiveTransaction>,
     /// Disk operations that have not ended.
     pub pending_io: PendingIo,
     /// What the main (master) thread does (`sleeping`, `flushing log`).

@@ -40,6 +40,12 @@ pub struct ActiveTransaction {
     pub active_seconds: f64,
     /// Its connection.
     pub connection_id: Option<u64>,
+    /// The account's user, where the line of the connection tells it without doubt.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// The client's host or address, likewise.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Its lock structs.
     pub lock_structs: u64,
     /// The rows it has locked, about.
@@ -65,6 +71,7 @@ pub(super) struct Block {
     state: Option<String>,
     pub(super) os_thread: Option<u64>,
     pub(super) connection_id: Option<u64>,
+    client: Option<(String, String)>,
     query_id: Option<u64>,
     pub(super) query: String,
     pub(super) lock_structs: Option<u64>,
@@ -122,6 +129,7 @@ impl Block {
     pub(super) fn thread(&mut self, stem: &str) {
         self.connection_id = u64_after(stem, " thread id ");
         self.query_id = u64_after(stem, "query id ");
+        self.client = client(stem);
         if let Some((_, handle)) = stem.split_once("OS thread handle ") {
             self.os_thread = handle.split([',', ' ']).next().and_then(os_thread);
         }
@@ -189,13 +197,16 @@ impl Block {
         }
     }
 
-    /// What it may block others with.
-    pub(super) fn blocker(&self, has_query: bool) -> Option<ActiveTransaction> {
+    /// The transaction, when it is active.
+    pub(super) fn active(&self, has_query: bool) -> Option<ActiveTransaction> {
         let active_seconds = self.active_seconds?;
-        (self.row_locks > 0 || self.undo_entries > 0).then(|| ActiveTransaction {
+        let (user, host) = self.client.clone().unzip();
+        Some(ActiveTransaction {
             trx_id: self.trx_id.clone(),
             active_seconds,
             connection_id: self.connection_id,
+            user,
+            host,
             lock_structs: self.lock_structs.unwrap_or(0),
             row_locks: self.row_locks,
             undo_entries: self.undo_entries,
@@ -205,6 +216,30 @@ impl Block {
             state: self.state.clone(),
         })
     }
+}
+
+impl ActiveTransaction {
+    /// It has something that others may wait for.
+    pub fn holds(&self) -> bool {
+        self.row_locks > 0 || self.undo_entries > 0
+    }
+}
+
+/// User and host behind the statement's number: a host's name, its address, the user, and then what the server does, of
+/// which each may be left out. Only an address, or `localhost`, says which word is the user.
+fn client(stem: &str) -> Option<(String, String)> {
+    let (_, rest) = stem.split_once("query id ")?;
+    let mut words = rest.split_whitespace().skip(1);
+    let (first, second) = (words.next()?, words.next()?);
+    let is_address = |word: &str| word.parse::<std::net::IpAddr>().is_ok();
+    let (host, user) = if is_address(second) {
+        (first, words.next()?)
+    } else if is_address(first) || first == "localhost" {
+        (first, second)
+    } else {
+        return None;
+    };
+    Some((user.to_owned(), host.to_owned()))
 }
 
 /// ``RECORD LOCKS space id 5 page no 3 n bits 72 index PRIMARY of table `d`.`t` trx id 41 lock_mode
@@ -322,5 +357,29 @@ mod tests {
         let wait = &status.lock_waits[0];
         assert_eq!(wait.lock_mode.as_deref(), Some("AUTO-INC"));
         assert_eq!((wait.index.as_deref(), wait.waiting_seconds), (None, None));
+    }
+
+    #[test]
+    fn a_transaction_has_its_user_where_an_address_tells_which_word_that_is() {
+        for (line, expected) in [
+            ("localhost root Updating", Some(("root", "localhost"))),
+            (
+                "members 10.0.13.1 admin Updating",
+                Some(("admin", "members")),
+            ),
+            ("10.0.13.1 admin", Some(("admin", "10.0.13.1"))),
+            ("::1 app cleaning up", Some(("app", "::1"))),
+            ("Reading event from the relay log", None),
+            ("localhost", None),
+        ] {
+            let status = parse(&format!(
+                "---TRANSACTION 41, ACTIVE 3 sec\n\
+                 2 lock struct(s), heap size 1128, 1 row lock(s)\n\
+                 MySQL thread id 11, OS thread handle 1, query id 29 {line}\n"
+            ));
+            let of = status.active.first().unwrap();
+            let told = of.user.as_deref().zip(of.host.as_deref());
+            assert_eq!(told, expected, "{line}");
+        }
     }
 }

@@ -59,6 +59,7 @@ pub(super) struct Transactions {
     pub(super) summary: TransactionSummary,
     pub(super) lock_waits: Vec<LockWait>,
     pub(super) blockers: Vec<ActiveTransaction>,
+    pub(super) active: Vec<ActiveTransaction>,
     pub(super) clients: HashMap<u64, Client>,
     open: Option<Block>,
     /// The section's header was there.
@@ -186,10 +187,13 @@ impl Transactions {
                 self.lock_waits.push(block.lock_wait(query.clone()));
             }
         }
-        if let Some(blocker) = block.blocker(query.is_some()) {
-            self.blockers.push(blocker);
+        if let Some(active) = block.active(query.is_some()) {
+            if active.holds() {
+                self.blockers.push(active.clone());
+            }
+            self.active.push(active);
             // Twice the limit before it is cut, so that a long list is not sorted for each.
-            if self.blockers.len() >= 2 * BLOCKERS_MAX {
+            if self.active.len() >= 2 * BLOCKERS_MAX || self.blockers.len() >= 2 * BLOCKERS_MAX {
                 self.keep_longest();
             }
         }
@@ -205,9 +209,10 @@ impl Transactions {
     }
 
     fn keep_longest(&mut self) {
-        self.blockers
-            .sort_by(|a, b| b.active_seconds.total_cmp(&a.active_seconds));
-        self.blockers.truncate(BLOCKERS_MAX);
+        for list in [&mut self.blockers, &mut self.active] {
+            list.sort_by(|a, b| b.active_seconds.total_cmp(&a.active_seconds));
+            list.truncate(BLOCKERS_MAX);
+        }
     }
 
     /// Ends the reading.

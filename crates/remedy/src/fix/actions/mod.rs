@@ -1,6 +1,7 @@
 //! The kinds of changes. Each is a function from a fix and what was seen of the system to steps, and changes nothing.
 
 mod contained;
+mod end_session;
 mod environment;
 mod launch;
 mod open_files;
@@ -29,7 +30,7 @@ pub(super) struct Action {
 }
 
 /// All kinds.
-const ACTIONS: [Action; 8] = [
+const ACTIONS: [Action; 9] = [
     Action {
         name: "thp-never",
         steps: thp::steps,
@@ -57,6 +58,10 @@ const ACTIONS: [Action; 8] = [
     Action {
         name: "open-files-limit",
         steps: open_files::steps,
+    },
+    Action {
+        name: "end-session",
+        steps: end_session::steps,
     },
     Action {
         name: "tasks-limit",

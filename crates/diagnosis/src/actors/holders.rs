@@ -1,0 +1,223 @@
+//! Who stands in front: those that hold what others wait for and wait for nobody themselves.
+
+use std::collections::BTreeSet;
+
+use model::Session;
+use server_text::innodb::{ActiveTransaction, InnodbStatus};
+
+use super::actor::Actor;
+use super::scene::Scene;
+use super::statement::{self, Takes, Wait};
+
+/// Transactions that have row locks, are at least as old as the longest wait for one, and wait for nobody.
+pub(super) fn row_locks(scene: &Scene) -> Vec<Actor> {
+    let told = told(scene, |lock| !is_metadata(lock));
+    if !told.is_empty() {
+        return told;
+    }
+    let Some(status) = &scene.innodb else {
+        return Vec::new();
+    };
+    let wait = longest_wait(status);
+    // A prepared one only waits for its commit: who ends it has to wait for that as well.
+    let may_hold = |one: &&ActiveTransaction| {
+        let is_old = wait.is_none_or(|wait| one.active_seconds >= wait.floor());
+        one.connection_id.is_some() && one.holds() && !one.waits && !one.prepared && is_old
+    };
+    let mut holders: Vec<&ActiveTransaction> = status.blockers.iter().filter(may_hold).collect();
+    holders.sort_by_key(|one| (one.has_query, std::cmp::Reverse(one.row_locks)));
+    let lock = waited_for(status);
+    let actors = holders.into_iter().map(|one| {
+        let mut actor = scene.of_transaction(one);
+        if let Some((lock, waiters)) = &lock {
+            actor.lock = Some(lock.clone());
+            actor.waiters = Some(*waiters);
+        }
+        actor
+    });
+    surely_if_alone(actors.collect(), wait.is_some())
+}
+
+/// How long somebody waits for a row, by the status.
+fn longest_wait(status: &InnodbStatus) -> Option<f64> {
+    let waits = status.lock_waits.iter();
+    waits
+        .filter_map(|wait| wait.waiting_seconds)
+        .reduce(f64::max)
+}
+
+/// What most of those that wait for rows wait for, and how many these are.
+fn waited_for(status: &InnodbStatus) -> Option<(String, u64)> {
+    let name = |wait: &server_text::innodb::LockWait| {
+        let table = wait.table.as_ref()?;
+        Some(match &wait.index {
+            Some(index) => format!("rows of {table}, index {index}"),
+            None => format!("a lock of {table}"),
+        })
+    };
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for name in status.lock_waits.iter().filter_map(name) {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count)
+}
+
+/// Who may hold the metadata lock that sessions wait for.
+pub(super) fn metadata_lock(scene: &Scene) -> Vec<Actor> {
+    let told = told(scene, is_metadata);
+    if !told.is_empty() {
+        return told;
+    }
+    in_front_of(scene, Wait::Metadata, |_| true)
+}
+
+/// Who may hold a table's own lock.
+pub(super) fn table_lock(scene: &Scene) -> Vec<Actor> {
+    in_front_of(scene, Wait::Table, |takes| takes == Takes::Tables)
+}
+
+/// Who may hold the lock of all tables, where the statement that took it is over.
+pub(super) fn global_lock(scene: &Scene) -> Vec<Actor> {
+    let runs = |session: &Session| statement::is_global(&session.statement);
+    if scene.busy().iter().any(runs) {
+        return Vec::new();
+    }
+    let waits = waits(scene, Wait::Global);
+    if waits.is_empty() {
+        return Vec::new();
+    }
+    let took = took(scene, |takes| takes == Takes::Everything);
+    if !took.is_empty() {
+        return surely_if_alone(took, true);
+    }
+    let (asleep, more) = scene.asleep();
+    let actors = asleep.iter().map(|session| scene.of_session(session));
+    surely_if_alone(actors.collect(), more == 0)
+}
+
+/// The statements in front of a FLUSH: they use tables that were opened before it.
+pub(super) fn flush(scene: &Scene) -> Vec<Actor> {
+    let Some(wait) = longest(scene, Wait::Flush) else {
+        return Vec::new();
+    };
+    let in_front = |session: &&Session| {
+        statement::works(session)
+            && !statement::is_global(&session.statement)
+            && session.seconds >= wait
+    };
+    let busy = scene.busy().iter().filter(in_front);
+    surely(busy.map(|session| scene.of_session(session)).collect())
+}
+
+/// Everybody who may stand in front of those that wait so: who was seen to take such a lock; else old transactions and
+/// statements, and who slept already when the wait began.
+fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<Actor> {
+    let Some(longest) = longest(scene, wait) else {
+        return Vec::new();
+    };
+    let took = took(scene, takes);
+    if !took.is_empty() {
+        return surely_if_alone(took, true);
+    }
+    let waiting: BTreeSet<u64> = scene
+        .busy()
+        .iter()
+        .filter(|session| statement::wait(&session.state).is_some())
+        .map(|session| session.id)
+        .collect();
+    let mut actors: Vec<Actor> = Vec::new();
+    let mut add = |actor: Actor| {
+        let is_known = actors.iter().any(|one| one.connection == actor.connection);
+        let waits = actor.connection.is_none_or(|id| waiting.contains(&id));
+        if !is_known && !waits {
+            actors.push(actor);
+        }
+    };
+    let old = |one: &&ActiveTransaction| !one.waits && one.active_seconds >= longest;
+    let transactions = scene.transactions().iter().filter(old);
+    transactions.for_each(|one| add(scene.of_transaction(one)));
+    let busy = scene.busy().iter();
+    busy.filter(|session| statement::works(session) && session.seconds >= longest)
+        .for_each(|session| add(scene.of_session(session)));
+    let (asleep, more) = scene.asleep();
+    asleep
+        .iter()
+        .for_each(|session| add(scene.of_session(session)));
+    let mut actors = surely_if_alone(actors, more == 0);
+    let waiters = waits(scene, wait).len() as u64;
+    for actor in &mut actors {
+        actor.waiters = Some(waiters);
+    }
+    actors
+}
+
+/// Sessions that took such a lock before and are not among those that wait or run the like now.
+fn took(scene: &Scene, wanted: impl Fn(Takes) -> bool) -> Vec<Actor> {
+    let is_over = |id: u64| scene.busy().iter().all(|session| session.id != id);
+    let took = scene.took.iter();
+    took.filter(|(takes, session)| wanted(*takes) && is_over(session.id))
+        .map(|(takes, session)| {
+            let now = scene.session(session.id);
+            let mut actor = scene.of_session(now.unwrap_or(session));
+            if now.is_none() {
+                actor.running_seconds = None;
+                actor.statement_class = None;
+            }
+            actor.lock = Some(match takes {
+                Takes::Tables => "what its LOCK TABLES took".to_owned(),
+                Takes::Everything => "the lock of all tables that it took".to_owned(),
+            });
+            actor
+        })
+        .collect()
+}
+
+/// Holders that the server told, most waiters first.
+fn told(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
+    let waits = |id: u32| {
+        let busy = scene.busy().iter();
+        busy.filter(|session| statement::wait(&session.state).is_some())
+            .any(|session| session.id == u64::from(id))
+    };
+    let told = scene.told.iter();
+    let mut told: Vec<_> = told
+        .filter(|one| wanted(one.lock) && !waits(one.holder.tid))
+        .collect();
+    told.sort_by_key(|one| std::cmp::Reverse(one.waiters));
+    let mut seen = BTreeSet::new();
+    told.retain(|one| seen.insert(one.holder.tid));
+    surely(told.into_iter().map(|one| scene.of_told(one)).collect())
+}
+
+fn is_metadata(lock: &str) -> bool {
+    lock.contains("metadata")
+}
+
+fn waits<'s>(scene: &'s Scene, wanted: Wait) -> Vec<&'s Session> {
+    let busy = scene.busy().iter();
+    busy.filter(|session| statement::wait(&session.state) == Some(wanted))
+        .collect()
+}
+
+/// How long the longest of these waits lasts, seconds.
+fn longest(scene: &Scene, wanted: Wait) -> Option<f64> {
+    let seconds = waits(scene, wanted)
+        .into_iter()
+        .map(|session| session.seconds);
+    seconds.reduce(f64::max)
+}
+
+pub(super) fn surely(mut actors: Vec<Actor>) -> Vec<Actor> {
+    for actor in &mut actors {
+        actor.sure = true;
+    }
+    actors
+}
+
+/// One that nobody else can be in place of. `all`: nobody was left out.
+fn surely_if_alone(mut actors: Vec<Actor>, all: bool) -> Vec<Actor> {
+    if let [only] = actors.as_mut_slice() {
+        only.sure = all;
+    }
+    actors
+}

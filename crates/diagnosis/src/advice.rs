@@ -1,0 +1,164 @@
+//! Steps of a remedy that are about somebody: told with the values of who it is, or how to find them.
+
+use model::Incident;
+
+use crate::actors::{self, Actor, Scene, Who};
+use crate::catalogue::Cause;
+use crate::evidence::Evidence;
+use crate::verdict::{Finding, Level, Remedy};
+
+/// Places in a step, and what stands there where nothing is known.
+const PLACES: [(&str, &str); 2] = [("id", "ID"), ("pid", "PID")];
+
+/// The place of who it is, in words.
+const WHO: &str = "who";
+
+/// Where in a remedy a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Now,
+    Durable,
+    Undo,
+    Verify,
+}
+
+/// A step about somebody.
+#[derive(Debug, Clone)]
+pub(crate) struct Advice {
+    pub(crate) list: List,
+    /// A name of [`actors::ALL`].
+    pub(crate) who: String,
+    /// What is done about each that has this part, with places for its values.
+    pub(crate) step: String,
+    /// The same where it is only one of those that may be it; absent: how to find it.
+    pub(crate) perhaps: Option<String>,
+    /// How to find it where nobody of the record has this part; absent: nothing is said.
+    pub(crate) unknown: Option<String>,
+    /// The same where not only this part, but none of the cause's has anybody.
+    pub(crate) nobody: Option<String>,
+}
+
+/// What is wrong with a text with places, if anything is.
+pub(crate) fn mistake(text: &str) -> Option<String> {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((place, after)) = after.split_once('}') else {
+            return Some("'{' is not closed".to_owned());
+        };
+        if place != WHO && PLACES.iter().all(|(known, _)| *known != place) {
+            return Some(format!("there is no place {{{place}}}: id, pid, who"));
+        }
+        rest = after;
+    }
+    None
+}
+
+impl Advice {
+    fn who(&self) -> Option<&'static Who> {
+        actors::named(&self.who)
+    }
+
+    /// The step as it is told where no incident is at hand.
+    pub(crate) fn in_general(&self) -> Vec<String> {
+        let general = self.who().map_or("", |who| who.general);
+        let mut step = self.step.replace("{who}", general);
+        for (place, word) in PLACES {
+            step = step.replace(&format!("{{{place}}}"), word);
+        }
+        let find = self.unknown.iter().chain(&self.nobody).cloned();
+        find.chain([step]).collect()
+    }
+
+    /// The steps for an incident with these actors.
+    fn fitting(&self, actors: &[Actor]) -> Vec<String> {
+        let of_part = actors.iter().filter(|actor| actor.who == self.who);
+        let steps: Vec<String> = of_part
+            .filter_map(|actor| {
+                let text = match actor.sure {
+                    true => Some(&self.step),
+                    false => self.perhaps.as_ref(),
+                };
+                filled(text?, actor)
+            })
+            .collect();
+        match steps.is_empty() {
+            true if actors.is_empty() => self.unknown.iter().chain(&self.nobody).cloned().collect(),
+            true => self.unknown.iter().cloned().collect(),
+            false => steps,
+        }
+    }
+}
+
+/// The text with the actor's values; nothing when one is not known.
+fn filled(text: &str, actor: &Actor) -> Option<String> {
+    let mut out = text.to_owned();
+    for place in PLACES.iter().map(|(place, _)| *place).chain([WHO]) {
+        let mark = format!("{{{place}}}");
+        if out.contains(&mark) {
+            out = out.replace(&mark, &actor.place(place)?);
+        }
+    }
+    Some(out)
+}
+
+impl Cause {
+    /// The remedy in general words: with the steps about somebody as they are told of nobody in particular.
+    pub(crate) fn general(steps: &Remedy, advice: &[Advice]) -> Remedy {
+        with(steps, advice, Advice::in_general)
+    }
+
+    fn fitting(&self, actors: &[Actor]) -> Remedy {
+        with(&self.steps, &self.advice, |one| one.fitting(actors))
+    }
+}
+
+/// Steps about somebody go before those that are about nobody.
+fn with(steps: &Remedy, advice: &[Advice], told: impl Fn(&Advice) -> Vec<String>) -> Remedy {
+    let list = |wanted: List, rest: &[String]| -> Vec<String> {
+        let of_list = advice.iter().filter(|one| one.list == wanted);
+        let mut all: Vec<String> = Vec::new();
+        for step in of_list.flat_map(&told).chain(rest.iter().cloned()) {
+            if !all.contains(&step) {
+                all.push(step);
+            }
+        }
+        all
+    };
+    Remedy {
+        now: list(List::Now, &steps.now),
+        durable: list(List::Durable, &steps.durable),
+        undo: list(List::Undo, &steps.undo),
+        verify: list(List::Verify, &steps.verify),
+        risk: steps.risk.clone(),
+        fix: steps.fix.clone(),
+    }
+}
+
+/// Who did it, and what to do about them, should an incident have this cause.
+pub fn advise(cause: &Cause, incident: &Incident) -> (Vec<Actor>, Remedy) {
+    let scene = Scene::new(&Evidence::new(incident));
+    let actors = of_parts(cause, &scene);
+    let remedy = cause.fitting(&actors);
+    (actors, remedy)
+}
+
+/// Those of an incident that the remedy of a cause is about.
+fn of_parts(cause: &Cause, scene: &Scene<'_>) -> Vec<Actor> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in cause.advice.iter().map(|one| one.who.as_str()) {
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let parts = parts.into_iter().filter_map(actors::named);
+    parts.flat_map(|who| who.actors(scene)).collect()
+}
+
+/// Puts the actors of an incident into a finding, and its remedy in words that fit them.
+pub(crate) fn fit(finding: &mut Finding, cause: &Cause, scene: &Scene<'_>) {
+    if finding.level == Level::Suspicion {
+        return;
+    }
+    finding.actors = of_parts(cause, scene);
+    finding.remedy = cause.fitting(&finding.actors);
+}

@@ -1,0 +1,60 @@
+//! Reads the `[[advice]]` tables: steps of a remedy that are about somebody.
+
+use toml::Spanned;
+
+use super::raw::RawAdvice;
+use super::{Read, Reader};
+use crate::actors;
+use crate::advice::{self, Advice, List};
+
+impl Reader<'_> {
+    pub(super) fn advice(&self, spanned: &Spanned<RawAdvice>) -> Read<Advice> {
+        let raw = spanned.get_ref();
+        let list = match raw.list.as_ref() {
+            None => List::Now,
+            Some(word) => match word.get_ref().as_str() {
+                "now" => List::Now,
+                "durable" => List::Durable,
+                "undo" => List::Undo,
+                "verify" => List::Verify,
+                _ => {
+                    let problem = "must be now, durable, undo or verify";
+                    return Err(self.at(word, "list", problem));
+                }
+            },
+        };
+        let who = raw.who.get_ref();
+        if actors::named(who).is_none() {
+            let names: Vec<&str> = actors::ALL.iter().map(|known| known.name).collect();
+            let problem = format!("'{who}' is none of {}", names.join(", "));
+            return Err(self.at(&raw.who, "who", problem));
+        }
+        let optional = |text: &Option<Spanned<String>>, key| {
+            let text = text.as_ref().map(|text| self.step(text, key));
+            text.transpose()
+        };
+        Ok(Advice {
+            list,
+            who: who.clone(),
+            step: self.step(&raw.step, "step")?,
+            perhaps: optional(&raw.perhaps, "perhaps")?,
+            unknown: optional(&raw.unknown, "unknown")?,
+            nobody: optional(&raw.nobody, "nobody")?,
+        })
+    }
+
+    fn step(&self, text: &Spanned<String>, key: &str) -> Read<String> {
+        let words = text.get_ref();
+        let problem = match words.trim().is_empty() {
+            true => Some("must not be empty".to_owned()),
+            false if matches!(key, "unknown" | "nobody") && words.contains('{') => {
+                Some("has no places: nobody is known there".to_owned())
+            }
+            false => advice::mistake(words),
+        };
+        match problem {
+            Some(problem) => Err(self.at(text, key, problem)),
+            None => Ok(words.clone()),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Who did it, by what was recorded; and a remedy that names nobody and nothing that the record lacks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy does not see that helpers of tests are test code"
+)]
+
+mod common;
+
+use common::Story;
+use diagnosis::{Actor, Catalogue, advise};
+use model::{Incident, OwnText, ProcessList, Session, Text, TimedText};
+use regex::Regex;
+
+fn session(id: u64, command: &str, seconds: f64, state: &str, statement: &str) -> Session {
+    Session {
+        id,
+        user: "app".to_owned(),
+        host: "web1".to_owned(),
+        db: "shop".to_owned(),
+        command: command.to_owned(),
+        seconds,
+        state: state.to_owned(),
+        statement: statement.to_owned(),
+    }
+}
+
+fn list(sessions: &[Session]) -> ProcessList {
+    let (idle, longest): (Vec<_>, Vec<_>) = sessions
+        .iter()
+        .cloned()
+        .partition(|one| one.command == "Sleep");
+    ProcessList {
+        sessions: sessions.len() as u64,
+        by_class: [("update".to_owned(), longest.len() as u64)].into(),
+        idle_count: idle.len() as u64,
+        longest,
+        idle,
+        ..ProcessList::default()
+    }
+}
+
+/// A record with these texts and nothing else of sessions: processlists at seconds, and a status of InnoDB in the stall.
+fn incident(lists: &[(u64, ProcessList)], innodb: &str) -> Incident {
+    let mut incident = Story::healthy().build();
+    incident.texts = lists
+        .iter()
+        .map(|(second, list)| TimedText {
+            at: second * 1000,
+            text: Text::own(OwnText::Processlist, serde_json::to_string(list).unwrap()),
+        })
+        .collect();
+    if !innodb.is_empty() {
+        incident.texts.push(TimedText {
+            at: 64_000,
+            text: server_text::innodb_status(innodb),
+        });
+    }
+    incident.server.pid = None;
+    incident
+}
+
+fn told(cause: &str, incident: &Incident) -> (Vec<Actor>, Vec<String>) {
+    let (actors, remedy) = advise(Catalogue::builtin().get(cause).unwrap(), incident);
+    (actors, remedy.now)
+}
+
+fn status(transactions: &str) -> String {
+    format!(
+        "------------\nTRANSACTIONS\n------------\nTrx id counter 900\nLIST OF TRANSACTIONS FOR EACH SESSION:\n\
+         {transactions}--------\nFILE I/O\n--------\n"
+    )
+}
+
+const WAITER: &str = "---TRANSACTION 802, ACTIVE 30 sec starting index read\n\
+    mysql tables in use 1, locked 1\nLOCK WAIT 2 lock struct(s), heap size 1128, 1 row lock(s)\n\
+    MariaDB thread id 901, OS thread handle 1, query id 9 10.0.0.7 app Updating\nupdate t set a = 1 where id = 2\n\
+    ------- TRX HAS BEEN WAITING 30000000 us FOR THIS LOCK TO BE GRANTED:\n\
+    RECORD LOCKS space id 5 page no 3 n bits 72 index PRIMARY of table `shop`.`t` trx id 802 lock_mode X locks rec but not gap waiting\n";
+const BLOCKER: &str = "---TRANSACTION 801, ACTIVE 41 sec\n\
+    3 lock struct(s), heap size 1128, 50686 row lock(s), undo log entries 3\n\
+    MariaDB thread id 896, OS thread handle 1, query id 8 10.0.0.7 app\n";
+const PASSER_BY: &str = "---TRANSACTION 803, ACTIVE 0 sec\n\
+    3 lock struct(s), heap size 1128, 4 row lock(s)\n\
+    MariaDB thread id 950, OS thread handle 1, query id 8 10.0.0.7 app\n";
+
+#[test]
+fn the_transaction_in_front_is_named_with_its_locks_and_its_kill() {
+    let text = status(&[WAITER, BLOCKER, PASSER_BY].concat());
+    let (actors, now) = told("row-lock-pileup", &incident(&[], &text));
+    let [blocker] = actors.as_slice() else {
+        panic!("{actors:?}")
+    };
+    assert!(blocker.sure);
+    assert_eq!(blocker.connection, Some(896));
+    assert_eq!(blocker.row_locks, Some(50_686));
+    assert_eq!(blocker.transaction.as_deref(), Some("801"));
+    assert_eq!(
+        blocker.says,
+        "connection 896 (app@10.0.0.7): idle, transaction open for 41 s, 50686 row locks, 3 changed rows, \
+         1 waits for rows of shop.t, index PRIMARY"
+    );
+    assert_eq!(now.len(), 1, "{now:?}");
+    assert!(now[0].ends_with(": KILL 896"), "{now:?}");
+}
+
+#[test]
+fn of_two_that_may_be_it_none_is_said_to_be_it() {
+    let second = BLOCKER.replace("896", "897").replace("801", "804");
+    let text = status(&[WAITER, BLOCKER, &second].concat());
+    let (actors, now) = told("row-lock-pileup", &incident(&[], &text));
+    assert_eq!(actors.len(), 2);
+    assert!(actors.iter().all(|actor| !actor.sure));
+    assert!(
+        now.iter().all(|step| step.starts_with("One that may")),
+        "{now:?}"
+    );
+}
+
+const METADATA: &str = "Waiting for table metadata lock";
+
+#[test]
+fn an_idle_holder_of_lock_tables_is_no_ddl() {
+    let waiting = |id| session(id, "Query", 20.0, METADATA, "update t set a = ?");
+    let stall = list(&[waiting(5), waiting(6), session(4, "Sleep", 21.0, "", "")]);
+    let (actors, now) = told("mdl-pileup", &incident(&[(65, stall.clone())], ""));
+    assert_eq!(actors.len(), 1);
+    assert!(actors[0].sure && actors[0].connection == Some(4));
+    assert_eq!(actors[0].idle_seconds, Some(21.0));
+    assert_eq!(
+        now,
+        ["Who is in front: connection 4 (app@web1): idle for 21 s: KILL 4"]
+    );
+    // Several slept already: it is the one that was seen to take the lock.
+    let mut many = stall;
+    many.idle.push(session(9, "Sleep", 400.0, "", ""));
+    many.idle_count = 2;
+    let (actors, now) = told("mdl-pileup", &incident(&[(65, many.clone())], ""));
+    assert!(actors.iter().all(|actor| !actor.sure), "{actors:?}");
+    assert!(
+        !now.iter()
+            .any(|step| step.contains("DDL") || step.starts_with("Who is in front: c"))
+    );
+    let before = list(&[session(9, "Query", 0.0, METADATA, "LOCK TABLES t WRITE")]);
+    let (actors, now) = told("mdl-pileup", &incident(&[(50, before), (65, many)], ""));
+    assert_eq!(actors.len(), 1, "{actors:?}");
+    assert!(now[0].ends_with(": KILL 9"), "{now:?}");
+}
+
+#[test]
+fn a_ddl_in_the_queue_is_named_first_and_who_is_in_front_of_it_after() {
+    let stall = list(&[
+        session(7, "Query", 30.0, METADATA, "ALTER TABLE t ADD COLUMN b INT"),
+        session(5, "Query", 20.0, METADATA, "select a from t"),
+    ]);
+    let reader = "---TRANSACTION 421, ACTIVE 90 sec\n0 lock struct(s), heap size 1128, 0 row lock(s)\n\
+                  MySQL thread id 3, OS thread handle 1, query id 8 localhost report\n";
+    let (actors, now) = told("mdl-pileup", &incident(&[(65, stall)], &status(reader)));
+    let ids: Vec<_> = actors
+        .iter()
+        .map(|one| (one.who.as_str(), one.connection))
+        .collect();
+    assert_eq!(
+        ids,
+        [("waiting-ddl", Some(7)), ("metadata-lock-holder", Some(3))]
+    );
+    assert!(
+        now[0].contains("ALTER for 30 s") && now[0].ends_with("KILL 7"),
+        "{now:?}"
+    );
+    assert!(
+        now[1].contains("report@localhost") && now[1].ends_with("KILL 3"),
+        "{now:?}"
+    );
+}
+
+#[test]
+fn a_global_read_lock_whose_statement_is_over_is_its_idle_sessions() {
+    let waits = session(
+        5,
+        "Query",
+        20.0,
+        "Waiting for global read lock",
+        "update t set a = ?",
+    );
+    let holder = session(4, "Sleep", 25.0, "", "");
+    let (_, now) = told(
+        "ftwrl-backup",
+        &incident(&[(65, list(&[waits.clone(), holder]))], ""),
+    );
+    assert_eq!(now.len(), 1, "{now:?}");
+    assert!(now[0].starts_with("It holds the lock though its statement is over"));
+    assert!(now[0].ends_with(": KILL 4"));
+    // It still runs, behind a statement.
+    let flush = session(
+        4,
+        "Query",
+        25.0,
+        "Waiting for table flush",
+        "FLUSH TABLES WITH READ LOCK",
+    );
+    let long = session(3, "Query", 300.0, "Sending data", "select * from t");
+    let (_, now) = told(
+        "ftwrl-backup",
+        &incident(&[(65, list(&[waits, flush, long]))], ""),
+    );
+    assert_eq!(now.len(), 2, "{now:?}");
+    assert!(
+        now[0].ends_with(": KILL 3") && now[1].ends_with(": KILL 4"),
+        "{now:?}"
+    );
+}
+
+#[test]
+fn the_process_is_in_the_command() {
+    let mut stopped = incident(&[], "");
+    stopped.server.pid = Some(4711);
+    let (_, now) = told("server-stopped", &stopped);
+    assert!(now.contains(&"kill -CONT 4711".to_owned()), "{now:?}");
+}
+
+#[test]
+fn a_name_of_a_user_begins_no_command() {
+    let mut holder = session(4, "Sleep", 21.0, "", "");
+    holder.user = "x: KILL 7".to_owned();
+    let waits = session(5, "Query", 20.0, METADATA, "select 1");
+    let (_, now) = told("mdl-pileup", &incident(&[(65, list(&[waits, holder]))], ""));
+    assert_eq!(now[0].matches(": KILL").count(), 1, "{now:?}");
+}
+
+/// Words for somebody or something that the reader is sent to as if it were there.
+const OBJECTS: &str = r"(?i)\b(kill|end|stop)\s+(the|its|this|that|these|those)\s+\w+|\bthe (ddl|alter|flush|drop table|select|transaction|blocker|holder|bulk statement|backup|monitoring|import)\b|\bconnection of the\b|\bkill \d";
+
+#[test]
+fn no_advice_names_what_the_record_lacks() {
+    let objects = Regex::new(OBJECTS).unwrap();
+    assert!(objects.is_match("The DDL first: SHOW PROCESSLIST, then KILL its connection"));
+    let mut named = Vec::new();
+    let thin = incident(&[], "");
+    let busy = list(&[session(5, "Query", 9.0, "Sending data", "select a from t")]);
+    for incident in [thin, incident(&[(65, busy)], "")] {
+        for cause in Catalogue::builtin().causes() {
+            let (actors, remedy) = advise(cause, &incident);
+            assert!(!remedy.now.is_empty(), "{}", cause.id);
+            let known = |step: &&String| !actors.iter().any(|one| step.contains(&one.says));
+            for step in remedy.now.iter().chain(&remedy.undo).filter(known) {
+                let found = objects.find(step).map(|found| found.as_str());
+                // The server is always there.
+                let object = found.filter(|found| !found.ends_with(" server"));
+                if object.is_some() || step.contains('{') {
+                    named.push(format!("{}: {step}", cause.id));
+                }
+            }
+        }
+    }
+    assert_eq!(named, [""; 0]);
+}
+
+#[test]
+fn in_general_a_remedy_has_no_open_places() {
+    for cause in Catalogue::builtin().causes() {
+        let remedy = &cause.remedy;
+        let all = [&remedy.now, &remedy.durable, &remedy.undo, &remedy.verify];
+        for step in all.into_iter().flatten() {
+            assert!(!step.contains("{id}") && !step.contains("{who}"), "{step}");
+        }
+    }
+}
