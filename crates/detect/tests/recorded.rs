@@ -68,7 +68,7 @@ fn wrong(felt: &Felt, told: &[Episode]) -> Option<String> {
     if onset > NEAR_MS {
         return Some(format!("onset {onset} ms off"));
     }
-    let end = told.iter().filter(of_it).last().and_then(|last| last.end);
+    let end = told.iter().rfind(of_it).and_then(|last| last.end);
     match end {
         Some(end) if outside(end, felt.to, felt.latest) <= NEAR_MS => None,
         Some(end) => Some(format!("end {} ms off", outside(end, felt.to, felt.latest))),
