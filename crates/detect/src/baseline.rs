@@ -118,11 +118,6 @@ impl Baseline {
         recent.map(|(_, value)| *value).reduce(f64::max)
     }
 
-    /// All values together; 0 until enough time is covered.
-    pub(crate) fn sum(&self) -> f64 {
-        self.known().iter().sum()
-    }
-
     /// All values up to a moment together; what an earlier recording learnt is older than any.
     pub(crate) fn sum_until(&self, until: Millis) -> f64 {
         if self.covered_ms() < self.min_ms {

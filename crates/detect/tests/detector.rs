@@ -583,6 +583,31 @@ fn a_load_that_fell_is_no_work_that_fell() {
     assert_eq!(after_looks(5, 4.0, 4.0, 4.0).len(), 1);
 }
 
+#[test]
+fn clients_that_go_away_together_are_no_stall() {
+    let mut detector = Detector::new(Config::default());
+    let (mut questions, mut told) = (1000.0, Vec::new());
+    for at in seconds(1, 140) {
+        // In the second in which they go, three of four are in their last statement; the host is busy, too.
+        let (rate, in_flight, answer_ms) = match at / 1000 {
+            0..120 => (400.0, f64::from(u8::from(at % 5000 == 0)), 0.2),
+            120 => (58.0, 3.0, 9.0),
+            _ => (0.0, 0.0, 9.0),
+        };
+        // Of its own: the two looks and five probes.
+        questions += 7.0 + rate;
+        told.extend(feed(
+            &mut detector,
+            (0..5).map(|i| probe(at - 900 + 200 * i, ProbeOutcome::Ok, answer_ms)),
+        ));
+        told.extend(feed(
+            &mut detector,
+            second(at, questions, in_flight, in_flight, 4.0),
+        ));
+    }
+    assert_eq!(told, []);
+}
+
 /// One statement a second that changes data, for so long; then one after another hangs. The recorder's own look at
 /// the status reads rows, and between two regular looks there is one more.
 fn quiet_writes(seconds: u64) -> Option<Millis> {
@@ -647,4 +672,44 @@ fn on_a_quiet_server_the_recorders_own_rows_hide_no_write_that_hangs() {
     );
     // Nothing is known.
     assert_eq!(quiet_writes(3), None);
+}
+
+/// No processor is left, a seventh of them is the server's own kernel time, and answers take 10 ms; so many statements
+/// a second complete, a hundred usually.
+fn used_up(rate: f64) -> Vec<Event> {
+    let mut detector = Detector::new(Config::default());
+    let (mut ticks, mut questions, mut told) = (0.0, 1000.0, Vec::new());
+    for at in seconds(1, 90) {
+        let is_busy = at >= 60_000;
+        let (share, busy, ms, rate) = match is_busy {
+            true => (0.14, 1.0, 10.0, rate),
+            false => (0.01, 0.3, 0.3, 100.0),
+        };
+        ticks += share * 200.0;
+        questions += 7.0 + rate;
+        let host = vec![gauge("cpu.count", 2.0), gauge("cpu.busy_share", busy)];
+        let samples = [
+            status(at, 1.0, questions),
+            sample("processlist", at + 5, Vec::new()),
+            sample("stat", at + 6, host),
+            sample(
+                "process",
+                at + 7,
+                vec![gauge("process.system_ticks", ticks)],
+            ),
+        ];
+        let probes = (0..5).map(|i| probe(at - 900 + 200 * i, ProbeOutcome::Ok, ms));
+        told.extend(feed(&mut detector, probes.chain(samples)));
+    }
+    told
+}
+
+#[test]
+fn where_no_processor_is_left_a_flood_is_told_and_neighbours_are_not() {
+    assert_eq!(used_up(100.0), []);
+    let told = used_up(4000.0);
+    assert!(
+        matches!(&told[..], [Event::Triggered { trigger, .. }] if trigger.rule == "system-cpu"),
+        "{told:?}"
+    );
 }

@@ -24,6 +24,9 @@ const SEEN_MIN_FELL: f64 = 3.0;
 /// healthy server, three in a row happen each hour, and eight in a row never.
 const SEEN_MIN: f64 = 8.0;
 
+/// One look is a moment: clients that go away together are all in their last statement, and less completes.
+const LOOKS_MIN: usize = 2;
+
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
@@ -102,13 +105,15 @@ impl Recent {
         let fell = work.completions <= usual / 2.0 && all_who_work(now, in_flight);
         let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
         let seen: f64 = together.iter().map(|look| look.unusual).sum();
+        let is_crowd = in_flight >= now.config.stuck_above_usual;
         if seen >= enough
+            && (together.len() >= LOOKS_MIN || is_crowd)
             && let Some(first) = together.last()
         {
             self.hold_ms = match now.slow_answer() {
                 // Another source says the same.
                 Some(_) => 0,
-                None if fell || in_flight >= now.config.stuck_above_usual => TWO_SAMPLES_MS,
+                None if fell || is_crowd => TWO_SAMPLES_MS,
                 // Some long statements that begin together look like slow ones for a moment.
                 None => TWO_SAMPLES_MS + 1000,
             };

@@ -2,14 +2,21 @@
 
 use model::Millis;
 
+use super::stops::COMPLETIONS_MIN;
 use super::{Now, Sign};
 
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
-/// System CPU counts there from this part of its limit on: a flood of small statements has to share
-/// the processors with the clients that send it.
-const USED_UP_OF_MIN: f64 = 0.3;
+/// System CPU counts there from this part of its limit on,
+const USED_UP_OF_MIN: f64 = 0.6;
+
+/// or from this part in a flood of small statements, which has to share the processors with the clients that
+/// send it.
+const FLOOD_OF_MIN: f64 = 0.3;
+
+/// So many times as many statements as usual are a flood. Neighbours of the host do not make the server do more.
+const FLOOD_TIMES: f64 = 2.0;
 
 /// How many times its usual value it must be there.
 const USED_UP_TIMES: f64 = 5.0;
@@ -47,7 +54,12 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
     let mut answer_limit_ms = config.answer_limit_ms;
     if busy >= USED_UP_SHARE {
         answer_limit_ms = answer_limit_ms.max(USED_UP_ANSWER_MS);
-        let used_up = config.system_share_min * USED_UP_OF_MIN;
+        let part = if is_flooded(now) {
+            FLOOD_OF_MIN
+        } else {
+            USED_UP_OF_MIN
+        };
+        let used_up = config.system_share_min * part;
         enter = enter.min(used_up.max(usual * USED_UP_TIMES));
     }
     // Half-way back to the usual, so that a share dancing on the limit stays one stall.
@@ -68,4 +80,12 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
         },
         _ => Sign::Unclear,
     }
+}
+
+/// More than usual completes, and by far.
+fn is_flooded(now: &Now<'_>) -> bool {
+    let usual = now.usual.completions.median();
+    let work = now.view.work_at(now.sample.at);
+    work.zip(usual)
+        .is_some_and(|(work, usual)| work.completions >= COMPLETIONS_MIN.max(usual * FLOOD_TIMES))
 }

@@ -107,7 +107,7 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
     let hung_writes = is_quiet || crowd.hung_writes >= SEVERAL;
     if hung_writes
         && crowd.hung_writes > 0.0
-        && writes_are_short(now, crowd.hung_writes)
+        && writes_are_short(now, &crowd)
         && !is_working(now, &crowd)
     {
         return Sign::Bad {
@@ -127,12 +127,12 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
     }
 }
 
-/// Data was changed often enough, and never took a second, where so many hang.
-fn writes_are_short(now: &Now<'_>, hung: f64) -> bool {
-    let enough = WRITES_MIN / hung.clamp(1.0, WRITES_HUNG_MAX);
-    let not_yet = now.sample.at.saturating_sub(LEARNT_LATE_MS);
-    // The server counts those that hang, too.
-    now.usual.writes.sum() - hung >= enough && now.usual.hung_writes.sum_until(not_yet) == 0.0
+/// Before the oldest one hung, data was changed often enough, and it never took a second.
+fn writes_are_short(now: &Now<'_>, crowd: &Crowd) -> bool {
+    let enough = WRITES_MIN / crowd.hung_writes.clamp(1.0, WRITES_HUNG_MAX);
+    let ago = |ms: Millis| now.sample.at.saturating_sub(ms);
+    let known = now.usual.writes.sum_until(ago(crowd.oldest_ms as Millis));
+    known >= enough && now.usual.hung_writes.sum_until(ago(LEARNT_LATE_MS)) == 0.0
 }
 
 /// One or two statements that read or write rows as fast as they can, and wait for nobody, are at
