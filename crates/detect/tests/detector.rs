@@ -674,15 +674,15 @@ fn on_a_quiet_server_the_recorders_own_rows_hide_no_write_that_hangs() {
     assert_eq!(quiet_writes(3), None);
 }
 
-/// No processor is left, a seventh of them is the server's own kernel time, and answers take 10 ms; so many statements
-/// a second complete, a hundred usually.
-fn used_up(rate: f64) -> Vec<Event> {
+/// No processor is left, this share of them is the server's own kernel time, and answers take so long; so many
+/// statements a second complete, a hundred usually.
+fn used_up(rate: f64, share: f64, ms: f64) -> Vec<Event> {
     let mut detector = Detector::new(Config::default());
     let (mut ticks, mut questions, mut told) = (0.0, 1000.0, Vec::new());
     for at in seconds(1, 90) {
         let is_busy = at >= 60_000;
         let (share, busy, ms, rate) = match is_busy {
-            true => (0.14, 1.0, 10.0, rate),
+            true => (share, 1.0, ms, rate),
             false => (0.01, 0.3, 0.3, 100.0),
         };
         ticks += share * 200.0;
@@ -706,10 +706,15 @@ fn used_up(rate: f64) -> Vec<Event> {
 
 #[test]
 fn where_no_processor_is_left_a_flood_is_told_and_neighbours_are_not() {
-    assert_eq!(used_up(100.0), []);
-    let told = used_up(4000.0);
-    assert!(
-        matches!(&told[..], [Event::Triggered { trigger, .. }] if trigger.rule == "system-cpu"),
-        "{told:?}"
-    );
+    for (rate, share, ms) in [(100.0, 0.14, 10.0), (100.0, 0.25, 2.5)] {
+        assert_eq!(used_up(rate, share, ms), [], "{rate} {share} {ms}");
+    }
+    // A flood of small statements, and one server's kernel time by itself.
+    for (rate, share, ms) in [(4000.0, 0.14, 2.5), (4000.0, 0.5, 2.5), (100.0, 0.5, 2.5)] {
+        let told = used_up(rate, share, ms);
+        assert!(
+            matches!(&told[..], [Event::Triggered { trigger, .. }] if trigger.rule == "system-cpu"),
+            "{rate} {share} {ms}: {told:?}"
+        );
+    }
 }

@@ -21,8 +21,9 @@ const FLOOD_TIMES: f64 = 2.0;
 /// How many times its usual value it must be there.
 const USED_UP_TIMES: f64 = 5.0;
 
-/// And an answer takes so long there, milliseconds. Where the processors are used up, a statement waits for its
-/// turn behind whatever else runs, which is up to some milliseconds (a slice of the kernel's scheduler is 3 ms).
+/// And an answer takes so long there where it is no flood, milliseconds. Where the processors are used up, a statement
+/// waits for its turn behind whatever else runs, which is up to some milliseconds (a slice of the kernel's scheduler
+/// is 3 ms).
 const USED_UP_ANSWER_MS: Millis = 5;
 
 /// The share was high for so long before answers are known to be slow, at the most, milliseconds: what
@@ -47,14 +48,13 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
         return Sign::Unclear;
     };
     let config = now.config;
-    let mut enter = config
+    let ordinary = config
         .system_share_min
         .max(usual * config.system_times_usual);
-    let busy = now.view.busy_share.unwrap_or(0.0);
-    let mut answer_limit_ms = config.answer_limit_ms;
-    if busy >= USED_UP_SHARE {
-        answer_limit_ms = answer_limit_ms.max(USED_UP_ANSWER_MS);
-        let part = if is_flooded(now) {
+    let is_flooded = is_flooded(now);
+    let mut enter = ordinary;
+    if now.view.busy_share.unwrap_or(0.0) >= USED_UP_SHARE {
+        let part = if is_flooded {
             FLOOD_OF_MIN
         } else {
             USED_UP_OF_MIN
@@ -62,6 +62,11 @@ pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
         let used_up = config.system_share_min * part;
         enter = enter.min(used_up.max(usual * USED_UP_TIMES));
     }
+    // It may be a neighbour that uses the processors up.
+    let answer_limit_ms = match share >= ordinary || is_flooded {
+        true => config.answer_limit_ms,
+        false => config.answer_limit_ms.max(USED_UP_ANSWER_MS),
+    };
     // Half-way back to the usual, so that a share dancing on the limit stays one stall.
     if share < (usual + enter) / 2.0 {
         memory.high = None;
