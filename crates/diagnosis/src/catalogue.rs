@@ -63,6 +63,8 @@ pub struct Cause {
     pub effect_of: Vec<String>,
     /// The layers of the lexicon that are busy or waited for when it is at work.
     pub about: Vec<String>,
+    /// Words of the lexicon that point at it wherever they stand, in lower case, `*` for any letters.
+    pub told: Vec<String>,
     /// What to do, in general words.
     pub remedy: Remedy,
     /// Its steps that are about nobody.

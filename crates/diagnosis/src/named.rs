@@ -302,6 +302,11 @@ fn waits(evidence: &Evidence) -> Counted {
 fn sentences(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
     for mention in &evidence.incident.mentions {
+        // An amount is told by its name and its value.
+        if mention.kind.is_amount() || mention.is_read {
+            counted.name(mention.kind, &mention.word, 1);
+            continue;
+        }
         let entry = Lexicon::get().lookup(mention.kind, &mention.word);
         if let Some(entry) = entry.filter(|entry| entry.role != Role::Idle) {
             counted.all += 1;

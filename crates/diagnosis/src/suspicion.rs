@@ -21,6 +21,9 @@ const WEIGHT_MIN: f64 = 0.1;
 /// A layer is shared by more than a name is: what it counts for beside one.
 const LAYER_WEIGHT: f64 = 0.5;
 
+/// A word that points at one cause alone, beside a name that is all that was seen.
+const TOLD_WEIGHT: f64 = 0.7;
+
 /// A sign that holds, beside a name that is all that was seen.
 const SIGN_WEIGHT: f64 = 0.5;
 
@@ -47,7 +50,9 @@ pub(crate) fn suspicions(
         .collect();
     let mut weights = Weights::default();
     let is_telling = |seen: Seen| seen != Seen::Profile || !is_at_rest(all);
-    for named in all.names.iter().filter(|one| is_telling(one.seen)) {
+    let is_strong = |named: &Named| named.kind != lexicon::Kind::State || is_strong(&named.name);
+    let telling = all.names.iter().filter(|one| is_telling(one.seen));
+    for named in telling.filter(|one| is_strong(one)) {
         let asks: Vec<&Cause> = open
             .iter()
             .copied()
@@ -55,6 +60,23 @@ pub(crate) fn suspicions(
             .collect();
         for cause in &asks {
             let weight = named.share / asks.len() as f64;
+            weights.add(cause, weight, || of_name(named, evidence));
+        }
+    }
+    for named in all.names.iter().filter(|one| is_telling(one.seen)) {
+        let word = named.name.to_lowercase();
+        let told: Vec<&Cause> = open
+            .iter()
+            .copied()
+            .filter(|cause| cause.told.iter().any(|pattern| is_in(pattern, &word)))
+            .collect();
+        // What was counted speaks as much as there is of it; somebody's words are not counted.
+        let share = match named.seen {
+            Seen::Sentences => 1.0,
+            _ => named.share,
+        };
+        for cause in &told {
+            let weight = TOLD_WEIGHT * share / told.len() as f64;
             weights.add(cause, weight, || of_name(named, evidence));
         }
     }
@@ -73,6 +95,12 @@ pub(crate) fn suspicions(
         }
     }
     weights.findings(catalogue, evidence)
+}
+
+/// A state that tells something by itself: sessions of any kind are in `init` or `updating`.
+fn is_strong(state: &str) -> bool {
+    let entry = lexicon::Lexicon::get().lookup(lexicon::Kind::State, state);
+    entry.is_none_or(|entry| entry.is_strong)
 }
 
 /// The processors spent more time on going to sleep and waking up than on anything else: what little they ran is no trouble.
@@ -163,6 +191,16 @@ fn seen_in(test: &Test) -> Option<Seen> {
         Test::Semaphores(_) => Some(Seen::Waits),
         Test::Measure(_) | Test::Fact(_) | Test::Statements(_) | Test::Lines(_) => None,
     }
+}
+
+/// Whether a text has the parts of a pattern, one behind the other.
+fn is_in(pattern: &str, text: &str) -> bool {
+    let mut rest = text;
+    pattern.split('*').all(|part| {
+        let found = rest.find(part);
+        rest = found.map_or("", |at| rest.get(at + part.len()..).unwrap_or_default());
+        found.is_some()
+    })
 }
 
 /// A sign of the cause asks for this name.

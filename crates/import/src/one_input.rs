@@ -121,6 +121,7 @@ impl OneInput {
         }
         self.ahead_ms = lines.iter().find_map(|line| times::ahead_ms(&line.text));
         let mut covered = 0;
+        let mut told: Vec<Piece> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         for Piece { kind, from, to } in pieces.iter().copied() {
@@ -149,6 +150,7 @@ impl OneInput {
                 self.skip(input, Some(range), &what, why);
                 continue;
             }
+            told.push(Piece { kind, from, to });
             self.parts.push(Part {
                 path: input.path.to_owned(),
                 kind: what,
@@ -158,7 +160,7 @@ impl OneInput {
             });
             self.reads.push((kind, read));
         }
-        let sentences = sentences::read(input.path, outside(&lines, &pieces));
+        let sentences = sentences::read(input.path, outside(&lines, &told));
         if !sentences.is_empty() {
             let numbers = sentences.mentions.iter().map(|one| one.line);
             let range = numbers.clone().min().zip(numbers.max());
@@ -194,6 +196,11 @@ impl OneInput {
                     ),
                 );
             }
+        }
+        let read = told.iter().filter_map(|one| lines.get(one.from..one.to));
+        let within = sentences::within(input.path, read);
+        if !within.is_empty() {
+            self.reads.push((Kind::Sentences, within));
         }
         if let Some(last) = cut {
             let why = format!(

@@ -3,7 +3,7 @@
 //! A word is less than a measurement, and is kept as one: see [`model::Mention`]. A message of the server or the kernel is
 //! a line of its log wherever it stands.
 
-use lexicon::Kind;
+use lexicon::{Kind, Role};
 use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 
 use crate::clean::Line;
@@ -13,6 +13,9 @@ use crate::read::{Read, counted};
 /// Bytes that are looked through of one input: sentences are short.
 const BYTES_MAX: usize = 4 << 20;
 
+/// The same of what was read as what it is.
+const WITHIN_BYTES_MAX: usize = 256 << 10;
+
 /// Words that are kept of one input, each once.
 const WORDS_MAX: usize = 200;
 
@@ -21,6 +24,67 @@ const NAMED_MAX: usize = 3;
 
 /// The fact that lines of a log were quoted, not taken: what is not among them may have been there.
 const QUOTED: &str = "quoted";
+
+/// A listing of so many lines, or fewer, is what somebody chose to show: the amounts in it are told.
+const CHOSEN_LINES_MAX: usize = 40;
+
+/// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, and the
+/// amounts of a few lines. Functions, states and places are counted where they were read.
+pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
+    let mut read = Read::default();
+    let mut bytes = 0_usize;
+    for lines in pieces {
+        let is_chosen = lines.len() <= CHOSEN_LINES_MAX;
+        for line in lines {
+            bytes += line.text.len();
+            if bytes > WITHIN_BYTES_MAX || read.mentions.len() >= WORDS_MAX {
+                return read;
+            }
+            for found in lexicon::mentions(&line.text) {
+                let is_told = match found.entry.kind {
+                    Kind::Function | Kind::Place => false,
+                    Kind::State => found.entry.role == Role::Told,
+                    kind => is_chosen || !kind.is_amount(),
+                };
+                if is_told {
+                    push_mention(&mut read, path, line.number, &found, true);
+                }
+            }
+        }
+    }
+    read
+}
+
+fn push_mention(
+    read: &mut Read,
+    path: &str,
+    line: usize,
+    found: &lexicon::Mention<'_>,
+    is_read: bool,
+) -> bool {
+    let word = word_of(found);
+    let is_known = |one: &Mention| one.kind == found.entry.kind && one.word == word;
+    if read.mentions.iter().any(is_known) {
+        return false;
+    }
+    read.mentions.push(Mention {
+        kind: found.entry.kind,
+        word,
+        path: path.to_owned(),
+        line,
+        is_read,
+    });
+    true
+}
+
+/// As one is written by everybody: `Innodb_log_waits | 12` is `innodb_log_waits = 12`; of a message it is the lexicon's words.
+fn word_of(found: &lexicon::Mention<'_>) -> String {
+    match found.entry.kind {
+        Kind::Message | Kind::KernelLine | Kind::ClientError => found.entry.pattern.to_owned(),
+        kind if kind.is_amount() => amount(found.text),
+        _ => found.text.to_owned(),
+    }
+}
 
 /// Looks through lines that are a part of nothing known.
 pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) -> Read {
@@ -33,12 +97,7 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
             break;
         }
         for found in lexicon::mentions(&line.text) {
-            let word = match found.entry.kind {
-                Kind::Message | Kind::KernelLine | Kind::ClientError => found.entry.pattern,
-                _ => found.text,
-            };
-            let is_known = |one: &Mention| one.kind == found.entry.kind && one.word == word;
-            if read.mentions.iter().any(is_known) {
+            if !push_mention(&mut read, path, line.number, &found, false) {
                 continue;
             }
             match found.entry.kind {
@@ -46,12 +105,6 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
                 Kind::KernelLine => push(&mut kernel_log, found.text),
                 _ => {}
             }
-            read.mentions.push(Mention {
-                kind: found.entry.kind,
-                word: word.to_owned(),
-                path: path.to_owned(),
-                line: line.number,
-            });
         }
     }
     for (log, text) in [
@@ -91,6 +144,19 @@ pub(crate) fn without_quoted(texts: &[TimedText], facts: &mut Vec<TimedFact>) {
     }
 }
 
+fn amount(words: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    let end = words.find(|c| !is_of_name(c)).unwrap_or(words.len());
+    let (name, value) = words.split_at(end);
+    if value.is_empty() {
+        return name.to_lowercase();
+    }
+    let is_of_value = |c: char| c.is_ascii_alphanumeric() || ".,-+%".contains(c);
+    let from = value.rfind(|c| !is_of_value(c)).map_or(0, |at| at + 1);
+    let value = value.get(from..).unwrap_or_default();
+    format!("{name} = {value}").to_lowercase()
+}
+
 fn push(log: &mut String, line: &str) {
     let line = line.trim_end_matches(['`', '"', '\'', '*', ' ']);
     log.push_str(line);
@@ -119,7 +185,8 @@ mod tests {
     fn nothing_else_that_a_sentence_says_is_kept() {
         let text = "It said blocked for more than 120 seconds, and the password is geheim4711 for `geheimtab`.\n\
             And Got error 28 from storage engine for geheim4712 of geheimuser@geheimhost: write to geheim@example.net.\n\
-            Nearly all say Waiting for table flush, table geheimtab, and stand in buf_LRU_get_free_block(geheim4713).\n";
+            Nearly all say Waiting for table flush, table geheimtab, and stand in buf_LRU_get_free_block(geheim4713).\n\
+            Innodb_log_waits is 77 for geheim4714, max_connections = geheim4715, init_connect = 'SET @geheim = 4716'.\n";
         let bytes = text.as_bytes();
         let imported = import(&[Input { path: "x", bytes }]);
         let incident = imported.incident.unwrap();
@@ -130,8 +197,37 @@ mod tests {
             .collect();
         assert!(words.contains(&"Waiting for table flush"), "{words:?}");
         assert!(words.contains(&"buf_LRU_get_free_block"), "{words:?}");
+        assert!(words.contains(&"innodb_log_waits = 77"), "{words:?}");
         assert!(incident.texts.len() == 2, "{:?}", incident.texts);
         let kept = format!("{incident:?} {:?}", imported.parts);
         assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn a_message_within_a_listing_is_told_besides() {
+        let text = "Id: 7\nUser: app\nHost: web1:4711\ndb: shop\nCommand: Query\nTime: 12\nState: Waiting for table flush\nInfo: SELECT 1\n";
+        let text = format!(
+            "*************************** 1. row ***************************\n{text}\
+             ERROR 1040 (HY000): Too many connections\n"
+        );
+        let bytes = text.as_bytes();
+        let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+        // The state is counted where it stands.
+        assert!(
+            incident
+                .mentions
+                .iter()
+                .all(|one| one.word != "Waiting for table flush"),
+            "{:?}",
+            incident.mentions
+        );
+        assert!(
+            incident
+                .mentions
+                .iter()
+                .any(|one| one.word.to_lowercase().contains("too many connections")),
+            "{:?}",
+            incident.mentions
+        );
     }
 }

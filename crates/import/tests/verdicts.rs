@@ -6,10 +6,28 @@
     reason = "a test fails by panicking"
 )]
 
-use diagnosis::{Catalogue, Level, diagnose};
+use diagnosis::{Catalogue, Level, Verdict, diagnose, diagnose_closely};
 use import::{Input, import};
+use model::Incident;
 
 fn causes(captures: &[&str]) -> Vec<(String, Level)> {
+    let diagnosis = diagnose(&incident(captures), Catalogue::builtin());
+    named(&diagnosis)
+}
+
+/// With suspicions where nothing is found.
+fn closely(captures: &[&str]) -> Vec<(String, Level)> {
+    named(&diagnose_closely(&incident(captures), Catalogue::builtin()))
+}
+
+fn named(verdict: &Verdict) -> Vec<(String, Level)> {
+    let findings = verdict.findings.iter();
+    findings
+        .map(|finding| (finding.cause.clone(), finding.level))
+        .collect()
+}
+
+fn incident(captures: &[&str]) -> Incident {
     let inputs: Vec<Input<'_>> = captures
         .iter()
         .map(|text| Input {
@@ -17,12 +35,7 @@ fn causes(captures: &[&str]) -> Vec<(String, Level)> {
             bytes: text.as_bytes(),
         })
         .collect();
-    let incident = import(&inputs).incident.unwrap();
-    let diagnosis = diagnose(&incident, Catalogue::builtin());
-    let findings = diagnosis.findings.iter();
-    findings
-        .map(|finding| (finding.cause.clone(), finding.level))
-        .collect()
+    import(&inputs).incident.unwrap()
 }
 
 /// Story S5: the table of plockstat, with four analytic queries at once.
@@ -302,6 +315,27 @@ fn plans_and_profiles_of_a_ticket_have_their_names() {
             .iter()
             .map(|part| part.kind.as_str())
             .collect();
-        assert_eq!(kinds, [name, "processlist"], "{text}");
+        // Words of a plan may be told besides.
+        assert_eq!(kinds[..2], [name, "processlist"], "{text}");
     }
+}
+
+#[test]
+fn words_that_point_at_a_cause_make_a_suspicion_and_nothing_more() {
+    let told = closely(&["In the chat somebody said Innodb_log_waits = 4711, and it grows."]);
+    assert_eq!(told, [("redo-log-buffer".to_owned(), Level::Suspicion)]);
+    // It is no evidence beside a finding: the same words behind a pile-up leave it alone.
+    let list: String = (0..40)
+        .map(|id| format!("| {id} | app | web1:4711 | shop | Query | 42 | Waiting for table metadata lock | UPDATE t SET a = 1 |\n"))
+        .collect();
+    let list = format!(
+        "+----+------+-----------+------+---------+------+------+------+\n| Id | User | Host | db | Command | Time | State | Info |\n{list}"
+    );
+    let alone = closely(&[&list]);
+    assert_eq!(
+        alone.first().map(|(cause, _)| cause.as_str()),
+        Some("mdl-pileup")
+    );
+    let beside = closely(&[&list, "Somebody said Innodb_log_waits = 4711."]);
+    assert_eq!(beside, alone);
 }

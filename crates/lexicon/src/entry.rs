@@ -48,6 +48,11 @@ impl Kind {
         }
     }
 
+    /// A number or a value belongs to its name: the name alone says nothing.
+    pub fn is_amount(self) -> bool {
+        matches!(self, Self::Status | Self::Setting)
+    }
+
     /// Names of this kind are told apart by capital letters.
     pub(crate) fn is_case_told(self) -> bool {
         matches!(self, Self::Function | Self::Latch | Self::Instrument)

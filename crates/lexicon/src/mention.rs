@@ -65,8 +65,13 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
     let lexicon = Lexicon::get();
     let mut found: Vec<(usize, Mention)> = Vec::new();
     for (at, token) in tokens(line) {
-        if let Some(entry) = lexicon.named(token) {
+        let Some(entry) = lexicon.named(token) else {
+            continue;
+        };
+        if !entry.kind.is_amount() {
             found.push((at, Mention { entry, text: token }));
+        } else if let Some(text) = with_amount(line, at, token, entry.kind) {
+            found.push((at, Mention { entry, text }));
         }
     }
     if let Some(phrases) = PHRASES.as_ref() {
@@ -87,7 +92,11 @@ impl Lexicon {
     /// The strong entry of a name as programs write them, such as a function's.
     fn named(&'static self, token: &str) -> Option<&'static Entry> {
         let is_wanted = |entry: &Entry| {
-            entry.is_strong && matches!(entry.kind, Kind::Function | Kind::Latch | Kind::Instrument)
+            let by_name = matches!(
+                entry.kind,
+                Kind::Function | Kind::Latch | Kind::Instrument | Kind::Status | Kind::Setting
+            );
+            by_name && (entry.is_strong || entry.kind.is_amount())
         };
         let lower = token.to_lowercase();
         let family = lower.as_bytes().get(..PREFIX_BYTES);
@@ -95,7 +104,13 @@ impl Lexicon {
         let numbers = self.names.get(&lower).into_iter().chain(family).flatten();
         numbers
             .filter_map(|number| self.entries.get(*number))
-            .filter(|(entry, pattern)| is_wanted(entry) && pattern.matches(token))
+            .filter(|(entry, pattern)| {
+                let is_it = match entry.kind.is_amount() {
+                    true => pattern.matches_lower(&lower),
+                    false => pattern.matches(token),
+                };
+                is_wanted(entry) && is_it
+            })
             .max_by_key(|(_, pattern)| pattern.letters())
             .map(|(entry, _)| entry)
     }
@@ -116,6 +131,53 @@ fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |token| (token.as_ptr() as usize - line.as_ptr() as usize, token))
 }
 
+/// Values of settings and states of the server that are kept as they stand: they are words of the server's, not of its users.
+const VALUES: [&str; 14] = [
+    "on",
+    "yes",
+    "system",
+    "always",
+    "table",
+    "none",
+    "non-primary",
+    "disconnected",
+    "pool-of-threads",
+    "loaded-dynamically",
+    "read-write",
+    "demand",
+    "withdrawing",
+    "resizing",
+];
+
+/// Longest number that is kept beside a name, in bytes.
+const NUMBER_BYTES_MAX: usize = 24;
+
+/// A name of an amount with what stands behind it: `Innodb_log_waits = 4711`, `time_zone is SYSTEM`. What is zero or off was
+/// not seen, nor was a setting without a value. Of a counter people also say that it rises.
+fn with_amount<'t>(line: &'t str, at: usize, name: &str, kind: Kind) -> Option<&'t str> {
+    let behind = line.get(at + name.len()..)?;
+    let between = |c: char| c.is_whitespace() || "=:|`'\"*,>".contains(c);
+    let mut value = behind.trim_start_matches(between);
+    for word in ["is ", "was ", "at ", "of "] {
+        let rest = value.strip_prefix(word);
+        value = rest.map_or(value, |rest| rest.trim_start_matches(between));
+    }
+    let is_of_value = |c: char| c.is_ascii_alphanumeric() || ".,-+%".contains(c);
+    let end = value.find(|c| !is_of_value(c)).unwrap_or(value.len());
+    let value = value.get(..end)?.trim_end_matches(['.', ',', '-']);
+    let is_number = value.len() <= NUMBER_BYTES_MAX
+        && value.starts_with(|c: char| c.is_ascii_digit())
+        && value.contains(|c: char| matches!(c, '1'..='9'));
+    let is_value = is_number || VALUES.contains(&value.to_lowercase().as_str());
+    let is_zero = value.starts_with(|c: char| c.is_ascii_digit())
+        || ["off", "no", "disabled"].contains(&value.to_lowercase().as_str());
+    if kind == Kind::Status && !is_value && !is_zero {
+        return line.get(at..at + name.len());
+    }
+    let end = value.as_ptr() as usize + value.len() - line.as_ptr() as usize;
+    line.get(at..end).filter(|_| is_value)
+}
+
 /// Entries of several words, found in one pass.
 struct Phrases {
     automaton: AhoCorasick,
@@ -127,7 +189,7 @@ impl Phrases {
     fn of(lexicon: &'static Lexicon) -> Option<Self> {
         let is_wanted = |entry: &Entry| {
             let is_phrase = match entry.kind {
-                Kind::State => entry.pattern.contains(' '),
+                Kind::State | Kind::InnodbWord => entry.pattern.contains(' '),
                 Kind::Message | Kind::KernelLine | Kind::ClientError => true,
                 _ => false,
             };
@@ -160,7 +222,7 @@ impl Phrases {
             };
             let is_it = match entry.kind {
                 // A state is written as the server writes it, or it is prose.
-                Kind::State => {
+                Kind::State | Kind::InnodbWord => {
                     let text = text.get(..entry.pattern.len()).unwrap_or(text);
                     is_word(line, at.start(), at.end()) && pattern.matches(text)
                 }
@@ -171,7 +233,7 @@ impl Phrases {
             };
             if is_it {
                 let text = match entry.kind {
-                    Kind::State | Kind::KernelLine => {
+                    Kind::State | Kind::InnodbWord | Kind::KernelLine => {
                         text.get(..at.end() - at.start()).unwrap_or(text)
                     }
                     _ => text,
@@ -232,6 +294,30 @@ mod tests {
         // Prose that has the words of a state, and names of users, mean nothing.
         assert!(words("we are waiting for table reservations in the_table of my_shop").is_empty());
         assert!(words("closing tables, he said").len() < 2);
+    }
+
+    #[test]
+    fn amounts_are_names_with_values_and_nothing_is_no_amount() {
+        let line = "then Innodb_log_waits: 4711, `max_connections` is 500 and time_zone = SYSTEM";
+        assert_eq!(
+            words(line),
+            [
+                "Innodb_log_waits: 4711",
+                "max_connections` is 500",
+                "time_zone = SYSTEM"
+            ]
+        );
+        assert_eq!(words("Innodb_log_waits = 0, general_log = OFF"), [""; 0]);
+        // What else stands behind a name is its user's.
+        assert_eq!(
+            words("max_connections = geheim4711, tmpdir = /geheim"),
+            [""; 0]
+        );
+        // Of a counter people say that it rises.
+        assert_eq!(
+            words("Innodb_log_waits climbs all the time"),
+            ["Innodb_log_waits"]
+        );
     }
 
     #[test]

@@ -182,6 +182,8 @@ pub struct Mention {
     pub path: String,
     /// Its line, from 1.
     pub line: usize,
+    /// It stands in something that was read as what it is, too: it is no evidence beside that.
+    pub is_read: bool,
 }
 
 /// A stall with everything that was recorded around it. One file.

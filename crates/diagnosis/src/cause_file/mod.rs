@@ -156,6 +156,7 @@ impl Reader<'_> {
         }
         let references = self.references(&raw);
         self.layers(&raw.about);
+        self.told(&raw.told);
         let witnesses = self.signs(&raw.witness, Side::For);
         let against = self.signs(&raw.against, Side::Against);
         let ids = |list: Vec<Spanned<String>>| list.into_iter().map(Spanned::into_inner).collect();
@@ -179,6 +180,7 @@ impl Reader<'_> {
                 aggravates: ids(raw.aggravates),
                 effect_of: ids(raw.effect_of),
                 about: ids(raw.about),
+                told: ids(raw.told),
                 remedy: Cause::general(&steps, &advice),
                 steps,
                 advice,
@@ -194,6 +196,15 @@ impl Reader<'_> {
         for name in about {
             if lexicon::layer(name.get_ref()).is_none() {
                 self.note(self.at(name, "about", "must be a layer of the lexicon"));
+            }
+        }
+    }
+
+    fn told(&self, told: &[Spanned<String>]) {
+        for word in told {
+            let text = word.get_ref();
+            if text.trim_matches(['*', ' ']).is_empty() || text.chars().any(char::is_uppercase) {
+                self.note(self.at(word, "told", "must be words in lower case"));
             }
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct RawCause {
     pub(super) effect_of: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) about: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) told: Vec<Spanned<String>>,
     pub(super) remedy: Spanned<RawRemedy>,
     #[serde(default)]
     pub(super) advice: Vec<Spanned<RawAdvice>>,

@@ -101,6 +101,6 @@ mod tests {
         let text = "key_buffer_size=8M\nread_buffer_size=1M\nmax_connections=500\n";
         let bytes = text.as_bytes();
         let parts = import(&[Input { path: "x", bytes }]).parts;
-        assert_eq!(parts[0].kind, "unknown");
+        assert_eq!(parts[0].kind, "words in sentences");
     }
 }
