@@ -92,7 +92,10 @@ pub(super) fn global_lock(scene: &Scene) -> Vec<Actor> {
     }
     let (asleep, more) = scene.asleep();
     let actors = asleep.iter().map(|session| scene.of_session(session));
-    surely_if_alone(actors.collect(), more == 0)
+    let actors: Vec<Actor> = actors.collect();
+    // A dump keeps the lock and reads on.
+    let all = more == 0 && !scene.others_work(&actors);
+    surely_if_alone(actors, all)
 }
 
 /// The statements in front of a FLUSH: they use tables that were opened before it.
@@ -143,7 +146,11 @@ fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<
     asleep
         .iter()
         .for_each(|session| add(scene.of_session(session)));
-    let mut actors = surely_if_alone(actors, more == 0);
+    // An old transaction keeps its metadata locks. Of who only sleeps that is not known: who works now may have taken
+    // them before.
+    let keeps = |only: &Actor| wait == Wait::Metadata && only.transaction.is_some();
+    let all = more == 0 && (actors.first().is_some_and(keeps) || !scene.others_work(&actors));
+    let mut actors = surely_if_alone(actors, all);
     let waiters = waits(scene, wait).len() as u64;
     for actor in &mut actors {
         actor.waiters = Some(waiters);

@@ -119,6 +119,18 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// Whether a session beside these runs a statement and waits for nobody: its statement is younger than what it may
+    /// have taken before. So it is where not all sessions are in the list.
+    pub(super) fn others_work(&self, beside: &[Actor]) -> bool {
+        let is_beside = |id: u64| beside.iter().any(|actor| actor.connection == Some(id));
+        let mut busy = self.busy().iter();
+        let is_cut = self
+            .list
+            .as_ref()
+            .is_some_and(|list| list.active() > list.longest.len() as u64);
+        is_cut || busy.any(|session| statement::works(session) && !is_beside(session.id))
+    }
+
     /// Active transactions, the longest first.
     pub(super) fn transactions(&self) -> &[ActiveTransaction] {
         self.innodb.as_ref().map_or(&[], |status| &status.active)

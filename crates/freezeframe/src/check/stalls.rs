@@ -104,8 +104,8 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "system-cpu",
             when: format!(
-                "the server spends {} or more of all CPUs in the kernel, {} times as much as usual, and SELECT 1 takes {} ms \
-                 or longer and {} times as long as usual",
+                "the server spends {} or more of all CPUs in the kernel (less where no CPU is left), {} times as much as usual, \
+                 and SELECT 1 takes {} ms or longer and {} times as long as usual",
                 percent(detect.system_share_min),
                 detect.system_times_usual,
                 detect.answer_limit_ms,
