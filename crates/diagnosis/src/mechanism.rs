@@ -14,18 +14,20 @@ const NAMES_MAX: usize = 3;
 
 /// The sources one after the other, of each the largest layer first.
 pub(crate) fn of(all: &AllNamed) -> Vec<Mechanism> {
+    let is_apart = all.layers.iter().any(|layer| layer.seen == Seen::Host);
     let mut told: Vec<Mechanism> = Vec::new();
     for layer in all.layers.iter().filter(|layer| layer.share >= SHARE_MIN) {
         let source = layer.seen.source();
         let of_source = told.iter().filter(|one| one.source == source).count();
         if of_source < LAYERS_MAX {
-            told.push(mechanism(layer));
+            told.push(mechanism(layer, is_apart));
         }
     }
     told
 }
 
-fn mechanism(layer: &InLayer) -> Mechanism {
+/// `is_apart`: the server's samples are told from those of others.
+fn mechanism(layer: &InLayer, is_apart: bool) -> Mechanism {
     let names: Vec<String> = layer
         .names
         .iter()
@@ -35,7 +37,13 @@ fn mechanism(layer: &InLayer) -> Mechanism {
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
     let share = match layer.seen {
         Seen::Sentences => "Sentences tell of".to_owned(),
-        seen => format!("{:.0} % of {} are in", 100.0 * layer.share, seen.whole()),
+        seen => {
+            let whole = match seen {
+                Seen::Profile if is_apart => "the server's samples",
+                seen => seen.whole(),
+            };
+            format!("{:.0} % of {whole} are in", 100.0 * layer.share)
+        }
     };
     Mechanism {
         source: layer.seen.source().to_owned(),

@@ -26,8 +26,10 @@ const GENERAL: [&str; 8] = [
 /// Where something was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Seen {
-    /// Samples of the processors.
+    /// Samples of the processors: of the server, where it is told apart from others.
     Profile,
+    /// Samples of other programs and of the kernel's own threads.
+    Host,
     /// Threads that do not idle.
     Threads,
     /// Sessions that do something.
@@ -43,6 +45,7 @@ impl Seen {
     pub(crate) fn whole(self) -> &'static str {
         match self {
             Self::Profile => "the samples of the processors",
+            Self::Host => "the samples beside the server",
             Self::Threads => "the threads that do not idle",
             Self::Sessions => "the sessions that do something",
             Self::Waits => "the waits that InnoDB lists",
@@ -54,6 +57,7 @@ impl Seen {
     pub(crate) fn source(self) -> &'static str {
         match self {
             Self::Profile => crate::catalogue::PROFILE,
+            Self::Host => "host-profile",
             Self::Threads => crate::catalogue::STACKS,
             Self::Sessions => crate::catalogue::PROCESSLIST,
             Self::Waits => crate::catalogue::SEMAPHORES,
@@ -125,11 +129,13 @@ impl AllNamed {
     pub(crate) fn of(evidence: &Evidence) -> Self {
         let mut all = Self::default();
         let meanings = Meanings::of(&evidence.incident.stacks.book);
-        all.take(Seen::Profile, profile(evidence, &meanings));
+        let [server, host] = profiles(evidence, &meanings);
+        all.take(Seen::Profile, server);
         all.take(Seen::Threads, threads(evidence, &meanings));
         all.take(Seen::Sessions, sessions(evidence));
         all.take(Seen::Waits, waits(evidence));
         all.take(Seen::Sentences, sentences(evidence));
+        all.take(Seen::Host, host);
         all
     }
 
@@ -223,21 +229,28 @@ impl<'b> Meanings<'b> {
     }
 }
 
-fn profile(evidence: &Evidence, meanings: &Meanings) -> Counted {
-    let mut counted = Counted::default();
-    let mut by_stack: BTreeMap<u32, u64> = BTreeMap::new();
+/// The server's samples, and those of everything else. Where nothing tells them apart, all are the server's.
+fn profiles(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
+    let mut by_stack: [BTreeMap<u32, u64>; 2] = Default::default();
     for profile in &evidence.incident.stacks.profiles {
         if !evidence.tells_of_stall(profile.from, profile.to) {
             continue;
         }
         for row in &profile.counts {
-            *by_stack.entry(row.stack.0).or_default() += row.count;
+            let of = &mut by_stack[usize::from(!row.server)];
+            *of.entry(row.stack.0).or_default() += row.count;
         }
     }
-    for (stack, count) in by_stack {
-        meanings.count(&mut counted, StackId(stack), count);
+    if by_stack[0].is_empty() {
+        by_stack.swap(0, 1);
     }
-    counted
+    by_stack.map(|by_stack| {
+        let mut counted = Counted::default();
+        for (stack, count) in by_stack {
+            meanings.count(&mut counted, StackId(stack), count);
+        }
+        counted
+    })
 }
 
 fn threads(evidence: &Evidence, meanings: &Meanings) -> Counted {

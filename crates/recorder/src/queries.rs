@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
 
+use crate::sources::database::OWN_COMMANDS;
+
 /// Digests kept: six a minute, and one a burst.
 const DIGESTS_MAX: usize = 128;
 
@@ -114,7 +116,7 @@ pub fn counted_around(incident: &Incident) -> Vec<TimedDigest> {
 
 fn counted(incident: &Incident, window: Window) -> Option<TimedDigest> {
     let timeline = &incident.timeline;
-    let grown: HashMap<String, f64> = timeline
+    let mut grown: HashMap<String, f64> = timeline
         .matching("status.Com_*")
         .filter_map(|series| {
             let grown = timeline.measure(series, Measure::Delta, window)?;
@@ -124,6 +126,15 @@ fn counted(incident: &Incident, window: Window) -> Option<TimedDigest> {
         .collect();
     if grown.is_empty() {
         return None;
+    }
+    for series in timeline.matching(&format!("{OWN_COMMANDS}*")) {
+        let ours = timeline.measure(series, Measure::Delta, window);
+        let name = series.name.strip_prefix(OWN_COMMANDS);
+        if let (Some(ours), Some(name)) = (ours, name)
+            && let Some(all) = grown.get_mut(&format!("Com_{name}"))
+        {
+            *all = (*all - ours).max(0.0);
+        }
     }
     let wall_us = |at| Some(incident.clock.wall_ms(at).saturating_mul(1000));
     let (from, to) = (wall_us(window.from), wall_us(window.to));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
 use model::{Absent, Reason};
-use server::{Address, Login};
+use server::{Address, Login, OwnStatements};
 use thiserror::Error;
 
 use crate::meant;
@@ -203,6 +203,8 @@ pub(crate) struct Shared {
     was_found: AtomicBool,
     /// The recorder's own kept connections, left out of the processlist.
     own_connections: [AtomicU64; 3],
+    /// What the recorder asks the server itself.
+    pub(crate) own: OwnStatements,
     looks: AtomicU64,
     /// A stall was just noticed: heavier evidence is wanted at once.
     pub(crate) burst: AtomicBool,
@@ -232,6 +234,7 @@ impl Shared {
             was_found: AtomicBool::new(target.process.is_some()),
             target,
             own_connections: Default::default(),
+            own: OwnStatements::default(),
             looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
             follows: AtomicBool::new(false),

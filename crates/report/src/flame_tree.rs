@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Kernel,
     /// A thread of the server, by name.
     Server,
-    /// A thread of another program, by name.
+    /// A thread of another program, by name; or all of them together.
     Other,
     /// Frames put together because each is rare.
     Folded,
@@ -100,6 +100,9 @@ impl Half {
     }
 }
 
+/// Under which all threads that are not the server's stand, where there are some of the server.
+const OTHERS: &str = "other programs and the kernel's own threads";
+
 /// The tree. Node 0 is the root, every parent stands before its children.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlameTree {
@@ -127,7 +130,14 @@ pub(crate) struct FrameSums {
 impl FlameTree {
     /// The tree of two lists of profiles, each with its book.
     pub(crate) fn of(first: (&[&Profile], &StackBook), second: (&[&Profile], &StackBook)) -> Self {
-        let mut builder = Builder::default();
+        let has_server = [first.0, second.0].iter().any(|profiles| {
+            let mut rows = profiles.iter().flat_map(|profile| &profile.counts);
+            rows.any(|row| row.server)
+        });
+        let mut builder = Builder {
+            has_server,
+            ..Builder::default()
+        };
         for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
             builder.tree.halves[side] = Half::of(profiles);
             for profile in profiles {
@@ -161,8 +171,35 @@ impl FlameTree {
         own
     }
 
-    /// Sums by function, in no order. Threads and the root are left out.
+    /// The node of all that is not the server's, where both were sampled.
+    fn others_node(&self) -> Option<usize> {
+        let mut children = self.nodes.iter().enumerate().skip(1);
+        children
+            .find(|(_, node)| node.parent == 0 && self.frames[node.frame].name == OTHERS)
+            .map(|(index, _)| index)
+    }
+
+    /// Samples of all that is not the server's, first and second, and its threads by name, in no order; nothing where
+    /// only one of both was sampled.
+    pub(crate) fn others(&self) -> Option<([u64; 2], Vec<FrameSums>)> {
+        let at = self.others_node()?;
+        let threads = self.nodes.iter().skip(1).filter(|node| node.parent == at);
+        let threads = threads.map(|node| FrameSums {
+            frame: node.frame,
+            own: node.value,
+            total: node.value,
+        });
+        Some((self.nodes[at].value, threads.collect()))
+    }
+
+    /// Sums by function, in no order: of the server, where both it and others were sampled. Threads and the root are
+    /// left out.
     pub(crate) fn sums(&self) -> Vec<FrameSums> {
+        let others = self.others_node();
+        let mut is_other = vec![false; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            is_other[index] = others == Some(index) || is_other[node.parent];
+        }
         let mut sums: Vec<FrameSums> = (0..self.frames.len())
             .map(|frame| FrameSums {
                 frame,
@@ -170,7 +207,10 @@ impl FlameTree {
                 total: [0; 2],
             })
             .collect();
-        for (node, own) in self.nodes.iter().zip(self.own()) {
+        for ((node, own), is_other) in self.nodes.iter().zip(self.own()).zip(is_other) {
+            if is_other {
+                continue;
+            }
             let sum = &mut sums[node.frame];
             let nested = self.callers(node).any(|caller| caller.frame == node.frame);
             for side in [0, 1] {
@@ -179,7 +219,10 @@ impl FlameTree {
                 sum.total[side] = sum.total[side].saturating_add(value);
             }
         }
-        sums.retain(|sum| matches!(self.frames[sum.frame].kind, Kind::User | Kind::Kernel));
+        sums.retain(|sum| {
+            let is_function = matches!(self.frames[sum.frame].kind, Kind::User | Kind::Kernel);
+            is_function && sum.total != [0; 2]
+        });
         sums
     }
 
@@ -241,8 +284,13 @@ impl FlameTree {
             list.sort_by(|a, b| {
                 let [a, b] = [*a, *b].map(|index| &self.nodes[index]);
                 let name = |node: &Node| &self.frames[node.frame].name;
+                // Whatever else runs on the host stands behind the server.
+                let is_other = |node: &Node| self.frames[node.frame].kind == Kind::Other;
                 let by_value = (b.value[1], b.value[0]).cmp(&(a.value[1], a.value[0]));
-                by_value.then_with(|| name(a).cmp(name(b)))
+                is_other(a)
+                    .cmp(&is_other(b))
+                    .then(by_value)
+                    .then_with(|| name(a).cmp(name(b)))
             });
         }
         let mut out = Self {
@@ -301,6 +349,8 @@ enum Step {
 
 struct Builder {
     tree: FlameTree,
+    /// The server was sampled, and what is not its own stands apart.
+    has_server: bool,
     frames: HashMap<TreeFrame, usize>,
     children: HashMap<(usize, usize), usize>,
 }
@@ -309,6 +359,7 @@ impl Default for Builder {
     fn default() -> Self {
         let mut builder = Self {
             tree: FlameTree::default(),
+            has_server: false,
             frames: HashMap::new(),
             children: HashMap::new(),
         };
@@ -363,7 +414,11 @@ impl Builder {
             } else {
                 Kind::Other
             };
-            let mut path = vec![self.frame(pseudo(&row.thread, String::new(), thread_kind))];
+            let mut path = Vec::new();
+            if self.has_server && !row.server {
+                path.push(self.frame(pseudo(OTHERS, String::new(), Kind::Other)));
+            }
+            path.push(self.frame(pseudo(&row.thread, String::new(), thread_kind)));
             let stack = book.stack(row.stack);
             path.extend(self.cut(stack));
             for id in stack.frames.iter().rev() {
@@ -570,6 +625,34 @@ mod tests {
         assert_eq!(sum("f"), Some(("f".to_owned(), 3, 3)));
         assert_eq!(sum("main"), Some(("main".to_owned(), 0, 3)));
         assert_eq!(sum("connection"), None);
+    }
+
+    #[test]
+    fn what_is_not_the_servers_stands_apart_and_behind_it() {
+        let mut book = StackBook::default();
+        let mut stall = profile(
+            &mut book,
+            99,
+            &[
+                ("spin main", StackEnd::Complete, 3),
+                ("spin cc1", StackEnd::Complete, 90),
+            ],
+        );
+        stall.counts[1].server = false;
+        stall.counts[1].thread = "compiler".to_owned();
+        let tree = FlameTree::of((&[], &book), (&[&stall], &book));
+        let pruned = lines(&tree.pruned(100));
+        assert_eq!(pruned[1], " connection 0 3");
+        assert_eq!(pruned[4], format!(" {OTHERS} 0 90"));
+        assert_eq!(pruned[5], "  compiler 0 90");
+        let (samples, threads) = tree.others().unwrap();
+        assert_eq!((samples, threads.len()), ([0, 90], 1));
+        let mut sums: Vec<(&str, u64)> = Vec::new();
+        for sum in tree.sums() {
+            sums.push((&tree.frames[sum.frame].name, sum.own[1]));
+        }
+        sums.sort_unstable();
+        assert_eq!(sums, [("main", 0), ("spin", 3)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Deadline};
-use crate::{Address, Login, ServerError};
+use crate::{Address, Login, OwnStatements, ServerError};
 
 /// How long the server may take. Each is for the whole of it, not for one wait: a server that sends
 /// a byte a second comes to it as well.
@@ -87,6 +87,7 @@ const SESSION_SETUP: [&str; 6] = [
 pub struct Session {
     client: Client,
     waits: Waits,
+    own: OwnStatements,
     /// Whether the login sees the sessions of others; not asked on short connections.
     pub(crate) sees_all_sessions: Option<bool>,
 }
@@ -103,6 +104,7 @@ impl Session {
         Ok(Self {
             client: Client::connect(address, login, &deadline)?,
             waits,
+            own: OwnStatements::default(),
             sees_all_sessions: None,
         })
     }
@@ -134,6 +136,17 @@ impl Session {
         Ok(session)
     }
 
+    /// Counts what it sends, and has sent, together with other sessions of the same server.
+    pub fn count_in(&mut self, own: &OwnStatements) {
+        own.take(&self.own);
+        self.own = own.clone();
+    }
+
+    /// What it has sent, with those that it is counted together with.
+    pub fn own(&self) -> &OwnStatements {
+        &self.own
+    }
+
     /// Whether it can be asked something: every answer came to its end.
     pub fn is_usable(&self) -> bool {
         self.client.is_usable()
@@ -151,6 +164,7 @@ impl Session {
 
     /// Sends a statement; rows are read and left out.
     pub fn execute(&mut self, statement: &str) -> Result<(), ServerError> {
+        self.own.add(statement);
         let deadline = self.deadline();
         Ok(self.client.ask(statement, 0, &deadline).map(drop)?)
     }
@@ -158,6 +172,7 @@ impl Session {
     /// The rows of a query as text; NULL is an empty text. Rows over `rows_max` are read and
     /// left out, counted in the second value.
     pub fn rows(&mut self, query: &str, rows_max: usize) -> Result<(Vec<Row>, usize), ServerError> {
+        self.own.add(query);
         let deadline = self.deadline();
         let answer = self.client.ask(query, rows_max, &deadline)?;
         let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());

@@ -12,6 +12,7 @@ mod login;
 mod open_connections;
 mod option_file;
 mod os_threads;
+mod own;
 mod probe;
 mod processlist;
 mod queries;
@@ -25,6 +26,7 @@ pub use error::ServerError;
 pub use login::{Login, LoginError, LoginOptions, find_login};
 pub use open_connections::open_connections;
 pub use os_threads::thread_sessions;
+pub use own::{OwnPart, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_query};
 pub use queries::{
     compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,

@@ -421,7 +421,13 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
     let target = &listening.target;
     let ask = || {
         let address = target.first_address()?;
-        ask_open_connections(&address, &target.login, DEADLINES, Arc::default())
+        ask_open_connections(
+            &address,
+            &target.login,
+            DEADLINES,
+            Arc::default(),
+            &server::OwnStatements::default(),
+        )
     };
     let cpu = kernel::clock::thread_cpu();
     let (time, stop) = (listening.time, listening.stop.flag());

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -86,10 +88,11 @@ impl PacketCapture {
 
     fn drain(&mut self, each: &mut dyn FnMut(&Statement<'_>)) -> bool {
         let (decoder, ports, latest) = (&mut self.decoder, &self.ports, &mut self.latest_us);
+        let own = server::own_clients();
         self.capture.drain(&mut |packet| {
             let segment = segment(packet, ports);
             *latest = segment.at_us;
-            decoder.segment(&segment, each);
+            decoder.segment(&segment, &mut |statement| of_others(&own, statement, each));
         })
     }
 
@@ -109,7 +112,9 @@ impl PacketCapture {
             self.drain(each);
         }
         let counted = self.capture.counted()?;
-        self.decoder.finish(each);
+        let own = server::own_clients();
+        self.decoder
+            .finish(&mut |statement| of_others(&own, statement, each));
         self.cpu += clock::thread_cpu().saturating_sub(cpu);
         Ok(Captured {
             from_us: self.from_us,
@@ -119,6 +124,17 @@ impl PacketCapture {
             connections: self.decoder.connections(),
             cpu: self.cpu,
         })
+    }
+}
+
+/// Hands over what this program did not ask itself.
+fn of_others(
+    own: &HashSet<SocketAddr>,
+    statement: &Statement<'_>,
+    each: &mut dyn FnMut(&Statement<'_>),
+) {
+    if !own.contains(&statement.client) {
+        each(statement);
     }
 }
 

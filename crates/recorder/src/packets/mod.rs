@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use server::wire::{OpenBefore, Statement};
-use server::{Address, Deadlines, Login, Session};
+use server::{Address, Deadlines, Login, OwnStatements, Session};
 
 /// Hands over every statement of a stretch of time as its answer is complete; at the end those that have none yet.
 /// `ask` is called once packets are kept, and brings what the server tells of the connections that are open, if it does.
@@ -54,13 +54,15 @@ pub fn ask_open_connections(
     login: &Login,
     deadlines: Deadlines,
     asking: Arc<()>,
+    own: &OwnStatements,
 ) -> Option<Receiver<Vec<OpenBefore>>> {
     let (sender, receiver) = channel();
-    let (address, login) = (address.clone(), login.clone());
+    let (address, login, own) = (address.clone(), login.clone(), own.clone());
     let thread = std::thread::Builder::new().name("ff-connections".to_owned());
     let spawned = thread.spawn(move || {
         // What is not told is not known: the digest counts those connections as guessed.
         let told = Session::connect(&address, &login, deadlines).and_then(|mut session| {
+            session.count_in(&own);
             for statement in OUT_OF_LOGS {
                 match session.execute(statement) {
                     Err(error) if error.is_connection_lost() => return Err(error),

@@ -190,6 +190,9 @@ impl DatabaseState {
     }
 }
 
+/// Before the name of a counter `Com_…`: how much of it the recorder's own statements are.
+pub(crate) const OWN_COMMANDS: &str = "recorder.com.";
+
 /// A kept connection to the first of these that lets us in.
 pub(crate) fn connect_to(
     shared: &Shared,
@@ -203,7 +206,10 @@ pub(crate) fn connect_to(
     };
     for address in addresses {
         match Session::connect_quiet(&address, shared.login(), deadlines) {
-            Ok(session) => return Ok(session),
+            Ok(mut session) => {
+                session.count_in(&shared.own);
+                return Ok(session);
+            }
             Err(error) => {
                 last = ServerError {
                     text: format!("{address}: {}", error.text),
@@ -221,11 +227,22 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
         _ => Again::No,
     };
     let at = state.clock.now();
-    let outcome = state.ask("status", server::status);
-    if let Ok(taken) = &outcome {
-        state.pace.observe(at, &taken.readings);
-    }
-    outcome
+    let mut taken = state.ask("status", server::status)?;
+    state.pace.observe(at, &taken.readings);
+    let own = state.shared.own.by_command();
+    let all: u64 = own.values().sum();
+    taken.readings.push(Reading::counter(
+        "recorder.statements",
+        Unit::Count,
+        all as f64,
+    ));
+    taken
+        .readings
+        .extend(own.into_iter().map(|(command, count)| {
+            let name = format!("{OWN_COMMANDS}{command}");
+            Reading::counter(name, Unit::Count, count as f64)
+        }));
+    Ok(taken)
 }
 
 pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {

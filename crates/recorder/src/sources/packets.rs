@@ -105,7 +105,7 @@ impl PacketState {
         let address = self.shared.addresses().into_iter().next();
         if let Some(address) = address.filter(|_| Arc::strong_count(&self.asking) == 1) {
             let (login, asking) = (self.shared.login(), self.asking.clone());
-            let open = ask_open_connections(&address, login, DEADLINES, asking);
+            let open = ask_open_connections(&address, login, DEADLINES, asking, &self.shared.own);
             if let Some(open) = open {
                 capture.ask(open, ANSWER);
             }

@@ -50,6 +50,9 @@ pub(crate) fn query(state: &mut QueryProbe) -> Outcome {
         state.shared.login(),
         state.deadlines,
     );
+    if let Some(session) = &mut state.session {
+        session.count_in(&state.shared.own);
+    }
     match (&result.error, &state.session) {
         (Some(error), None) => state.backoff.failed(error),
         _ => state.backoff.succeeded(),

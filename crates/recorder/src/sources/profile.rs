@@ -59,6 +59,8 @@ pub(crate) struct ProfileState {
     samples: u64,
     complete: u64,
     lost: u64,
+    /// Samples of the recorder itself, which are in no profile.
+    own: u64,
 }
 
 impl ProfileState {
@@ -78,6 +80,7 @@ impl ProfileState {
             samples: 0,
             complete: 0,
             lost: 0,
+            own: 0,
         }
     }
 
@@ -141,7 +144,7 @@ impl ProfileState {
             self.names.clear();
         }
         let name = kernel::tasks::thread_name(&ProcRoot::default(), pid, tid)
-            .map_or_else(|| "gone".into(), Arc::<str>::from);
+            .map_or_else(|| "(ended)".into(), Arc::<str>::from);
         self.names.insert(tid, name.clone());
         name
     }
@@ -203,7 +206,14 @@ pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
         .unwrap_or_else(PoisonError::into_inner);
     let book = state.watch.book.clone();
     let server = &mut state.server;
+    let recorder = std::process::id();
+    let mut by_recorder = 0;
     let drained = sampler.drain(&mut |sample: &RawSample<'_>| {
+        // Who looks is no part of what is looked at.
+        if sample.pid == recorder {
+            by_recorder += 1;
+            return;
+        }
         let own = server.as_mut().filter(|watch| watch.pid() == sample.pid);
         let is_server = own.is_some();
         let sampled = own.map_or_else(
@@ -226,6 +236,7 @@ pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
     }
     state.sampler = Some((sampler, of));
     state.drained = now;
+    state.own += by_recorder;
     for sample in &samples {
         let name = state.name(sample.pid, sample.tid);
         state.samples += 1;
@@ -245,6 +256,7 @@ pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
             counter("profile.samples", state.samples),
             counter("profile.complete", state.complete),
             counter("profile.lost", state.lost),
+            counter("profile.own", state.own),
         ],
         absent,
         ..Taken::default()

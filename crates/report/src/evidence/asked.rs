@@ -33,6 +33,16 @@ pub struct Asked {
     pub lost: u64,
     /// What this way does not see.
     pub blind: Vec<Absent>,
+    /// Which share of the statements that the server counted this way saw, 0 to 1; absent where nothing tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_share: Option<f64>,
+}
+
+impl Asked {
+    /// It saw less than half of what the server was asked: what it shows may be nobody's load.
+    pub fn is_blind_to_most(&self) -> bool {
+        self.seen_share.is_some_and(|share| share < 0.5)
+    }
 }
 
 /// A class of statements.
@@ -62,9 +72,9 @@ pub struct AskedRow {
     pub programs: Vec<Counted>,
 }
 
-/// What every way saw, the one that knows most of statements first.
+/// What every way saw, the one that knows most of statements first, and behind them those that saw few of them.
 pub fn asked(incident: &Incident) -> Vec<Asked> {
-    [
+    let mut ways: Vec<Asked> = [
         QueryWay::Packets,
         QueryWay::GeneralLog,
         QueryWay::SlowLog,
@@ -73,7 +83,33 @@ pub fn asked(incident: &Incident) -> Vec<Asked> {
     ]
     .into_iter()
     .filter_map(|way| asked_by(incident, way))
-    .collect()
+    .collect();
+    let counted = |ways: &[Asked]| {
+        let counters = ways.iter();
+        let mut counters = counters.filter(|one| one.way == QueryWay::StatementCounters);
+        counters.next().map(|one| (one.before, one.in_stall))
+    };
+    if let Some((before, in_stall)) = counted(&ways) {
+        for of_way in &mut ways {
+            of_way.seen_share = seen_share(of_way, before, in_stall);
+        }
+    }
+    ways.sort_by_key(Asked::is_blind_to_most);
+    ways
+}
+
+/// The share of what the server counted before the onset and in the stall. A statement that hangs is counted by the
+/// server when it begins, on the wire too, in logs and digests when it ends: of these the time before says more.
+fn seen_share(of_way: &Asked, before: Option<f64>, in_stall: Option<f64>) -> Option<f64> {
+    let share = |seen: Option<f64>, counted: Option<f64>| {
+        let (seen, counted) = (seen?, counted.filter(|counted| *counted > 0.0)?);
+        Some((seen / counted).min(1.0))
+    };
+    match of_way.way {
+        QueryWay::StatementCounters => None,
+        QueryWay::Packets => share(of_way.in_stall, in_stall),
+        _ => share(of_way.before, before),
+    }
 }
 
 /// Who sent most of it: "orm at 10.0.0.7 with Connector/J"; empty when the way does not tell.
@@ -143,6 +179,7 @@ fn asked_by(incident: &Incident, way: QueryWay) -> Option<Asked> {
         left_out,
         lost: of_way().map(|it| it.digest.lost).sum(),
         blind,
+        seen_share: None,
     })
 }
 
@@ -369,6 +406,25 @@ mod tests {
         assert_eq!(of_way.rows[1].time_in_stall, Some(8.0));
         assert_eq!(of_way.rows[1].time_before, None);
         assert_eq!(of_way.rows[0].users[0].count, 380_000);
+    }
+
+    #[test]
+    fn a_way_that_sees_few_statements_says_so_and_stands_behind() {
+        let mut incident = incident_of(model::Timeline::default());
+        let onset = incident.stall.onset;
+        let seen = vec![class("of the tcp clients", 50, 1.0)];
+        let counted = |count| vec![class("select", count, 0.0)];
+        let counters = QueryWay::StatementCounters;
+        incident.queries = vec![
+            digest(QueryWay::Packets, onset, onset + 10_000, seen),
+            digest(counters, onset - 10_000, onset, counted(20_000)),
+            digest(counters, onset, onset + 10_000, counted(10_000)),
+        ];
+        let told = asked(&incident);
+        assert_eq!(told[0].way, QueryWay::StatementCounters);
+        assert_eq!(told[0].seen_share, None);
+        assert_eq!(told[1].seen_share, Some(0.005));
+        assert!(told[1].is_blind_to_most());
     }
 
     #[test]

@@ -22,6 +22,10 @@ const GROWN_MIN: f64 = 0.5;
 const CROWD_MIN: f64 = 3.0;
 /// A function whose share rose by less than this, from 0 to 1, says nothing.
 const RISEN_MIN: f64 = 0.01;
+/// A thread of another program with a smaller share, from 0 to 1, is not told.
+const OTHERS_MIN: f64 = 0.02;
+/// Threads of others told.
+const OTHERS_MAX: usize = 5;
 /// Functions of a stack that tell it from others.
 const FRAMES_MAX: usize = 12;
 
@@ -40,8 +44,26 @@ pub struct StacksSummary {
     pub grown: Vec<GrownGroup>,
     /// Samples of the profile before the onset and in the stall.
     pub samples: [u64; 2],
-    /// Functions whose own share of the processors rose most.
+    /// Functions of the server whose own share of the processors rose most; of everything, where the server's samples
+    /// are not told apart.
     pub risen: Vec<RisenFunction>,
+    /// The server's share of the samples before the onset and in the stall, 0 to 1; absent where it is not told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<[f64; 2]>,
+    /// Threads of other programs and of the kernel that had much of the processors in the stall, most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherThread>,
+}
+
+/// What ran beside the server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OtherThread {
+    /// The name of the thread, or of several with the same.
+    pub name: String,
+    /// Share of the samples before the onset, 0 to 1.
+    pub before: f64,
+    /// The same in the stall.
+    pub in_stall: f64,
 }
 
 /// Threads with an equal stack, on average of the snapshots.
@@ -100,7 +122,7 @@ pub fn stacks_summary(incident: &Incident) -> Option<StacksSummary> {
     let mut tables = evidence.locks.iter();
     let chains = tables
         .find(|table| !table.chains.is_empty() && table.to >= stall.from && table.from <= stall.to);
-    let (samples, risen) = risen(incident, before, stall);
+    let processors = Processors::of(incident, before, stall);
     Some(StacksSummary {
         snapshots: [calm.snapshots, stalled.snapshots],
         complete: (threads > 0).then(|| share(complete, threads)),
@@ -111,8 +133,10 @@ pub fn stacks_summary(incident: &Incident) -> Option<StacksSummary> {
             .map(chain_sentence)
             .collect(),
         grown: grown(incident, &calm, &stalled),
-        samples,
-        risen,
+        samples: processors.samples,
+        risen: processors.risen,
+        server: processors.server,
+        others: processors.others,
     })
 }
 
@@ -189,40 +213,62 @@ fn frames(incident: &Incident, stack: StackId) -> Vec<String> {
     }
 }
 
-fn risen(incident: &Incident, before: Window, stall: Window) -> ([u64; 2], Vec<RisenFunction>) {
-    let evidence = &incident.stacks;
-    // A profile belongs to where most of it lies.
-    let middle = |profile: &Profile| profile.from / 2 + profile.to / 2;
-    let between = |from: Millis, to: Millis| -> Vec<&Profile> {
-        let inside = |profile: &&Profile| (from..=to).contains(&middle(profile));
-        evidence.profiles.iter().filter(inside).collect()
-    };
-    let halves = [
-        between(before.from, before.to),
-        between(stall.from, stall.to),
-    ];
-    let taken = |profiles: &[&Profile]| profiles.iter().map(|profile| profile.samples()).sum();
-    let samples: [u64; 2] = [taken(&halves[0]), taken(&halves[1])];
-    if samples.contains(&0) {
-        return (samples, Vec::new());
+/// What the processors did before the onset and in the stall.
+#[derive(Default)]
+struct Processors {
+    samples: [u64; 2],
+    risen: Vec<RisenFunction>,
+    server: Option<[f64; 2]>,
+    others: Vec<OtherThread>,
+}
+
+impl Processors {
+    fn of(incident: &Incident, before: Window, stall: Window) -> Self {
+        let evidence = &incident.stacks;
+        // A profile belongs to where most of it lies.
+        let middle = |profile: &Profile| profile.from / 2 + profile.to / 2;
+        let between = |from: Millis, to: Millis| -> Vec<&Profile> {
+            let inside = |profile: &&Profile| (from..=to).contains(&middle(profile));
+            evidence.profiles.iter().filter(inside).collect()
+        };
+        let halves = [
+            between(before.from, before.to),
+            between(stall.from, stall.to),
+        ];
+        let taken = |profiles: &[&Profile]| profiles.iter().map(|profile| profile.samples()).sum();
+        let samples: [u64; 2] = [taken(&halves[0]), taken(&halves[1])];
+        if samples.contains(&0) {
+            return Self {
+                samples,
+                ..Self::default()
+            };
+        }
+        let rows = || halves.iter().flatten().flat_map(|profile| &profile.counts);
+        let is_told_apart = rows().any(|row| row.server) && rows().any(|row| !row.server);
+        let [before, in_stall] = halves.map(|half| Half::of(&half, &evidence.book, is_told_apart));
+        let shares = |of: [u64; 2]| [share(of[0], before.all), share(of[1], in_stall.all)];
+        Self {
+            samples,
+            risen: risen(&evidence.book, &before, &in_stall),
+            server: is_told_apart.then(|| shares([before.server, in_stall.server])),
+            others: others(&before, &in_stall),
+        }
     }
-    let [before, in_stall] = halves.map(|half| own_samples(&half, &evidence.book));
-    let mut risen: Vec<RisenFunction> = evidence
-        .book
+}
+
+fn risen(book: &StackBook, before: &Half<'_>, in_stall: &Half<'_>) -> Vec<RisenFunction> {
+    let counts = before.by_frame.iter().zip(&in_stall.by_frame);
+    let mut risen: Vec<RisenFunction> = book
         .frames()
         .iter()
-        .zip(before.by_frame.iter().zip(&in_stall.by_frame))
-        .map(|(frame, (own_before, own_in_stall))| {
-            let before = share(*own_before, before.all);
-            (frame, before, share(*own_in_stall, in_stall.all))
-        })
-        .filter(|(_, before, in_stall)| in_stall - before >= RISEN_MIN)
-        .map(|(frame, before, in_stall)| RisenFunction {
+        .zip(counts)
+        .map(|(frame, (own_before, own_in_stall))| RisenFunction {
             name: frame.name.clone(),
             image: frame.image.clone(),
-            before,
-            in_stall,
+            before: share(*own_before, before.all),
+            in_stall: share(*own_in_stall, in_stall.all),
         })
+        .filter(|function| function.in_stall - function.before >= RISEN_MIN)
         .collect();
     let rise = |function: &RisenFunction| function.in_stall - function.before;
     risen.sort_by(|a, b| {
@@ -231,33 +277,68 @@ fn risen(incident: &Incident, before: Window, stall: Window) -> ([u64; 2], Vec<R
             .then_with(|| a.name.cmp(&b.name))
     });
     risen.truncate(FUNCTIONS_MAX);
-    (samples, risen)
+    risen
+}
+
+fn others(before: &Half<'_>, in_stall: &Half<'_>) -> Vec<OtherThread> {
+    let threads = in_stall.others.iter();
+    let mut others: Vec<OtherThread> = threads
+        .map(|(name, count)| OtherThread {
+            name: (*name).to_owned(),
+            before: share(before.others.get(name).copied().unwrap_or(0), before.all),
+            in_stall: share(*count, in_stall.all),
+        })
+        .filter(|thread| thread.in_stall >= OTHERS_MIN)
+        .collect();
+    others.sort_by(|a, b| {
+        b.in_stall
+            .total_cmp(&a.in_stall)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    others.truncate(OTHERS_MAX);
+    others
 }
 
 /// Samples of some profiles at the rate of the densest.
-struct OwnSamples {
+struct Half<'p> {
     all: u64,
-    /// With this function innermost, by number of the frame.
+    server: u64,
+    /// The server's with this function innermost, by number of the frame.
     by_frame: Vec<u64>,
+    /// Of all that is not the server's, by the thread's name.
+    others: HashMap<&'p str, u64>,
 }
 
-fn own_samples(profiles: &[&Profile], book: &StackBook) -> OwnSamples {
-    let hz = profiles.iter().map(|profile| profile.hz).max().unwrap_or(0);
-    let mut own = OwnSamples {
-        all: 0,
-        by_frame: vec![0; book.frames().len()],
-    };
-    for profile in profiles {
-        for row in &profile.counts {
-            let samples = scaled(row.count, hz, profile.hz);
-            own.all = own.all.saturating_add(samples);
-            let mut frames = book.stack(row.stack).frames.iter();
-            // A frame that is not of the book is passed over, as everywhere.
-            let innermost = frames.find(|frame| book.frame(**frame).is_some());
-            if let Some(sum) = innermost.and_then(|frame| own.by_frame.get_mut(frame.0 as usize)) {
-                *sum = sum.saturating_add(samples);
+impl<'p> Half<'p> {
+    /// Where the server is not told apart, everything counts as its own.
+    fn of(profiles: &[&'p Profile], book: &StackBook, is_told_apart: bool) -> Self {
+        let hz = profiles.iter().map(|profile| profile.hz).max().unwrap_or(0);
+        let mut half = Self {
+            all: 0,
+            server: 0,
+            by_frame: vec![0; book.frames().len()],
+            others: HashMap::new(),
+        };
+        for profile in profiles {
+            for row in &profile.counts {
+                let samples = scaled(row.count, hz, profile.hz);
+                half.all = half.all.saturating_add(samples);
+                if is_told_apart && !row.server {
+                    let of_thread = half.others.entry(&row.thread).or_default();
+                    *of_thread = of_thread.saturating_add(samples);
+                    continue;
+                }
+                half.server = half.server.saturating_add(samples);
+                let mut frames = book.stack(row.stack).frames.iter();
+                // A frame that is not of the book is passed over, as everywhere.
+                let innermost = frames.find(|frame| book.frame(**frame).is_some());
+                if let Some(sum) =
+                    innermost.and_then(|frame| half.by_frame.get_mut(frame.0 as usize))
+                {
+                    *sum = sum.saturating_add(samples);
+                }
             }
         }
+        half
     }
-    own
 }

@@ -64,6 +64,12 @@ fn head(of_way: &Asked) -> String {
         (Some(before), None) => format!("{before} before the onset; nothing in the stall."),
         (None, None) => String::new(),
     });
+    if let Some(share) = of_way.seen_share.filter(|_| of_way.is_blind_to_most()) {
+        out.push_str(&format!(
+            " <b>That is {:.1} % of what the server counted</b>: most is not seen this way.",
+            100.0 * share
+        ));
+    }
     if of_way.lost > 0 {
         out.push_str(&format!(
             " {} were lost.",

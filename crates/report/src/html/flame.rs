@@ -14,6 +14,9 @@ use crate::{
 /// Bytes of one name in the graph's data at the most; the tables cut for themselves.
 const NAME_BYTES_MAX: usize = 400;
 
+/// Threads of others that are listed.
+const OTHERS_MAX: usize = 12;
+
 /// How much of a graph a page carries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
@@ -264,12 +267,50 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
     Table::wide("", &columns).rows(rows, usize::MAX)
 }
 
+/// What ran beside the server, by thread: those with the largest share first. Nothing where nothing did.
+pub(super) fn others(tree: &FlameTree, names: &[&str]) -> Option<String> {
+    let (all, mut threads) = tree.others()?;
+    let sides = if names.len() == 2 { 0..2 } else { 1..2 };
+    let shares = |value: [u64; 2]| -> Vec<String> {
+        let sides = sides.clone();
+        sides
+            .map(|side| percent(share(value[side], &tree.halves[side])))
+            .collect()
+    };
+    threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
+    let mut columns = vec![Column("Thread", Holds::Code)];
+    let titles: Vec<String> = names.iter().map(|name| capitalised(name)).collect();
+    columns.extend(titles.iter().map(|title| Column(title, Holds::Numbers)));
+    let rows = threads.iter().take(OTHERS_MAX).map(|thread| {
+        let mut row = vec![cell(&tree.frames[thread.frame].name)];
+        row.extend(shares(thread.total));
+        row
+    });
+    let table = Table::wide("", &columns).rows(rows, usize::MAX);
+    Some(format!(
+        "<h3>Beside the server</h3><p>Other programs and the kernel's own threads had {} of the samples.</p>{table}",
+        names
+            .iter()
+            .zip(shares(all))
+            .map(|(name, share)| format!("<b>{share}</b> {}", escape::html(name)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    ))
+}
+
 fn share(value: u64, half: &Half) -> f64 {
     if half.samples == 0 {
         0.0
     } else {
         value as f64 / half.samples as f64
     }
+}
+
+/// The first letter as a capital.
+pub(super) fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// Samples with their thousands apart.

@@ -66,11 +66,16 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
         script,
     };
     out.push_str(&graph.figure());
-    let title = match names.len() {
-        2 => "Functions whose share changed most",
-        _ => "Functions that took most",
+    let others = flame::others(&tree, names);
+    let whose = match others {
+        Some(_) => "Functions of the server",
+        None => "Functions",
     };
-    out.push_str(&format!("<h3>{title}</h3>"));
+    let title = match names.len() {
+        2 => "whose share changed most",
+        _ => "that took most",
+    };
+    out.push_str(&format!("<h3>{whose} {title}</h3>"));
     out.push_str(&flame::functions(&tree, names, 0..CHANGES_MAX));
     let more = flame::functions(&tree, names, CHANGES_MAX..CHANGES_FOLDED_MAX);
     if !more.is_empty() {
@@ -78,6 +83,7 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
             "<details><summary>More functions</summary>{more}</details>"
         ));
     }
+    out.push_str(&others.unwrap_or_default());
     Some(out)
 }
 
@@ -96,14 +102,7 @@ fn said(tree: &FlameTree, names: &[&str]) -> String {
 }
 
 fn half_said(name: &str, half: &Half) -> String {
-    let mut letters = name.chars();
-    let name: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .chain(letters)
-        .collect();
-    let name = escape::html(&name);
+    let name = escape::html(&flame::capitalised(name));
     let busy = half
         .processors_per_sample()
         .map_or_else(String::new, |one| {

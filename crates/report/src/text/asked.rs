@@ -21,7 +21,7 @@ pub(super) fn asked_section(page: &mut Page, incident: &Incident) {
         .filter(|of_way| of_way.stall_seconds.is_some())
         .collect();
     // Counters know no statements: they are told where no way that does looked before the stall.
-    let compared = |of_way: &Asked| of_way.before_seconds.is_some();
+    let compared = |of_way: &Asked| of_way.before_seconds.is_some() && !of_way.is_blind_to_most();
     let known = told
         .iter()
         .any(|of_way| compared(of_way) && of_way.way != QueryWay::StatementCounters);
@@ -61,6 +61,12 @@ fn head(of_way: &Asked, has_rows: bool) -> String {
     if of_way.lost > 0 {
         let lost = i64::try_from(of_way.lost).unwrap_or(i64::MAX);
         out.push_str(&format!(" at least ({} were lost)", grouped(lost)));
+    }
+    if let Some(share) = of_way.seen_share.filter(|_| of_way.is_blind_to_most()) {
+        out.push_str(&format!(
+            ", {:.1} % of what the server counted: most is not seen this way",
+            100.0 * share
+        ));
     }
     out.push_str(match has_rows {
         true => ":",
@@ -131,6 +137,7 @@ mod tests {
             left_out: 0,
             lost: 0,
             blind: Vec::new(),
+            seen_share: None,
         };
         let end =
             "; no kind of statement came much more or less often than before, or took longer.";

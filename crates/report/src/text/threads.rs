@@ -22,16 +22,37 @@ pub(super) fn threads(page: &mut Page, incident: &Incident) {
             page.item(2, "- ", &group_words(group), Style::Plain);
         }
     }
-    if !summary.risen.is_empty() {
+    if summary.server.is_some() || !summary.risen.is_empty() {
         page.heading("WHERE THE PROCESSORS WERE");
-        for function in &summary.risen {
+        let both = |before: f64, in_stall: f64| {
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            format!(
+                "{} before, {} in the stall",
+                percent(before),
+                percent(in_stall)
+            )
+        };
+        if let Some([before, in_stall]) = summary.server {
             let text = format!(
-                "{} before, {} in the stall: {} ({})",
-                percent(function.before),
-                percent(function.in_stall),
+                "The server's share of the samples: {}.",
+                both(before, in_stall)
+            );
+            page.item(2, "- ", &text, Style::Plain);
+        }
+        for function in &summary.risen {
+            let text = format!(
+                "{}: {} ({})",
+                both(function.before, function.in_stall),
                 function.name,
                 function.image
+            );
+            page.item(2, "- ", &text, Style::Plain);
+        }
+        for thread in &summary.others {
+            let text = format!(
+                "Beside the server: {}: {}",
+                both(thread.before, thread.in_stall),
+                thread.name
             );
             page.item(2, "- ", &text, Style::Plain);
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::event::PollFlags;
 use rustix::io::{Errno, read};
 use rustix::net::{
-    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, send, socket_with,
-    sockopt,
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, getsockname, send,
+    socket_with, sockopt,
 };
 
 use super::deadline::Deadline;
@@ -132,6 +132,13 @@ fn tcp(address: SocketAddr, deadline: &Deadline) -> Result<Stream, ClientError> 
     }
     // A question is one small packet: it shall not wait for more. Without it the answer is only later.
     let _ = sockopt::set_tcp_nodelay(&socket, true);
+    // Known by its end when packets are read. Without it our own statements are counted there, no more.
+    if let Some(client) = getsockname(&socket)
+        .ok()
+        .and_then(|address| SocketAddr::try_from(address).ok())
+    {
+        crate::own::is_ours(client);
+    }
     Ok(Stream {
         socket,
         is_local: false,

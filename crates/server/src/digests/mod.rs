@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::{Absent, QueryDigest, Reason};
 
 use crate::connection::Row;
-use crate::{ServerError, Session};
+use crate::{OwnPart, ServerError, Session};
 
 use asked::Counts;
 
@@ -136,6 +136,7 @@ pub struct DigestReader {
     previous: Option<DigestReading>,
     texts: HashMap<String, String>,
     asked: Option<Asked>,
+    own: OwnPart,
 }
 
 impl DigestReader {
@@ -163,6 +164,7 @@ impl DigestReader {
         let mut now = read_numbers(session)?;
         let Some(before) = &self.previous else {
             self.previous = Some(now);
+            self.own.begin(session.own());
             return Ok(None);
         };
         let moved: BTreeSet<&str> = now
@@ -187,7 +189,8 @@ impl DigestReader {
             }
         }
         self.asked = Counts::of(&now).since(Counts::of(before));
-        let digest = delta(before, &now);
+        let mut digest = delta(before, &now);
+        self.own.take_out(&mut digest, session.own());
         for row in now.rows.values_mut() {
             row.text = String::new();
         }
