@@ -31,6 +31,8 @@ pub struct RequestRow {
     pub acknowledged_ms: Millis,
     /// The server has not read all of it.
     pub is_unread: bool,
+    /// Neither side has sent anything yet: the server, which speaks first, has not greeted its client.
+    pub is_ungreeted: bool,
     /// Segments with data so far, and those that acknowledge without any, of the server; they wrap
     /// around.
     pub segments: Option<(u32, u32)>,
@@ -80,6 +82,8 @@ struct Sums {
     hung_workers: u32,
     answered: u32,
     going: u32,
+    ungreeted: u32,
+    ungreeted_oldest_ms: Millis,
 }
 
 impl Requests {
@@ -110,6 +114,8 @@ impl Requests {
             count("connections.hung_workers", sums.hung_workers),
             count("connections.answered", sums.answered),
             count("connections.going", sums.going),
+            count("connections.ungreeted", sums.ungreeted),
+            time("connections.ungreeted_oldest_ms", sums.ungreeted_oldest_ms),
         ];
         readings.extend(
             self.last_answer
@@ -119,6 +125,12 @@ impl Requests {
     }
 
     fn take(&mut self, now: Millis, row: &RequestRow, sums: &mut Sums) {
+        if row.is_ungreeted {
+            sums.ungreeted += 1;
+            // With nothing sent this is the time since the connection was made.
+            sums.ungreeted_oldest_ms = sums.ungreeted_oldest_ms.max(row.sent_ms);
+            return;
+        }
         let since_before = self.before.map_or(0, |before| now - before);
         let known = self.known.entry(row.id).or_default();
         known.seen_at = now;
@@ -169,8 +181,23 @@ mod tests {
             received_ms,
             acknowledged_ms: received_ms,
             is_unread: false,
+            is_ungreeted: false,
             segments: None,
         }
+    }
+
+    #[test]
+    fn who_is_not_greeted_is_no_request() {
+        let mut requests = Requests::default();
+        let silent = |id, ms| RequestRow {
+            is_ungreeted: true,
+            ..row(id, ms, ms)
+        };
+        let told = requests.observe(1000, &[row(1, 100, 101), silent(2, 1700), silent(3, 40)]);
+        assert_eq!(value(&told, "connections.established"), 3.0);
+        assert_eq!(value(&told, "connections.ungreeted"), 2.0);
+        assert_eq!(value(&told, "connections.ungreeted_oldest_ms"), 1700.0);
+        assert_eq!(value(&told, "connections.waiting"), 0.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The signals that the detector judges by: what a recording of it has to hold.
 
 /// Their names; see the sources in `recorder` for what each is.
-pub const SIGNALS: [&str; 60] = [
+pub const SIGNALS: [&str; 63] = [
     "accept_queue.tcp.length",
     "accept_queue.tcp.limit",
     "accept_queue.unix.length",
@@ -14,6 +14,8 @@ pub const SIGNALS: [&str; 60] = [
     "connections.hung_oldest_ms",
     "connections.hung_workers",
     "connections.since_answer_ms",
+    "connections.ungreeted",
+    "connections.ungreeted_oldest_ms",
     "connections.waiting",
     "cpu.busy_share",
     "cpu.count",
@@ -42,6 +44,7 @@ pub const SIGNALS: [&str; 60] = [
     "processlist.waiting",
     "processlist.waiting_2s",
     "processlist.waiting_oldest_ms",
+    "recorder.statements",
     "status.Aborted_connects",
     "status.Com_delete",
     "status.Com_insert",

@@ -138,6 +138,17 @@ struct Counters {
     refused: Option<f64>,
     rows: Option<f64>,
     writes: Option<f64>,
+    /// Of the questions, those of the recorder.
+    own: Option<f64>,
+}
+
+/// Clients that the server has not greeted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ungreeted {
+    pub(crate) clients: f64,
+    pub(crate) oldest_ms: f64,
+    /// All clients that are connected by TCP are among them.
+    pub(crate) are_all: bool,
 }
 
 /// Whether a sample at this moment is a look between the regular ones, which are a second apart.
@@ -209,6 +220,7 @@ impl View {
             refused: exact.or_else(|| number(sample, "status.Aborted_connects")),
             rows: sum(&ROW_COUNTERS),
             writes: sum(&WRITE_COUNTERS),
+            own: number(sample, "recorder.statements"),
         };
         self.take_row_waits(sample);
         let before = self.before.replace(now);
@@ -235,6 +247,7 @@ impl View {
         let seconds = (at - before.at) as f64 / 1000.0;
         let grown = |now: Option<f64>, before: Option<f64>| Some((now? - before?).max(0.0));
         // The server counts a statement when it begins: who came and hangs has completed nothing.
+        let own = grown(now.own, before.own).unwrap_or(own);
         let begun = now.questions - before.questions - own;
         let completed = begun - (now.running - before.running);
         self.doors.since = before.at;
@@ -318,6 +331,16 @@ impl View {
             logging_in_oldest_ms: value("processlist.logging_in_oldest_ms").unwrap_or(0.0),
             since_finish_ms: value("processlist.since_finish_ms"),
         });
+    }
+
+    /// Clients that wait for the server's first word, by a sample of the kernel's connections.
+    pub(crate) fn ungreeted(sample: &Sample) -> Option<Ungreeted> {
+        let clients = number(sample, "connections.ungreeted")?;
+        Some(Ungreeted {
+            clients,
+            oldest_ms: number(sample, "connections.ungreeted_oldest_ms")?,
+            are_all: number(sample, "connections.established") == Some(clients),
+        })
     }
 
     /// Without a login: what the kernel says of connections stands for the sessions.

@@ -15,7 +15,7 @@ mod sim;
 use model::Millis;
 use recordings::Recording;
 use sim::judge::{Episode, episodes};
-use sim::mechanism::{LOGIN, Mechanism};
+use sim::mechanism::{LOGIN, Mechanism, UNGREETED};
 use sim::{Beside, Host, Load, Random, Server};
 
 const REPORT: &str =
@@ -77,6 +77,7 @@ fn happens(server: &mut Server, what: &str) {
         ),
         // A port scanner, or the check of a load balancer.
         "a client that never says a word" => beside(server, 60, "", LOGIN, 0.0),
+        "a client that is not greeted" => beside(server, 60, "", UNGREETED, 0.0),
         "a sleeping session" => beside(server, 60, "SELECT SLEEP(60)", "User sleep", 0.0),
         "a slow client" => beside(
             server,
@@ -148,7 +149,7 @@ fn happens(server: &mut Server, what: &str) {
     server.run(40_000);
 }
 
-const ALL: [&str; 21] = [
+const ALL: [&str; 22] = [
     "nothing",
     "a long report",
     "a report that only computes",
@@ -165,6 +166,7 @@ const ALL: [&str; 21] = [
     "no load any more",
     "no load any more, beside a report",
     "a client that never says a word",
+    "a client that is not greeted",
     "no load any more, and a client that never says a word",
     "neighbours that burn the processors",
     "neighbours that burn the disk",

@@ -132,3 +132,32 @@ fn a_detector_that_begins_in_the_middle_tells_nothing_of_healthy_servers() {
         }
     }
 }
+
+#[test]
+#[ignore = "prints what is told of the recordings of FREEZEFRAME_RECORDINGS"]
+#[allow(clippy::print_stderr, reason = "it is for reading")]
+fn print_what_is_told() {
+    for recording in recordings::all() {
+        eprintln!("{}", recording.name);
+        let mut lines: Vec<(Millis, String)> = Vec::new();
+        for (what, felt) in &recording.stalls {
+            if let Some(felt) = felt {
+                let line = format!("felt {} to {}: {what}", felt.from, felt.to);
+                lines.push((felt.from, line));
+            }
+        }
+        for episode in told(&recording) {
+            lines.push((
+                episode.onset,
+                format!(
+                    "  told at {}, {} to {:?}: {} [{}]",
+                    episode.trigger, episode.onset, episode.end, episode.says, episode.rule
+                ),
+            ));
+        }
+        lines.sort();
+        for (_, line) in lines {
+            eprintln!("{line}");
+        }
+    }
+}

@@ -203,3 +203,25 @@ fn every_kind_of_stall_is_noticed_whatever_its_size() {
     );
     assert!(end >= 0.95, "end within a second: {end}");
 }
+
+/// What a small pool that connects for each statement feels of a name server that does not answer.
+#[test]
+fn a_pool_that_is_not_greeted_is_noticed_at_a_statement_a_second() {
+    for (index, pool) in [1, 2, 4].into_iter().enumerate() {
+        for length in [5000, 20_000] {
+            let mut noticed = 0;
+            for round in 0..20 {
+                let cell = Cell {
+                    mechanism: Mechanism::Names,
+                    pool,
+                    load: Load::Rate(1.0),
+                    length,
+                    distance: 60_000,
+                };
+                let judged = run(cell, 700 + 100 * index as u64 + round);
+                noticed += judged.iter().filter(|one| one.delay.is_some()).count();
+            }
+            assert!(noticed >= 38, "pool {pool}, {length} ms: {noticed} of 40");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use model::Millis;
 
 use super::stops::COMPLETIONS_MIN;
 use super::{Now, Sign, seconds, several};
-use crate::view::number;
+use crate::view::{View, number};
 
 /// Below this share of `max_connections` clients are let in now, whatever was refused before.
 const ROOM_SHARE: f64 = 0.95;
@@ -102,6 +102,81 @@ fn work_stopped(now: &Now<'_>, seen: Millis) -> Option<String> {
         && flowed >= COMPLETIONS_MIN.max(usual * share)
         && completions <= flowed * share;
     stopped.then(|| format!("; {completions:.0} of {usual:.0} statements a second completed"))
+}
+
+/// A server greets its client in a millisecond, whoever the client is: one that is not greeted for so long waits for
+/// the server, milliseconds.
+const GREETING_MS: f64 = 1000.0;
+
+/// So many statements would have completed while the oldest client waited: none is no chance.
+const MISSED_MIN: f64 = 3.0;
+/// The same where nobody else is connected.
+const MISSED_ALONE_MIN: f64 = 1.0;
+
+/// Fewer statements a second than this are none: one of our own may have been under way.
+const COMPLETED_MAX: f64 = 0.3;
+
+/// From one reading of the status to the next, milliseconds.
+const READING_MS: Millis = 1000;
+
+/// How long before the first of them came something completed, in times that one usually comes in.
+const FLOWED_BEFORE: f64 = 5.0;
+
+/// Clients wait for the server's first word, and nothing has completed since the first of them came: a pool that
+/// connects for each statement, be it of one client with a statement a second. What a client does cannot look so: the
+/// server speaks first, so to a port scanner and a load balancer's check it has sent something.
+pub(super) fn greetings(now: &Now<'_>) -> Sign {
+    if now.sample.source != "connections" {
+        return Sign::Unclear;
+    }
+    let at = now.sample.at;
+    let Some(ungreeted) = View::ungreeted(now.sample) else {
+        return Sign::Unclear;
+    };
+    if ungreeted.clients == 0.0 {
+        return Sign::Good {
+            since: at.saturating_sub(500),
+        };
+    }
+    let (Some(usual), Some(work)) = (now.usual.completions.mean(), now.view.work_at(at)) else {
+        return Sign::Unclear;
+    };
+    let came = at.saturating_sub(ungreeted.oldest_ms as Millis);
+    let missed = usual * ungreeted.oldest_ms / 1000.0;
+    let missed_min = match ungreeted.are_all {
+        true => MISSED_ALONE_MIN,
+        false => MISSED_MIN,
+    };
+    let completed_since = |moment| {
+        let most = now.usual.completions.most_since(moment);
+        most.is_some_and(|most| most > COMPLETED_MAX)
+    };
+    // What completed just before they came is in a reading that began before.
+    let stopped = work.since >= came
+        && work.completions <= COMPLETED_MAX
+        && !completed_since(came.saturating_add(READING_MS));
+    let before = STOPPED_BEFORE_MS.max((FLOWED_BEFORE * 1000.0 / usual) as Millis);
+    let flowed = completed_since(came.saturating_sub(before));
+    if ungreeted.oldest_ms < GREETING_MS || missed < missed_min || !stopped || !flowed {
+        return Sign::Unclear;
+    }
+    let clients = several(ungreeted.clients, "client waits", "clients wait");
+    Sign::Bad {
+        since: came,
+        says: format!(
+            "{clients} for the server's greeting, the oldest for {}; no statement completed, {} a second usually",
+            seconds(ungreeted.oldest_ms),
+            rate(usual)
+        ),
+    }
+}
+
+/// Statements a second, for people.
+fn rate(a_second: f64) -> String {
+    match a_second >= 10.0 {
+        true => format!("{a_second:.0}"),
+        false => format!("{a_second:.1}"),
+    }
 }
 
 /// The queue of connections that the server has not accepted yet is full.

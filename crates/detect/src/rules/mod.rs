@@ -92,6 +92,7 @@ pub(crate) enum Rule {
     System(system::System),
     Doors,
     Logins,
+    Greetings,
     AcceptQueue { before: Option<Millis> },
     Burn,
     User(User),
@@ -109,6 +110,7 @@ impl Rule {
             Self::System(system::System::default()),
             Self::Doors,
             Self::Logins,
+            Self::Greetings,
             Self::AcceptQueue { before: None },
             Self::Burn,
         ];
@@ -129,7 +131,7 @@ impl Rule {
             Self::Slow(_) => "statements-slow",
             Self::Stuck => "sessions-stuck",
             Self::System(_) => "system-cpu",
-            Self::Doors | Self::Logins | Self::AcceptQueue { .. } => "not-let-in",
+            Self::Doors | Self::Logins | Self::Greetings | Self::AcceptQueue { .. } => "not-let-in",
             Self::Burn => "slow-burn",
             Self::User(_) => "user",
         }
@@ -141,7 +143,12 @@ impl Rule {
             Self::Probe(probe) if probe.gone => config.restart_ms,
             Self::Probe(_) => config.probe_hold_ms,
             // The age of what hangs has been looked at.
-            Self::Stops | Self::Waits | Self::Stuck | Self::Logins | Self::Burn => 0,
+            Self::Stops
+            | Self::Waits
+            | Self::Stuck
+            | Self::Logins
+            | Self::Greetings
+            | Self::Burn => 0,
             // Who was refused has been refused.
             Self::Doors => 0,
             Self::Slow(recent) => recent.hold_ms,
@@ -173,6 +180,7 @@ impl Rule {
             Self::System(memory) => system::look(now, memory),
             Self::Doors => doors::look(now),
             Self::Logins => doors::logins(now),
+            Self::Greetings => doors::greetings(now),
             Self::AcceptQueue { before } => doors::accept_queue(now, before),
             Self::Burn => burn::look(now),
             Self::User(user) => user.look(now.sample),

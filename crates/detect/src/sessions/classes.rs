@@ -19,6 +19,14 @@ const LOOK_MS: Millis = 900;
 /// and what was seen in it is not learnt.
 const LEARN_AFTER_MS: Millis = 15_000;
 
+/// An odd age is learnt on so many occasions, so far from each other at least, milliseconds: a
+/// machine that stood still for two seconds makes no statement a long one, reports of each night are long.
+const ODD_MIN: u8 = 3;
+const ODD_APART_MS: Millis = 60_000;
+
+/// Of so many the one that was old is an odd one, when it took half of the time of all.
+const ONE_OF_MANY: u64 = 20;
+
 /// How many times its longest known time a statement may take.
 const LONG_TIMES: f64 = 3.0;
 
@@ -39,6 +47,12 @@ pub(super) struct Class {
     seen_at: Millis,
     /// The longest that one of them was seen to run, milliseconds; below a second is 0.
     longest_ms: u32,
+    /// Occasions on which one was old that tell of the server rather than of the class.
+    #[serde(default)]
+    odd: u8,
+    /// The last of them.
+    #[serde(skip)]
+    odd_at: Millis,
     /// How long they take on the average by the server's own count, microseconds; 0 is not known.
     #[serde(default)]
     mean_us: u32,
@@ -60,7 +74,17 @@ pub(super) enum Usual {
 pub(super) struct Classes {
     known: HashMap<u64, Class>,
     /// Ages that are not learnt yet.
-    pending: VecDeque<(Millis, u64, u32)>,
+    pending: VecDeque<Old>,
+}
+
+/// A statement that was seen to be old.
+#[derive(Debug, Clone, Copy)]
+struct Old {
+    at: Millis,
+    class: u64,
+    age_ms: u32,
+    /// It tells of the server at that moment rather than of the class.
+    is_odd: bool,
 }
 
 /// The identity of a statement's class.
@@ -125,7 +149,8 @@ impl Classes {
     ) {
         let id = class_of_fingerprint(fingerprint);
         if let Some(longest_s) = longest_s.filter(|longest| *longest >= 1.0) {
-            self.saw_old(now, id, (longest_s * 1000.0).min(4e9) as u32);
+            let is_odd = count >= ONE_OF_MANY && sum_s < 2.0 * longest_s;
+            self.saw_old(now, id, (longest_s * 1000.0).min(4e9) as u32, is_odd);
         } else if count > 0 && sum_s >= 0.0 {
             let class = self.entry(id);
             let mean_us = (sum_s * 1e6 / count as f64).clamp(1.0, 4e9) as u32;
@@ -138,10 +163,16 @@ impl Classes {
         }
     }
 
-    /// A statement of this age, in calm.
-    pub(super) fn saw_old(&mut self, now: Millis, id: u64, age_ms: u32) {
+    /// A statement of this age, in calm. `is_odd`: most of what ran was old with it, or all others of its class were
+    /// quick.
+    pub(super) fn saw_old(&mut self, now: Millis, id: u64, age_ms: u32, is_odd: bool) {
         if self.pending.len() < CLASSES_MAX {
-            self.pending.push_back((now, id, age_ms));
+            self.pending.push_back(Old {
+                at: now,
+                class: id,
+                age_ms,
+                is_odd,
+            });
         }
     }
 
@@ -150,13 +181,20 @@ impl Classes {
         if !calm {
             self.pending.clear();
         }
-        while let Some((at, id, age_ms)) = self.pending.front().copied() {
-            if at.saturating_add(LEARN_AFTER_MS) > now {
+        while let Some(old) = self.pending.front().copied() {
+            if old.at.saturating_add(LEARN_AFTER_MS) > now {
                 break;
             }
             self.pending.pop_front();
-            let class = self.entry(id);
-            class.longest_ms = class.longest_ms.max(age_ms);
+            let class = self.entry(old.class);
+            if old.is_odd && class.odd < ODD_MIN {
+                if class.odd == 0 || old.at >= class.odd_at.saturating_add(ODD_APART_MS) {
+                    class.odd += 1;
+                    class.odd_at = old.at;
+                }
+                continue;
+            }
+            class.longest_ms = class.longest_ms.max(old.age_ms);
         }
     }
 
@@ -202,14 +240,14 @@ mod tests {
             classes.saw_young(5450, job);
         }
         assert_eq!(classes.usual(job, 2000.0), Usual::Unknown);
-        classes.saw_old(1000, report, 30_000);
+        classes.saw_old(1000, report, 30_000, false);
         classes.settle(2000, true);
         assert_eq!(classes.usual(report, 30_000.0), Usual::Unknown);
         classes.settle(20_000, true);
         assert_eq!(classes.usual(report, 80_000.0), Usual::Long);
         assert_eq!(classes.usual(report, 100_000.0), Usual::Unknown);
         assert_eq!(classes.usual(update, 2000.0), Usual::Short);
-        classes.saw_old(21_000, update, 5000);
+        classes.saw_old(21_000, update, 5000, false);
         classes.settle(22_000, false);
         classes.settle(60_000, true);
         assert_eq!(classes.usual(update, 2000.0), Usual::Short);
@@ -218,7 +256,7 @@ mod tests {
         classes.counted(23_000, &of_insert, (50, 0.2, None));
         assert_eq!(classes.usual(class_of(insert), 2000.0), Usual::Unknown);
         assert_eq!(classes.usual(class_of(insert), 4000.0), Usual::Short);
-        classes.counted(24_000, &of_insert, (50, 9.0, Some(8.0)));
+        classes.counted(24_000, &of_insert, (50, 90.0, Some(8.0)));
         classes.settle(61_000, true);
         assert_eq!(classes.usual(class_of(insert), 2000.0), Usual::Long);
         // A processlist has a hundred characters of this one.
@@ -228,5 +266,26 @@ mod tests {
         assert_eq!(classes.usual(class_of(&begin), 4000.0), Usual::Short);
         let again = Classes::with(&classes.learnt());
         assert_eq!(again.usual(report, 80_000.0), Usual::Long);
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_once_makes_no_class_long() {
+        let mut classes = Classes::default();
+        let update = class_of("UPDATE t SET k = 1");
+        for look in 0..u64::from(SHORT_SEEN_MIN) {
+            classes.saw_young(look * 1000, update);
+        }
+        for (occasion, expected) in [
+            (100_000, Usual::Short),
+            (200_000, Usual::Short),
+            // Soon after it is the same occasion.
+            (201_000, Usual::Short),
+            (300_000, Usual::Short),
+            (301_000, Usual::Long),
+        ] {
+            classes.saw_old(occasion, update, 1200, true);
+            classes.settle(occasion + LEARN_AFTER_MS, true);
+            assert_eq!(classes.usual(update, 2000.0), expected, "{occasion}");
+        }
     }
 }

@@ -101,6 +101,8 @@ struct Sums {
     short_hung: u32,
     logging_in: u32,
     logging_in_oldest_ms: f64,
+    /// Classes with ages from a second on, seen in calm.
+    old: Vec<(u64, u32)>,
 }
 
 impl Sessions {
@@ -153,6 +155,11 @@ impl Sessions {
         let mut looked_at = 0;
         for row in rows {
             self.take(now, row, calm, &mut looked_at, &mut sums);
+        }
+        // More were old than came back: that tells of the server.
+        let is_odd = sums.old.len() > 1 && sums.old.len() > sums.finished as usize;
+        for (class, age_ms) in &sums.old {
+            self.classes.saw_old(now, *class, *age_ms, is_odd);
         }
         self.classes.settle(now, calm);
         self.known.retain(|_, known| known.seen_at == now);
@@ -254,7 +261,7 @@ impl Sessions {
                 (true, false) => self.classes.saw_young(now, class),
                 // A wait is not how long such a statement takes.
                 (true, true) if doing == Doing::Statement => {
-                    self.classes.saw_old(now, class, age.min(4e9) as u32);
+                    sums.old.push((class, age.min(4e9) as u32));
                 }
                 _ => {}
             }

@@ -65,13 +65,17 @@ impl Recording {
     }
 }
 
-/// All recordings.
+/// All recordings: those that are committed, or those of the directory `FREEZEFRAME_RECORDINGS`.
 pub fn all() -> Vec<Recording> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let committed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let dir = std::env::var_os("FREEZEFRAME_RECORDINGS").map_or_else(committed, Into::into);
     let mut files: Vec<_> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "gz"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end == "gz" || end == "jsonl")
+        })
         .collect();
     files.sort();
     assert!(!files.is_empty(), "no recordings");
@@ -80,10 +84,14 @@ pub fn all() -> Vec<Recording> {
 
 fn read(path: &Path) -> Recording {
     let mut text = String::new();
-    let file = std::fs::File::open(path).unwrap();
-    flate2::read::GzDecoder::new(file)
-        .read_to_string(&mut text)
-        .unwrap();
+    let mut file = std::fs::File::open(path).unwrap();
+    if path.extension().is_some_and(|end| end == "gz") {
+        flate2::read::GzDecoder::new(file)
+            .read_to_string(&mut text)
+            .unwrap();
+    } else {
+        file.read_to_string(&mut text).unwrap();
+    }
     let mut lines = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -7,6 +7,9 @@ use super::{Host, Random, Server};
 /// The state of a client that connects anew for each statement, and is not let in.
 pub const LOGIN: &str = "login";
 
+/// The state of a client beside the pool whose name a name server never tells: the server has not greeted it.
+pub const UNGREETED: &str = "not greeted";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mechanism {
     RowLock,

@@ -3,8 +3,8 @@
 use detect::{RequestRow, SessionRow};
 use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
 
-use super::mechanism::LOGIN;
-use super::{CAPACITY, Client, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
+use super::mechanism::{LOGIN, UNGREETED};
+use super::{CAPACITY, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
 
 const MAX_CONNECTIONS: f64 = 300.0;
 
@@ -150,13 +150,18 @@ impl Server {
     fn connections(&mut self) {
         let now = self.now;
         let mut rows = Vec::new();
-        let is_in = |client: &&Client| {
-            let running = client.statement.as_ref();
-            running.is_none_or(|running| running.state != LOGIN)
-        };
-        for client in self.clients.iter().filter(is_in) {
+        for client in &self.clients {
+            let is_ungreeted = client
+                .statement
+                .as_ref()
+                .is_some_and(|running| running.state == LOGIN);
             let mut sent_ms = now.saturating_sub(client.answered);
             let received_ms = match client.statement {
+                // Neither side has said a word.
+                Some(_) if is_ungreeted => {
+                    sent_ms = now.saturating_sub(client.since);
+                    sent_ms
+                }
                 // Asked in the tick of the answer: the order is known by other signs.
                 Some(_) => {
                     let received_ms = now.saturating_sub(client.since);
@@ -171,6 +176,7 @@ impl Server {
                 received_ms,
                 acknowledged_ms: received_ms,
                 is_unread: false,
+                is_ungreeted,
                 segments: None,
             });
         }
@@ -182,6 +188,7 @@ impl Server {
                     received_ms: now - beside.from,
                     acknowledged_ms: now - beside.from,
                     is_unread: false,
+                    is_ungreeted: beside.state == UNGREETED,
                     segments: None,
                 });
             }
@@ -301,7 +308,7 @@ impl Server {
         for beside in &self.beside {
             if beside.from <= now && now < beside.to {
                 let (user, command) = match beside.state {
-                    LOGIN => ("unauthenticated user", "Connect"),
+                    LOGIN | UNGREETED => ("unauthenticated user", "Connect"),
                     _ => ("batch", "Query"),
                 };
                 rows.push(SessionRow {

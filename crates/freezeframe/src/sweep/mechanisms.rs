@@ -178,11 +178,10 @@ impl Mechanism {
         }
     }
 
-    /// Clients of its own hang as well.
+    /// Clients of its own hang, or are refused, as well.
     pub(super) fn has_clients(self) -> bool {
-        self.steps()
-            .iter()
-            .any(|step| matches!(step, Step::Load(_)))
+        let mut steps = self.steps().into_iter();
+        self == Self::ConnectionLimit || steps.any(|step| matches!(step, Step::Load(_)))
     }
 
     /// A scenario with these steps: what the host must be able to do, and what it needs.

@@ -68,14 +68,18 @@ pub(crate) fn connections(state: &mut HostState) -> Outcome {
     let cost = kernel::clock::thread_cpu().saturating_sub(begin);
     let pause = Duration::from_secs_f64(cost.as_secs_f64() / CONNECTIONS_SHARE_MAX);
     state.connections_next = (pause > NEXT_SECOND).then(|| Instant::now() + pause);
+    // The probes' own connections are no clients.
+    let own = server::own_clients();
     let rows: Vec<RequestRow> = found
         .iter()
+        .filter(|connection| !own.contains(&connection.peer))
         .map(|connection| RequestRow {
             id: connection.cookie,
             sent_ms: connection.sent_ms.into(),
             received_ms: connection.received_ms.into(),
             acknowledged_ms: connection.acknowledged_ms.into(),
             is_unread: connection.unread_bytes > 0,
+            is_ungreeted: connection.segments.is_some_and(|counted| counted.data == 0),
             segments: connection
                 .segments
                 .map(|counted| (counted.data, counted.bare_acknowledgements)),
