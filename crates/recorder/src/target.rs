@@ -208,6 +208,8 @@ pub(crate) struct Shared {
     looks: AtomicU64,
     /// A stall was just noticed: heavier evidence is wanted at once.
     pub(crate) burst: AtomicBool,
+    /// A client logs in for longer than from one look to the next: whether the server has greeted it is wanted at once.
+    pub(crate) knocks: AtomicBool,
     /// The processlist shows that the server follows another one.
     pub(crate) follows: AtomicBool,
     /// A stall lasts: what is seen now is not usual.
@@ -237,6 +239,7 @@ impl Shared {
             own: OwnStatements::default(),
             looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
+            knocks: AtomicBool::new(false),
             follows: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
             stall_over_at: AtomicU64::new(0),
@@ -269,7 +272,14 @@ impl Shared {
             .filter(|row| !own.contains(&row.id))
             .collect();
         let calm = !self.stalled.load(Ordering::Relaxed);
-        self.sessions().observe(at, &rows, calm)
+        let readings = self.sessions().observe(at, &rows, calm);
+        let mut oldest = readings
+            .iter()
+            .filter(|reading| reading.name == "processlist.logging_in_oldest_ms");
+        if oldest.any(|reading| reading.value > 0.0) {
+            self.knocks.store(true, Ordering::Relaxed);
+        }
+        readings
     }
 
     /// Whether the sessions should be looked at again before the next second.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Frame, FrameId, Nameless, Profile, Side, Stack, StackBook};
+use model::{Frame, FrameId, Nameless, Profile, ProfileCount, Side, Stack, StackBook};
 
 /// What a frame of the tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Kernel,
     /// A thread of the server, by name.
     Server,
-    /// A thread of another program, by name; or all of them together.
+    /// A thread of another program, by name.
     Other,
     /// Frames put together because each is rare.
     Folded,
@@ -67,28 +67,29 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    fn of(profiles: &[&Profile]) -> Self {
+    fn of(whose: Whose, profiles: &[&Profile]) -> Self {
         let hz = || profiles.iter().map(|profile| profile.hz);
-        let sum = |value: fn(&Profile) -> u64| {
+        let sum = |value: &dyn Fn(&Profile) -> u64| {
             profiles
                 .iter()
                 .fold(0u64, |sum, profile| sum.saturating_add(value(profile)))
         };
         Self {
             samples: 0,
-            taken: sum(|profile| {
-                let counts = profile.counts.iter().map(|row| row.count);
+            taken: sum(&|profile| {
+                let rows = profile.counts.iter().filter(|row| whose.has(row));
+                let counts = rows.map(|row| row.count);
                 counts.fold(0, u64::saturating_add)
             }),
             hz: hz().max().unwrap_or(0),
             hz_least: hz().min().unwrap_or(0),
-            length_ms: sum(|profile| profile.to.saturating_sub(profile.from)),
+            length_ms: sum(&|profile| profile.to.saturating_sub(profile.from)),
             processors: profiles
                 .iter()
                 .map(|profile| profile.processors)
                 .max()
                 .unwrap_or(0),
-            lost: sum(|profile| profile.lost),
+            lost: sum(&|profile| profile.lost),
         }
     }
 
@@ -100,8 +101,26 @@ impl Half {
     }
 }
 
-/// Under which all threads that are not the server's stand, where there are some of the server.
-const OTHERS: &str = "other programs and the kernel's own threads";
+/// Whose samples a tree is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// All.
+    Everybody,
+    /// The server's.
+    Server,
+    /// Those of other programs and of the kernel's own threads.
+    Others,
+}
+
+impl Whose {
+    fn has(self, row: &ProfileCount) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Server => row.server,
+            Self::Others => !row.server,
+        }
+    }
+}
 
 /// The tree. Node 0 is the root, every parent stands before its children.
 #[derive(Debug, Clone, Default)]
@@ -130,18 +149,20 @@ pub(crate) struct FrameSums {
 impl FlameTree {
     /// The tree of two lists of profiles, each with its book.
     pub(crate) fn of(first: (&[&Profile], &StackBook), second: (&[&Profile], &StackBook)) -> Self {
-        let has_server = [first.0, second.0].iter().any(|profiles| {
-            let mut rows = profiles.iter().flat_map(|profile| &profile.counts);
-            rows.any(|row| row.server)
-        });
-        let mut builder = Builder {
-            has_server,
-            ..Builder::default()
-        };
+        Self::of_whose(Whose::Everybody, first, second)
+    }
+
+    /// The same of a part of the samples.
+    pub(crate) fn of_whose(
+        whose: Whose,
+        first: (&[&Profile], &StackBook),
+        second: (&[&Profile], &StackBook),
+    ) -> Self {
+        let mut builder = Builder::default();
         for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
-            builder.tree.halves[side] = Half::of(profiles);
+            builder.tree.halves[side] = Half::of(whose, profiles);
             for profile in profiles {
-                builder.add(side, profile, book);
+                builder.add(side, whose, profile, book);
             }
         }
         builder.tree
@@ -171,35 +192,20 @@ impl FlameTree {
         own
     }
 
-    /// The node of all that is not the server's, where both were sampled.
-    fn others_node(&self) -> Option<usize> {
-        let mut children = self.nodes.iter().enumerate().skip(1);
-        children
-            .find(|(_, node)| node.parent == 0 && self.frames[node.frame].name == OTHERS)
-            .map(|(index, _)| index)
+    /// Sums by thread's name, in no order.
+    pub(crate) fn threads(&self) -> Vec<FrameSums> {
+        let threads = self.nodes.iter().skip(1).filter(|node| node.parent == 0);
+        threads
+            .map(|node| FrameSums {
+                frame: node.frame,
+                own: node.value,
+                total: node.value,
+            })
+            .collect()
     }
 
-    /// Samples of all that is not the server's, first and second, and its threads by name, in no order; nothing where
-    /// only one of both was sampled.
-    pub(crate) fn others(&self) -> Option<([u64; 2], Vec<FrameSums>)> {
-        let at = self.others_node()?;
-        let threads = self.nodes.iter().skip(1).filter(|node| node.parent == at);
-        let threads = threads.map(|node| FrameSums {
-            frame: node.frame,
-            own: node.value,
-            total: node.value,
-        });
-        Some((self.nodes[at].value, threads.collect()))
-    }
-
-    /// Sums by function, in no order: of the server, where both it and others were sampled. Threads and the root are
-    /// left out.
+    /// Sums by function, in no order. Threads and the root are left out.
     pub(crate) fn sums(&self) -> Vec<FrameSums> {
-        let others = self.others_node();
-        let mut is_other = vec![false; self.nodes.len()];
-        for (index, node) in self.nodes.iter().enumerate().skip(1) {
-            is_other[index] = others == Some(index) || is_other[node.parent];
-        }
         let mut sums: Vec<FrameSums> = (0..self.frames.len())
             .map(|frame| FrameSums {
                 frame,
@@ -207,10 +213,7 @@ impl FlameTree {
                 total: [0; 2],
             })
             .collect();
-        for ((node, own), is_other) in self.nodes.iter().zip(self.own()).zip(is_other) {
-            if is_other {
-                continue;
-            }
+        for (node, own) in self.nodes.iter().zip(self.own()) {
             let sum = &mut sums[node.frame];
             let nested = self.callers(node).any(|caller| caller.frame == node.frame);
             for side in [0, 1] {
@@ -219,10 +222,7 @@ impl FlameTree {
                 sum.total[side] = sum.total[side].saturating_add(value);
             }
         }
-        sums.retain(|sum| {
-            let is_function = matches!(self.frames[sum.frame].kind, Kind::User | Kind::Kernel);
-            is_function && sum.total != [0; 2]
-        });
+        sums.retain(|sum| matches!(self.frames[sum.frame].kind, Kind::User | Kind::Kernel));
         sums
     }
 
@@ -284,13 +284,8 @@ impl FlameTree {
             list.sort_by(|a, b| {
                 let [a, b] = [*a, *b].map(|index| &self.nodes[index]);
                 let name = |node: &Node| &self.frames[node.frame].name;
-                // Whatever else runs on the host stands behind the server.
-                let is_other = |node: &Node| self.frames[node.frame].kind == Kind::Other;
                 let by_value = (b.value[1], b.value[0]).cmp(&(a.value[1], a.value[0]));
-                is_other(a)
-                    .cmp(&is_other(b))
-                    .then(by_value)
-                    .then_with(|| name(a).cmp(name(b)))
+                by_value.then_with(|| name(a).cmp(name(b)))
             });
         }
         let mut out = Self {
@@ -349,8 +344,6 @@ enum Step {
 
 struct Builder {
     tree: FlameTree,
-    /// The server was sampled, and what is not its own stands apart.
-    has_server: bool,
     frames: HashMap<TreeFrame, usize>,
     children: HashMap<(usize, usize), usize>,
 }
@@ -359,7 +352,6 @@ impl Default for Builder {
     fn default() -> Self {
         let mut builder = Self {
             tree: FlameTree::default(),
-            has_server: false,
             frames: HashMap::new(),
             children: HashMap::new(),
         };
@@ -404,21 +396,17 @@ impl Builder {
         index
     }
 
-    fn add(&mut self, side: usize, profile: &Profile, book: &StackBook) {
+    fn add(&mut self, side: usize, whose: Whose, profile: &Profile, book: &StackBook) {
         let hz = self.tree.halves[side].hz;
         let mut ids: HashMap<FrameId, usize> = HashMap::new();
-        for row in &profile.counts {
+        for row in profile.counts.iter().filter(|row| whose.has(row)) {
             let value = scaled(row.count, hz, profile.hz);
             let thread_kind = if row.server {
                 Kind::Server
             } else {
                 Kind::Other
             };
-            let mut path = Vec::new();
-            if self.has_server && !row.server {
-                path.push(self.frame(pseudo(OTHERS, String::new(), Kind::Other)));
-            }
-            path.push(self.frame(pseudo(&row.thread, String::new(), thread_kind)));
+            let mut path = vec![self.frame(pseudo(&row.thread, String::new(), thread_kind))];
             let stack = book.stack(row.stack);
             path.extend(self.cut(stack));
             for id in stack.frames.iter().rev() {
@@ -481,7 +469,7 @@ pub(crate) fn scaled(count: u64, hz: u32, taken_at_hz: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use model::{ProfileCount, StackEnd};
+    use model::StackEnd;
 
     use super::*;
 
@@ -628,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_servers_stands_apart_and_behind_it() {
+    fn the_server_and_what_runs_beside_it_are_two_trees() {
         let mut book = StackBook::default();
         let mut stall = profile(
             &mut book,
@@ -640,19 +628,19 @@ mod tests {
         );
         stall.counts[1].server = false;
         stall.counts[1].thread = "compiler".to_owned();
-        let tree = FlameTree::of((&[], &book), (&[&stall], &book));
-        let pruned = lines(&tree.pruned(100));
-        assert_eq!(pruned[1], " connection 0 3");
-        assert_eq!(pruned[4], format!(" {OTHERS} 0 90"));
-        assert_eq!(pruned[5], "  compiler 0 90");
-        let (samples, threads) = tree.others().unwrap();
-        assert_eq!((samples, threads.len()), ([0, 90], 1));
-        let mut sums: Vec<(&str, u64)> = Vec::new();
-        for sum in tree.sums() {
-            sums.push((&tree.frames[sum.frame].name, sum.own[1]));
-        }
-        sums.sort_unstable();
-        assert_eq!(sums, [("main", 0), ("spin", 3)]);
+        let tree = |whose| FlameTree::of_whose(whose, (&[], &book), (&[&stall], &book));
+        let server = tree(Whose::Server);
+        assert_eq!((server.halves[1].samples, server.halves[1].taken), (3, 3));
+        assert_eq!(lines(&server.pruned(100))[1], " connection 0 3");
+        let others = tree(Whose::Others);
+        assert_eq!(others.halves[1].samples, 90);
+        let threads = others.threads();
+        let name = |sum: &FrameSums| others.frames[sum.frame].name.clone();
+        assert_eq!(
+            (threads.len(), name(&threads[0])),
+            (1, "compiler".to_owned())
+        );
+        assert_eq!(tree(Whose::Everybody).threads().len(), 2);
     }
 
     #[test]

@@ -196,6 +196,15 @@ impl Session {
     }
 }
 
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The client takes its leave where it can.
+        if self.client.is_usable() {
+            self.own.add_quit();
+        }
+    }
+}
+
 /// A row as text.
 #[derive(Debug, Clone)]
 pub struct Row {

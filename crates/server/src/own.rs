@@ -30,16 +30,37 @@ const CLIENTS_MAX: usize = 256;
 /// Statements that were sent, by class. A clone is another hand on the same counts: all sessions with one server share
 /// one.
 #[derive(Debug, Clone, Default)]
-pub struct OwnStatements(Arc<Mutex<BTreeMap<String, u64>>>);
+pub struct OwnStatements(Arc<Mutex<Counts>>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// By fingerprint.
+    classes: BTreeMap<String, u64>,
+    /// Connections that were ended in order.
+    quits: u64,
+}
 
 impl OwnStatements {
     /// Counts a statement, before it is sent: a server that counts it has got it.
     pub(crate) fn add(&self, statement: &str) {
         let fingerprint = sql::fingerprint(statement);
-        let mut counts = lock(&self.0);
-        if counts.len() < CLASSES_MAX || counts.contains_key(&fingerprint) {
-            *counts.entry(fingerprint).or_default() += 1;
+        let classes = &mut lock(&self.0).classes;
+        if classes.len() < CLASSES_MAX || classes.contains_key(&fingerprint) {
+            *classes.entry(fingerprint).or_default() += 1;
         }
+    }
+
+    /// Counts the end of a connection.
+    pub(crate) fn add_quit(&self) {
+        lock(&self.0).quits += 1;
+    }
+
+    /// By how much `Questions` has grown by them. The command with which a client takes its leave is counted there, too
+    /// (sql/sql_parse.cc, `dispatch_command`: all commands but those with `CF_SKIP_QUESTIONS`).
+    pub fn questions(&self) -> u64 {
+        let counts = lock(&self.0);
+        let statements = counts.classes.values();
+        statements.fold(counts.quits, |sum, count| sum.saturating_add(*count))
     }
 
     /// Takes over what was counted elsewhere.
@@ -49,21 +70,22 @@ impl OwnStatements {
         }
         let taken = std::mem::take(&mut *lock(&other.0));
         let mut counts = lock(&self.0);
-        for (fingerprint, count) in taken {
-            *counts.entry(fingerprint).or_default() += count;
+        counts.quits += taken.quits;
+        for (fingerprint, count) in taken.classes {
+            *counts.classes.entry(fingerprint).or_default() += count;
         }
     }
 
     /// How often each class was sent, by its fingerprint.
     pub fn by_fingerprint(&self) -> BTreeMap<String, u64> {
-        lock(&self.0).clone()
+        lock(&self.0).classes.clone()
     }
 
     /// How often each status counter `Com_…` was moved by them, by its name without that prefix.
     pub fn by_command(&self) -> BTreeMap<String, u64> {
         let known = COMMANDS.iter().map(|name| ((*name).to_owned(), 0));
         let mut commands: BTreeMap<String, u64> = known.collect();
-        for (fingerprint, count) in lock(&self.0).iter() {
+        for (fingerprint, count) in &lock(&self.0).classes {
             *commands.entry(command_of(fingerprint)).or_default() += count;
         }
         commands

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use model::ProbeOutcome;
 
-use crate::{Address, Login, ServerError, Session, Waits};
+use crate::{Address, Login, OwnStatements, ServerError, Session, Waits};
 
 /// How a probe went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +33,15 @@ impl ProbeResult {
     }
 }
 
-/// A whole connection: connect, greeting, authentication, quit.
-pub fn probe_connect(address: &Address, login: &Login, waits: impl Into<Waits>) -> ProbeResult {
+/// A whole connection: connect, greeting, authentication, quit. It is counted in `own`.
+pub fn probe_connect(
+    address: &Address,
+    login: &Login,
+    waits: impl Into<Waits>,
+    own: &OwnStatements,
+) -> ProbeResult {
     let begin = Instant::now();
-    let result = Session::connect(address, login, waits).map(drop);
+    let result = Session::connect(address, login, waits).map(|mut session| session.count_in(own));
     ProbeResult::new(begin, result)
 }
 

@@ -98,7 +98,12 @@ fn asks_everything(kind: ServerKind, version: &str) {
         return;
     };
     for (address, login) in ways(&lab_server) {
-        let probe = server::probe_connect(&address, &login, DEADLINES);
+        let probe = server::probe_connect(
+            &address,
+            &login,
+            DEADLINES,
+            &server::OwnStatements::default(),
+        );
         assert_eq!(probe.error, None, "{address}");
         let mut kept = None;
         let probe = server::probe_query(&mut kept, &address, &login, DEADLINES);

@@ -362,9 +362,14 @@ impl Digests {
 /// Whether the server lets anybody in: one that does not is asked nothing more.
 pub(super) fn answers(listening: &Listening<'_>, address: &Address) -> Result<(), Absent> {
     let waits = ENTRANCE.or_until(listening.stop.flag());
-    server::probe_connect(address, &listening.target.login, waits)
-        .error
-        .map_or(Ok(()), |error| Err(error.absent("the server")))
+    server::probe_connect(
+        address,
+        &listening.target.login,
+        waits,
+        &server::OwnStatements::default(),
+    )
+    .error
+    .map_or(Ok(()), |error| Err(error.absent("the server")))
 }
 
 /// What ends the waits for the server.

@@ -230,7 +230,7 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
     let mut taken = state.ask("status", server::status)?;
     state.pace.observe(at, &taken.readings);
     let own = state.shared.own.by_command();
-    let all: u64 = own.values().sum();
+    let all = state.shared.own.questions();
     taken.readings.push(Reading::counter(
         "recorder.statements",
         Unit::Count,

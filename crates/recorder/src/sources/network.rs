@@ -1,3 +1,4 @@
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use detect::RequestRow;
@@ -52,10 +53,9 @@ const ABSENT_REST: Duration = Duration::from_secs(10);
 /// Who has sent something to the server and has no answer.
 pub(crate) fn connections(state: &mut HostState) -> Outcome {
     let what = "connections";
-    if state
-        .connections_next
-        .is_some_and(|next| Instant::now() < next)
-    {
+    let is_wanted = state.shared.knocks.swap(false, Ordering::Relaxed);
+    let rests = |next| Instant::now() < next;
+    if !is_wanted && state.connections_next.is_some_and(rests) {
         return Ok(Taken::default());
     }
     // Each absence is a row of the history.

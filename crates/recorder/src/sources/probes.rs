@@ -107,7 +107,12 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         let detail = "no socket or port of the server is known";
         return Err(Absent::new("connect probe", Reason::NoConnection, detail));
     };
-    let result = server::probe_connect(address, state.shared.login(), state.deadlines);
+    let result = server::probe_connect(
+        address,
+        state.shared.login(),
+        state.deadlines,
+        &state.shared.own,
+    );
     state.unanswered = match result.outcome {
         ProbeOutcome::TimedOut => state.unanswered + 1,
         _ => 0,

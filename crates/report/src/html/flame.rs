@@ -14,8 +14,8 @@ use crate::{
 /// Bytes of one name in the graph's data at the most; the tables cut for themselves.
 const NAME_BYTES_MAX: usize = 400;
 
-/// Threads of others that are listed.
-const OTHERS_MAX: usize = 12;
+/// Threads that are listed.
+const THREADS_MAX: usize = 12;
 
 /// How much of a graph a page carries.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,11 @@ impl Limits {
     pub(super) const SECTION: Self = Self {
         nodes_max: 15_000,
         bytes_max: 700_000,
+    };
+    /// Beside another one.
+    pub(super) const SECOND_SECTION: Self = Self {
+        nodes_max: 5_000,
+        bytes_max: 200_000,
     };
     /// On a page of its own.
     pub(super) const PAGE: Self = Self {
@@ -267,35 +272,29 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
     Table::wide("", &columns).rows(rows, usize::MAX)
 }
 
-/// What ran beside the server, by thread: those with the largest share first. Nothing where nothing did.
-pub(super) fn others(tree: &FlameTree, names: &[&str]) -> Option<String> {
-    let (all, mut threads) = tree.others()?;
+/// The threads of a tree by name, as a table: processors that they had, most first.
+pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> String {
     let sides = if names.len() == 2 { 0..2 } else { 1..2 };
-    let shares = |value: [u64; 2]| -> Vec<String> {
-        let sides = sides.clone();
-        sides
-            .map(|side| percent(share(value[side], &tree.halves[side])))
-            .collect()
-    };
+    let mut threads = tree.threads();
     threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
     let mut columns = vec![Column("Thread", Holds::Code)];
-    let titles: Vec<String> = names.iter().map(|name| capitalised(name)).collect();
+    let titles: Vec<String> = names
+        .iter()
+        .map(|name| format!("Processors, {name}"))
+        .collect();
     columns.extend(titles.iter().map(|title| Column(title, Holds::Numbers)));
-    let rows = threads.iter().take(OTHERS_MAX).map(|thread| {
+    let rows = threads.iter().take(THREADS_MAX).map(|thread| {
         let mut row = vec![cell(&tree.frames[thread.frame].name)];
-        row.extend(shares(thread.total));
+        row.extend(sides.clone().map(|side| {
+            let each = tree.halves[side].processors_per_sample();
+            each.map_or_else(
+                || samples(thread.total[side]),
+                |each| units::digits(each * thread.total[side] as f64),
+            )
+        }));
         row
     });
-    let table = Table::wide("", &columns).rows(rows, usize::MAX);
-    Some(format!(
-        "<h3>Beside the server</h3><p>Other programs and the kernel's own threads had {} of the samples.</p>{table}",
-        names
-            .iter()
-            .zip(shares(all))
-            .map(|(name, share)| format!("<b>{share}</b> {}", escape::html(name)))
-            .collect::<Vec<_>>()
-            .join(", ")
-    ))
+    Table::wide("", &columns).rows(rows, usize::MAX)
 }
 
 fn share(value: u64, half: &Half) -> f64 {

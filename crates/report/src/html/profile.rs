@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     escape,
-    flame_tree::{FlameTree, Half},
+    flame_tree::{FlameTree, Half, Whose},
     units, when,
 };
 
@@ -19,7 +19,7 @@ const CHANGES_FOLDED_MAX: usize = 60;
 /// Functions on a page of its own.
 const FUNCTIONS_MAX: usize = 60;
 
-/// The stall against the time before it.
+/// The stall against the time before it: the server, and apart from it what else ran.
 pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
     let evidence = &incident.stacks;
     let (onset, end) = (incident.stall.onset, incident.stall_window().to);
@@ -35,19 +35,25 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
     let before = between(0, onset);
     let stall = between(onset, end.saturating_add(1));
     let book = &evidence.book;
-    let (tree, names): (FlameTree, &[&str]) = match (before.is_empty(), stall.is_empty()) {
-        (true, true) => return None,
-        (false, false) => (
-            FlameTree::of((&before, book), (&stall, book)),
-            &["before", "in the stall"],
-        ),
-        (true, false) => (
-            FlameTree::of((&[], book), (&stall, book)),
-            &["in the stall"],
-        ),
-        (false, true) => (FlameTree::of((&[], book), (&before, book)), &["before"]),
+    let (first, second, names): (&[&Profile], &[&Profile], &[&str]) =
+        match (before.is_empty(), stall.is_empty()) {
+            (true, true) => return None,
+            (false, false) => (&before, &stall, &["before", "in the stall"]),
+            (true, false) => (&[], &stall, &["in the stall"]),
+            (false, true) => (&[], &before, &["before"]),
+        };
+    let tree = |whose| FlameTree::of_whose(whose, (first, book), (second, book));
+    let rows = || {
+        before
+            .iter()
+            .chain(&stall)
+            .flat_map(|profile| &profile.counts)
     };
-    let mut out = said(&tree, names);
+    let is_apart = rows().any(|row| row.server) && rows().any(|row| !row.server);
+    let mut out = match is_apart {
+        true => compared(&tree(Whose::Server), names, Whose::Server, script),
+        false => compared(&tree(Whose::Everybody), names, Whose::Everybody, script),
+    };
     if names.len() == 1 {
         let missing = if stall.is_empty() {
             "in the stall"
@@ -58,33 +64,54 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
             "<p class=\"none\">There is no profile {missing} to compare with.</p>"
         ));
     }
+    if is_apart {
+        let others = tree(Whose::Others);
+        out.push_str("<h3>Beside the server: other programs and the kernel's own threads</h3>");
+        out.push_str(&flame::threads(&others, names));
+        out.push_str(&format!(
+            "<details><summary>Their flame graph and functions</summary>{}</details>",
+            compared(&others, names, Whose::Others, script)
+        ));
+    }
+    Some(out)
+}
+
+/// How busy the processors were with it, its flame graph, and its functions in numbers.
+fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> String {
+    let mut out = said(tree, names);
+    let (label, limits) = match whose {
+        Whose::Others => (
+            "Flame graph of what ran beside the server",
+            Limits::SECOND_SECTION,
+        ),
+        _ => ("Flame graph of where the processors were", Limits::SECTION),
+    };
     let graph = Graph {
-        tree: &tree,
+        tree,
         names,
-        label: "Flame graph of where the processors were",
-        limits: Limits::SECTION,
+        label,
+        limits,
         script,
     };
     out.push_str(&graph.figure());
-    let others = flame::others(&tree, names);
-    let whose = match others {
-        Some(_) => "Functions of the server",
-        None => "Functions",
+    let which = match whose {
+        Whose::Everybody => "Functions",
+        Whose::Server => "Functions of the server",
+        Whose::Others => "Their functions",
     };
     let title = match names.len() {
         2 => "whose share changed most",
         _ => "that took most",
     };
-    out.push_str(&format!("<h3>{whose} {title}</h3>"));
-    out.push_str(&flame::functions(&tree, names, 0..CHANGES_MAX));
-    let more = flame::functions(&tree, names, CHANGES_MAX..CHANGES_FOLDED_MAX);
+    out.push_str(&format!("<h3>{which} {title}</h3>"));
+    out.push_str(&flame::functions(tree, names, 0..CHANGES_MAX));
+    let more = flame::functions(tree, names, CHANGES_MAX..CHANGES_FOLDED_MAX);
     if !more.is_empty() {
         out.push_str(&format!(
             "<details><summary>More functions</summary>{more}</details>"
         ));
     }
-    out.push_str(&others.unwrap_or_default());
-    Some(out)
+    out
 }
 
 /// How the samples were taken and how busy the processors were, a paragraph for each half.
