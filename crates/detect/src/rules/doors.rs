@@ -126,10 +126,21 @@ const FLOWED_BEFORE: f64 = 5.0;
 /// connects for each statement, be it of one client with a statement a second. What a client does cannot look so: the
 /// server speaks first, so to a port scanner and a load balancer's check it has sent something.
 pub(super) fn greetings(now: &Now<'_>) -> Sign {
+    let at = now.sample.at;
+    if now.sample.source == "status" {
+        // What completes again was let in; on a host with many connections they are looked at less often.
+        let share = now.config.completions_share;
+        let usual = now.usual.completions.mean();
+        return match now.view.work_at(at).zip(usual) {
+            Some((work, usual)) if work.completions > COMPLETED_MAX.max(usual * share) => {
+                Sign::Good { since: work.since }
+            }
+            _ => Sign::Unclear,
+        };
+    }
     if now.sample.source != "connections" {
         return Sign::Unclear;
     }
-    let at = now.sample.at;
     let Some(ungreeted) = View::ungreeted(now.sample) else {
         return Sign::Unclear;
     };

@@ -78,7 +78,7 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
 
 /// How busy the processors were with it, its flame graph, and its functions in numbers.
 fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> String {
-    let mut out = said(tree, names);
+    let mut out = said(tree, names, whose);
     let (label, limits) = match whose {
         Whose::Others => (
             "Flame graph of what ran beside the server",
@@ -115,7 +115,7 @@ fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> Str
 }
 
 /// How the samples were taken and how busy the processors were, a paragraph for each half.
-fn said(tree: &FlameTree, names: &[&str]) -> String {
+fn said(tree: &FlameTree, names: &[&str], whose: Whose) -> String {
     let halves = match names.len() {
         2 => &tree.halves[..],
         _ => &tree.halves[1..],
@@ -123,13 +123,18 @@ fn said(tree: &FlameTree, names: &[&str]) -> String {
     let lines: String = names
         .iter()
         .zip(halves)
-        .map(|(name, half)| format!("<li>{}</li>", half_said(name, half)))
+        .map(|(name, half)| format!("<li>{}</li>", half_said(name, half, whose)))
         .collect();
     format!("<ul>{lines}</ul>")
 }
 
-fn half_said(name: &str, half: &Half) -> String {
+fn half_said(name: &str, half: &Half, whose: Whose) -> String {
     let name = escape::html(&flame::capitalised(name));
+    let by = match whose {
+        Whose::Everybody => "",
+        Whose::Server => " with the server",
+        Whose::Others => " with others",
+    };
     let busy = half
         .processors_per_sample()
         .map_or_else(String::new, |one| {
@@ -138,7 +143,7 @@ fn half_said(name: &str, half: &Half) -> String {
                 count => format!(" of {count} on average"),
             };
             let busy = units::digits(one * half.samples as f64);
-            format!(": <b>{}</b> processors busy{of}", escape::html(&busy))
+            format!(": <b>{}</b> processors busy{by}{of}", escape::html(&busy))
         });
     let mut out = format!(
         "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
@@ -200,7 +205,7 @@ fn page(title: &str, tree: &FlameTree, names: &[&str], table_title: &str) -> Str
          {scripts}</body>\n</html>\n",
         document = head::document(title, &SCRIPTS),
         title = escape::html(title),
-        said = said(tree, names),
+        said = said(tree, names, Whose::Everybody),
         figure = graph.figure(),
         table = flame::functions(tree, names, 0..FUNCTIONS_MAX),
         version = env!("CARGO_PKG_VERSION"),
