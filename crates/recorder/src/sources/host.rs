@@ -20,8 +20,9 @@ pub(crate) struct HostState {
     cpu_before: Option<CpuTicks>,
     /// Who has asked the server for something, by its TCP connections.
     pub(crate) requests: detect::Requests,
-    /// They are not looked at before.
-    pub(crate) connections_next: Option<std::time::Instant>,
+    pub(crate) connections_look: Option<super::network::ConnectionsLook>,
+    /// They could not be looked at, and are not before.
+    pub(crate) connections_absent_until: Option<std::time::Instant>,
 }
 
 impl HostState {
@@ -35,7 +36,8 @@ impl HostState {
             own_before: None,
             cpu_before: None,
             requests: detect::Requests::default(),
-            connections_next: None,
+            connections_look: None,
+            connections_absent_until: None,
         }
     }
 }

@@ -47,27 +47,57 @@ pub(crate) fn netstat(state: &mut HostState) -> Outcome {
 /// all its connections for them, which is large on a large host.
 const CONNECTIONS_SHARE_MAX: f64 = 0.001;
 
+/// The same while a client waits for its login.
+const KNOCKS_SHARE_MAX: f64 = 0.01;
+
+/// The last look at connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionsLook {
+    at: Instant,
+    cost: Duration,
+}
+
+impl ConnectionsLook {
+    /// Whether the next look has to wait until this one is paid for, at this share of a core.
+    fn rests(&self, share_max: f64) -> bool {
+        let pause = Duration::from_secs_f64(self.cost.as_secs_f64() / share_max);
+        pause > NEXT_SECOND && self.at.elapsed() < pause
+    }
+}
+
 /// Where they cannot be looked at it is tried again after this: a server may begin to listen.
 const ABSENT_REST: Duration = Duration::from_secs(10);
 
 /// Who has sent something to the server and has no answer.
 pub(crate) fn connections(state: &mut HostState) -> Outcome {
     let what = "connections";
-    let is_wanted = state.shared.knocks.swap(false, Ordering::Relaxed);
-    let rests = |next| Instant::now() < next;
-    if !is_wanted && state.connections_next.is_some_and(rests) {
+    let share_max = match state.shared.knocks.swap(false, Ordering::Relaxed) {
+        true => KNOCKS_SHARE_MAX,
+        false => CONNECTIONS_SHARE_MAX,
+    };
+    if let Some(last) = &state.connections_look
+        && last.rests(share_max)
+    {
+        return Ok(Taken::default());
+    }
+    if state
+        .connections_absent_until
+        .is_some_and(|until| Instant::now() < until)
+    {
         return Ok(Taken::default());
     }
     // Each absence is a row of the history.
     let port = connections_port(state, what).inspect_err(|_| {
-        state.connections_next = Some(Instant::now() + ABSENT_REST);
+        state.connections_absent_until = Some(Instant::now() + ABSENT_REST);
     })?;
     let begin = kernel::clock::thread_cpu();
     let found = connections::established(port, NETLINK_TIMEOUT)
         .map_err(|error| Absent::new(what, Reason::Failed, error.to_string()))?;
     let cost = kernel::clock::thread_cpu().saturating_sub(begin);
-    let pause = Duration::from_secs_f64(cost.as_secs_f64() / CONNECTIONS_SHARE_MAX);
-    state.connections_next = (pause > NEXT_SECOND).then(|| Instant::now() + pause);
+    state.connections_look = Some(ConnectionsLook {
+        at: Instant::now(),
+        cost,
+    });
     // The probes' own connections are no clients.
     let own = server::own_clients();
     let rows: Vec<RequestRow> = found
