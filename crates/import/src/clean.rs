@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::room::Room;
 use crate::{
-    broken, client_lists, collapsed, json_log, json_rows, kind, marked, rds_monitoring, unfold,
-    web_page, wrapped,
+    broken, client_lists, collapsed, json_log, json_rows, kind, marked, rds_monitoring, terminal,
+    unfold, web_page, wrapped,
 };
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
@@ -133,6 +133,9 @@ fn of_unwrapped<'a>(
 fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
     if collapsed::may_be_in(text) {
         collapsed::unfold(&mut lines);
+    }
+    if terminal::may_be_in(text) {
+        terminal::join(&mut lines);
     }
     client_lists::rewrite(&mut lines);
     wrapped::join(&mut lines);

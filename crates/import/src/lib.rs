@@ -34,6 +34,7 @@ mod sentences;
 mod shell;
 mod split;
 mod starts;
+mod terminal;
 mod ticks;
 mod times;
 mod told;

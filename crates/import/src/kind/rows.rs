@@ -26,7 +26,7 @@ pub(crate) enum Table {
     MetadataLocks,
     /// `sys.schema_table_lock_waits`.
     MetadataWaits,
-    /// `performance_schema.threads`.
+    /// `performance_schema.threads`, `sys.processlist`, `sys.session`.
     Threads,
     /// `performance_schema.events_statements_summary_by_digest`.
     Digests,
@@ -79,14 +79,19 @@ const METRIC_NAMES: [&str; 16] = [
 ];
 
 /// Names of columns that only this table has together.
-const TABLES: [(Table, &[&str]); 12] = [
+const TABLES: [(Table, &[&str]); 16] = [
     (Table::Transactions, &["trx_id", "trx_state", "trx_started"]),
     (Table::Blockers, &["who_blocks", "num_waiters"]),
     (
         Table::MetadataWaits,
         &["object_schema", "object_name", "waiting_thread_id"],
     ),
+    (
+        Table::MetadataWaits,
+        &["object_name", "waiting_pid", "blocking_pid"],
+    ),
     (Table::LockWaits, &["waiting_trx_id", "waiting_thread"]),
+    (Table::LockWaits, &["waiting_pid", "blocking_pid"]),
     (
         Table::LockWaits,
         &["wait_started", "wait_age", "locked_table"],
@@ -112,6 +117,11 @@ const TABLES: [(Table, &[&str]); 12] = [
         Table::Threads,
         &["thread_id", "processlist_id", "processlist_user"],
     ),
+    (
+        Table::Threads,
+        &["processlist_id", "processlist_command", "processlist_state"],
+    ),
+    (Table::Threads, &["conn_id", "command", "state"]),
     (Table::Digests, &["digest", "digest_text", "count_star"]),
 ];
 

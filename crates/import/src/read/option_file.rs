@@ -23,25 +23,51 @@ pub(super) fn read(lines: &[Line<'_>]) -> Read {
         if !is_servers || text.starts_with(['#', ';', '!']) || text.is_empty() {
             continue;
         }
-        let (name, value) = text.split_once('=').unwrap_or((text, "ON"));
-        let name = name.trim().replace('-', "_").to_ascii_lowercase();
-        let name = name.strip_prefix("loose_").unwrap_or(&name);
-        let value = value
-            .split(" #")
-            .next()
-            .unwrap_or(value)
-            .trim()
-            .trim_matches(['"', '\'']);
-        let (name, value) = match name.strip_prefix("skip_") {
-            Some(rest) if value == "ON" && rest != "name_resolve" && rest != "networking" => {
-                (rest, "OFF")
-            }
-            _ => (name, value),
-        };
-        read.facts.push(server::variable_fact(name, &number(value)));
+        for setting in settings(text) {
+            setting_of(setting, &mut read);
+        }
     }
     read.brought = format!("{} settings", read.facts.len());
     read
+}
+
+/// The settings of a line: one, or several that somebody put into a row, `a=1 b=2`, `a=1, b=2`.
+fn settings(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let is_setting = |word: &&str| {
+        word.split_once('=')
+            .is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+    };
+    match words.len() > 1 && words.iter().all(is_setting) {
+        true => words
+            .iter()
+            .map(|word| word.trim_end_matches([',', ';']))
+            .collect(),
+        false => vec![text],
+    }
+}
+
+fn setting_of(text: &str, read: &mut Read) {
+    let (name, value) = text.split_once('=').unwrap_or((text, "ON"));
+    let name = name
+        .trim()
+        .trim_start_matches("--")
+        .replace('-', "_")
+        .to_ascii_lowercase();
+    let name = name.strip_prefix("loose_").unwrap_or(&name);
+    let value = value
+        .split(" #")
+        .next()
+        .unwrap_or(value)
+        .trim()
+        .trim_matches(['"', '\'']);
+    let (name, value) = match name.strip_prefix("skip_") {
+        Some(rest) if value == "ON" && rest != "name_resolve" && rest != "networking" => {
+            (rest, "OFF")
+        }
+        _ => (name, value),
+    };
+    read.facts.push(server::variable_fact(name, &number(value)));
 }
 
 /// `16M` → `16777216`: as the server shows it.
@@ -68,7 +94,7 @@ mod tests {
     #[test]
     fn only_the_servers_settings() {
         let read = read(&clean::lines(
-            "[client]\nport=3306\n[mysqld]\ninnodb-buffer-pool-size = 16G # large\nskip-name-resolve\n#x=1\nskip-log-bin\n[mysqldump]\nquick\n",
+            "[client]\nport=3306\n[mysqld]\ninnodb-buffer-pool-size = 16G # large\nskip-name-resolve\n#x=1\nskip-log-bin\n--innodb-log-file-size=1M, innodb_log_files_in_group=2\n[mysqldump]\nquick\n",
         ));
         let facts: Vec<(&str, &str)> = read
             .facts
@@ -80,7 +106,9 @@ mod tests {
             [
                 ("variables.innodb_buffer_pool_size", "17179869184"),
                 ("variables.skip_name_resolve", "ON"),
-                ("variables.log_bin", "OFF")
+                ("variables.log_bin", "OFF"),
+                ("variables.innodb_log_file_size", "1048576"),
+                ("variables.innodb_log_files_in_group", "2"),
             ]
         );
     }

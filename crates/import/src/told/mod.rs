@@ -72,7 +72,7 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
         let transactions: Vec<&Rows> = here(Table::Transactions).collect();
         let now = clock.now(moment, &transactions);
         let (mut waits, mut known) = waits::of(all, now, &threads);
-        let readings = transactions::readings(&transactions, &waits, now);
+        let readings = transactions::readings(&transactions, &waits, now, moment.at.is_some());
         if !readings.is_empty() {
             let taken = Taken {
                 readings,

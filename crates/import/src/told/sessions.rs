@@ -1,9 +1,33 @@
-//! `performance_schema.threads` as a processlist.
+//! `performance_schema.threads`, and the views of the sys schema on it, as a processlist.
 
 use model::Taken;
 use server::Row;
 
 use crate::read::Rows;
+
+/// The columns of the table, in the order of a processlist.
+const TABLE: [&str; 8] = [
+    "processlist_id",
+    "processlist_user",
+    "processlist_host",
+    "processlist_db",
+    "processlist_command",
+    "processlist_time",
+    "processlist_state",
+    "processlist_info",
+];
+
+/// The same of `sys.processlist` and `sys.session`, which have the host in the user's.
+const VIEW: [&str; 8] = [
+    "conn_id",
+    "user",
+    "host",
+    "db",
+    "command",
+    "time",
+    "state",
+    "current_statement",
+];
 
 /// The sessions of clients, as a processlist has them.
 pub(super) fn processlist(rows: &Rows) -> Taken {
@@ -12,16 +36,10 @@ pub(super) fn processlist(rows: &Rows) -> Taken {
     ]
     .map(str::to_owned)
     .into();
-    let columns = [
-        "processlist_id",
-        "processlist_user",
-        "processlist_host",
-        "processlist_db",
-        "processlist_command",
-        "processlist_time",
-        "processlist_state",
-        "processlist_info",
-    ];
+    let columns = match rows.columns.iter().any(|name| name == "conn_id") {
+        true => VIEW,
+        false => TABLE,
+    };
     let list: Vec<Row> = rows
         .each(columns)
         // The server's own threads have no number there.

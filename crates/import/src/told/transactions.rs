@@ -14,9 +14,18 @@ use super::{seconds_of, whole};
 /// Mutexes that are kept.
 const MUTEXES_MAX: usize = 200;
 
+/// Where no clock stands beside the rows, an age is from the youngest moment in them: it is at least that. A shorter one
+/// says nothing, in seconds.
+const AT_LEAST_MIN: f64 = 60.0;
+
 /// The readings of a moment, `now` by the server's clock; `waits` tell of those that wait where no
 /// transactions are listed.
-pub(super) fn readings(tables: &[&Rows], waits: &[Wait], now: Option<f64>) -> Vec<Reading> {
+pub(super) fn readings(
+    tables: &[&Rows],
+    waits: &[Wait],
+    now: Option<f64>,
+    has_clock: bool,
+) -> Vec<Reading> {
     let mut out = Vec::new();
     let mut count = |name: &'static str, value: f64| {
         out.push(Reading::gauge(name, Unit::Count, value));
@@ -64,11 +73,18 @@ pub(super) fn readings(tables: &[&Rows], waits: &[Wait], now: Option<f64>) -> Ve
         waiting.max(waiters.len() as u64) as f64,
     );
     count("innodb.lock_structs", structs as f64);
-    for (name, seconds) in [
-        ("innodb.active_seconds_max", oldest),
-        ("innodb.lock_wait_seconds_max", longest),
+    for (name, seconds, is_told) in [
+        ("innodb.active_seconds_max", oldest, active == 0),
+        // Waits may tell their length themselves.
+        (
+            "innodb.lock_wait_seconds_max",
+            longest,
+            waiting == 0 || longest_wait > 0.0,
+        ),
     ] {
-        out.push(Reading::gauge(name, Unit::Seconds, seconds));
+        if has_clock || is_told || seconds >= AT_LEAST_MIN {
+            out.push(Reading::gauge(name, Unit::Seconds, seconds));
+        }
     }
     out
 }
