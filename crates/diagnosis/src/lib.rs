@@ -34,6 +34,7 @@ mod seen;
 mod sentence;
 mod sign;
 mod since_start;
+mod statement_time;
 mod statuses;
 mod suspicion;
 mod template;

@@ -4,12 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{StackBook, StackId};
+use model::{Depth, Mention, StackBook, StackId};
 
 use crate::evidence::Evidence;
+use crate::statement_time;
 
 /// Names of one source that are kept, at the most, those with the largest share first.
 const NAMES_MAX: usize = 120;
+
+/// The name of what sessions are in that were killed.
+const KILLED: &str = "command: Killed";
 
 /// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
 const GENERAL: [&str; 8] = [
@@ -36,6 +40,10 @@ pub(crate) enum Seen {
     Sessions,
     /// Waits for latches, as InnoDB lists them.
     Waits,
+    /// Waits for locks, as the server's tables tell who waits for whom.
+    Locks,
+    /// The time of the statements in a slow log.
+    Statements,
     /// Words in sentences.
     Sentences,
 }
@@ -49,6 +57,8 @@ impl Seen {
             Self::Threads => "the threads that do not idle",
             Self::Sessions => "the sessions that do something",
             Self::Waits => "the waits that InnoDB lists",
+            Self::Locks => "the waits for locks that the server tells",
+            Self::Statements => "the time of the logged statements",
             Self::Sentences => "the words in sentences",
         }
     }
@@ -61,6 +71,8 @@ impl Seen {
             Self::Threads => crate::catalogue::STACKS,
             Self::Sessions => crate::catalogue::PROCESSLIST,
             Self::Waits => crate::catalogue::SEMAPHORES,
+            Self::Locks => "locks",
+            Self::Statements => "slow_log",
             Self::Sentences => "sentences",
         }
     }
@@ -134,6 +146,8 @@ impl AllNamed {
         all.take(Seen::Threads, threads(evidence, &meanings));
         all.take(Seen::Sessions, sessions(evidence));
         all.take(Seen::Waits, waits(evidence));
+        all.take(Seen::Locks, locks(evidence));
+        all.take(Seen::Statements, statements(evidence));
         all.take(Seen::Sentences, sentences(evidence));
         all.take(Seen::Host, host);
         all
@@ -284,6 +298,12 @@ fn sessions(evidence: &Evidence) -> Counted {
                 counted.meaning(entry, state, count);
             }
         }
+        // One that was killed and is still there undoes something, or waits where nobody looks at the flag.
+        let killed = list.by_command.of("Killed");
+        if killed > 0 {
+            counted.all += killed;
+            counted.name(Kind::State, KILLED, killed);
+        }
     }
     counted
 }
@@ -312,11 +332,49 @@ fn waits(evidence: &Evidence) -> Counted {
     counted
 }
 
+fn locks(evidence: &Evidence) -> Counted {
+    let mut counted = Counted::default();
+    let tables = evidence.incident.stacks.locks.iter();
+    let told = tables.filter(|table| {
+        matches!(table.depth, Depth::Told { .. }) && evidence.tells_of_stall(table.from, table.to)
+    });
+    for row in told.flat_map(|table| &table.locks) {
+        // `row lock on shop.orders`: the table is its user's.
+        let name = row.name.split(" on ").next().unwrap_or(&row.name);
+        let count = u64::from(row.waiters_max);
+        counted.all += count;
+        counted.name(Kind::Latch, name, count);
+        if let Some(entry) = Lexicon::get().lookup(Kind::Latch, name) {
+            counted.meaning(entry, name, count);
+        }
+    }
+    counted
+}
+
+/// By milliseconds of their time.
+fn statements(evidence: &Evidence) -> Counted {
+    let mut counted = Counted::default();
+    let (words, seconds) = statement_time::of(evidence);
+    let ms = |seconds: f64| (seconds * 1000.0) as u64;
+    counted.all = ms(seconds);
+    for (word, seconds) in words {
+        counted.name(Kind::Statement, word, ms(seconds));
+        if let Some(entry) = Lexicon::get().lookup(Kind::Statement, word) {
+            counted.meaning(entry, word, ms(seconds));
+        }
+    }
+    counted
+}
+
 fn sentences(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
     for mention in &evidence.incident.mentions {
-        // An amount is told by its name and its value.
-        if mention.kind.is_amount() || mention.is_read {
+        if mention.is_read && is_counted(mention, evidence) {
+            continue;
+        }
+        // An amount is told by its name and its value, a statement by its words.
+        let is_name = mention.kind.is_amount() || mention.kind == Kind::Statement;
+        if is_name || (mention.is_read && !is_of_listing(mention.kind)) {
             counted.name(mention.kind, &mention.word, 1);
             continue;
         }
@@ -328,4 +386,29 @@ fn sentences(evidence: &Evidence) -> Counted {
         }
     }
     counted
+}
+
+/// Kinds that are counted where they stand in a listing.
+fn is_of_listing(kind: Kind) -> bool {
+    matches!(kind, Kind::Function | Kind::Place | Kind::State)
+}
+
+/// What stands in a listing was counted there, unless its reader left it out.
+fn is_counted(mention: &Mention, evidence: &Evidence) -> bool {
+    match mention.kind {
+        Kind::State => evidence.processlists.iter().any(|(_, list)| {
+            let mut states = list.by_state.iter();
+            states.any(|(state, _)| state.eq_ignore_ascii_case(&mention.word))
+        }),
+        Kind::Function => {
+            let mut frames = evidence.incident.stacks.book.frames().iter();
+            frames.any(|frame| frame.name.contains(&mention.word))
+        }
+        Kind::Place => evidence
+            .semaphores()
+            .iter()
+            .flat_map(|(_, list)| list)
+            .any(|wait| wait.asked_at().starts_with(&mention.word)),
+        _ => false,
+    }
 }

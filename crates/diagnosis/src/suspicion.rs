@@ -24,6 +24,9 @@ const LAYER_WEIGHT: f64 = 0.5;
 /// A word that points at one cause alone, beside a name that is all that was seen.
 const TOLD_WEIGHT: f64 = 0.7;
 
+/// A statement that can do it was there: many a one does no harm.
+const STATEMENT_WEIGHT: f64 = 0.3;
+
 /// A sign that holds, beside a name that is all that was seen.
 const SIGN_WEIGHT: f64 = 0.5;
 
@@ -50,7 +53,12 @@ pub(crate) fn suspicions(
         .collect();
     let mut weights = Weights::default();
     let is_telling = |seen: Seen| seen != Seen::Profile || !is_at_rest(all);
-    let is_strong = |named: &Named| named.kind != lexicon::Kind::State || is_strong(&named.name);
+    // What somebody picked out to tell of is not any state of any session.
+    let is_strong = |named: &Named| {
+        named.kind != lexicon::Kind::State
+            || named.seen == Seen::Sentences
+            || is_strong(&named.name)
+    };
     let telling = all.names.iter().filter(|one| is_telling(one.seen));
     for named in telling.filter(|one| is_strong(one)) {
         let asks: Vec<&Cause> = open
@@ -75,8 +83,12 @@ pub(crate) fn suspicions(
             Seen::Sentences => 1.0,
             _ => named.share,
         };
+        let whole = match (named.seen, named.kind) {
+            (Seen::Sentences, lexicon::Kind::Statement) => STATEMENT_WEIGHT,
+            _ => TOLD_WEIGHT,
+        };
         for cause in &told {
-            let weight = TOLD_WEIGHT * share / told.len() as f64;
+            let weight = whole * share / told.len() as f64;
             weights.add(cause, weight, || of_name(named, evidence));
         }
     }
@@ -89,10 +101,21 @@ pub(crate) fn suspicions(
             weights.add(cause, weight, || of_layer(layer));
         }
     }
-    for cause in &open {
-        for witness in speaking(cause, evidence) {
-            weights.add(cause, SIGN_WEIGHT, || witness);
-        }
+    let held: Vec<(&Cause, Witness)> = open
+        .iter()
+        .flat_map(|cause| {
+            speaking(cause, evidence)
+                .into_iter()
+                .map(|one| (*cause, one))
+        })
+        .collect();
+    for (cause, witness) in &held {
+        // The same fact may speak for several.
+        let shared = held
+            .iter()
+            .filter(|(_, other)| is_same_fact(witness, other));
+        let weight = SIGN_WEIGHT / shared.count().max(1) as f64;
+        weights.add(cause, weight, || witness.clone());
     }
     weights.findings(catalogue, evidence)
 }
@@ -176,9 +199,11 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
 
 /// Nothing that was measured speaks against it.
 fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
-    let is_same_layer = |sign: &Sign| {
-        seen_in(&sign.test).is_some_and(|seen| all.share_of(seen, &cause.about) >= SAME_LAYER_MIN)
-    };
+    let is_about = |seen: Seen| all.share_of(seen, &cause.about) >= SAME_LAYER_MIN;
+    // Those who wait were told one by one: that there are fewer than in a crowd refuses nothing.
+    let is_told = is_about(Seen::Locks);
+    let is_same_layer =
+        |sign: &Sign| is_told || seen_in(&sign.test).is_some_and(&is_about);
     judge::is_open(cause, evidence, is_same_layer)
 }
 
@@ -238,6 +263,12 @@ fn speaking(cause: &Cause, evidence: &Evidence) -> Vec<Witness> {
     });
     held.filter(|witness| !judge::is_general(&witness.source))
         .collect()
+}
+
+/// Two signs that look at the same number, or say the same.
+fn is_same_fact(one: &Witness, other: &Witness) -> bool {
+    let is_of_signals = !one.signals.is_empty() && one.signals == other.signals;
+    one.source == other.source && (is_of_signals || one.says == other.says)
 }
 
 fn witness(seen: Seen, name: &str, says: String) -> Witness {

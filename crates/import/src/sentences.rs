@@ -7,6 +7,7 @@ use lexicon::{Kind, Role};
 use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 
 use crate::clean::Line;
+use crate::kind::stage;
 use crate::moments::Moment;
 use crate::read::{Read, counted};
 
@@ -28,11 +29,21 @@ const QUOTED: &str = "quoted";
 /// A listing of so many lines, or fewer, is what somebody chose to show: the amounts in it are told.
 const CHOSEN_LINES_MAX: usize = 40;
 
-/// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, and the
-/// amounts of a few lines. Functions, states and places are counted where they were read.
+/// Names of functions, states and places that are kept of what was read, at the most: they are counted where they stand,
+/// and looked for here only where they were not.
+const COUNTED_MAX: usize = 60;
+
+/// A shorter stage of a statement tells nothing, in seconds.
+const STAGE_SECONDS_MIN: f64 = 0.1;
+
+/// A stage with less of the statement's time than the longest one, by so much, tells nothing beside it.
+const STAGE_SHARE_MIN: f64 = 0.25;
+
+/// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, statements,
+/// and the amounts of a few lines.
 pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
     let mut read = Read::default();
-    let mut bytes = 0_usize;
+    let (mut bytes, mut counted) = (0_usize, 0_usize);
     for lines in pieces {
         let is_chosen = lines.len() <= CHOSEN_LINES_MAX;
         for line in lines {
@@ -41,13 +52,17 @@ pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]
                 return read;
             }
             for found in lexicon::mentions(&line.text) {
-                let is_told = match found.entry.kind {
-                    Kind::Function | Kind::Place => false,
-                    Kind::State => found.entry.role == Role::Told,
-                    kind => is_chosen || !kind.is_amount(),
+                let is_counted = match found.entry.kind {
+                    Kind::Function | Kind::Place => true,
+                    Kind::State => found.entry.role != Role::Told,
+                    _ => false,
                 };
-                if is_told {
-                    push_mention(&mut read, path, line.number, &found, true);
+                let is_told = match is_counted {
+                    true => counted < COUNTED_MAX,
+                    false => is_chosen || !found.entry.kind.is_amount(),
+                };
+                if is_told && push_mention(&mut read, path, line.number, &found, true) {
+                    counted += usize::from(is_counted);
                 }
             }
         }
@@ -91,10 +106,14 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
     let mut read = Read::default();
     let (mut error_log, mut kernel_log) = (String::new(), String::new());
     let mut bytes = 0_usize;
+    let mut stages = Stages::default();
     for line in lines {
         bytes += line.text.len();
         if bytes > BYTES_MAX || read.mentions.len() >= WORDS_MAX {
             break;
+        }
+        if stages.take(line) {
+            continue;
         }
         for found in lexicon::mentions(&line.text) {
             if !push_mention(&mut read, path, line.number, &found, false) {
@@ -122,8 +141,41 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
             read.facts.push(Fact::new(format!("capture.{log}"), QUOTED));
         }
     }
+    stages.push_to(&mut read, path);
     read.brought = brought(&read.mentions);
     read
+}
+
+/// Stages of statements that somebody ran for it (`SHOW PROFILE`): what took seconds is told, the others are passed over.
+#[derive(Default)]
+struct Stages(Vec<(&'static lexicon::Entry, usize, f64)>);
+
+impl Stages {
+    /// Whether the line is one.
+    fn take(&mut self, line: &Line<'_>) -> bool {
+        let Some((name, seconds)) = stage(line.trimmed()) else {
+            return false;
+        };
+        let entry = lexicon::Lexicon::get().lookup(Kind::State, name);
+        if let Some(entry) = entry.filter(|_| seconds >= STAGE_SECONDS_MIN) {
+            self.0.push((entry, line.number, seconds));
+        }
+        true
+    }
+
+    fn push_to(self, read: &mut Read, path: &str) {
+        let longest = self.0.iter().map(|(_, _, seconds)| *seconds);
+        let longest = longest.fold(0.0, f64::max);
+        for (entry, line, seconds) in self.0 {
+            if seconds >= STAGE_SHARE_MIN * longest {
+                let found = lexicon::Mention {
+                    entry,
+                    text: entry.pattern,
+                };
+                push_mention(read, path, line, &found, false);
+            }
+        }
+    }
 }
 
 /// Lines that are quoted beside the log itself: it is known what was in it.
@@ -212,12 +264,12 @@ mod tests {
         );
         let bytes = text.as_bytes();
         let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
-        // The state is counted where it stands.
+        // The state is counted where it stands: here it is no word of somebody's.
         assert!(
             incident
                 .mentions
                 .iter()
-                .all(|one| one.word != "Waiting for table flush"),
+                .all(|one| one.is_read || one.word != "Waiting for table flush"),
             "{:?}",
             incident.mentions
         );

@@ -24,6 +24,8 @@ pub enum Kind {
     KernelLine,
     /// What a client, a pool or a proxy says.
     ClientError,
+    /// A statement that does something to the server, by its first words; and what the time of statements went to.
+    Statement,
     /// A counter or a gauge of the server or the host.
     Status,
     /// A setting of the server or the host.
@@ -43,6 +45,7 @@ impl Kind {
             Self::Message => "message of the server",
             Self::KernelLine => "line of the kernel's log",
             Self::ClientError => "error of a client",
+            Self::Statement => "statement",
             Self::Status => "status variable or counter",
             Self::Setting => "setting",
         }
@@ -60,7 +63,10 @@ impl Kind {
 
     /// It is found anywhere in a line.
     pub(crate) fn is_within_lines(self) -> bool {
-        matches!(self, Self::Message | Self::KernelLine | Self::ClientError)
+        matches!(
+            self,
+            Self::Message | Self::KernelLine | Self::ClientError | Self::Statement
+        )
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use pattern::Pattern;
 
 /// The files of `data/`, each of one kind.
-const FILES: [(Kind, &str); 14] = [
+const FILES: [(Kind, &str); 15] = [
     (Kind::Function, include_str!("../data/functions-innodb.txt")),
     (Kind::Function, include_str!("../data/functions-server.txt")),
     (Kind::Function, include_str!("../data/functions-kernel.txt")),
@@ -32,6 +32,7 @@ const FILES: [(Kind, &str); 14] = [
     (Kind::Message, include_str!("../data/messages.txt")),
     (Kind::KernelLine, include_str!("../data/kernel-log.txt")),
     (Kind::ClientError, include_str!("../data/errors.txt")),
+    (Kind::Statement, include_str!("../data/statements.txt")),
     (Kind::Status, include_str!("../data/status.txt")),
     (Kind::Setting, include_str!("../data/settings.txt")),
 ];

@@ -79,10 +79,18 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
     }
     found.retain(|(at, _)| !is_denied(line, *at));
     found.sort_by_key(|(at, _)| *at);
+    let letters = |entry: &Entry| entry.pattern.replace('*', "").len();
     let mut once: Vec<Mention> = Vec::new();
-    for (_, mention) in found {
-        if !once.iter().any(|before| before.entry == mention.entry) {
-            once.push(mention);
+    for here in found.chunk_by(|left, right| left.0 == right.0) {
+        for (_, mention) in here {
+            // Of a family and one of its members the one that says most.
+            let is_less = here.iter().any(|(_, other)| {
+                other.entry.kind == mention.entry.kind
+                    && letters(other.entry) > letters(mention.entry)
+            });
+            if !is_less && !once.iter().any(|before| before.entry == mention.entry) {
+                once.push(*mention);
+            }
         }
     }
     once
@@ -189,8 +197,8 @@ impl Phrases {
     fn of(lexicon: &'static Lexicon) -> Option<Self> {
         let is_wanted = |entry: &Entry| {
             let is_phrase = match entry.kind {
-                Kind::State | Kind::InnodbWord => entry.pattern.contains(' '),
-                Kind::Message | Kind::KernelLine | Kind::ClientError => true,
+                Kind::State | Kind::InnodbWord => entry.pattern.contains([' ', '*']),
+                Kind::Message | Kind::KernelLine | Kind::ClientError | Kind::Statement => true,
                 _ => false,
             };
             entry.is_strong && is_phrase
@@ -222,6 +230,10 @@ impl Phrases {
             };
             let is_it = match entry.kind {
                 // A state is written as the server writes it, or it is prose.
+                Kind::State | Kind::InnodbWord if pattern.is_family() => {
+                    let is_begin = entry.pattern.starts_with(pattern.anchor());
+                    (!is_begin || starts_word(line, at.start())) && pattern.is_in(line)
+                }
                 Kind::State | Kind::InnodbWord => {
                     let text = text.get(..entry.pattern.len()).unwrap_or(text);
                     is_word(line, at.start(), at.end()) && pattern.matches(text)
@@ -233,6 +245,9 @@ impl Phrases {
             };
             if is_it {
                 let text = match entry.kind {
+                    // What stands for the asterisk may be anybody's.
+                    Kind::State | Kind::InnodbWord if pattern.is_family() => entry.pattern,
+                    Kind::Statement => entry.pattern,
                     Kind::State | Kind::InnodbWord | Kind::KernelLine => {
                         text.get(..at.end() - at.start()).unwrap_or(text)
                     }
@@ -317,6 +332,22 @@ mod tests {
         assert_eq!(
             words("Innodb_log_waits climbs all the time"),
             ["Innodb_log_waits"]
+        );
+    }
+
+    #[test]
+    fn families_of_states_and_statements_are_found_without_what_is_anybodys() {
+        assert_eq!(
+            words("14 app wsrep: initiating replication for write set (geheim4711) 88 s"),
+            ["wsrep: initiating replication for write set (*)"]
+        );
+        assert_eq!(
+            words("then I typed show binlog events in 'geheim.000812' limit 5"),
+            ["SHOW BINLOG EVENTS"]
+        );
+        assert_eq!(
+            words("SET GLOBAL innodb_buffer_pool_size=geheim"),
+            ["SET GLOBAL innodb_buffer_pool_size"]
         );
     }
 

@@ -40,6 +40,16 @@ impl Pattern {
         parts.max_by_key(|part| part.len()).unwrap_or_default()
     }
 
+    /// It has an asterisk.
+    pub(crate) fn is_family(&self) -> bool {
+        self.parts.len() > 1
+    }
+
+    /// Whether a line has its parts, one behind the other, letter by letter.
+    pub(crate) fn is_in(&self, line: &str) -> bool {
+        matches(self.parts.iter().copied(), true, line)
+    }
+
     /// How much it says: its letters, and a name more than any family.
     pub(crate) fn letters(&self) -> usize {
         let letters = self.parts.iter().map(|part| part.len()).sum::<usize>();

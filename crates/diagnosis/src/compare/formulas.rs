@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 74] = [
+const NAMES: [(&str, &str); 76] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -263,6 +263,14 @@ const NAMES: [(&str, &str); 74] = [
     (
         "max(innodb.checkpoint_age_bytes) / fact(variables.innodb_redo_log_capacity)",
         "redo log in use, by its capacity",
+    ),
+    (
+        "max(innodb.checkpoint_age_bytes) / (0.81 * fact(variables.innodb_log_file_size) * fact(variables.innodb_log_files_in_group))",
+        "redo log in use, by its files",
+    ),
+    (
+        "(max(status.Innodb_redo_log_current_lsn) - max(status.Innodb_redo_log_checkpoint_lsn)) / fact(variables.innodb_redo_log_capacity)",
+        "redo log in use, by its positions",
     ),
     (
         "max(cgroup.pids.current) / fact(cgroup.pids_max)",
