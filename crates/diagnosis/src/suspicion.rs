@@ -30,6 +30,9 @@ const STATEMENT_WEIGHT: f64 = 0.3;
 /// A sign that holds, beside a name that is all that was seen.
 const SIGN_WEIGHT: f64 = 0.5;
 
+/// What a sign counts for that a cause can do without, beside one that it needs.
+const OPTIONAL_SHARE: f64 = 0.6;
+
 /// Share of a source in a cause's layers from which a sign that was not found there refuses nothing: its names are
 /// those of other versions, or inlined.
 const SAME_LAYER_MIN: f64 = 0.2;
@@ -101,20 +104,19 @@ pub(crate) fn suspicions(
             weights.add(cause, weight, || of_layer(layer));
         }
     }
-    let held: Vec<(&Cause, Witness)> = open
+    let held: Vec<(&Cause, Witness, f64)> = open
         .iter()
         .flat_map(|cause| {
-            speaking(cause, evidence)
-                .into_iter()
-                .map(|one| (*cause, one))
+            let signs = speaking(cause, evidence).into_iter();
+            signs.map(|(sign, witness)| (*cause, witness, weight_of(sign)))
         })
         .collect();
-    for (cause, witness) in &held {
+    for (cause, witness, whole) in &held {
         // The same fact may speak for several.
         let shared = held
             .iter()
-            .filter(|(_, other)| is_same_fact(witness, other));
-        let weight = SIGN_WEIGHT / shared.count().max(1) as f64;
+            .filter(|(_, other, _)| is_same_fact(witness, other));
+        let weight = whole / shared.count().max(1) as f64;
         weights.add(cause, weight, || witness.clone());
     }
     weights.findings(catalogue, evidence)
@@ -202,8 +204,7 @@ fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
     let is_about = |seen: Seen| all.share_of(seen, &cause.about) >= SAME_LAYER_MIN;
     // Those who wait were told one by one: that there are fewer than in a crowd refuses nothing.
     let is_told = is_about(Seen::Locks);
-    let is_same_layer =
-        |sign: &Sign| is_told || seen_in(&sign.test).is_some_and(&is_about);
+    let is_same_layer = |sign: &Sign| is_told || seen_in(&sign.test).is_some_and(&is_about);
     judge::is_open(cause, evidence, is_same_layer)
 }
 
@@ -255,14 +256,22 @@ fn asks_for(cause: &Cause, named: &Named) -> bool {
 }
 
 /// Signs that hold and point at this cause: what rises with any trouble does not.
-fn speaking(cause: &Cause, evidence: &Evidence) -> Vec<Witness> {
+fn speaking<'c>(cause: &'c Cause, evidence: &Evidence) -> Vec<(&'c Sign, Witness)> {
     let signs = cause.witnesses.iter().filter(|sign| sign.counts);
     let held = signs.filter_map(|sign| match sign::test(sign, evidence) {
-        Outcome::Holds(witness) => Some(witness),
+        Outcome::Holds(witness) => Some((sign, witness)),
         Outcome::Not(_) | Outcome::Unknown(_) => None,
     });
-    held.filter(|witness| !judge::is_general(&witness.source))
+    held.filter(|(_, witness)| !judge::is_general(&witness.source))
         .collect()
+}
+
+/// A sign that a cause cannot do without speaks for it; others go along with it.
+fn weight_of(sign: &Sign) -> f64 {
+    match sign.need.is_needed() {
+        true => SIGN_WEIGHT,
+        false => SIGN_WEIGHT * OPTIONAL_SHARE,
+    }
 }
 
 /// Two signs that look at the same number, or say the same.

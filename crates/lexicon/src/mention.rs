@@ -109,7 +109,11 @@ impl Lexicon {
         let lower = token.to_lowercase();
         let family = lower.as_bytes().get(..PREFIX_BYTES);
         let family = family.and_then(|begin| self.families.get(begin));
-        let numbers = self.names.get(&lower).into_iter().chain(family).flatten();
+        // Instruments are known by their ends; what is in front of them depends on who tells.
+        let anywhere = self.anywhere.get(&Kind::Instrument);
+        let instruments = anywhere.filter(|_| token.contains('/'));
+        let named = self.names.get(&lower);
+        let numbers = named.into_iter().chain(family).chain(instruments).flatten();
         numbers
             .filter_map(|number| self.entries.get(*number))
             .filter(|(entry, pattern)| {
@@ -135,8 +139,18 @@ fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
                 .trim_start_matches(['.', ':'])
         })
         .filter(|token| token.len() >= NAME_BYTES_MIN)
-        .filter(|token| token.contains('_') || token.contains("::") || token.contains('/'))
+        .filter(|token| {
+            token.contains('_') || token.contains("::") || token.contains('/') || is_camel(token)
+        })
         .map(move |token| (token.as_ptr() as usize - line.as_ptr() as usize, token))
+}
+
+/// `AnonHugePages`: words of one name.
+fn is_camel(token: &str) -> bool {
+    let letters = token.as_bytes();
+    let has_hump =
+        |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+    letters.windows(2).any(has_hump)
 }
 
 /// Values of settings and states of the server that are kept as they stand: they are words of the server's, not of its users.
@@ -309,6 +323,18 @@ mod tests {
         // Prose that has the words of a state, and names of users, mean nothing.
         assert!(words("we are waiting for table reservations in the_table of my_shop").is_empty());
         assert!(words("closing tables, he said").len() < 2);
+    }
+
+    #[test]
+    fn instruments_are_found_by_their_ends_and_names_by_their_humps() {
+        let line = "synch/sxlock/innodb/index_tree_rw_lock 44, AnonHugePages: 88 kB";
+        assert_eq!(
+            words(line),
+            [
+                "synch/sxlock/innodb/index_tree_rw_lock",
+                "AnonHugePages: 88"
+            ]
+        );
     }
 
     #[test]

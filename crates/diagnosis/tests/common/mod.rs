@@ -203,6 +203,7 @@ impl Story {
             ("innodb.pending_log_flushes", 0.0),
             ("sessions.compressed", 0.0),
             ("sessions.counted", 60.0),
+            ("clock.wall_offset_ms", 0.0),
             ("packets.connections", 0.0),
             ("packets.compressed_connections", 0.0),
         ] {

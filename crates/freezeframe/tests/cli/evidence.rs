@@ -24,6 +24,10 @@ Made by a test (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --test cli evi
 /// Why nobody has provoked what has made-up evidence only.
 const NOT_PROVOKED: &[(&str, &str)] = &[
     (
+        "binlog-reader",
+        "not tried yet: needs a server whose readers hold the log's lock (up to MySQL 5.6) and a client that takes events slowly",
+    ),
+    (
         "bufpool-resize",
         "tried on MariaDB 10.11 and MySQL 9.7: a pool of 4 GiB shrinks to 128 MiB and grows again while 8,000 and 3,700 statements a second go on",
     ),
@@ -34,6 +38,10 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
     (
         "change-buffer",
         "needs an index much larger than memory on disks that seek",
+    ),
+    (
+        "clock-set-back",
+        "would move the clock of everybody on this machine",
     ),
     (
         "conntrack-ephemeral",
@@ -48,6 +56,11 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "fts-aux",
         "tried on MySQL 9.7: the processors are the limit before the index is",
     ),
+    ("galera-commit-order", "needs a cluster with that bug"),
+    (
+        "galera-toi-ddl",
+        "not tried yet: needs a cluster and a change of a large table",
+    ),
     (
         "hot-page-latch",
         "needs many processors; behind a slow disk, which provokes it on two, it is the effect of others",
@@ -61,6 +74,7 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "tried on MariaDB 10.11: the change of 640,000 rows itself is noticed first, as load",
     ),
     ("leap-second", "needs a kernel before 3.5"),
+    ("lock-sys-mutex", "needs many processors"),
     (
         "malloc-mmap-threshold",
         "tried on MySQL 5.5.9: on two processors the statements themselves are too many first",
@@ -77,10 +91,16 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "redo-log-buffer",
         "tried on MySQL 5.5.9: the checkpoint holds the writers back first",
     ),
+    ("shutdown-hang", "needs a server with that bug"),
+    ("slow-startup", "needs hundreds of thousands of tables"),
     ("ssd-trim-raid", "needs such a disk"),
     (
         "status-monitoring",
         "tried on MariaDB 10.11: what reads the server's state costs memory and processors before its locks are held long (`is-metadata-cost`)",
+    ),
+    (
+        "table-flush-pileup",
+        "not tried yet: a long query, FLUSH TABLES and readers behind it",
     ),
     (
         "tcmalloc-central",

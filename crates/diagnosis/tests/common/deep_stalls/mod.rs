@@ -3,6 +3,7 @@
 pub mod host;
 pub mod more;
 pub mod server;
+pub mod waits;
 
 use diagnosis::Level;
 
@@ -120,5 +121,13 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("binlog-rotation-flush", Certain, more::rotation()),
         ("thp-allocator-bloat", Likely, more::huge_heap()),
         ("ssd-trim-raid", Certain, more::discards()),
+        ("binlog-reader", Certain, waits::binlog_reader()),
+        ("table-flush-pileup", Certain, waits::flushed_tables()),
+        ("lock-sys-mutex", Certain, waits::lock_system()),
+        ("galera-commit-order", Certain, waits::commit_queue()),
+        ("galera-toi-ddl", Likely, waits::isolated_ddl()),
+        ("slow-startup", Certain, waits::slow_start()),
+        ("shutdown-hang", Likely, waits::endless_stop()),
+        ("clock-set-back", Certain, waits::clock_back()),
     ]
 }
