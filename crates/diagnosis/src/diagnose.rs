@@ -69,6 +69,10 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let evidence = Evidence::new(incident);
     let named = AllNamed::of(&evidence);
     verdict.mechanism = mechanism::of(&named);
+    if !verdict.findings.is_empty() && is_imported(incident) {
+        rank::by_mechanism(&mut verdict.findings, catalogue, &named);
+        verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
+    }
     if verdict.findings.is_empty() && is_imported(incident) {
         verdict.findings = suspicion::suspicions(catalogue, &evidence, &named);
         verdict.sentence = sentence::suspected(&verdict);

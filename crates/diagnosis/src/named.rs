@@ -195,6 +195,16 @@ impl AllNamed {
     }
 }
 
+impl AllNamed {
+    /// How much of the stacks is in these layers. What sessions and lists of waits say is of those that wait: it tells
+    /// who suffers.
+    pub(crate) fn share_of_stacks(&self, about: &[String]) -> f64 {
+        let sources = [Seen::Profile, Seen::Threads];
+        let shares = sources.map(|seen| self.share_of(seen, about));
+        shares.into_iter().fold(0.0, f64::max)
+    }
+}
+
 /// What the functions of a record mean, each looked up once.
 struct Meanings<'b> {
     book: &'b StackBook,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::catalogue::{ANY_CAUSE, Catalogue};
 use crate::chains::Effect;
+use crate::named::AllNamed;
 use crate::verdict::{Finding, Level, Relation};
 
 /// Adds the relations and puts the findings in order: the strongest first, but a consequence after
@@ -33,6 +34,38 @@ pub(crate) fn rank(
         }
     }
     in_order(rest, &links)
+}
+
+/// How much more of what was seen a cause must be about to go before another that is as possible, 0 to 1.
+const MORE_OF_IT: f64 = 0.2;
+
+/// Puts those in front, among findings that are no more than possible, that are about more of what was seen: a thread is
+/// in the innermost of the functions that tell something, whatever called that. What is a consequence stays behind its root.
+pub(crate) fn by_mechanism(findings: &mut [Finding], catalogue: &Catalogue, all: &AllNamed) {
+    let share = |finding: &Finding| {
+        let cause = catalogue.get(&finding.cause);
+        cause.map_or(0.0, |cause| all.share_of_stacks(&cause.about))
+    };
+    let is_related = |one: &Finding, other: &Finding| {
+        one.relations
+            .iter()
+            .any(|relation| relation.cause == other.cause)
+    };
+    let is_possible = |finding: &Finding| finding.level == Level::Possible;
+    if !findings.iter().all(is_possible) {
+        return;
+    }
+    // Few findings, and each step moves one forward.
+    for to in 1..findings.len() {
+        for index in (1..=to).rev() {
+            let Some([before, here]) = findings.get(index - 1..=index) else {
+                continue;
+            };
+            if !is_related(before, here) && share(here) >= share(before) + MORE_OF_IT {
+                findings.swap(index - 1, index);
+            }
+        }
+    }
 }
 
 /// Roots before their consequences, else the strongest first.

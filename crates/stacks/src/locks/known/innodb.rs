@@ -65,8 +65,8 @@ pub(super) static ROWS: &[Known] = &[
     row(Lock("fil_system mutex"), &[Kind::Mutex], &["fil_*|fil_space_t::*|fil_node_t::*"], "MariaDB 10.6 and later", "include/fil0fil.h: mysql_mutex_t mutex").only(MariaDb),
     // Mutexes.
     row(LockEach("mutex of an InnoDB event"), &[Kind::Mutex], &["*"], "MySQL 5.0 to 9", "os/os0sync.c (5.5): os_event_wait_low takes event->os_mutex; stacks of MySQL 5.5.9 and 9.7").via("os_event_wait*|os_event::*|os_event_set|os_event_reset"),
-    row(Lock("kernel_mutex"), LATCH, &[ENTERS_KERNEL_MUTEX], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que"),
-    row(Lock("kernel_mutex"), LATCH, &[ENTERS_KERNEL_MUTEX_TOO], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que").only(KernelMutex),
+    row(Lock("kernel_mutex"), INNODB_MUTEX, &[ENTERS_KERNEL_MUTEX], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que"),
+    row(Lock("kernel_mutex"), INNODB_MUTEX, &[ENTERS_KERNEL_MUTEX_TOO], "InnoDB 1.0, MySQL 5.0 to 5.5", "MySQL 5.5: mutex_enter(&kernel_mutex) in trx, lock, srv, read, row, que").only(KernelMutex),
     row(Lock("InnoDB sync array mutex"), ANY, &["sync_array_enter|sync_array_reserve_cell|sync_array_get_and_reserve_cell|sync_array_free_cell|sync_array_reserve_next_cell_*|sync_array_wait_*"], "MySQL 5.0 to 8.0", "sync/sync0arr.cc; published stack of 5.6"),
     row(Lock("lock_sys mutex"), INNODB_MUTEX, &[LOCK_SYS], "MySQL 5.6 to 8.0", "lock/lock0lock.cc: lock_mutex_enter").only(AfterKernelMutex),
     row(Lock("lock_sys latch"), LATCH, &["lock_sys_t::*|locksys::*|LockGuard::*|LockMultiGuard::*|lock_table_*|lock_table"], "MariaDB 10.6 and later, MySQL 8.0", "lock/lock0lock.cc"),
