@@ -1,0 +1,216 @@
+//! How much the lexicon knows of what captures hold: functions on stacks and in profiles, states of sessions, latches and
+//! places of waits, instruments, lines of the server's log and of the kernel's, each as often as it was seen.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy does not see that helpers of tests are test code"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use import::{Input, import};
+use lexicon::{Kind, Lexicon};
+use model::{Incident, ProcessList, SemaphoreWait, TextKind};
+
+/// The share that the lexicon must know of each kind, by weight. Of logs it knows less: parts of reports, notes of starts
+/// and ends, and lines whose words were taken out as somebody's.
+const FLOORS: [(&str, f64); 6] = [
+    ("functions", 0.95),
+    ("states", 0.95),
+    ("latches and places", 0.95),
+    ("instruments", 0.95),
+    ("lines of the error log", 0.84),
+    ("lines of the kernel log", 0.84),
+];
+
+/// Unknown names that are told of each kind.
+const UNKNOWN_MAX: usize = 12;
+
+/// Known and seen in all, and how often each was seen that is not known.
+#[derive(Default)]
+struct Share {
+    known: f64,
+    all: f64,
+    unknown: BTreeMap<String, f64>,
+}
+
+impl Share {
+    fn add(&mut self, name: &str, weight: f64, kinds: &[Kind]) {
+        let lexicon = Lexicon::get();
+        self.all += weight;
+        match kinds
+            .iter()
+            .any(|kind| lexicon.lookup(*kind, name).is_some())
+        {
+            true => self.known += weight,
+            false => *self.unknown.entry(name.to_owned()).or_default() += weight,
+        }
+    }
+}
+
+type Shares = BTreeMap<&'static str, Share>;
+
+fn add(shares: &mut Shares, kind: &'static str, name: &str, weight: f64, kinds: &[Kind]) {
+    shares.entry(kind).or_default().add(name, weight, kinds);
+}
+
+fn functions(incident: &Incident, shares: &mut Shares) {
+    let mut stacks: BTreeMap<u32, f64> = BTreeMap::new();
+    for run in &incident.stacks.runs {
+        *stacks.entry(run.stack.0).or_default() += f64::from(run.snapshots.max(1));
+    }
+    // One capture's many samples are no more than another's few threads.
+    for profile in &incident.stacks.profiles {
+        let all: u64 = profile.counts.iter().map(|row| row.count).sum();
+        for row in &profile.counts {
+            *stacks.entry(row.stack.0).or_default() += 100.0 * row.count as f64 / all.max(1) as f64;
+        }
+    }
+    for (number, weight) in stacks {
+        let stack = incident.stacks.book.stack(model::StackId(number));
+        for id in &stack.frames {
+            let Some(frame) = incident.stacks.book.frame(*id) else {
+                continue;
+            };
+            let is_name = frame.nameless.is_none()
+                && frame
+                    .name
+                    .starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && !frame.name.contains("+0x");
+            if is_name {
+                add(shares, "functions", &frame.name, weight, &[Kind::Function]);
+            }
+        }
+    }
+}
+
+fn texts(incident: &Incident, shares: &mut Shares) {
+    const LINES: [Kind; 5] = [
+        Kind::Message,
+        Kind::ClientError,
+        Kind::KernelLine,
+        Kind::InnodbWord,
+        Kind::State,
+    ];
+    for text in incident.texts.iter().map(|timed| &timed.text) {
+        match text.kind() {
+            TextKind::Processlist => {
+                let list: ProcessList = serde_json::from_str(text.body()).unwrap_or_default();
+                for (state, count) in list.by_state.iter().filter(|(state, _)| !state.is_empty()) {
+                    add(shares, "states", state, *count as f64, &[Kind::State]);
+                }
+            }
+            TextKind::Semaphores => {
+                let waits: Vec<SemaphoreWait> =
+                    serde_json::from_str(text.body()).unwrap_or_default();
+                for wait in waits {
+                    let latch = wait.lock_name.as_deref();
+                    let name = latch.unwrap_or(&wait.file);
+                    let kinds = [Kind::Latch, Kind::Place];
+                    add(shares, "latches and places", name, 1.0, &kinds);
+                }
+            }
+            TextKind::ErrorLog => {
+                for line in text.body().lines().filter(|line| line.len() > 30) {
+                    add(shares, "lines of the error log", line, 1.0, &LINES);
+                }
+            }
+            TextKind::KernelLog => {
+                for line in text.body().lines().filter(|line| line.len() > 20) {
+                    let kinds = [Kind::KernelLine, Kind::Message, Kind::Function];
+                    add(shares, "lines of the kernel log", line, 1.0, &kinds);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn instruments(text: &str, shares: &mut Shares) {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_/:.".contains(c);
+    for token in text.split(|c: char| !is_of_name(c)) {
+        let begins = ["wait/", "stage/", "synch/", "statement/", "memory/"];
+        if begins.iter().any(|begin| token.starts_with(begin)) && token.matches('/').count() > 1 {
+            let token = token.trim_end_matches(['.', ':', '/']);
+            add(
+                shares,
+                "instruments",
+                token,
+                1.0,
+                &[Kind::Instrument, Kind::State],
+            );
+        }
+    }
+}
+
+/// The captures of a folder that have what is known of them beside them.
+fn captures(folder: &Path) -> Vec<PathBuf> {
+    let Ok(files) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let all = files.filter_map(|file| Some(file.ok()?.path()));
+    let is_capture = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending != "yaml")
+            && path.with_extension("yaml").is_file()
+    };
+    let mut captures: Vec<PathBuf> = all.filter(is_capture).collect();
+    captures.sort();
+    captures
+}
+
+/// The half that may be looked at while words are added, as `captures` are parted for the causes.
+fn is_to_work_on(path: &Path) -> bool {
+    use sha2::Digest;
+    let name = path.file_stem().unwrap().to_string_lossy();
+    let hash = sha2::Sha256::digest(name.as_bytes());
+    hash.first().is_some_and(|byte| byte % 2 == 0)
+}
+
+#[test]
+fn nearly_all_that_captures_hold_has_a_meaning() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![root.join("captures")];
+    let above = root.canonicalize().unwrap();
+    let corpus = above.ancestors().map(|one| one.join("shared/corpus"));
+    folders.extend(corpus.into_iter().find(|one| one.is_dir()));
+    let mut shares = Shares::new();
+    let mut to_work_on = Shares::new();
+    for path in folders.iter().flat_map(|folder| captures(folder)) {
+        let bytes = std::fs::read(&path).unwrap();
+        let name = path.to_string_lossy();
+        let input = Input {
+            path: &name,
+            bytes: &bytes,
+        };
+        let incident = import(&[input]).incident;
+        let count = |shares: &mut Shares| {
+            if let Some(incident) = &incident {
+                functions(incident, shares);
+                texts(incident, shares);
+            }
+            instruments(&String::from_utf8_lossy(&bytes), shares);
+        };
+        count(&mut shares);
+        if is_to_work_on(&path) {
+            count(&mut to_work_on);
+        }
+    }
+    let mut wrong = Vec::new();
+    for (kind, floor) in FLOORS {
+        let share = shares.entry(kind).or_default();
+        let known = share.known / share.all.max(1.0);
+        eprintln!("{kind}: {:.1} % of {:.0} known", 100.0 * known, share.all);
+        if known < floor {
+            wrong.push(format!("{kind}: {known:.3} is below {floor}"));
+        }
+        let unknown = &to_work_on.entry(kind).or_default().unknown;
+        let mut unknown: Vec<(&String, &f64)> = unknown.iter().collect();
+        unknown.sort_by(|left, right| right.1.total_cmp(left.1));
+        for (name, weight) in unknown.into_iter().take(UNKNOWN_MAX) {
+            eprintln!("    {weight:.0} {name}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
