@@ -8,13 +8,11 @@ use serde::Serialize;
 
 use crate::advice::Advice;
 use crate::cause_file::{self, CauseFile};
-use crate::deep::{LockTest, ProfileTest, StacksTest, StatementsTest};
 use crate::expression::{Condition, Expression};
+use crate::functions::Call;
 use crate::human::Show;
 use crate::provenance;
-use crate::sign::statements;
 use crate::template::Template;
-use crate::texts::{LinesTest, SemaphoresTest};
 use crate::verdict::Remedy;
 
 /// The files of `causes/`, as (name, text), embedded by `build.rs`.
@@ -28,9 +26,6 @@ pub(crate) const PROFILE: &str = "profile";
 
 /// The same of snapshots of all threads.
 pub(crate) const STACKS: &str = "stacks";
-
-/// The name under which digests of statements are missed, by whichever way.
-pub(crate) const STATEMENTS: &str = "statements";
 
 /// The name under which lists of waits for latches are missed.
 pub(crate) const SEMAPHORES: &str = "semaphores";
@@ -102,6 +97,17 @@ pub(crate) struct Sign {
     /// For a sign against: whether it refutes, or only weakens.
     pub(crate) refutes: bool,
     pub(crate) test: Test,
+    /// A number says nothing in windows in which one of these does not hold.
+    pub(crate) only_if: Vec<Condition>,
+    /// Windows in which all of these hold say nothing.
+    pub(crate) left_out_if: Vec<Condition>,
+    /// It is looked for in each thing that `*` stands for.
+    pub(crate) each: bool,
+    /// None for a fact, which is compared as a text.
+    pub(crate) limits: Limits,
+    pub(crate) over: Over,
+    /// How its number is written.
+    pub(crate) show: Show,
 }
 
 /// Whether a cause can be considered without a sign.
@@ -122,58 +128,21 @@ impl Need {
     }
 }
 
+/// What is looked at.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
-    Measure(MeasureTest),
-    Processlist(ProcesslistTest),
+    /// A number that is computed from signals.
+    Signals(SignalsTest),
+    /// The number of a function.
+    Call(Call),
     Fact(FactTest),
-    Profile(ProfileTest),
-    Stacks(StacksTest),
-    Lock(LockTest),
-    Statements(StatementsTest),
-    Semaphores(Box<SemaphoresTest>),
-    Lines(LinesTest),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct MeasureTest {
+pub(crate) struct SignalsTest {
     /// As it is written in the file.
     pub(crate) text: String,
     pub(crate) expression: Expression,
-    pub(crate) only_if: Vec<Condition>,
-    /// Windows in which all of these hold say nothing.
-    pub(crate) left_out_if: Vec<Condition>,
-    pub(crate) each: bool,
-    pub(crate) limits: Limits,
-    pub(crate) over: Over,
-    pub(crate) show: Show,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct ProcesslistTest {
-    pub(crate) column: Column,
-    pub(crate) counting: Counting,
-    pub(crate) min_sessions: u64,
-    pub(crate) only_if: Vec<Condition>,
-    pub(crate) limits: Limits,
-    pub(crate) over: Over,
-}
-
-/// Which sessions are meant.
-#[derive(Debug, Clone)]
-pub(crate) enum Column {
-    /// The class of the statement is exactly this.
-    Class(String),
-    State(regex::Regex),
-    Command(regex::Regex),
-    User(regex::Regex),
-    Statement(regex::Regex),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counting {
-    Share,
-    Sessions,
 }
 
 #[derive(Debug, Clone)]
@@ -221,38 +190,21 @@ impl Sign {
     /// The source of the evidence: that of the first signal or fact.
     pub(crate) fn source(&self) -> String {
         match &self.test {
-            Test::Processlist(_) => provenance::source_of(PROCESSLIST),
+            Test::Signals(SignalsTest { expression, .. }) => {
+                let patterns = expression.patterns();
+                let name = patterns.first().copied();
+                provenance::source_of(name.or(expression.first_fact()).unwrap_or_default())
+            }
+            Test::Call(call) => call.function.source().to_owned(),
             Test::Fact(test) => provenance::source_of(&test.name),
-            Test::Profile(_) => provenance::source_of(PROFILE),
-            // Lock tables are made from the same snapshots.
-            Test::Stacks(_) | Test::Lock(_) => provenance::source_of(STACKS),
-            Test::Statements(test) => test.way.map_or(STATEMENTS, statements::source).to_owned(),
-            Test::Semaphores(_) => provenance::source_of(SEMAPHORES),
-            Test::Lines(test) => provenance::source_of(test.of.name()),
-            Test::Measure(test) => test
-                .expression
-                .patterns()
-                .first()
-                .copied()
-                .or_else(|| test.expression.first_fact())
-                .map_or_else(String::new, provenance::source_of),
         }
     }
-}
 
-impl Sign {
-    /// What its number is held against; a fact has none.
-    pub(crate) fn limits(&self) -> Option<&Limits> {
+    /// The function that it asks.
+    pub(crate) fn call(&self) -> Option<&Call> {
         match &self.test {
-            Test::Measure(test) => Some(&test.limits),
-            Test::Processlist(test) => Some(&test.limits),
-            Test::Profile(test) => Some(&test.limits),
-            Test::Stacks(test) => Some(&test.limits),
-            Test::Lock(test) => Some(&test.limits),
-            Test::Statements(test) => Some(&test.limits),
-            Test::Semaphores(test) => Some(&test.limits),
-            Test::Lines(test) => Some(&test.limits),
-            Test::Fact(_) => None,
+            Test::Call(call) => Some(call),
+            Test::Signals(_) | Test::Fact(_) => None,
         }
     }
 }
@@ -261,6 +213,12 @@ impl Limits {
     /// Whether large values are the sign, or small ones.
     pub(crate) fn wants_high(&self) -> bool {
         self.above.is_some() || self.times_baseline.is_some()
+    }
+
+    /// The same on a number of threads, sessions or waits of which a part is shown: one is what was shown.
+    pub(crate) fn in_part(mut self) -> Self {
+        self.above = self.above.map(|above| above.min(1.0));
+        self
     }
 }
 

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use model::{Holder, WaitChain};
 
-use crate::catalogue::{Catalogue, Cause, Sign, Test};
+use crate::catalogue::{Catalogue, Cause, Sign};
 use crate::evidence::Evidence;
-use crate::sign::locks::is_it;
 use crate::verdict::Finding;
 
 /// Of two causes one is the consequence of the other, because who holds the lock of the one is held
@@ -89,25 +88,18 @@ fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -
 
 /// A lock sign of the cause is about this lock: one that asks for a holder is about any lock.
 fn names_lock(cause: &Cause, lock: &str) -> bool {
-    signs(cause).any(|sign| match &sign.test {
-        Test::Lock(test) => test.holder.is_empty() && test.lock.is_match(lock),
-        _ => false,
-    })
+    let mut calls = signs(cause).filter_map(Sign::call);
+    calls.any(|call| call.function.is_of_lock(lock))
 }
 
 /// The last holder of a chain stands where a sign of the cause looks.
 fn names_holder<'a>(
-    mut signs: impl Iterator<Item = &'a Sign>,
+    signs: impl Iterator<Item = &'a Sign>,
     holder: &Holder,
     evidence: &Evidence,
 ) -> bool {
-    signs.any(|sign| match &sign.test {
-        Test::Lock(test) => !test.holder.is_empty() && is_it(&test.holder, evidence, holder),
-        Test::Stacks(test) => {
-            !test.frames.is_empty() && evidence.frames.path(&test.frames).is_of(holder.stack)
-        }
-        _ => false,
-    })
+    let mut calls = signs.filter_map(Sign::call);
+    calls.any(|call| call.function.is_of_holder(holder, evidence))
 }
 
 /// What a cause says of the holder, where that is no sign by itself.

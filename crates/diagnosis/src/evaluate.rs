@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use model::{Incident, Measure, View, Window};
 
-use crate::expression::{Comparison, Condition, Expression, Function, Operator};
+use crate::expression::{Aggregate, Comparison, Condition, Expression, Operator};
 
 /// Names of signals or facts. Window after window of a stall lacks the same ones.
 pub(crate) type Missing = Rc<BTreeSet<String>>;
@@ -197,7 +197,7 @@ fn only(name: &str) -> Missing {
 
 fn signal(
     incident: &Incident,
-    function: Function,
+    function: Aggregate,
     pattern: &str,
     windows: &[Window],
 ) -> Vec<Value> {
@@ -216,7 +216,7 @@ fn signal(
         .collect()
 }
 
-fn in_window(views: &mut [View], function: Function, window: Window) -> Option<f64> {
+fn in_window(views: &mut [View], function: Aggregate, window: Window) -> Option<f64> {
     let mut summed = |measure: Measure| {
         views
             .iter_mut()
@@ -224,20 +224,20 @@ fn in_window(views: &mut [View], function: Function, window: Window) -> Option<f
             .reduce(|sum, value| sum + value)
     };
     match function {
-        Function::Rate => summed(Measure::Rate),
-        Function::Delta => summed(Measure::Delta),
-        Function::Mean => summed(Measure::Mean),
-        Function::Max => summed(Measure::Max),
-        Function::Min => summed(Measure::Min),
-        Function::Last => summed(Measure::Last),
-        Function::P95 => {
+        Aggregate::Rate => summed(Measure::Rate),
+        Aggregate::Delta => summed(Measure::Delta),
+        Aggregate::Mean => summed(Measure::Mean),
+        Aggregate::Max => summed(Measure::Max),
+        Aggregate::Min => summed(Measure::Min),
+        Aggregate::Last => summed(Measure::Last),
+        Aggregate::P95 => {
             let mut values = readings(views, window);
             values.sort_unstable_by(f64::total_cmp);
             // The nearest rank: of 20 readings the 19th.
             let rank = (values.len() * 95).div_ceil(100);
             values.get(rank.saturating_sub(1)).copied()
         }
-        Function::Share(wanted) => {
+        Aggregate::Share(wanted) => {
             let values = readings(views, window);
             let equal = values.iter().filter(|value| **value == wanted).count();
             (!values.is_empty()).then(|| equal as f64 / values.len() as f64)

@@ -6,13 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use model::{BASELINE_MIN_MS, Incident, Millis, SemaphoreWait, TextKind, Window};
 use serde::Deserialize;
 
-use crate::catalogue::Limits;
 use crate::frames::Frames;
+use crate::functions::{PlacedWait, Sampled};
 use crate::interned::Interned;
 use crate::listed::Listed;
 use crate::runs::Runs;
-use crate::sign::profile::Sampled;
-use crate::sign::semaphores::PlacedWait;
 use crate::statuses::Status;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
@@ -297,15 +295,6 @@ impl<'a> Evidence<'a> {
     /// not quoted may have been in it.
     pub(crate) fn is_quoted(&self, log: &str) -> bool {
         self.incident.fact(&format!("capture.{log}")) == Some("quoted")
-    }
-
-    /// The limits on a number of threads, sessions or waits: in a part, one is what was shown.
-    pub(crate) fn limits(&self, limits: &Limits, capture: Capture) -> Limits {
-        let mut limits = *limits;
-        if self.is_part(capture) {
-            limits.above = limits.above.map(|above| above.min(1.0));
-        }
-        limits
     }
 
     /// Whether the server has no such status variables or settings: all are read together, so one

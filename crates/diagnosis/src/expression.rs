@@ -14,7 +14,7 @@ pub(crate) enum Expression {
     },
     /// A function of one signal, or of all signals that match a pattern.
     Signal {
-        function: Function,
+        function: Aggregate,
         pattern: String,
     },
     Binary(Operator, Box<Expression>, Box<Expression>),
@@ -22,7 +22,7 @@ pub(crate) enum Expression {
 
 /// How the values of a window become one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Function {
+pub(crate) enum Aggregate {
     Rate,
     Delta,
     Mean,
@@ -65,10 +65,12 @@ pub(crate) enum Comparison {
 
 /// Why an expression cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("column {column}: {problem}")]
+#[error("column {column}: {}{problem}", argument.as_ref().map_or(String::new(), |name| format!("{name}: ")))]
 pub(crate) struct ExpressionError {
     /// Column in the expression's text, in characters, from 1.
     pub(crate) column: usize,
+    /// The argument at fault, where it is one of a function's.
+    pub(crate) argument: Option<String>,
     pub(crate) problem: String,
 }
 
@@ -104,8 +106,11 @@ impl Expression {
         }
     }
 
-    /// The same with `with` in place of the first `*` of every signal.
-    pub(crate) fn bound(&self, with: &str) -> Self {
+    /// The same with a thing in place of the first `*` of every signal.
+    pub(crate) fn bound(&self, thing: Option<&str>) -> Self {
+        let Some(with) = thing else {
+            return self.clone();
+        };
         match self {
             Self::Number(_) | Self::Fact { .. } => self.clone(),
             Self::Signal { function, pattern } => Self::Signal {
@@ -114,21 +119,21 @@ impl Expression {
             },
             Self::Binary(operator, left, right) => Self::Binary(
                 *operator,
-                Box::new(left.bound(with)),
-                Box::new(right.bound(with)),
+                Box::new(left.bound(thing)),
+                Box::new(right.bound(thing)),
             ),
         }
     }
 }
 
 impl Condition {
-    /// The same with `with` in place of the first `*` of every signal.
-    pub(crate) fn bound(&self, with: &str) -> Self {
+    /// The same with a thing in place of the first `*` of every signal.
+    pub(crate) fn bound(&self, thing: Option<&str>) -> Self {
         Self {
             text: self.text.clone(),
-            left: self.left.bound(with),
+            left: self.left.bound(thing),
             comparison: self.comparison,
-            right: self.right.bound(with),
+            right: self.right.bound(thing),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::Incident;
 
-use crate::catalogue::{Cause, Need, Sign, Test};
+use crate::catalogue::{Cause, Need, Sign};
 use crate::evidence::Evidence;
 use crate::provenance;
 use crate::sign::{self, Outcome};
@@ -274,12 +274,8 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool, evidence: &Evidence) -> (
     let conclusive = counting().any(|(_, witness)| witness.conclusive);
     // No reading of stacks or numbers, but the server's or the kernel's own words for what is wrong.
     let said_in_words = counting().any(|(sign, witness)| {
-        let is_said = match &sign.test {
-            Test::Processlist(_) => true,
-            Test::Lines(test) => !evidence.is_quoted(test.of.name()),
-            _ => false,
-        };
-        witness.conclusive && is_said
+        let call = sign.call();
+        witness.conclusive && call.is_some_and(|call| call.function.is_said(evidence))
     });
     let enough_to_be_certain = if conclusive {
         SOURCES_LIKELY
@@ -304,8 +300,8 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool, evidence: &Evidence) -> (
 }
 
 fn is_below_own_limit(sign: &Sign, witness: &Witness) -> bool {
-    let above = sign.limits().and_then(|limits| limits.above);
-    above
+    sign.limits
+        .above
         .zip(witness.value)
         .is_some_and(|(above, value)| value < above)
 }

@@ -93,10 +93,18 @@ impl NamePattern {
     }
 
     /// Short, for people: its first words.
-    pub(crate) fn short(&self) -> String {
+    fn short(&self) -> String {
         match self.text.split_once('|') {
             Some((first, _)) if self.text.len() > SHORT => format!("{first}|…"),
             _ => self.text.clone(),
+        }
+    }
+
+    /// As it stands in the file, or short.
+    pub(crate) fn shown(&self, in_full: bool) -> String {
+        match in_full {
+            true => self.text.clone(),
+            false => self.short(),
         }
     }
 

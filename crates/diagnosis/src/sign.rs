@@ -1,24 +1,17 @@
 //! Tests one sign on the evidence.
 
-pub(crate) mod lines;
-pub(crate) mod locks;
-mod measure;
-pub(crate) mod profile;
-pub(crate) mod semaphores;
-pub(crate) mod sessions;
-pub(crate) mod stacks;
-pub(crate) mod statements;
+mod fact;
+mod signals;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use model::Window;
 
-use crate::catalogue::{FactTest, Limits, Over, Sign, Test, Wanted};
+use crate::catalogue::{Limits, Over, Sign, Test};
 use crate::evaluate::{self, Missing, Truth};
-use crate::evidence::{Capture, Evidence};
-use crate::expression::Condition;
-use crate::human::{self, Show};
+use crate::evidence::Evidence;
+use crate::human;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -33,85 +26,154 @@ pub(crate) enum Outcome {
     Unknown(BTreeSet<String>),
 }
 
-/// Tests a sign.
-pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
-    match &sign.test {
-        Test::Measure(test) => measure::test(sign, test, evidence),
-        Test::Processlist(test) => sessions::test(sign, test, evidence),
-        Test::Fact(test) => fact(sign, test, evidence),
-        Test::Profile(test) => profile::test(sign, test, evidence),
-        Test::Stacks(test) => stacks::test(sign, test, evidence),
-        Test::Lock(test) => locks::test(sign, test, evidence),
-        Test::Statements(test) => statements::test(sign, test, evidence),
-        Test::Semaphores(test) => semaphores::test(sign, test, evidence),
-        Test::Lines(test) => lines::test(sign, test, evidence),
+/// What a sign came to, before it is held against its limits.
+pub(crate) struct Measured {
+    /// In each window of the stall that is looked at.
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) baseline: Option<f64>,
+    /// The sign's, as far as this evidence can reach them.
+    pub(crate) limits: Limits,
+    /// Only a part was shown: it proves nothing.
+    pub(crate) is_part: bool,
+    /// What the number is, in words.
+    pub(crate) what: String,
+    /// The thing that it is about.
+    pub(crate) each: Option<String>,
+    pub(crate) source: String,
+    /// The baseline is the average since the server's start. That can make a sign sure, and not deny it: what is wrong may
+    /// be so since the start.
+    pub(crate) since_start: bool,
+}
+
+impl Measured {
+    pub(crate) fn new(sign: &Sign, seen: Vec<Seen>, baseline: Option<f64>) -> Self {
+        Self {
+            seen,
+            baseline,
+            limits: sign.limits,
+            is_part: false,
+            what: match &sign.test {
+                Test::Signals(test) => test.text.clone(),
+                Test::Call(call) => call.function.words(false),
+                Test::Fact(test) => test.name.clone(),
+            },
+            each: None,
+            source: sign.source(),
+            since_start: false,
+        }
+    }
+
+    /// Of one number over the stall as a whole.
+    pub(crate) fn over_stall(
+        sign: &Sign,
+        evidence: &Evidence,
+        seen: Seen,
+        baseline: Option<f64>,
+    ) -> Self {
+        let seen = conditional(sign, evidence, &[evidence.stall], vec![seen]);
+        Self::new(sign, seen, baseline)
+    }
+
+    /// The same of a part of what there was, in which one is what was shown.
+    pub(crate) fn of_part(self, sign: &Sign) -> Self {
+        Self {
+            limits: sign.limits.in_part(),
+            is_part: true,
+            ..self
+        }
     }
 }
 
-/// What a sign came to that is one number over the stall.
-struct Number<'s> {
-    seen: Seen,
-    baseline: Option<f64>,
-    /// What the number is, in words.
-    what: String,
-    show: Show,
-    each: Option<String>,
-    source: &'s str,
+/// Tests a sign.
+pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
+    let measured = match &sign.test {
+        Test::Fact(test) => return fact::test(sign, test, evidence),
+        Test::Signals(test) => signals::measure(sign, test, evidence),
+        Test::Call(call) => vec![call.function.measure(sign, evidence)],
+    };
+    let mut best: Option<(&Measured, f64, f64)> = None;
+    let mut not = None;
+    let mut unknown = BTreeSet::new();
+    for one in &measured {
+        match judge(sign, one) {
+            Judged::Holds { value, limit } => {
+                let is_better = best.is_none_or(|(_, most, _)| {
+                    let order = value.total_cmp(&most);
+                    match sign.limits.wants_high() {
+                        true => order.is_ge(),
+                        false => order.is_le(),
+                    }
+                });
+                if is_better {
+                    best = Some((one, value, limit));
+                }
+            }
+            _ if one.since_start => {}
+            Judged::Not(text) => {
+                not.get_or_insert(text);
+            }
+            Judged::Unknown(names) => unknown.extend(names),
+        }
+    }
+    match (best, not) {
+        (Some((one, value, limit)), _) => {
+            Outcome::Holds(witness(sign, one, value, limit, evidence))
+        }
+        (None, Some(text)) => Outcome::Not(text),
+        (None, None) => Outcome::Unknown(unknown),
+    }
 }
 
-/// Judges a sign that is one number over the stall as a whole.
-fn over_stall(
-    sign: &Sign,
-    limits: &Limits,
-    only_if: &[Condition],
-    evidence: &Evidence,
-    number: Number,
-) -> Outcome {
-    let seen = match number.seen {
-        Seen::Number(value) => {
-            let truth = evaluate::all_true(only_if, evidence.incident, evidence.stall);
-            conditional(value, truth)
-        }
-        other => other,
-    };
-    let judged = judge(
-        limits,
-        Over::Stall,
-        vec![seen],
-        number.baseline,
-        &number.what,
-        number.show,
-    );
-    let (value, limit) = match judged {
-        Judged::Holds { value, limit } => (value, limit),
-        Judged::Not(text) => return Outcome::Not(text),
-        Judged::Unknown(names) => return Outcome::Unknown(names),
-    };
+fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evidence) -> Witness {
     let filling = Filling {
         text: None,
         value: Some(value),
-        baseline: number.baseline,
+        baseline: one.baseline,
         limit: Some(limit),
-        each: number.each,
+        each: one.each.clone(),
     };
-    Outcome::Holds(Witness {
+    let says = sign.says.render(&filling, sign.show);
+    let reaches_its_own = sign.limits.above.is_none_or(|above| value >= above);
+    Witness {
         id: sign.id.clone(),
-        source: number.source.to_owned(),
-        says: sign.says.render(&filling, number.show),
+        source: one.source.clone(),
+        says: match one.since_start {
+            true => says.replace("before the onset", "on average since its start"),
+            false => says,
+        },
         value: Some(value),
-        baseline: number.baseline,
+        baseline: one.baseline,
         limit: Some(limit),
-        signals: Vec::new(),
-        conclusive: sign.conclusive,
-    })
+        signals: match &sign.test {
+            Test::Signals(test) => signals::names(test, one.each.as_deref(), evidence),
+            Test::Call(call) => call.function.signals(evidence),
+            Test::Fact(_) => Vec::new(),
+        },
+        conclusive: sign.conclusive && !one.is_part && reaches_its_own,
+    }
 }
 
-fn absent(name: &str) -> Seen {
-    Seen::Absent(Rc::new(BTreeSet::from([name.to_owned()])))
+/// What was seen in each window, where the conditions of the sign are or are not met.
+pub(crate) fn conditional(
+    sign: &Sign,
+    evidence: &Evidence,
+    windows: &[Window],
+    mut seen: Vec<Seen>,
+) -> Vec<Seen> {
+    if sign.only_if.is_empty() || !seen.iter().any(|one| matches!(one, Seen::Number(_))) {
+        return seen;
+    }
+    let truths = evaluate::truths(&sign.only_if, evidence.incident, windows);
+    for (one, truth) in seen.iter_mut().zip(truths) {
+        if let Seen::Number(number) = *one {
+            *one = met(number, truth);
+        }
+    }
+    seen
 }
 
 /// What a number is where conditions are or are not met.
-fn conditional(number: f64, truth: Truth) -> Seen {
+fn met(number: f64, truth: Truth) -> Seen {
     match truth {
         Truth::True => Seen::Number(number),
         Truth::False => Seen::Idle(number),
@@ -119,64 +181,13 @@ fn conditional(number: f64, truth: Truth) -> Seen {
     }
 }
 
-/// Whether a sign is looked for in settings, which say nothing about the time of the stall.
-fn fact(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
-    let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
-        return if is_no_variable_there(&test.name, evidence) {
-            Outcome::Not(format!("the server has no {}", test.name))
-        } else {
-            Outcome::Unknown(BTreeSet::from([test.name.clone()]))
-        };
-    };
-    let number = value.parse::<f64>().ok();
-    let (holds, limit) = match &test.wanted {
-        Wanted::Equals(text) => (value.eq_ignore_ascii_case(text), None),
-        Wanted::Not(text) => (!value.eq_ignore_ascii_case(text), None),
-        Wanted::Matches(regex) => (regex.is_match(value), None),
-        Wanted::Above(limit) => (number.is_some_and(|number| number >= *limit), Some(*limit)),
-        Wanted::Below(limit) => (number.is_some_and(|number| number <= *limit), Some(*limit)),
-    };
-    if !holds {
-        return Outcome::Not(format!("{} is {value}", test.name));
-    }
-    let text = match (number, test.show) {
-        (Some(number), Some(show)) => human::show(number, show),
-        _ => value.to_owned(),
-    };
-    let filling = Filling {
-        text: Some(text),
-        value: number,
-        limit,
-        ..Filling::default()
-    };
-    Outcome::Holds(Witness {
-        id: sign.id.clone(),
-        source: sign.source(),
-        says: sign.says.render(&filling, test.show.unwrap_or(Show::Count)),
-        value: number,
-        baseline: None,
-        limit,
-        signals: Vec::new(),
-        conclusive: sign.conclusive,
-    })
-}
-
-/// All variables of a server are read together: one that is missing while others are there is not
-/// absent evidence, this server does not have it.
-fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
-    let is_variable = |name: &str| name.starts_with("variables.");
-    is_variable(name)
-        && !evidence.is_part(Capture::Variables)
-        && evidence
-            .incident
-            .facts
-            .iter()
-            .any(|timed| is_variable(&timed.fact.name))
+pub(crate) fn absent(name: &str) -> Seen {
+    Seen::Absent(Rc::new(BTreeSet::from([name.to_owned()])))
 }
 
 /// What a number was in one window.
 #[derive(Clone)]
-enum Seen {
+pub(crate) enum Seen {
     Number(f64),
     /// A number, where the conditions of the sign are not met.
     Idle(f64),
@@ -198,7 +209,7 @@ enum Judged {
 }
 
 /// The windows in which a number is looked at.
-fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
+pub(crate) fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
     match over {
         Over::Worst => evidence.slices_and_after.clone(),
         Over::Every => evidence.slices.clone(),
@@ -210,31 +221,29 @@ fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
 ///
 /// A sign that was not found counts as not there only when it could be looked for in at least half
 /// of the windows: a record with holes cannot say that something was not there.
-fn judge(
-    limits: &Limits,
-    over: Over,
-    seen: Vec<Seen>,
-    baseline: Option<f64>,
-    what: &str,
-    show: Show,
-) -> Judged {
+fn judge(sign: &Sign, one: &Measured) -> Judged {
+    let Measured {
+        limits,
+        what,
+        baseline,
+        seen,
+        ..
+    } = one;
+    let (over, show) = (sign.over, sign.show);
     let windows = seen.len();
     let mut numbers = Vec::new();
     let mut idle = Vec::new();
     let mut nothing = 0;
     let mut missing = BTreeSet::new();
-    let mut latest: Option<Missing> = None;
+    let mut latest: Option<&Missing> = None;
     for one in seen {
         match one {
-            Seen::Number(number) => numbers.push(number),
-            Seen::Idle(number) => idle.push(number),
+            Seen::Number(number) => numbers.push(*number),
+            Seen::Idle(number) => idle.push(*number),
             Seen::Nothing => nothing += 1,
+            // Window after window lacks the same.
             Seen::Absent(names) => {
-                // Window after window lacks the same.
-                if !latest
-                    .as_ref()
-                    .is_some_and(|latest| Rc::ptr_eq(latest, &names))
-                {
+                if !latest.is_some_and(|latest| Rc::ptr_eq(latest, names)) {
                     missing.extend(names.iter().cloned());
                     latest = Some(names);
                 }
@@ -295,7 +304,7 @@ fn judge(
             None => Judged::Unknown(missing),
         };
     };
-    match (baseline, absolute) {
+    match (*baseline, absolute) {
         (Some(baseline), _) => {
             let limit = times * baseline;
             let holds = if limits.wants_high() {

@@ -4,7 +4,7 @@
 use model::{Incident, Kind};
 
 use crate::evaluate::number_of_fact;
-use crate::expression::{Expression, Function, Operator};
+use crate::expression::{Aggregate, Expression, Operator};
 
 /// A shorter life tells nothing of what is usual, in seconds.
 const LIFE_MIN_SECONDS: f64 = 60.0;
@@ -29,7 +29,7 @@ fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Opt
         Expression::Number(number) => Some(*number),
         Expression::Fact { name, word } => number_of_fact(incident, name, word.as_deref()),
         Expression::Signal {
-            function: Function::Rate,
+            function: Aggregate::Rate,
             pattern,
         } if pattern.starts_with("status.") => {
             let series = incident.timeline.get(pattern)?;

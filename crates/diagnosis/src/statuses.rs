@@ -3,7 +3,7 @@
 
 use model::{Incident, Millis, TextKind};
 
-use crate::sign::lines::LINES_MAX;
+use crate::functions::LINES_MAX;
 
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";

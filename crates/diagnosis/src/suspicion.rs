@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalogue::{Catalogue, Cause, Column, Sign, Test};
+use crate::catalogue::{Catalogue, Cause, Sign, Test};
 use crate::evidence::Evidence;
 use crate::judge;
 use crate::named::{AllNamed, InLayer, Named, Seen};
@@ -211,11 +211,8 @@ fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
 /// Where the names stand that a test looks for.
 fn seen_in(test: &Test) -> Option<Seen> {
     match test {
-        Test::Profile(_) => Some(Seen::Profile),
-        Test::Stacks(_) | Test::Lock(_) => Some(Seen::Threads),
-        Test::Processlist(_) => Some(Seen::Sessions),
-        Test::Semaphores(_) => Some(Seen::Waits),
-        Test::Measure(_) | Test::Fact(_) | Test::Statements(_) | Test::Lines(_) => None,
+        Test::Call(call) => call.kind.names,
+        Test::Signals(_) | Test::Fact(_) => None,
     }
 }
 
@@ -231,28 +228,9 @@ fn is_in(pattern: &str, text: &str) -> bool {
 
 /// A sign of the cause asks for this name.
 fn asks_for(cause: &Cause, named: &Named) -> bool {
-    let name = named.name.as_str();
-    let mut signs = cause.witnesses.iter().filter(|sign| sign.counts);
-    signs.any(|sign| match (&sign.test, named.kind) {
-        (Test::Profile(test), lexicon::Kind::Function) => test.functions.is_match(name),
-        (Test::Stacks(test), lexicon::Kind::Function) => {
-            test.frames.iter().any(|pattern| pattern.is_match(name))
-        }
-        (Test::Processlist(test), lexicon::Kind::State) => match &test.column {
-            Column::State(pattern) => pattern.is_match(name),
-            _ => false,
-        },
-        (Test::Semaphores(test), lexicon::Kind::Place) => test
-            .asked_at
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(name)),
-        (Test::Semaphores(test), lexicon::Kind::Latch) => test
-            .lock
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(name)),
-        (Test::Lock(test), lexicon::Kind::Latch) => test.lock.is_match(name),
-        _ => false,
-    })
+    let signs = cause.witnesses.iter().filter(|sign| sign.counts);
+    let mut calls = signs.filter_map(Sign::call);
+    calls.any(|call| call.function.asks_for(named.kind, &named.name))
 }
 
 /// Signs that hold and point at this cause: what rises with any trouble does not.

@@ -159,7 +159,7 @@ fn mistakes_are_told_with_file_line_and_key() {
         (
             r#"unit = "per_second""#,
             "",
-            "x.toml:9: unit: is missing for this kind",
+            "x.toml:9: unit: is missing for this witness",
         ),
         (
             "{value}, against",
@@ -209,12 +209,12 @@ fn mistakes_are_told_with_file_line_and_key() {
         (
             r#"class = "select""#,
             "",
-            "x.toml:19: witness: needs exactly one of class",
+            "x.toml:21: kind: needs exactly one of class",
         ),
         (
             r#"class = "select""#,
             "class = \"select\"\nstate = \"a\"",
-            "x.toml:19: witness: needs exactly one of class",
+            "x.toml:21: kind: needs exactly one of class",
         ),
         (
             r#"class = "select""#,
@@ -224,12 +224,12 @@ fn mistakes_are_told_with_file_line_and_key() {
         (
             r#"class = "select""#,
             "class = \"select\"\nmeasure = \"1\"",
-            "x.toml:23: measure: does not belong to this kind",
+            "x.toml:23: measure: cannot stand beside kind",
         ),
         (
             r#"counting = "share""#,
             "",
-            "x.toml:19: counting: is missing for this kind",
+            "x.toml:21: counting: must be one of sessions, share",
         ),
         (
             r#"equals = "OFF""#,

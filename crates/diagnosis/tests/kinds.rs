@@ -393,26 +393,26 @@ fn mistakes_are_told_with_file_line_and_key() {
             COMPACTION,
             "functions",
             "lock",
-            "lock: does not belong to this kind",
+            "lock: unknown field `lock`",
         ),
         (
             COMPACTION,
             "functions = \"^compact_zone$|^isolate_freepages\"",
             "",
-            "functions: is missing for this kind",
+            "kind: needs function = '…'",
         ),
         (COMPACTION, "\"kernel\"", "\"kernle\"", "x.toml:10: "),
         (
             COMPACTION,
             "\"share\"",
             "\"threads\"",
-            "x.toml:11: counting: must be share or cpus for this kind",
+            "x.toml:11: counting: must be one of share, cpus for this kind",
         ),
         (
             COMPACTION,
             "counting = \"share\"",
             "",
-            "counting: is missing for this kind",
+            "x.toml:8: counting: must be one of share, cpus",
         ),
         (
             COMPACTION,
@@ -424,13 +424,13 @@ fn mistakes_are_told_with_file_line_and_key() {
             COMPACTION,
             "side",
             "window = \"worst\"\nside",
-            "window: does not belong to this kind",
+            "window: belongs to signals, sessions and threads",
         ),
         (
             COMPACTION,
             "side",
             "where = \"outside\"\nside",
-            "x.toml:10: ",
+            "x.toml:10: where: stands alone",
         ),
         (
             QUEUE,
@@ -442,7 +442,7 @@ fn mistakes_are_told_with_file_line_and_key() {
             QUEUE,
             "frames = [\"^__lll_lock_wait\", \"^malloc$\"]",
             "",
-            "needs frames, or a state",
+            "needs stack = ['…'], or a state",
         ),
         (
             QUEUE,
@@ -454,7 +454,7 @@ fn mistakes_are_told_with_file_line_and_key() {
             QUEUE,
             "counting",
             "state = \"R\"\ncounting",
-            "state: must be running, sleeping",
+            "state: must be one of running, sleeping",
         ),
         (
             QUEUE,
@@ -478,7 +478,7 @@ fn mistakes_are_told_with_file_line_and_key() {
             LOCK,
             "waiters",
             "time",
-            "counting: must be share, waiters, waiting or per_second",
+            "counting: must be one of waiting, waiters, share, per_second",
         ),
         (
             FLOOD,

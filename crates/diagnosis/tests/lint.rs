@@ -129,15 +129,11 @@ fn mistakes_of_several_witnesses_are_told() {
         ),
     );
     let told = problems(&text);
-    assert!(
-        !told.iter().any(|told| told.contains("log: is missing")),
-        "{told:#?}"
-    );
     for one in [
         "19:8: line: not a regular expression",
-        "26:7: log: unknown variant `mail`",
+        "26:7: log: must be one of error, kernel",
         "35:8: line: not a regular expression",
-        "frames: does not belong to this kind",
+        "frames: unknown field `frames`",
         "says: must be a clause",
     ] {
         let count = told.iter().filter(|told| told.contains(one)).count();

@@ -352,11 +352,11 @@ fn mistakes_in_these_kinds_are_told() {
     for (sign, expected) in [
         (
             "kind = \"semaphores\"\ncounting = \"share\"\nabove = 1\nsays = \"a\"",
-            "counting: a share needs asked_at",
+            "kind: needs asked_at",
         ),
         (
             "kind = \"semaphores\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "counting: must be waits, share or seconds for this kind",
+            "counting: must be one of waits, share, seconds for this kind",
         ),
         (
             "kind = \"semaphores\"\nasked_at = \"(\"\ncounting = \"waits\"\nabove = 1\nsays = \"a\"",
@@ -368,7 +368,7 @@ fn mistakes_in_these_kinds_are_told() {
         ),
         (
             "kind = \"log\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "log: is missing for this kind",
+            "kind: needs log = error",
         ),
         (
             "kind = \"log\"\nlog = \"error\"\nline = \"a\"\ncounting = \"largest\"\nabove = 1\nsays = \"a\"",
@@ -376,7 +376,7 @@ fn mistakes_in_these_kinds_are_told() {
         ),
         (
             "kind = \"log\"\nlog = \"error\"\nline = \"a\"\ncounting = \"lines\"\nunit = \"seconds\"\nabove = 1\nsays = \"a\"",
-            "x.toml:12: unit: belongs to counting",
+            "x.toml:12: unit: is that of the function",
         ),
         (
             "kind = \"innodb\"\nsection = \"\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
@@ -384,7 +384,7 @@ fn mistakes_in_these_kinds_are_told() {
         ),
         (
             "kind = \"innodb\"\nlog = \"error\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "x.toml:9: log: does not belong to this kind",
+            "x.toml:9: log: unknown field `log`",
         ),
     ] {
         let file = format!("{HEAD}\n[[witness]]\nid = \"w\"\n{sign}\n{TAIL}").replace("\n\n", "\n");

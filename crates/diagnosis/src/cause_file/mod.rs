@@ -1,12 +1,11 @@
 //! Reads one file of the catalogue and says what is wrong with it, with line and key.
 
 mod advice;
-mod deep;
 mod fix;
+mod old_form;
 mod raw;
 mod repair;
 mod sign;
-mod texts;
 
 use std::cell::RefCell;
 
@@ -16,6 +15,7 @@ use self::raw::{RawCause, RawRemedy};
 use self::sign::Side;
 use crate::advice::Advice;
 use crate::catalogue::{ANY_CAUSE, CatalogueError, Cause, LookAlike};
+use crate::expression::ExpressionError;
 use crate::verdict::Remedy;
 
 /// Largest file, in bytes.
@@ -45,6 +45,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, Vec<CatalogueErr
         text,
         problems: RefCell::default(),
         taken_out: RefCell::default(),
+        old_keys: RefCell::default(),
     };
     let file = if text.len() > FILE_BYTES_MAX {
         reader.note(reader.error(0, None, format!("larger than {FILE_BYTES_MAX} bytes")));
@@ -69,10 +70,12 @@ struct Reader<'a> {
     problems: RefCell<Vec<CatalogueError>>,
     /// Keys that were there, with a mistake, and were taken out.
     taken_out: RefCell<Vec<String>>,
+    /// Where the arguments of functions stand that were written in the old form.
+    old_keys: RefCell<Vec<old_form::OldKey>>,
 }
 
-/// What is said of a key that a kind of witness needs.
-const MISSING: &str = "is missing for this kind";
+/// What is said of a key that a witness needs.
+const MISSING: &str = "is missing for this witness";
 
 /// What is said of a witness without a limit.
 const NO_LIMIT: &str = "needs a limit";
@@ -132,6 +135,22 @@ impl Reader<'_> {
 
     fn at<T>(&self, value: &Spanned<T>, key: &str, problem: impl Into<String>) -> CatalogueError {
         self.error(value.span().start, Some(key), problem)
+    }
+
+    /// What is wrong within an expression, where it stands in the file.
+    fn within(&self, text: &Spanned<String>, key: &str, error: &ExpressionError) -> CatalogueError {
+        let argument = error.argument.as_deref().unwrap_or_default();
+        let old_keys = self.old_keys.borrow();
+        let mut old_keys = old_keys.iter().filter(|old| old.sign == text.span().start);
+        if let Some(old) = old_keys.find(|old| old.argument == argument) {
+            return self.error(old.at, Some(&old.key), error.problem.as_str());
+        }
+        // An escape in a basic string makes the two texts differ.
+        let written = self.text.get(text.span()).unwrap_or_default();
+        let head: String = text.get_ref().chars().take(error.column - 1).collect();
+        let at = written.find(text.get_ref().as_str());
+        let at = at.map_or(0, |begin| begin + head.len());
+        self.error(text.span().start + at, Some(key), error.to_string())
     }
 
     fn cause(&self, raw: RawCause) -> Option<CauseFile> {

@@ -85,12 +85,11 @@ pub(super) struct RawFix {
     pub(super) mariadb: Option<Spanned<String>>,
 }
 
-/// All keys of all kinds: which belong to the kind is checked here, so that the error can say it.
+/// Which keys belong to what a sign looks at is checked later, so that the error can say it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSign {
     pub(super) id: Spanned<String>,
-    pub(super) kind: Spanned<RawKind>,
     pub(super) says: Spanned<String>,
     pub(super) necessary: Option<Spanned<bool>>,
     pub(super) one_of: Option<Spanned<String>>,
@@ -102,104 +101,17 @@ pub(super) struct RawSign {
     pub(super) unit: Option<Spanned<Show>>,
     pub(super) each: Option<Spanned<bool>>,
     pub(super) window: Option<Spanned<RawWindow>>,
-    pub(super) only_if: Option<Vec<Spanned<String>>>,
-    pub(super) left_out_if: Option<Vec<Spanned<String>>>,
+    pub(super) only_if: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) left_out_if: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) above: Option<Spanned<f64>>,
     pub(super) below: Option<Spanned<f64>>,
     pub(super) times_baseline: Option<Spanned<f64>>,
     pub(super) at_most_times_baseline: Option<Spanned<f64>>,
     pub(super) baseline_optional: Option<Spanned<bool>>,
-    pub(super) class: Option<Spanned<String>>,
-    pub(super) state: Option<Spanned<String>>,
-    pub(super) command: Option<Spanned<String>>,
-    pub(super) user: Option<Spanned<String>>,
-    pub(super) statement: Option<Spanned<String>>,
-    pub(super) counting: Option<Spanned<RawCounting>>,
-    pub(super) min_sessions: Option<Spanned<u64>>,
     pub(super) fact: Option<Spanned<String>>,
     pub(super) equals: Option<Spanned<String>>,
     pub(super) not: Option<Spanned<String>>,
     pub(super) matches: Option<Spanned<String>>,
-    pub(super) functions: Option<Spanned<String>>,
-    pub(super) under: Option<Spanned<String>>,
-    #[serde(rename = "where")]
-    pub(super) place: Option<Spanned<RawPlace>>,
-    pub(super) side: Option<Spanned<RawSide>>,
-    pub(super) of: Option<Spanned<RawOf>>,
-    pub(super) min_samples: Option<Spanned<u64>>,
-    pub(super) frames: Option<Spanned<Vec<Spanned<String>>>>,
-    pub(super) direct: Option<Spanned<bool>>,
-    pub(super) thread: Option<Spanned<String>>,
-    pub(super) lock: Option<Spanned<String>>,
-    pub(super) caller: Option<Spanned<String>>,
-    pub(super) holder: Option<Spanned<Vec<Spanned<String>>>>,
-    pub(super) way: Option<Spanned<RawWay>>,
-    pub(super) min_statements: Option<Spanned<u64>>,
-    pub(super) asked_at: Option<Spanned<String>>,
-    pub(super) created_at: Option<Spanned<String>>,
-    pub(super) last_locked_at: Option<Spanned<String>>,
-    pub(super) lock_kind: Option<Spanned<String>>,
-    pub(super) holder_query: Option<Spanned<String>>,
-    pub(super) min_seconds: Option<Spanned<f64>>,
-    pub(super) min_waits: Option<Spanned<u64>>,
-    pub(super) log: Option<Spanned<RawLog>>,
-    pub(super) line: Option<Spanned<String>>,
-    pub(super) section: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawKind {
-    Measure,
-    Processlist,
-    Fact,
-    Profile,
-    Stacks,
-    Lock,
-    Statements,
-    Semaphores,
-    Log,
-    Innodb,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawLog {
-    Error,
-    Kernel,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawPlace {
-    #[serde(rename = "self")]
-    Innermost,
-    Anywhere,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawSide {
-    Kernel,
-    User,
-    Any,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawOf {
-    Server,
-    Machine,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RawWay {
-    SlowLog,
-    GeneralLog,
-    PerformanceSchema,
-    Packets,
-    Status,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -208,21 +120,4 @@ pub(super) enum RawWindow {
     Worst,
     Every,
     Stall,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RawCounting {
-    Share,
-    Sessions,
-    Cpus,
-    Threads,
-    Waiters,
-    Waiting,
-    PerSecond,
-    Time,
-    Waits,
-    Seconds,
-    Lines,
-    Largest,
 }

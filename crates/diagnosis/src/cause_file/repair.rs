@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 
 use super::raw::RawCause;
-use super::{Reader, is_key};
+use super::{Reader, is_key, old_form};
 
 /// Mistakes of form that are told of one file, at the most.
 const MISTAKES_MAX: usize = 100;
@@ -50,6 +50,7 @@ pub(super) fn read(reader: &Reader) -> Option<RawCause> {
     if !lines.is_empty() {
         return None;
     }
+    old_form::translate(reader, table.get_mut());
     let mut taken_out: Vec<String> = Vec::new();
     for _ in 0..MISTAKES_MAX {
         let error = match RawCause::deserialize(Deserializer::from(table.clone())) {

@@ -2,13 +2,12 @@
 
 use toml::Spanned;
 
-use super::raw::{RawCounting, RawKind, RawSign, RawWindow};
+use super::raw::{RawSign, RawWindow};
 use super::{MISSING, Read, Reader, is_id};
-use crate::catalogue::{
-    Column, Counting, FactTest, Limits, MeasureTest, Need, Over, ProcesslistTest, Sign, Test,
-    Wanted,
-};
+use crate::catalogue::{FactTest, Limits, Need, Over, Sign, SignalsTest, Test, Wanted};
 use crate::expression::{Condition, Expression};
+use crate::functions::{Call, Taken};
+use crate::human::Show;
 use crate::names::regular_expression;
 use crate::template::Template;
 
@@ -63,23 +62,20 @@ impl Reader<'_> {
         if !is_id(raw.id.get_ref()) {
             self.note(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
         }
-        self.foreign_keys(raw, side);
         let need = self.noted(self.need(raw));
-        let test = self.noted(self.test(spanned, side));
+        let test = self.noted(self.test(spanned));
         let says = self.noted(self.says(raw));
-        let (need, test, says) = (need?, test?, says?);
-        let (baseline, each) = match &test {
-            Test::Measure(test) => (baseline_known(&test.limits), test.each),
-            Test::Processlist(test) => (baseline_known(&test.limits), false),
+        let only_if = self.noted(self.conditions(&raw.only_if, "only_if"));
+        let left_out_if = self.noted(self.conditions(&raw.left_out_if, "left_out_if"));
+        let limits = self.noted(self.limits(raw));
+        let (need, test, says, limits) = (need?, test?, says?, limits?);
+        self.foreign_keys(raw, &test, side);
+        let (known, each) = match &test {
+            Test::Signals(_) => (baseline_known(&limits), flag(&raw.each, false)),
+            Test::Call(call) => (baseline_known(&limits), call.kind.has_each),
             Test::Fact(_) => (false, false),
-            Test::Profile(test) => (baseline_known(&test.limits), true),
-            Test::Stacks(test) => (baseline_known(&test.limits), false),
-            Test::Lock(test) => (baseline_known(&test.limits), true),
-            Test::Statements(test) => (baseline_known(&test.limits), false),
-            Test::Semaphores(test) => (baseline_known(&test.limits), true),
-            Test::Lines(test) => (baseline_known(&test.limits), true),
         };
-        let checked = says.check(baseline, each);
+        let checked = says.check(known, each);
         self.noted(checked.map_err(|problem| self.at(&raw.says, "says", problem)))?;
         Some(Sign {
             id: raw.id.get_ref().clone(),
@@ -88,23 +84,24 @@ impl Reader<'_> {
             conclusive: flag(&raw.conclusive, false),
             counts: !is_setting(&test) && flag(&raw.counts, true),
             refutes: flag(&raw.refutes, true),
+            only_if: only_if?,
+            left_out_if: left_out_if?,
+            each: flag(&raw.each, false),
+            over: over(raw, &test, &limits, side),
+            show: self.noted(self.show(spanned, &test))?,
+            limits,
             test,
         })
     }
 
-    fn test(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<Test> {
-        Ok(match spanned.get_ref().kind.get_ref() {
-            RawKind::Measure => Test::Measure(self.measure(spanned, side)?),
-            RawKind::Processlist => Test::Processlist(self.processlist(spanned, side)?),
-            RawKind::Fact => Test::Fact(self.fact(spanned)?),
-            RawKind::Profile => Test::Profile(self.profile(spanned)?),
-            RawKind::Stacks => Test::Stacks(self.stacks(spanned, side)?),
-            RawKind::Lock => Test::Lock(self.lock(spanned)?),
-            RawKind::Statements => Test::Statements(self.statements(spanned)?),
-            RawKind::Semaphores => Test::Semaphores(Box::new(self.semaphores(spanned)?)),
-            RawKind::Log => Test::Lines(self.log(spanned)?),
-            RawKind::Innodb => Test::Lines(self.innodb(spanned)?),
-        })
+    fn test(&self, spanned: &Spanned<RawSign>) -> Read<Test> {
+        let raw = spanned.get_ref();
+        match (&raw.measure, &raw.fact) {
+            (Some(text), None) => self.measure(raw, text),
+            (None, Some(name)) => Ok(Test::Fact(self.fact(raw, name)?)),
+            (Some(_), Some(key)) => Err(self.at(key, "fact", "cannot stand beside measure")),
+            (None, None) => Err(self.at(spanned, "measure", MISSING)),
+        }
     }
 
     fn says(&self, raw: &RawSign) -> Read<Template> {
@@ -116,222 +113,98 @@ impl Reader<'_> {
         Template::parse(raw.says.get_ref()).map_err(|problem| self.at(&raw.says, "says", problem))
     }
 
-    /// Keys that do not belong to the kind of sign, or to its side.
-    fn foreign_keys(&self, raw: &RawSign, side: Side) {
-        use RawKind::{
-            Fact, Innodb, Lock, Log, Measure, Processlist, Profile, Semaphores, Stacks, Statements,
+    /// Keys that do not belong to what the sign looks at, or to its side.
+    fn foreign_keys(&self, raw: &RawSign, test: &Test, side: Side) {
+        let is_signals = matches!(test, Test::Signals(_));
+        let is_fact = matches!(test, Test::Fact(_));
+        let has_window = match test {
+            Test::Signals(_) => true,
+            Test::Call(call) => call.kind.taken == Taken::Snapshots,
+            Test::Fact(_) => false,
         };
-        let numbers: &[RawKind] = &[
-            Measure,
-            Processlist,
-            Profile,
-            Stacks,
-            Lock,
-            Statements,
-            Semaphores,
-            Log,
-            Innodb,
-        ];
-        let limited: &[RawKind] = &[
-            Measure,
-            Processlist,
-            Profile,
-            Stacks,
-            Lock,
-            Statements,
-            Semaphores,
-            Log,
-            Innodb,
-            Fact,
-        ];
-        let counted: &[RawKind] = &[
-            Processlist,
-            Profile,
-            Stacks,
-            Lock,
-            Statements,
-            Semaphores,
-            Log,
-            Innodb,
-        ];
-        let keys: [(&str, Option<usize>, &[RawKind]); 46] = [
-            ("asked_at", begin(&raw.asked_at), &[Semaphores]),
-            ("created_at", begin(&raw.created_at), &[Semaphores]),
-            ("last_locked_at", begin(&raw.last_locked_at), &[Semaphores]),
-            ("lock_kind", begin(&raw.lock_kind), &[Semaphores]),
-            ("holder_query", begin(&raw.holder_query), &[Semaphores]),
-            ("min_seconds", begin(&raw.min_seconds), &[Semaphores]),
-            ("min_waits", begin(&raw.min_waits), &[Semaphores]),
-            ("log", begin(&raw.log), &[Log]),
-            ("line", begin(&raw.line), &[Log, Innodb]),
-            ("section", begin(&raw.section), &[Innodb]),
-            ("functions", begin(&raw.functions), &[Profile]),
-            ("under", begin(&raw.under), &[Profile]),
-            ("where", begin(&raw.place), &[Profile]),
-            ("side", begin(&raw.side), &[Profile]),
-            ("of", begin(&raw.of), &[Profile]),
-            ("min_samples", begin(&raw.min_samples), &[Profile]),
-            ("frames", begin(&raw.frames), &[Stacks]),
-            ("direct", begin(&raw.direct), &[Stacks]),
-            ("thread", begin(&raw.thread), &[Stacks]),
-            ("lock", begin(&raw.lock), &[Lock, Semaphores]),
-            ("caller", begin(&raw.caller), &[Lock]),
-            ("holder", begin(&raw.holder), &[Lock]),
-            ("way", begin(&raw.way), &[Statements]),
-            ("min_statements", begin(&raw.min_statements), &[Statements]),
-            ("measure", begin(&raw.measure), &[Measure]),
-            ("unit", begin(&raw.unit), &[Measure, Fact, Log, Innodb]),
-            ("each", begin(&raw.each), &[Measure]),
-            (
-                "window",
-                begin(&raw.window),
-                &[Measure, Processlist, Stacks],
-            ),
-            (
-                "only_if",
-                raw.only_if
-                    .as_ref()
-                    .and_then(|list| Some(list.first()?.span().start)),
-                numbers,
-            ),
-            (
-                "left_out_if",
-                raw.left_out_if
-                    .as_ref()
-                    .and_then(|list| Some(list.first()?.span().start)),
-                &[Measure],
-            ),
-            ("above", begin(&raw.above), limited),
-            ("below", begin(&raw.below), limited),
-            ("times_baseline", begin(&raw.times_baseline), numbers),
-            (
-                "at_most_times_baseline",
-                begin(&raw.at_most_times_baseline),
-                numbers,
-            ),
-            ("baseline_optional", begin(&raw.baseline_optional), numbers),
-            ("class", begin(&raw.class), &[Processlist, Statements]),
-            ("state", begin(&raw.state), &[Processlist, Stacks]),
-            ("command", begin(&raw.command), &[Processlist]),
-            ("user", begin(&raw.user), &[Processlist]),
-            (
-                "statement",
-                begin(&raw.statement),
-                &[Processlist, Statements],
-            ),
-            ("counting", begin(&raw.counting), counted),
-            ("min_sessions", begin(&raw.min_sessions), &[Processlist]),
-            ("fact", begin(&raw.fact), &[Fact]),
-            ("equals", begin(&raw.equals), &[Fact]),
-            ("not", begin(&raw.not), &[Fact]),
-            ("matches", begin(&raw.matches), &[Fact]),
-        ];
-        for (key, at, kinds) in keys {
-            if let Some(at) = at
-                && !kinds.contains(raw.kind.get_ref())
-            {
-                self.note(self.error(at, Some(key), "does not belong to this kind"));
-            }
-        }
-        let sides = [
-            ("necessary", begin(&raw.necessary), Side::For),
-            ("one_of", begin(&raw.one_of), Side::For),
-            ("instead_of", begin(&raw.instead_of), Side::For),
-            ("conclusive", begin(&raw.conclusive), Side::For),
-            ("counts", begin(&raw.counts), Side::For),
-            ("refutes", begin(&raw.refutes), Side::Against),
-        ];
-        for (key, at, of) in sides {
-            if let Some(at) = at
-                && of != side
-            {
-                let problem = match of {
-                    Side::For => "belongs to [[witness]] only",
-                    Side::Against => "belongs to [[against]] only",
-                };
+        let has_unit = !matches!(test, Test::Call(call) if call.unit.is_some());
+        let only = |belongs: bool, problem: &str, keys: &[(&str, Option<usize>)]| {
+            let there = keys.iter().filter_map(|(key, at)| Some((*key, (*at)?)));
+            for (key, at) in there.filter(|_| !belongs) {
                 self.note(self.error(at, Some(key), problem));
             }
-        }
+        };
+        let of_witness = [
+            ("necessary", begin(&raw.necessary)),
+            ("one_of", begin(&raw.one_of)),
+            ("instead_of", begin(&raw.instead_of)),
+            ("conclusive", begin(&raw.conclusive)),
+            ("counts", begin(&raw.counts)),
+        ];
+        let of_against = [("refutes", begin(&raw.refutes))];
+        let of_signals = [
+            ("each", begin(&raw.each)),
+            ("left_out_if", begin(&raw.left_out_if)),
+        ];
+        let of_slices = [("window", begin(&raw.window))];
+        let of_unit = [("unit", begin(&raw.unit))];
+        let of_measure = [
+            ("only_if", begin(&raw.only_if)),
+            ("times_baseline", begin(&raw.times_baseline)),
+            ("at_most_times_baseline", begin(&raw.at_most_times_baseline)),
+            ("baseline_optional", begin(&raw.baseline_optional)),
+        ];
+        let of_fact = [
+            ("equals", begin(&raw.equals)),
+            ("not", begin(&raw.not)),
+            ("matches", begin(&raw.matches)),
+        ];
+        only(
+            side == Side::For,
+            "belongs to [[witness]] only",
+            &of_witness,
+        );
+        only(
+            side == Side::Against,
+            "belongs to [[against]] only",
+            &of_against,
+        );
+        only(is_signals, "belongs to a measure of signals", &of_signals);
+        let problem = "belongs to signals, sessions and threads: this is one number over the stall";
+        only(has_window, problem, &of_slices);
+        let problem = "is that of the function: it must not stand here";
+        only(has_unit, problem, &of_unit);
+        let problem = "belongs to a measure, which a fact is not";
+        only(!is_fact, problem, &of_measure);
+        only(is_fact, "belongs to a fact", &of_fact);
     }
 
-    fn measure(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<MeasureTest> {
-        let raw = spanned.get_ref();
-        let text = self.needed(spanned, &raw.measure, "measure")?;
-        let unit = self.needed(spanned, &raw.unit, "unit")?;
-        let expression = Expression::parse(text.get_ref())
-            .map_err(|error| self.at(text, "measure", error.to_string()))?;
-        if expression.patterns().is_empty() && expression.first_fact().is_none() {
+    fn measure(&self, raw: &RawSign, text: &Spanned<String>) -> Read<Test> {
+        let misread = |error| self.within(text, "measure", &error);
+        if let Some(call) = Call::parse(text.get_ref()).map_err(misread)? {
+            return Ok(Test::Call(call));
+        }
+        let expression = Expression::parse(text.get_ref()).map_err(misread)?;
+        let patterns = expression.patterns();
+        if patterns.is_empty() && expression.first_fact().is_none() {
             return Err(self.at(text, "measure", "measures nothing"));
         }
-        let each = flag(&raw.each, false);
-        let stars = |pattern: &&str| pattern.matches('*').count();
-        if each
-            && !expression
-                .patterns()
-                .iter()
-                .any(|pattern| stars(pattern) == 1)
-        {
+        let has_star = |pattern: &&str| pattern.matches('*').count() == 1;
+        if flag(&raw.each, false) && !patterns.iter().any(has_star) {
             return Err(self.at(text, "measure", "each = true needs a signal with one '*'"));
         }
-        let limits = self.limits(spanned)?;
-        Ok(MeasureTest {
+        Ok(Test::Signals(SignalsTest {
             text: text.get_ref().clone(),
             expression,
-            only_if: self.only_if(raw)?,
-            left_out_if: self.conditions(&raw.left_out_if, "left_out_if")?,
-            each,
-            over: over(raw, &limits, side),
-            limits,
-            show: *unit.get_ref(),
-        })
+        }))
     }
 
-    fn processlist(&self, spanned: &Spanned<RawSign>, side: Side) -> Read<ProcesslistTest> {
-        let raw = spanned.get_ref();
-        let regex = |text: &Spanned<String>, key: &str| self.regex(text, key);
-        let columns = [
-            raw.class
-                .as_ref()
-                .map(|text| Ok(Column::Class(text.get_ref().clone()))),
-            raw.state
-                .as_ref()
-                .map(|text| regex(text, "state").map(Column::State)),
-            raw.command
-                .as_ref()
-                .map(|text| regex(text, "command").map(Column::Command)),
-            raw.user
-                .as_ref()
-                .map(|text| regex(text, "user").map(Column::User)),
-            raw.statement
-                .as_ref()
-                .map(|text| regex(text, "statement").map(Column::Statement)),
-        ];
-        let mut columns: Vec<Read<Column>> = columns.into_iter().flatten().collect();
-        let (Some(column), true) = (columns.pop(), columns.is_empty()) else {
-            let problem = "needs exactly one of class, state, command, user and statement";
-            return Err(self.at(spanned, "witness", problem));
-        };
-        let limits = self.limits(spanned)?;
-        Ok(ProcesslistTest {
-            column: column?,
-            counting: self.counting(
-                spanned,
-                &[
-                    (RawCounting::Share, Counting::Share),
-                    (RawCounting::Sessions, Counting::Sessions),
-                ],
-                "share or sessions",
-            )?,
-            min_sessions: raw.min_sessions.as_ref().map_or(1, |min| *min.get_ref()),
-            only_if: self.only_if(raw)?,
-            over: over(raw, &limits, side),
-            limits,
-        })
+    /// How the number is written: of a function as it says.
+    fn show(&self, spanned: &Spanned<RawSign>, test: &Test) -> Read<Show> {
+        let given = spanned.get_ref().unit.as_ref().map(|unit| *unit.get_ref());
+        match (test, given) {
+            (Test::Signals(_), None) => Err(self.at(spanned, "unit", MISSING)),
+            (Test::Call(call), given) => Ok(call.unit.or(given).unwrap_or(Show::Count)),
+            (Test::Signals(_) | Test::Fact(_), given) => Ok(given.unwrap_or(Show::Count)),
+        }
     }
 
-    fn fact(&self, spanned: &Spanned<RawSign>) -> Read<FactTest> {
-        let raw = spanned.get_ref();
-        let name = self.needed(spanned, &raw.fact, "fact")?;
+    fn fact(&self, raw: &RawSign, name: &Spanned<String>) -> Read<FactTest> {
         let wanted = [
             raw.equals
                 .as_ref()
@@ -361,36 +234,28 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn needed<'r, T>(
-        &self,
-        sign: &Spanned<RawSign>,
-        value: &'r Option<Spanned<T>>,
-        key: &str,
-    ) -> Read<&'r Spanned<T>> {
-        value.as_ref().ok_or_else(|| self.at(sign, key, MISSING))
-    }
-
-    pub(super) fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex::Regex> {
+    fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex::Regex> {
         regular_expression(text.get_ref())
             .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 
-    pub(super) fn only_if(&self, raw: &RawSign) -> Read<Vec<Condition>> {
-        self.conditions(&raw.only_if, "only_if")
+    fn conditions(
+        &self,
+        list: &Option<Spanned<Vec<Spanned<String>>>>,
+        key: &str,
+    ) -> Read<Vec<Condition>> {
+        let list = list.as_ref().map(|list| list.get_ref().as_slice());
+        let list = list.unwrap_or_default().iter();
+        list.map(|text| {
+            Condition::parse(text.get_ref()).map_err(|error| self.within(text, key, &error))
+        })
+        .collect()
     }
 
-    fn conditions(&self, list: &Option<Vec<Spanned<String>>>, key: &str) -> Read<Vec<Condition>> {
-        let list = list.as_deref().unwrap_or_default();
-        list.iter()
-            .map(|text| {
-                Condition::parse(text.get_ref())
-                    .map_err(|error| self.at(text, key, error.to_string()))
-            })
-            .collect()
-    }
-
-    pub(super) fn limits(&self, spanned: &Spanned<RawSign>) -> Read<Limits> {
-        let raw = spanned.get_ref();
+    fn limits(&self, raw: &RawSign) -> Read<Limits> {
+        if raw.fact.is_some() {
+            return Ok(Limits::default());
+        }
         let number = |value: &Option<Spanned<f64>>, key: &str| -> Read<Option<f64>> {
             match value {
                 Some(value) if !value.get_ref().is_finite() => {
@@ -441,14 +306,8 @@ impl Reader<'_> {
 fn is_setting(test: &Test) -> bool {
     match test {
         Test::Fact(_) => true,
-        Test::Measure(test) => test.expression.patterns().is_empty(),
-        Test::Processlist(_)
-        | Test::Profile(_)
-        | Test::Stacks(_)
-        | Test::Lock(_)
-        | Test::Statements(_)
-        | Test::Semaphores(_)
-        | Test::Lines(_) => false,
+        Test::Signals(test) => test.expression.patterns().is_empty(),
+        Test::Call(_) => false,
     }
 }
 
@@ -460,7 +319,10 @@ fn baseline_known(limits: &Limits) -> bool {
 
 /// Where no window is given: a sign of high values looks for the worst slice; a sign against by
 /// low values must hold in every slice ("was never high").
-pub(super) fn over(raw: &RawSign, limits: &Limits, side: Side) -> Over {
+fn over(raw: &RawSign, test: &Test, limits: &Limits, side: Side) -> Over {
+    if matches!(test, Test::Call(call) if call.kind.taken != Taken::Snapshots) {
+        return Over::Stall;
+    }
     match raw.window.as_ref().map(|window| *window.get_ref()) {
         Some(RawWindow::Worst) => Over::Worst,
         Some(RawWindow::Every) => Over::Every,
@@ -470,7 +332,7 @@ pub(super) fn over(raw: &RawSign, limits: &Limits, side: Side) -> Over {
     }
 }
 
-pub(super) fn flag(value: &Option<Spanned<bool>>, default: bool) -> bool {
+fn flag(value: &Option<Spanned<bool>>, default: bool) -> bool {
     value.as_ref().map_or(default, |value| *value.get_ref())
 }
 

@@ -37,7 +37,7 @@ pub(super) fn settings(
         .flat_map(|cause| cause.witnesses.iter().chain(&cause.against))
         .filter_map(|sign| match &sign.test {
             Test::Fact(test) => Some(test.name.as_str()),
-            Test::Measure(test) => test.expression.first_fact(),
+            Test::Signals(test) => test.expression.first_fact(),
             _ => None,
         })
         .collect();

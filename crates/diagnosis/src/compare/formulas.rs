@@ -315,11 +315,11 @@ mod tests {
     use super::*;
     use crate::Catalogue;
     use crate::catalogue::Test;
-    use crate::expression::{Expression, Function};
+    use crate::expression::{Aggregate, Expression};
 
     /// What is called by its signal: `Com_show_warnings a second`.
     fn has_words(expression: &Expression) -> bool {
-        use Function::Share;
+        use Aggregate::Share;
         matches!(expression, Expression::Signal { function, .. } if !matches!(function, Share(_)))
     }
 
@@ -329,7 +329,7 @@ mod tests {
         let formulas: BTreeSet<&str> = causes
             .flat_map(|cause| &cause.witnesses)
             .filter_map(|sign| match &sign.test {
-                Test::Measure(test) if !has_words(&test.expression) => Some(test.text.as_str()),
+                Test::Signals(test) if !has_words(&test.expression) => Some(test.text.as_str()),
                 _ => None,
             })
             .collect();

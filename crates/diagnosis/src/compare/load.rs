@@ -28,7 +28,7 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
         .into_iter()
         .flat_map(|cause| &cause.witnesses)
         .filter_map(|sign| match &sign.test {
-            Test::Measure(test) => Some(test.expression.patterns()),
+            Test::Signals(test) => Some(test.expression.patterns()),
             _ => None,
         })
         .flatten()

@@ -6,9 +6,8 @@ use super::{Subject, formulas};
 use crate::catalogue::{Limits, Sign, Test};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
-use crate::expression::{Condition, Expression, Function};
-use crate::human::Show;
-use crate::sign;
+use crate::expression::{Aggregate, Condition, Expression};
+use crate::functions::Taken;
 
 /// Slots of a stretch at the most; in a longer one a slot is longer than a second.
 const SLOTS_MAX: u64 = 3_600;
@@ -44,23 +43,16 @@ impl Readings {
     }
 }
 
-/// What a sign measures, in words, and how its numbers are shown.
-pub(super) fn described(sign: &Sign) -> Option<(String, Show, Limits)> {
-    Some(match &sign.test {
-        Test::Measure(test) => (short(&test.expression, &test.text), test.show, test.limits),
-        Test::Processlist(test) => titled(sign::sessions::what(test), test.limits),
-        Test::Profile(test) => titled(sign::profile::what(test), test.limits),
-        Test::Stacks(test) => titled(sign::stacks::what(test), test.limits),
-        Test::Lock(test) => titled(sign::locks::what(test), test.limits),
-        Test::Statements(test) => titled(sign::statements::what(test), test.limits),
-        // Logs and lists of waits are read when something happens: no readings to compare.
-        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => return None,
-    })
-}
-
-fn titled((what, show): (String, Show), limits: Limits) -> (String, Show, Limits) {
-    let what = what.strip_prefix("the ").unwrap_or(&what).to_owned();
-    (what, show, limits)
+/// What a sign measures, in words, where there are readings to compare.
+pub(super) fn described(sign: &Sign) -> Option<String> {
+    match &sign.test {
+        Test::Signals(test) => Some(short(&test.expression, &test.text)),
+        Test::Call(call) if call.kind.taken != Taken::Events => {
+            let what = call.function.words(false);
+            Some(what.strip_prefix("the ").unwrap_or(&what).to_owned())
+        }
+        Test::Call(_) | Test::Fact(_) => None,
+    }
 }
 
 /// A measure as people call it: `Com_show_warnings a second`. Formulas of people's own causes stay as they are.
@@ -73,20 +65,20 @@ fn short(expression: &Expression, text: &str) -> String {
     };
     let name = pattern.trim_start_matches("status.");
     match function {
-        Function::Rate => format!("{name} a second"),
-        Function::Mean | Function::Last => name.to_owned(),
-        Function::Max => format!("largest {name}"),
-        Function::Min => format!("smallest {name}"),
-        Function::Delta => format!("growth of {name}"),
-        Function::P95 => format!("95 % of {name}"),
-        Function::Share(_) => text.to_owned(),
+        Aggregate::Rate => format!("{name} a second"),
+        Aggregate::Mean | Aggregate::Last => name.to_owned(),
+        Aggregate::Max => format!("largest {name}"),
+        Aggregate::Min => format!("smallest {name}"),
+        Aggregate::Delta => format!("growth of {name}"),
+        Aggregate::P95 => format!("95 % of {name}"),
+        Aggregate::Share(_) => text.to_owned(),
     }
 }
 
 /// The things that a sign with `each` is about, those of both sides; one nameless thing otherwise.
 pub(super) fn things(sign: &Sign, evidence: &Evidence) -> Vec<Option<String>> {
     match &sign.test {
-        Test::Measure(test) if test.each => evidence
+        Test::Signals(test) if sign.each => evidence
             .captures(&test.expression.patterns())
             .into_iter()
             .map(Some)
@@ -104,64 +96,29 @@ pub(super) fn readings(
     usual: Option<f64>,
 ) -> Readings {
     let window = subject.window;
-    let conditions: Vec<Condition> = match &sign.test {
-        Test::Measure(test) => bound(&test.only_if, thing),
-        Test::Processlist(test) => test.only_if.clone(),
-        Test::Profile(test) => test.only_if.clone(),
-        Test::Stacks(test) => test.only_if.clone(),
-        Test::Lock(test) => test.only_if.clone(),
-        Test::Statements(test) => test.only_if.clone(),
-        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => Vec::new(),
-    };
+    let conditions: Vec<Condition> = sign.only_if.iter().map(|one| one.bound(thing)).collect();
     let inside = |at: &Millis| *at > window.from && *at <= window.to;
-    let (points, limits): (Vec<(Window, f64)>, Limits) = match &sign.test {
-        Test::Measure(test) => {
-            let expression = match thing {
-                Some(name) => test.expression.bound(name),
-                None => test.expression.clone(),
-            };
-            (measured(&expression, subject.incident, window), test.limits)
-        }
-        Test::Processlist(test) => {
-            let found = sign::sessions::numbers(test, evidence).into_iter();
-            let found = found.filter(|(at, _)| inside(at));
-            (
-                found
-                    .map(|(at, value)| (slot_before(at, window), value))
+    let points: Vec<(Window, f64)> = match &sign.test {
+        Test::Fact(_) => return Readings::default(),
+        Test::Signals(test) => measured(&test.expression.bound(thing), subject.incident, window),
+        Test::Call(call) => {
+            let found = call.function.readings(evidence);
+            match call.kind.taken {
+                Taken::Snapshots => (found.into_iter())
+                    .filter(|(at, _)| inside(&at.to))
+                    .map(|(at, value)| (slot_before(at.to, window), value))
                     .collect(),
-                test.limits,
-            )
+                Taken::Stretches | Taken::Events => within(found, window),
+            }
         }
-        Test::Stacks(test) => {
-            let found = sign::stacks::numbers(test, evidence).into_iter();
-            let found = found.filter(|(at, _)| inside(at));
-            (
-                found
-                    .map(|(at, value)| (slot_before(at, window), value))
-                    .collect(),
-                test.limits,
-            )
-        }
-        Test::Profile(test) => (
-            within(sign::profile::numbers(test, evidence), window),
-            test.limits,
-        ),
-        Test::Lock(test) => (
-            within(sign::locks::numbers(test, evidence), window),
-            test.limits,
-        ),
-        Test::Statements(test) => (
-            within(sign::statements::numbers(test, evidence), window),
-            test.limits,
-        ),
-        Test::Fact(_) | Test::Semaphores(_) | Test::Lines(_) => return Readings::default(),
     };
-    let can_hold = is_judgeable(&limits, usual);
+    let limits = &sign.limits;
+    let can_hold = is_judgeable(limits, usual);
     let held = points
         .iter()
         .filter(|_| can_hold)
         .map(|(slot, value)| {
-            is_beyond(&limits, *value, usual) && are_met(&conditions, subject.incident, *slot)
+            is_beyond(limits, *value, usual) && are_met(&conditions, subject.incident, *slot)
         })
         .collect();
     Readings {
@@ -185,13 +142,6 @@ fn are_met(conditions: &[Condition], incident: &Incident, slot: Window) -> bool 
         .map(|window| evaluate::all_true(conditions, incident, window))
         .find(|truth| !matches!(truth, Truth::Absent(_)))
         == Some(Truth::True)
-}
-
-fn bound(conditions: &[Condition], thing: Option<&str>) -> Vec<Condition> {
-    match thing {
-        Some(name) => conditions.iter().map(|one| one.bound(name)).collect(),
-        None => conditions.to_vec(),
-    }
 }
 
 /// The stretch's slots; a reading tells of the time since the one before it.
@@ -241,7 +191,7 @@ pub(super) fn measured(
 fn is_rates(expression: &Expression) -> bool {
     match expression {
         Expression::Number(_) | Expression::Fact { .. } => true,
-        Expression::Signal { function, .. } => matches!(function, Function::Rate),
+        Expression::Signal { function, .. } => matches!(function, Aggregate::Rate),
         Expression::Binary(_, left, right) => is_rates(left) && is_rates(right),
     }
 }

@@ -106,8 +106,9 @@ fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChang
 }
 
 fn row(sign: &Sign, sides: &[(&Subject, Evidence); 2]) -> Option<SignalChange> {
-    let (title, show, limits) = series::described(sign)?;
-    let mut row = SignalChange::new(&sign.id, title, Role::Supporting, show);
+    let title = series::described(sign)?;
+    let limits = &sign.limits;
+    let mut row = SignalChange::new(&sign.id, title, Role::Supporting, sign.show);
     row.circumstance = !sign.counts;
     row.conclusive = sign.conclusive;
     row.low_is_bad = !limits.wants_high();

@@ -1,4 +1,7 @@
-use super::{Comparison, Condition, Expression, ExpressionError, Function, Operator};
+mod call;
+
+use super::{Aggregate, Comparison, Condition, Expression, ExpressionError, Operator};
+use crate::functions;
 
 /// Longest expression, in bytes.
 const TEXT_BYTES_MAX: usize = 1_000;
@@ -11,7 +14,7 @@ type Parsed<T> = Result<T, ExpressionError>;
 impl Expression {
     /// Reads an expression.
     pub(crate) fn parse(text: &str) -> Parsed<Self> {
-        let mut parser = Parser::new(text)?;
+        let mut parser = Parser::new(text, TEXT_BYTES_MAX)?;
         let expression = parser.sum(0)?;
         parser.end("an operator or the end expected")?;
         Ok(expression)
@@ -21,7 +24,7 @@ impl Expression {
 impl Condition {
     /// Reads a condition: an expression, one of `>= <= > <`, an expression.
     pub(crate) fn parse(text: &str) -> Parsed<Self> {
-        let mut parser = Parser::new(text)?;
+        let mut parser = Parser::new(text, TEXT_BYTES_MAX)?;
         let left = parser.sum(0)?;
         let comparison = parser.comparison()?;
         let right = parser.sum(0)?;
@@ -41,21 +44,25 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Parsed<Self> {
+    fn new(text: &'a str, bytes_max: usize) -> Parsed<Self> {
         let parser = Self { text, rest: text };
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(parser.error(format!("longer than {TEXT_BYTES_MAX} bytes")));
+        if text.len() > bytes_max {
+            return Err(parser.error(format!("longer than {bytes_max} bytes")));
         }
         Ok(parser)
     }
 
     fn error(&self, problem: impl Into<String>) -> ExpressionError {
-        let read = self.text.len() - self.rest.len();
-        let column = self.text.get(..read).map_or(0, |head| head.chars().count()) + 1;
         ExpressionError {
-            column,
+            column: self.column(),
+            argument: None,
             problem: problem.into(),
         }
+    }
+
+    fn column(&self) -> usize {
+        let read = self.text.len() - self.rest.len();
+        self.text.get(..read).map_or(0, |head| head.chars().count()) + 1
     }
 
     fn blanks(&mut self) {
@@ -188,24 +195,27 @@ impl<'a> Parser<'a> {
 
     fn call(&mut self, depth: usize) -> Parsed<Expression> {
         let begin = self.rest;
-        let name = self.run(|c| c.is_ascii_alphanumeric() || c == '_');
+        let name = self.run(is_of_word);
         if name == "largest" {
             return self.largest(depth);
         }
-        let unknown = || {
-            format!(
-                "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact"
-            )
+        let unknown = || match functions::find(name) {
+            Some(_) => format!("{name} stands alone: it is all of a measure"),
+            None => format!(
+                "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact, \
+                 and alone {}",
+                functions::names().join(", ")
+            ),
         };
         let function = match name {
-            "rate" => Some(Function::Rate),
-            "delta" => Some(Function::Delta),
-            "mean" => Some(Function::Mean),
-            "max" => Some(Function::Max),
-            "min" => Some(Function::Min),
-            "last" => Some(Function::Last),
-            "p95" => Some(Function::P95),
-            "share" => Some(Function::Share(0.0)),
+            "rate" => Some(Aggregate::Rate),
+            "delta" => Some(Aggregate::Delta),
+            "mean" => Some(Aggregate::Mean),
+            "max" => Some(Aggregate::Max),
+            "min" => Some(Aggregate::Min),
+            "last" => Some(Aggregate::Last),
+            "p95" => Some(Aggregate::P95),
+            "share" => Some(Aggregate::Share(0.0)),
             "fact" => None,
             _ => {
                 self.rest = begin;
@@ -222,11 +232,11 @@ impl<'a> Parser<'a> {
                     false => None,
                 },
             },
-            Some(Function::Share(_)) => {
+            Some(Aggregate::Share(_)) => {
                 self.expect(",", "and a value after the signal")?;
                 self.blanks();
                 Expression::Signal {
-                    function: Function::Share(self.number()?),
+                    function: Aggregate::Share(self.number()?),
                     pattern,
                 }
             }
@@ -253,22 +263,39 @@ impl<'a> Parser<'a> {
     /// The name of a signal or fact, bare or in single quotes.
     fn name(&mut self) -> Parsed<String> {
         self.blanks();
-        let name = if self.rest.starts_with('\'') {
-            let begin = self.rest;
-            self.take("'");
-            let name = self.run(|c| c != '\'');
-            if !self.take("'") {
-                self.rest = begin;
-                return Err(self.error("the quote is not closed"));
+        let name = match self.rest.starts_with('\'') {
+            true => self.quoted()?,
+            false => {
+                let is_in_name = |c: char| c.is_ascii_alphanumeric() || "._-*/@#:".contains(c);
+                self.run(is_in_name).to_owned()
             }
-            name
-        } else {
-            self.run(|c| c.is_ascii_alphanumeric() || "._-*/@#:".contains(c))
         };
         if name.is_empty() {
             return Err(self.error("the name of a signal expected"));
         }
-        Ok(name.to_owned())
+        Ok(name)
+    }
+
+    /// A text in single quotes; a quote within it is written twice.
+    fn quoted(&mut self) -> Parsed<String> {
+        let mut text = String::new();
+        let mut rest = self.rest.strip_prefix('\'').unwrap_or(self.rest);
+        loop {
+            let Some((head, tail)) = rest.split_once('\'') else {
+                return Err(self.error("the quote is not closed"));
+            };
+            text.push_str(head);
+            match tail.strip_prefix('\'') {
+                Some(more) => {
+                    text.push('\'');
+                    rest = more;
+                }
+                None => {
+                    self.rest = tail;
+                    return Ok(text);
+                }
+            }
+        }
     }
 
     fn comparison(&mut self) -> Parsed<Comparison> {
@@ -286,6 +313,10 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// The end of the digits that begin at `from`; all are ASCII, so it is a boundary of characters.
 fn digits(text: &str, from: usize) -> usize {
     let count = text.get(from..).map_or(0, |rest| {
@@ -299,7 +330,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn signal(function: Function, pattern: &str) -> Expression {
+    fn signal(function: Aggregate, pattern: &str) -> Expression {
         Expression::Signal {
             function,
             pattern: pattern.to_owned(),
@@ -317,8 +348,8 @@ mod tests {
             Expression::parse("rate(disk.*.read_ms) / rate(disk.*.reads)").unwrap(),
             binary(
                 Operator::Divide,
-                signal(Function::Rate, "disk.*.read_ms"),
-                signal(Function::Rate, "disk.*.reads"),
+                signal(Aggregate::Rate, "disk.*.read_ms"),
+                signal(Aggregate::Rate, "disk.*.reads"),
             )
         );
         assert_eq!(
@@ -335,11 +366,11 @@ mod tests {
         );
         assert_eq!(
             Expression::parse("share( probe.connect_outcome , 3 )").unwrap(),
-            signal(Function::Share(3.0), "probe.connect_outcome")
+            signal(Aggregate::Share(3.0), "probe.connect_outcome")
         );
         assert_eq!(
             Expression::parse("mean('processlist.state.Waiting (x)')").unwrap(),
-            signal(Function::Mean, "processlist.state.Waiting (x)")
+            signal(Aggregate::Mean, "processlist.state.Waiting (x)")
         );
         let fact = |name: &str, word: Option<&str>| Expression::Fact {
             name: name.to_owned(),
@@ -376,7 +407,7 @@ mod tests {
     fn binding_replaces_the_star() {
         let bound = Expression::parse("rate(disk.*.reads) + rate(cpu.all.user)")
             .unwrap()
-            .bound("sda");
+            .bound(Some("sda"));
         assert_eq!(bound.patterns(), ["disk.sda.reads", "cpu.all.user"]);
     }
 
@@ -456,6 +487,14 @@ mod tests {
         fn never_panics_on_any_text(text in ".{0,120}") {
             let _ = Expression::parse(&text);
             let _ = Condition::parse(&text);
+            let _ = functions::Call::parse(&format!("threads({text}"));
+        }
+
+        #[test]
+        fn never_panics_on_calls(text in "(sessions|threads|log_largest)\\((state|stack|line|direct)? ?=? ?('[a(]{0,2}'{0,3}|[\\[\\],5.-]{0,6}|\u{e9}|kernel){0,4}[,)]{0,2}") {
+            if let Err(error) = functions::Call::parse(&text) {
+                prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1);
+            }
         }
 
         #[test]

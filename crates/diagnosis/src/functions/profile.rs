@@ -1,58 +1,157 @@
-//! Signs that look at what the processors ran.
+//! What the processors ran.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use model::{Millis, Profile, ProfileCount, StackId, Window};
+use model::{Millis, ProfileCount, Side, StackId, Window};
 
-use super::{Number, Outcome, Seen, absent, over_stall};
+use super::{Arguments, Function, Kind, Read, Taken, known};
 use crate::catalogue::{Limits, PROFILE, Sign};
-use crate::deep::{ProfileCounting, ProfileTest};
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::named;
+use crate::names::NamePattern;
+use crate::sign::{Measured, Seen, absent};
 
-pub(super) fn test(sign: &Sign, test: &ProfileTest, evidence: &Evidence) -> Outcome {
-    let named = Named::new(test, evidence);
-    let stall = count(test, evidence, &named, |from, to| {
-        evidence.tells_of_stall(from, to)
-    });
-    let before = count(test, evidence, &named, |from, to| {
-        evidence.tells_of_before(from, to)
-    });
-    let length = evidence.stall.to.saturating_sub(evidence.stall.from);
-    let no_times =
-        (stall.covered == 0 || stall.is_without_rate) && test.counting == ProfileCounting::Cpus;
-    let seen = if stall.profiles == 0 || no_times || stall.lost > stall.of {
-        absent(PROFILE)
-    } else if stall.of < test.min_samples {
-        // A server that hardly ran has no share worth telling, and a profile that covers little of
-        // the stall tells little of it; nor does one of which nobody knows how long it took.
-        if stall.covered > 0 && stall.covered.saturating_mul(2) >= length {
-            Seen::Nothing
-        } else {
-            absent(PROFILE)
+pub(super) static KIND: Kind = Kind {
+    name: "profile",
+    taken: Taken::Stretches,
+    has_each: true,
+    names: Some(named::Seen::Profile),
+    functions: &[
+        known("profile_share", Show::Percent, |from| {
+            Profile::read(from, true)
+        }),
+        known("profile_cpus", Show::Count, |from| {
+            Profile::read(from, false)
+        }),
+    ],
+};
+
+/// Samples that a profile must have where a file does not say it: a tenth of them is 5 ± 2.
+const MIN_SAMPLES: u64 = 50;
+
+#[derive(Debug)]
+struct Profile {
+    function: NamePattern,
+    under: Option<NamePattern>,
+    /// The function itself, not what it called.
+    only_self: bool,
+    side: Option<Side>,
+    /// Samples of the whole machine, not of the server only.
+    machine: bool,
+    /// Of the samples; else processors kept busy, on average.
+    share: bool,
+    min_samples: u64,
+}
+
+impl Profile {
+    fn read(from: &mut Arguments, share: bool) -> Read<Arc<dyn Function>> {
+        Ok(Arc::new(Self {
+            function: from.needed("function")?,
+            under: from.pattern("under")?,
+            only_self: from.flag("self")?,
+            side: from.word("side", &[("kernel", Side::Kernel), ("user", Side::User)])?,
+            machine: from.flag("machine")?,
+            share,
+            min_samples: from.count("min_samples", MIN_SAMPLES)?.max(1),
+        }))
+    }
+
+    fn value(&self, counted: &Counted) -> Option<f64> {
+        match self.share {
+            true => (counted.of > 0).then(|| counted.matching as f64 / counted.of as f64),
+            false => (counted.covered > 0).then(|| counted.cpu_ms / counted.covered as f64),
         }
-    } else {
-        value(test, &stall).map_or(Seen::Nothing, Seen::Number)
-    };
-    let (what, show) = what(test);
-    let baseline = match test.counting {
-        ProfileCounting::Share if before.of < test.min_samples => None,
-        ProfileCounting::Share => before.usual_share().or_else(|| value(test, &before)),
-        ProfileCounting::Cpus => value(test, &before),
-    };
-    let number = Number {
-        seen,
-        baseline,
-        what,
-        show,
-        each: top(&stall, &named),
-        source: PROFILE,
-    };
-    let limits = match test.counting {
-        ProfileCounting::Share => reachable(&test.limits, baseline),
-        ProfileCounting::Cpus => test.limits,
-    };
-    over_stall(sign, &limits, &test.only_if, evidence, number)
+    }
+}
+
+impl Function for Profile {
+    fn source(&self) -> &'static str {
+        PROFILE
+    }
+
+    fn words(&self, in_full: bool) -> String {
+        let mut what = match self.share {
+            true => "the share of samples",
+            false => "the number of CPUs busy",
+        }
+        .to_owned();
+        if in_full && self.machine {
+            what += " of the whole machine";
+        }
+        if in_full && self.only_self {
+            what += " that stand";
+        }
+        what += match self.side.filter(|_| in_full) {
+            Some(Side::Kernel) => " in the kernel's",
+            Some(Side::User) => " in the server's own",
+            None => " in",
+        };
+        what += &format!(" /{}/", self.function.shown(in_full));
+        if let Some(under) = self.under.as_ref().filter(|_| in_full) {
+            what += &format!(" called from /{}/", under.text());
+        }
+        what
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let named = Named::new(self, evidence);
+        let stall = count(self, evidence, &named, |from, to| {
+            evidence.tells_of_stall(from, to)
+        });
+        let before = count(self, evidence, &named, |from, to| {
+            evidence.tells_of_before(from, to)
+        });
+        let length = evidence.stall.to.saturating_sub(evidence.stall.from);
+        let no_times = (stall.covered == 0 || stall.is_without_rate) && !self.share;
+        let seen = if stall.profiles == 0 || no_times || stall.lost > stall.of {
+            absent(PROFILE)
+        } else if stall.of < self.min_samples {
+            // A server that hardly ran has no share worth telling, and a profile that covers little of
+            // the stall tells little of it; nor does one of which nobody knows how long it took.
+            if stall.covered > 0 && stall.covered.saturating_mul(2) >= length {
+                Seen::Nothing
+            } else {
+                absent(PROFILE)
+            }
+        } else {
+            self.value(&stall).map_or(Seen::Nothing, Seen::Number)
+        };
+        let baseline = match self.share {
+            true if before.of < self.min_samples => None,
+            true => before.usual_share().or_else(|| self.value(&before)),
+            false => self.value(&before),
+        };
+        let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
+        measured.each = top(&stall, &named);
+        if self.share {
+            measured.limits = reachable(&sign.limits, baseline);
+        }
+        measured
+    }
+
+    /// Where the server did not run, none of it was in it.
+    fn readings(&self, evidence: &Evidence) -> Vec<(Window, f64)> {
+        let named = Named::new(self, evidence);
+        let profiles = evidence.incident.stacks.profiles.iter();
+        profiles
+            .map(|profile| {
+                let counted = count(self, evidence, &named, |from, to| {
+                    (from, to) == (profile.from, profile.to)
+                });
+                let window = Window {
+                    from: profile.from,
+                    to: profile.to,
+                };
+                (window, self.value(&counted).unwrap_or(0.0))
+            })
+            .collect()
+    }
+
+    fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
+        kind == lexicon::Kind::Function && self.function.is_match(name)
+    }
 }
 
 /// A share that was 60 % cannot double: to have grown by half of what was left is as much. What a server does that
@@ -67,33 +166,6 @@ fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
     limits
 }
 
-/// The number in each profile of the record; where the server did not run, none of it was in it.
-pub(crate) fn numbers(test: &ProfileTest, evidence: &Evidence) -> Vec<(Window, f64)> {
-    let named = Named::new(test, evidence);
-    let profiles = evidence.incident.stacks.profiles.iter();
-    profiles
-        .map(|profile| {
-            let counted = count(test, evidence, &named, |from, to| {
-                (from, to) == (profile.from, profile.to)
-            });
-            let window = Window {
-                from: profile.from,
-                to: profile.to,
-            };
-            (window, value(test, &counted).unwrap_or(0.0))
-        })
-        .collect()
-}
-
-/// What is counted, in words.
-pub(crate) fn what(test: &ProfileTest) -> (String, Show) {
-    let (what, show) = match test.counting {
-        ProfileCounting::Share => ("the share of samples in", Show::Percent),
-        ProfileCounting::Cpus => ("the number of CPUs busy in", Show::Count),
-    };
-    (format!("{what} /{}/", test.functions.short()), show)
-}
-
 /// The samples of one profile without the threads' names, added up once for all signs.
 pub(crate) struct Sampled {
     server: u64,
@@ -103,7 +175,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    pub(crate) fn of(profile: &Profile) -> Self {
+    pub(crate) fn of(profile: &model::Profile) -> Self {
         let rows = profile.counts.iter();
         let mut rows: Vec<_> = rows.map(|row| (row.stack, row.server, row.count)).collect();
         rows.sort_unstable_by_key(|(stack, server, _)| (*stack, *server));
@@ -163,9 +235,9 @@ struct Named<'n> {
 }
 
 impl<'n> Named<'n> {
-    fn new(test: &ProfileTest, evidence: &Evidence<'n>) -> Self {
+    fn new(test: &Profile, evidence: &Evidence<'n>) -> Self {
         let innermost = evidence.frames.innermost(
-            &test.functions,
+            &test.function,
             test.under.as_ref(),
             test.side,
             test.only_self,
@@ -200,7 +272,7 @@ impl<'n> Named<'n> {
 }
 
 fn count(
-    test: &ProfileTest,
+    test: &Profile,
     evidence: &Evidence,
     named: &Named,
     tells: impl Fn(Millis, Millis) -> bool,
@@ -267,29 +339,14 @@ fn count(
 
 /// The function that matches and had most samples with those of what it called. Such functions may
 /// include each other and the profile's own rows: the largest is what is sure.
-fn most_of_callers(
-    test: &ProfileTest,
-    named: &Named,
-    rows: &[&ProfileCount],
-) -> Option<(usize, u64)> {
+fn most_of_callers(test: &Profile, named: &Named, rows: &[&ProfileCount]) -> Option<(usize, u64)> {
     let rows = rows.iter().filter(|row| test.machine || row.server);
     rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)
 }
 
-fn busy_ms(profile: &Profile, samples: u64) -> f64 {
+fn busy_ms(profile: &model::Profile, samples: u64) -> f64 {
     samples as f64 * 1000.0 / f64::from(profile.hz.max(1))
-}
-
-fn value(test: &ProfileTest, counted: &Counted) -> Option<f64> {
-    match test.counting {
-        ProfileCounting::Share => {
-            (counted.of > 0).then(|| counted.matching as f64 / counted.of as f64)
-        }
-        ProfileCounting::Cpus => {
-            (counted.covered > 0).then(|| counted.cpu_ms / counted.covered as f64)
-        }
-    }
 }
 
 /// The function that matched most often; of equal ones the first by name.

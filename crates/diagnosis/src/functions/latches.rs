@@ -1,0 +1,295 @@
+//! The threads that InnoDB itself lists as waiting for a mutex or a latch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Millis, SemaphoreWait};
+
+use super::{Arguments, Function, Kind, Read, Taken, known};
+use crate::catalogue::{SEMAPHORES, Sign};
+use crate::evidence::{Capture, Evidence};
+use crate::human::Show;
+use crate::named;
+use crate::names::NamePattern;
+use crate::sign::{Measured, Seen, absent};
+
+pub(super) static KIND: Kind = Kind {
+    name: "semaphores",
+    taken: Taken::Events,
+    has_each: true,
+    names: Some(named::Seen::Waits),
+    functions: &[
+        known("latch_waits", Show::Count, |from| {
+            Latches::read(from, Counting::Waits)
+        }),
+        known("latch_waits_share", Show::Percent, |from| {
+            Latches::read(from, Counting::Share)
+        }),
+        known("latch_wait_seconds", Show::Seconds, |from| {
+            Latches::read(from, Counting::Seconds)
+        }),
+    ],
+};
+
+/// InnoDB tells of its waits and of its state in one text.
+const INNODB: &str = "innodb";
+
+/// Where the waits were told, when no status was taken.
+const ERROR_LOG: &str = "error_log";
+
+#[derive(Debug)]
+struct Latches {
+    /// Where the latch was asked for, as `file line N` without folders.
+    asked_at: Option<NamePattern>,
+    /// Where it was created, in the same form.
+    created_at: Option<NamePattern>,
+    /// Where it was last taken, for reading, for writing or as a mutex, in the same form.
+    last_locked_at: Option<NamePattern>,
+    /// Its name.
+    lock: Option<NamePattern>,
+    /// What is wanted: `Mutex`, `S-lock`, `X-lock (wait_ex)`.
+    lock_kind: Option<NamePattern>,
+    /// What the holder's connection runs.
+    holder_query: Option<NamePattern>,
+    /// Waits that lasted less are not meant, in seconds.
+    min_seconds: f64,
+    /// A list with fewer waits has no share.
+    min_waits: u64,
+    counting: Counting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    /// Threads in one list.
+    Waits,
+    /// Of all waits of a list.
+    Share,
+    /// The longest wait.
+    Seconds,
+}
+
+impl Latches {
+    fn read(from: &mut Arguments, counting: Counting) -> Read<Arc<dyn Function>> {
+        let read = Self {
+            asked_at: from.pattern("asked_at")?,
+            created_at: from.pattern("created_at")?,
+            last_locked_at: from.pattern("last_locked_at")?,
+            lock: from.pattern("lock")?,
+            lock_kind: from.pattern("lock_kind")?,
+            holder_query: from.pattern("holder_query")?,
+            min_seconds: from.number("min_seconds")?.unwrap_or(0.0),
+            min_waits: from.count("min_waits", 1)?.max(1),
+            counting,
+        };
+        if counting == Counting::Share && read.which(false).is_empty() {
+            let problem = "needs asked_at, created_at, last_locked_at, lock, lock_kind, holder_query \
+                           or min_seconds: all waits are all of the waits";
+            return from.lack(problem);
+        }
+        Ok(Arc::new(read))
+    }
+
+    /// Which waits are meant, in words.
+    fn which(&self, in_full: bool) -> String {
+        let parts = [
+            ("named", &self.lock),
+            ("asked for in", &self.asked_at),
+            ("created in", &self.created_at),
+            ("last locked in", &self.last_locked_at),
+            ("of kind", &self.lock_kind),
+            ("held by", &self.holder_query),
+        ];
+        let mut text = String::new();
+        for (words, pattern) in parts {
+            if let Some(pattern) = pattern {
+                text.push_str(&format!(" {words} /{}/", pattern.shown(in_full)));
+            }
+        }
+        if self.min_seconds > 0.0 {
+            text.push_str(&format!(" of {} s and more", self.min_seconds));
+        }
+        text
+    }
+}
+
+impl Function for Latches {
+    fn source(&self) -> &'static str {
+        INNODB
+    }
+
+    fn words(&self, in_full: bool) -> String {
+        let what = match self.counting {
+            Counting::Waits => "the number of waits",
+            Counting::Share => "the share of waits",
+            Counting::Seconds => "the longest wait",
+        };
+        let few = match self.min_waits {
+            min if in_full && min > 1 => format!(", of {min} waits or more,"),
+            _ => String::new(),
+        };
+        format!("{what} for InnoDB's latches{}{few}", self.which(in_full))
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let lists = evidence.semaphores();
+        let stall = worst(self, lists, |at| evidence.tells_of_stall(at, at));
+        let before = worst(self, lists, |at| evidence.tells_of_before(at, at));
+        let (seen, each) = match stall {
+            None => (absent(SEMAPHORES), None),
+            Some(Worst { number: None, .. }) => (Seen::Nothing, None),
+            Some(Worst {
+                number: Some(number),
+                most,
+            }) => (Seen::Number(number), most),
+        };
+        let baseline = before.and_then(|one| one.number);
+        let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
+        measured.each = Some(each.unwrap_or_else(|| "no latch".to_owned()));
+        // An error log that tells of waits is one source with its other lines.
+        if evidence.incident.fact("capture.semaphores") == Some("error log") {
+            measured.source = ERROR_LOG.to_owned();
+        }
+        if self.counting == Counting::Waits && evidence.is_part(Capture::Innodb) {
+            measured.limits = sign.limits.in_part();
+        }
+        measured
+    }
+
+    fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
+        let pattern = match kind {
+            lexicon::Kind::Place => &self.asked_at,
+            lexicon::Kind::Latch => &self.lock,
+            _ => return false,
+        };
+        pattern
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_match(name))
+    }
+}
+
+/// The list with the largest number.
+struct Worst {
+    /// Nothing when every list has too few waits to have a share.
+    number: Option<f64>,
+    /// The latch that most of the waits are for.
+    most: Option<String>,
+}
+
+/// Nothing when no list is of that time.
+fn worst(
+    test: &Latches,
+    lists: &[(Millis, Vec<PlacedWait>)],
+    tells: impl Fn(Millis) -> bool,
+) -> Option<Worst> {
+    let mut worst: Option<Worst> = None;
+    for (_, list) in lists.iter().filter(|(at, _)| tells(*at)) {
+        let number = number(test, list);
+        let is_more = worst.as_ref().is_none_or(|worst| number > worst.number);
+        if is_more {
+            worst = Some(Worst {
+                number,
+                most: most(test, list),
+            });
+        }
+    }
+    worst
+}
+
+fn number(test: &Latches, list: &[PlacedWait]) -> Option<f64> {
+    let matching = || list.iter().filter(|wait| matches(test, wait));
+    match test.counting {
+        Counting::Waits => Some(matching().count() as f64),
+        Counting::Seconds => Some(
+            matching()
+                .map(|placed| placed.wait.lasts_seconds())
+                .fold(0.0, f64::max),
+        ),
+        Counting::Share => (list.len() as u64 >= test.min_waits)
+            .then(|| matching().count() as f64 / list.len() as f64),
+    }
+}
+
+fn most(test: &Latches, list: &[PlacedWait]) -> Option<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for wait in list.iter().filter(|wait| matches(test, wait)) {
+        *counts.entry(latch(wait)).or_default() += 1;
+    }
+    let most = counts
+        .into_iter()
+        .max_by(|(a, left), (b, right)| left.cmp(right).then_with(|| b.cmp(a)));
+    most.map(|(name, _)| name)
+}
+
+/// What people call it: its name, else where it was created, else where it is asked for.
+fn latch(placed: &PlacedWait) -> String {
+    let created = placed.created_at.as_ref();
+    let created = created.map(|place| format!("the latch created in {place}"));
+    placed
+        .wait
+        .lock_name
+        .clone()
+        .or(created)
+        .unwrap_or_else(|| format!("a latch asked for in {}", placed.asked_at))
+}
+
+fn matches(test: &Latches, placed: &PlacedWait) -> bool {
+    let wait = &placed.wait;
+    let is = |pattern: &Option<NamePattern>, text: Option<&str>| {
+        pattern
+            .as_ref()
+            .is_none_or(|pattern| text.is_some_and(|text| pattern.is_match(text)))
+    };
+    let locked = [
+        &wait.last_write_locked,
+        &wait.last_read_locked,
+        &wait.last_reserved,
+    ];
+    let last_locked = test.last_locked_at.as_ref().is_none_or(|pattern| {
+        let mut places = locked.into_iter().flatten();
+        places.any(|place| pattern.is_match(without_folder(place)))
+    });
+    wait.lasts_seconds() >= test.min_seconds
+        && is(&test.lock, wait.lock_name.as_deref())
+        && is(&test.lock_kind, Some(&wait.lock_kind))
+        && is(&test.holder_query, wait.holder_query.as_deref())
+        && last_locked
+        && is(&test.asked_at, Some(&placed.asked_at))
+        && is(&test.created_at, placed.created_at.as_deref())
+}
+
+/// A wait with its places in the form that patterns are written for, made once.
+pub(crate) struct PlacedWait {
+    wait: SemaphoreWait,
+    asked_at: String,
+    created_at: Option<String>,
+}
+
+impl PlacedWait {
+    pub(crate) fn new(wait: SemaphoreWait) -> Self {
+        let asked_at = format!("{} line {}", without_folder(&wait.file), wait.line);
+        let created_at = wait.created_file.as_deref().map(|file| {
+            let line = wait.created_line.unwrap_or(0);
+            format!("{} line {line}", without_folder(file))
+        });
+        Self {
+            wait,
+            asked_at,
+            created_at,
+        }
+    }
+
+    /// Where the latch was asked for, as `file line N`.
+    pub(crate) fn asked_at(&self) -> &str {
+        &self.asked_at
+    }
+
+    /// The latch's name, where the server tells it.
+    pub(crate) fn lock_name(&self) -> Option<&str> {
+        self.wait.lock_name.as_deref()
+    }
+}
+
+/// Servers before 5.5 and builds of distributions write folders before the file's name.
+fn without_folder(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}

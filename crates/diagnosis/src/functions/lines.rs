@@ -1,0 +1,345 @@
+//! Lines of a log, or of a status of InnoDB.
+
+use std::sync::Arc;
+
+use model::{Millis, TextKind, Window};
+use regex::Regex;
+
+use super::{Arguments, Function, Kind, Known, Read, Taken, known};
+use crate::catalogue::Sign;
+use crate::evidence::Evidence;
+use crate::human::Show;
+use crate::names::{NamePattern, may_match_a_line};
+use crate::sign::{Measured, Seen, absent};
+use crate::statuses::Status;
+
+pub(super) static LOG: Kind = Kind {
+    name: "log",
+    taken: Taken::Events,
+    has_each: true,
+    names: None,
+    functions: &[
+        known("log_lines", Show::Count, |from| Lines::of_log(from, false)),
+        Known {
+            unit: None,
+            ..known("log_largest", Show::Count, |from| Lines::of_log(from, true))
+        },
+    ],
+};
+
+pub(super) static INNODB: Kind = Kind {
+    name: "innodb",
+    taken: Taken::Events,
+    has_each: true,
+    names: None,
+    functions: &[
+        known("innodb_lines", Show::Count, |from| {
+            Lines::of_innodb(from, false)
+        }),
+        Known {
+            unit: None,
+            ..known("innodb_largest", Show::Count, |from| {
+                Lines::of_innodb(from, true)
+            })
+        },
+    ],
+};
+
+/// The name of the group in a pattern that captures the number for the largest one.
+const NUMBER: &str = "number";
+
+/// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
+pub(crate) const LINES_MAX: usize = 50_000;
+
+/// Longest part of a line that is looked at, in bytes.
+const LINE_BYTES_MAX: usize = 2_000;
+
+/// Longest quotation of a line in a sentence, in characters.
+const QUOTE_CHARS_MAX: usize = 200;
+
+/// How long before the onset and after the end of the stall a log still tells of it, in
+/// milliseconds: what made a server stall is often logged just before, and how long something took
+/// when it is over.
+const LOG_REACH_MS: Millis = 5_000;
+
+#[derive(Debug)]
+struct Lines {
+    /// Where they stand.
+    text: TextKind,
+    /// Of a status the section, by its heading.
+    section: Option<String>,
+    line: Line,
+}
+
+/// Which lines are meant, and what of them.
+#[derive(Debug)]
+enum Line {
+    /// Their number: of a log all of the stall together, of a status those of the one with most.
+    Matches(NamePattern),
+    /// The largest number that the group [`NUMBER`] captures.
+    Captures(Regex),
+}
+
+impl Line {
+    /// What a line says: nothing when it does not match, else its number where one is captured.
+    fn read(&self, line: &str) -> Option<Option<f64>> {
+        match self {
+            Self::Matches(pattern) => pattern.is_match(line).then_some(None),
+            Self::Captures(regex) => {
+                let captures = regex.captures(line)?;
+                let number = captures
+                    .name(NUMBER)
+                    .and_then(|text| text.as_str().parse::<f64>().ok())
+                    .filter(|number| number.is_finite());
+                Some(number)
+            }
+        }
+    }
+
+    /// Whether some line of a text may match: `false` is certain.
+    fn may_match_in(&self, text: &str) -> bool {
+        match self {
+            Self::Matches(pattern) => pattern.may_match_in(text),
+            Self::Captures(regex) => may_match_a_line(regex, text),
+        }
+    }
+}
+
+impl Lines {
+    fn of_log(from: &mut Arguments, largest: bool) -> Read<Arc<dyn Function>> {
+        let logs = [
+            ("error", TextKind::ErrorLog),
+            ("kernel", TextKind::KernelLog),
+        ];
+        let log = from.word("log", &logs)?;
+        match log {
+            Some(log) => Self::read(from, log, None, largest),
+            None => from.lack("needs log = error or log = kernel"),
+        }
+    }
+
+    fn of_innodb(from: &mut Arguments, largest: bool) -> Read<Arc<dyn Function>> {
+        let section = from.text("section")?;
+        let section = section.map(|text| text.trim().to_owned());
+        Self::read(from, TextKind::InnodbStatus, section, largest)
+    }
+
+    fn read(
+        from: &mut Arguments,
+        text: TextKind,
+        section: Option<String>,
+        largest: bool,
+    ) -> Read<Arc<dyn Function>> {
+        const KEY: &str = "line";
+        let line = match largest {
+            false => Line::Matches(from.needed(KEY)?),
+            true => {
+                let Some(regex) = from.regex(KEY)? else {
+                    return from.lack("needs line = '…'");
+                };
+                if !regex.capture_names().any(|name| name == Some(NUMBER)) {
+                    let problem = "needs a group (?P<number>…) that captures what is counted";
+                    return from.refuse(KEY, problem);
+                }
+                Line::Captures(regex)
+            }
+        };
+        Ok(Arc::new(Self {
+            text,
+            section,
+            line,
+        }))
+    }
+}
+
+impl Function for Lines {
+    /// The name under which the lines are missed, too.
+    fn source(&self) -> &'static str {
+        match self.text {
+            TextKind::ErrorLog => "error_log",
+            TextKind::KernelLog => "kernel_log",
+            _ => "innodb",
+        }
+    }
+
+    fn words(&self, in_full: bool) -> String {
+        let (what, line) = match &self.line {
+            Line::Matches(pattern) => ("the number of lines", pattern.shown(in_full)),
+            Line::Captures(regex) => ("the largest number", regex.as_str().to_owned()),
+        };
+        let of = match (self.text, &self.section) {
+            (TextKind::ErrorLog, _) => "the server's error log",
+            (TextKind::KernelLog, _) => "the kernel's log",
+            (_, None) => "InnoDB's status",
+            (_, Some(section)) => &format!("InnoDB's status, {section},"),
+        };
+        format!("{what} in {of} like /{line}/")
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let (stall, before) = match self.text {
+            TextKind::InnodbStatus => statuses(self, evidence),
+            _ => log(self, evidence),
+        };
+        let (seen, each) = match stall {
+            None => (absent(self.source()), None),
+            Some(counted) => match counted.number(&self.line) {
+                Some(number) => (Seen::Number(number), counted.quote),
+                None => (Seen::Nothing, None),
+            },
+        };
+        let mut measured = Measured::over_stall(sign, evidence, seen, before);
+        measured.each = Some(each.unwrap_or_else(|| "no line".to_owned()));
+        measured
+    }
+
+    fn is_said(&self, evidence: &Evidence) -> bool {
+        !evidence.is_quoted(self.source())
+    }
+}
+
+/// What some lines came to.
+#[derive(Default)]
+struct Counted {
+    lines: u64,
+    largest: Option<f64>,
+    /// The first of the lines, or the one with the largest number.
+    quote: Option<String>,
+}
+
+impl Counted {
+    fn add(&mut self, test: &Lines, line: &str) {
+        let line = cut(line);
+        let Some(number) = test.line.read(line) else {
+            return;
+        };
+        self.lines += 1;
+        let is_largest =
+            number.is_some_and(|number| self.largest.is_none_or(|largest| number > largest));
+        if is_largest {
+            self.largest = number;
+        }
+        if self.quote.is_none() || is_largest {
+            self.quote = Some(quote(line));
+        }
+    }
+
+    fn number(&self, of: &Line) -> Option<f64> {
+        match of {
+            Line::Matches(_) => Some(self.lines as f64),
+            Line::Captures(_) => self.largest,
+        }
+    }
+}
+
+/// All lines of a log in and around the stall, and the number before: of lines as many as a time of
+/// the same length had. Nothing where the log was not read.
+fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
+    let stall = Window {
+        from: evidence.stall.from.saturating_sub(LOG_REACH_MS),
+        to: evidence.stall.to.saturating_add(LOG_REACH_MS),
+    };
+    let texts = || {
+        let texts = evidence.incident.texts.iter();
+        texts.filter(|timed| timed.text.kind() == test.text)
+    };
+    let count = |window: Window| {
+        let inside = texts().filter(|timed| timed.at >= window.from && timed.at <= window.to);
+        let lines = inside.flat_map(|timed| timed.text.body().lines());
+        let mut counted = Counted::default();
+        lines
+            .take(LINES_MAX)
+            .for_each(|line| counted.add(test, line));
+        counted
+    };
+    // A log that is followed is evidence when nothing is written to it, too: that it was read is a
+    // signal.
+    let was_read = |window: Window| {
+        let inside = |at: Millis| at >= window.from && at <= window.to;
+        let mut moments = texts().map(|timed| timed.at);
+        let between = texts().any(|timed| timed.at < window.from)
+            && texts().any(|timed| timed.at > window.to);
+        moments.any(inside) || between || {
+            let timeline = &evidence.incident.timeline;
+            let signal = timeline.get(&format!("{}.lines", test.source()));
+            signal.is_some_and(|series| timeline.points_in(series, window).next().is_some())
+        }
+    };
+    let before = evidence.baseline.map(|window| Window {
+        to: window.to.saturating_sub(LOG_REACH_MS).max(window.from),
+        ..window
+    });
+    let before = before.filter(|window| was_read(*window));
+    let length = |window: Window| window.to.saturating_sub(window.from).max(1) as f64;
+    let before = before.and_then(|window| {
+        let number = count(window).number(&test.line)?;
+        Some(match test.line {
+            Line::Matches(_) => number * length(stall) / length(window),
+            Line::Captures(_) => number,
+        })
+    });
+    let stall = was_read(stall).then(|| count(stall));
+    let is_quoted = evidence.is_quoted(test.source());
+    (
+        stall.filter(|counted| counted.lines > 0 || !is_quoted),
+        before,
+    )
+}
+
+/// The status of the stall with most in it, and the number of the one before.
+fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
+    let worst = |tells: &dyn Fn(Millis) -> bool| {
+        let statuses = evidence.statuses().iter();
+        statuses
+            .filter(|status| tells(status.at))
+            .filter_map(|status| count(test, status))
+            .reduce(|most, one| {
+                let is_more = one.number(&test.line) > most.number(&test.line);
+                if is_more { one } else { most }
+            })
+    };
+    (
+        worst(&|at| evidence.tells_of_stall(at, at)),
+        worst(&|at| evidence.tells_of_before(at, at))
+            .and_then(|counted| counted.number(&test.line)),
+    )
+}
+
+/// Nothing when the text was cut off before the section could come.
+fn count(test: &Lines, status: &Status) -> Option<Counted> {
+    let mut counted = Counted::default();
+    let lines = status.lines(test.section.as_deref())?;
+    if test.line.may_match_in(status.text) {
+        lines.for_each(|line| counted.add(test, line));
+    }
+    Some(counted)
+}
+
+fn cut(line: &str) -> &str {
+    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
+        .unwrap_or(line)
+        .trim_end()
+}
+
+/// A line without its date and time, short.
+fn quote(line: &str) -> String {
+    let is_time = |word: &str| {
+        word.bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit())
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(&byte))
+    };
+    let mut line = line.trim();
+    while let Some((word, rest)) = line.split_once(' ')
+        && is_time(word)
+    {
+        line = rest.trim_start();
+    }
+    let mut text: String = line.chars().take(QUOTE_CHARS_MAX).collect();
+    if text.len() < line.len() {
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,238 @@
+//! The sessions of the processlist.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use model::{Millis, ProcessList, Window};
+use regex::Regex;
+
+use super::snapshots::{Snapshot, Snapshots};
+use super::{Arguments, Function, Kind, Read, Taken, known};
+use crate::catalogue::{PROCESSLIST, Sign};
+use crate::evidence::{Capture, Evidence};
+use crate::human::Show;
+use crate::listed::{Counts, Listed};
+use crate::named::Seen;
+use crate::sign::Measured;
+
+pub(super) static KIND: Kind = Kind {
+    name: "processlist",
+    taken: Taken::Snapshots,
+    has_each: false,
+    names: Some(Seen::Sessions),
+    functions: &[
+        known("sessions", Show::Count, |from| Sessions::read(from, false)),
+        known("sessions_share", Show::Percent, |from| {
+            Sessions::read(from, true)
+        }),
+    ],
+};
+
+/// How long one session waits that is no coincidence, in seconds; and how long where few others do anything.
+const OLD_SECONDS: f64 = 30.0;
+const SOME_SECONDS: f64 = 3.0;
+
+/// The class of the statement that asks for the list.
+const ASKER: &str = "show processlist";
+
+/// Names of signals that a witness points at, at the most.
+const SIGNALS_MAX: usize = 8;
+
+#[derive(Debug)]
+struct Sessions {
+    column: Column,
+    /// Of all that are looked at, not their number.
+    share: bool,
+    /// A list of fewer has no number.
+    min_sessions: u64,
+}
+
+/// Which sessions are meant.
+#[derive(Debug)]
+enum Column {
+    /// The class of the statement is exactly this.
+    Class(String),
+    State(Regex),
+    Command(Regex),
+    User(Regex),
+    Statement(Regex),
+}
+
+impl Sessions {
+    fn read(from: &mut Arguments, share: bool) -> Read<Arc<dyn Function>> {
+        let columns = [
+            from.text("class")?.map(Column::Class),
+            from.regex("state")?.map(Column::State),
+            from.regex("command")?.map(Column::Command),
+            from.regex("user")?.map(Column::User),
+            from.regex("statement")?.map(Column::Statement),
+        ];
+        let mut columns = columns.into_iter().flatten();
+        let (Some(column), None) = (columns.next(), columns.next()) else {
+            let problem = "needs exactly one of class, state, command, user and statement";
+            return from.lack(problem);
+        };
+        Ok(Arc::new(Self {
+            column,
+            share,
+            min_sessions: from.count("min_sessions", 1)?,
+        }))
+    }
+
+    /// Absent when fewer than `min` sessions are there to look at.
+    fn number(&self, one: &Snapshot, min: u64) -> Option<f64> {
+        if one.of < min {
+            return None;
+        }
+        match self.share {
+            false => Some(one.matching as f64),
+            true => (one.of > 0).then(|| one.matching as f64 / one.of as f64),
+        }
+    }
+
+    /// The middle value, the lower of two: half of the snapshots show at least as much.
+    fn median(&self, of: &[Snapshot], min: u64) -> Option<f64> {
+        let mut values: Vec<f64> = of.iter().filter_map(|one| self.number(one, min)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.get(values.len().saturating_sub(1) / 2).copied()
+    }
+
+    /// Each processlist once, by time: windows overlap.
+    fn snapshots(&self, evidence: &Evidence) -> Snapshots {
+        let counts = match &self.column {
+            Column::Class(_) => Vec::new(),
+            Column::State(regex) => evidence.states().counts(|text| regex.is_match(text)),
+            Column::User(regex) => evidence.users().counts(|text| regex.is_match(text)),
+            Column::Command(regex) => evidence.commands().counts(|text| regex.is_match(text)),
+            Column::Statement(regex) => evidence.statements().counts(|text| regex.is_match(text)),
+        };
+        let mut counts = counts.into_iter();
+        let lists = evidence.processlists.iter();
+        let snapshots = lists.map(|(at, list)| {
+            let (counted, known) = counts.next().unwrap_or_default();
+            let (matching, of) = match &self.column {
+                Column::Class(class) => (list.by_class.of(class), list.active()),
+                // Of all sessions that do something, whatever the column knows of them.
+                Column::State(_) | Column::User(_) => (counted, list.active()),
+                Column::Command(_) => (counted, list.sessions),
+                Column::Statement(_) => (counted, known),
+            };
+            Snapshot {
+                at: *at,
+                matching,
+                of,
+            }
+        });
+        let mut snapshots: Vec<Snapshot> = snapshots.collect();
+        snapshots.sort_by_key(|one| one.at);
+        Snapshots(snapshots)
+    }
+
+    /// A session of the stall has been in such a state for [`OLD_SECONDS`]; or for a few seconds, and half of those that do
+    /// something are in it.
+    fn is_what_hangs(&self, evidence: &Evidence) -> bool {
+        let Column::State(regex) = &self.column else {
+            return false;
+        };
+        let hangs = |list: &Listed| {
+            let waits = || {
+                let states = list.longest_states();
+                states.filter(|(state, _)| regex.is_match(state))
+            };
+            let longest = waits().map(|(_, seconds)| seconds).fold(0.0, f64::max);
+            // Whoever asked for the list is in it.
+            let others = list.active().saturating_sub(list.by_class.of(ASKER));
+            longest >= OLD_SECONDS
+                || (longest >= SOME_SECONDS && waits().count() as u64 * 2 >= others)
+        };
+        let lists = evidence.processlists.iter();
+        lists
+            .filter(|(at, _)| evidence.tells_of_stall(*at, *at))
+            .any(|(_, list)| hangs(list))
+    }
+}
+
+impl Function for Sessions {
+    fn source(&self) -> &'static str {
+        PROCESSLIST
+    }
+
+    fn words(&self, in_full: bool) -> String {
+        let what = match self.share {
+            true => "the share of sessions",
+            false => "the number of sessions",
+        };
+        let of = match &self.column {
+            Column::Class(class) => format!("of class '{class}'"),
+            Column::State(regex) => format!("in state /{regex}/"),
+            Column::Command(regex) => format!("with command /{regex}/"),
+            Column::User(regex) => format!("of user /{regex}/"),
+            Column::Statement(regex) => format!("with statement /{regex}/"),
+        };
+        match self.min_sessions {
+            min if in_full && min > 1 => format!("{what} {of}, of {min} or more,"),
+            _ => format!("{what} {of}"),
+        }
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let snapshots = self.snapshots(evidence);
+        let seen = snapshots.seen(sign, evidence, PROCESSLIST, |inside| {
+            self.median(inside, self.min_sessions)
+        });
+        // Before the onset few sessions are the normal thing, not a set too small to judge.
+        let min = if self.share { self.min_sessions } else { 0 };
+        let baseline = evidence
+            .baseline
+            .and_then(|window| self.median(snapshots.inside(window), min));
+        // A state that has one explanation only is shown because of it; in a list that somebody took because something
+        // hung, it may be one session that hangs.
+        let explains = sign.conclusive && !self.share;
+        let is_part = explains && evidence.is_part(Capture::Processlist);
+        let is_sparse = || evidence.is_sparse(&snapshots.moments());
+        let mut measured = Measured::new(sign, seen, baseline);
+        measured.is_part = is_part;
+        if is_part || (explains && is_sparse() && self.is_what_hangs(evidence)) {
+            measured.limits = sign.limits.in_part();
+        }
+        measured
+    }
+
+    /// Where nobody works, nobody is in it.
+    fn readings(&self, evidence: &Evidence) -> Vec<(Window, f64)> {
+        let number = |one: &Snapshot| Some(self.number(one, 0).unwrap_or(0.0));
+        self.snapshots(evidence).each(number)
+    }
+
+    fn signals(&self, evidence: &Evidence) -> Vec<String> {
+        let named = ProcessList::signal;
+        let inside = |at: Millis| at >= evidence.stall.from && at <= evidence.stall.to;
+        let matching =
+            |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l Listed<'a>) -> &'l Counts<'a>| {
+                let lists = evidence.processlists.iter();
+                let names: BTreeSet<String> = lists
+                    .filter(|(at, _)| inside(*at))
+                    .flat_map(|(_, list)| of(list).iter())
+                    .map(|(name, _)| name)
+                    .filter(|name| regex.is_match(name))
+                    .map(|name| named(kind, name))
+                    .collect();
+                names.into_iter().take(SIGNALS_MAX).collect()
+            };
+        match &self.column {
+            Column::Class(class) => vec![named("class", class)],
+            Column::State(regex) => matching("state", regex, |list| &list.by_state),
+            Column::Command(regex) => matching("command", regex, |list| &list.by_command),
+            Column::User(_) | Column::Statement(_) => vec!["processlist.active".to_owned()],
+        }
+    }
+
+    fn is_said(&self, _: &Evidence) -> bool {
+        true
+    }
+
+    fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
+        let is_match = |regex: &Regex| kind == lexicon::Kind::State && regex.is_match(name);
+        matches!(&self.column, Column::State(regex) if is_match(regex))
+    }
+}

@@ -1,0 +1,60 @@
+//! Numbers of moments, and what they come to in the slices of a stall.
+
+use model::{Millis, Window};
+
+use crate::catalogue::Sign;
+use crate::evidence::Evidence;
+use crate::sign::{Seen, absent, conditional, windows};
+
+/// What one snapshot shows: so many of so many.
+pub(super) struct Snapshot {
+    pub(super) at: Millis,
+    pub(super) matching: u64,
+    pub(super) of: u64,
+}
+
+/// By time.
+pub(super) struct Snapshots(pub(super) Vec<Snapshot>);
+
+impl Snapshots {
+    pub(super) fn moments(&self) -> Vec<Millis> {
+        self.0.iter().map(|one| one.at).collect()
+    }
+
+    pub(super) fn inside(&self, window: Window) -> &[Snapshot] {
+        let from = self.0.partition_point(|one| one.at < window.from);
+        let to = self.0.partition_point(|one| one.at <= window.to);
+        self.0.get(from..to).unwrap_or_default()
+    }
+
+    /// The number in each window of the stall. Where there is no snapshot, `source` is missing.
+    pub(super) fn seen(
+        &self,
+        sign: &Sign,
+        evidence: &Evidence,
+        source: &str,
+        number: impl Fn(&[Snapshot]) -> Option<f64>,
+    ) -> Vec<Seen> {
+        let windows = evidence.judged(windows(sign.over, evidence), &self.moments());
+        let seen = windows.iter().map(|window| {
+            let inside = self.inside(*window);
+            match inside.is_empty() {
+                true => absent(source),
+                false => number(inside).map_or(Seen::Nothing, Seen::Number),
+            }
+        });
+        conditional(sign, evidence, &windows, seen.collect())
+    }
+
+    /// Each snapshot's number.
+    pub(super) fn each(&self, number: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(Window, f64)> {
+        let moment = |one: &Snapshot| Window {
+            from: one.at,
+            to: one.at,
+        };
+        let snapshots = self.0.iter();
+        snapshots
+            .filter_map(|one| Some((moment(one), number(one)?)))
+            .collect()
+    }
+}

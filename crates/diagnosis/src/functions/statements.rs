@@ -1,0 +1,263 @@
+//! What the server was asked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{Millis, QueryClass, QueryDigest, QueryWay, Window};
+use regex::Regex;
+
+use super::{Arguments, Function, Kind, Read, Taken, known};
+use crate::catalogue::Sign;
+use crate::evidence::Evidence;
+use crate::human::Show;
+use crate::sign::{Measured, Seen, absent};
+
+pub(super) static KIND: Kind = Kind {
+    name: "statements",
+    taken: Taken::Stretches,
+    has_each: false,
+    names: None,
+    functions: &[
+        known("statements_share", Show::Percent, |from| {
+            Statements::read(from, Counting::Share)
+        }),
+        known("statements_time", Show::Percent, |from| {
+            Statements::read(from, Counting::Time)
+        }),
+        known("statements_rate", Show::PerSecond, |from| {
+            Statements::read(from, Counting::PerSecond)
+        }),
+    ],
+};
+
+/// The name under which digests of statements are missed, by whichever way.
+const STATEMENTS: &str = "statements";
+
+/// Statements that must have been seen where a file does not say it.
+const MIN_STATEMENTS: u64 = 50;
+
+/// The ways in which statements are seen, the one that tells most first, with the source that each is: what witnesses
+/// must differ in to be independent.
+const WAYS: [(&str, QueryWay); 5] = [
+    ("performance_schema", QueryWay::PerformanceSchema),
+    ("slow_log", QueryWay::SlowLog),
+    ("general_log", QueryWay::GeneralLog),
+    ("packets", QueryWay::Packets),
+    ("status", QueryWay::StatementCounters),
+];
+
+#[derive(Debug)]
+struct Statements {
+    /// The kind of statement, exactly this; case does not matter.
+    class: Option<String>,
+    /// On the statement without literals.
+    statement: Option<Regex>,
+    way: Option<QueryWay>,
+    counting: Counting,
+    min_statements: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    /// Of the statements.
+    Share,
+    /// Of their time.
+    Time,
+    PerSecond,
+}
+
+impl Statements {
+    fn read(from: &mut Arguments, counting: Counting) -> Read<Arc<dyn Function>> {
+        let read = Self {
+            class: from.text("class")?,
+            statement: from.regex("statement")?,
+            way: from.word("way", &WAYS)?,
+            counting,
+            min_statements: from.count("min_statements", MIN_STATEMENTS)?.max(1),
+        };
+        if read.class.is_none() && read.statement.is_none() {
+            return from.lack("needs class, statement or both");
+        }
+        if read.way == Some(QueryWay::StatementCounters) && !read.is_told_by_counters() {
+            let problem = "status knows classes of statements, neither statements nor times";
+            return from.refuse("way", problem);
+        }
+        Ok(Arc::new(read))
+    }
+
+    /// Counters know neither statements nor times.
+    fn is_told_by_counters(&self) -> bool {
+        self.statement.is_none() && self.counting != Counting::Time
+    }
+
+    /// The ways that could tell.
+    fn ways(&self) -> impl Iterator<Item = QueryWay> {
+        WAYS.into_iter()
+            .map(|(_, way)| way)
+            .filter(|way| self.way.is_none_or(|wanted| wanted == *way))
+            .filter(|way| *way != QueryWay::StatementCounters || self.is_told_by_counters())
+    }
+
+    fn value(&self, counted: &Counted) -> Option<f64> {
+        match self.counting {
+            Counting::Share => (counted.statements > 0)
+                .then(|| counted.matching as f64 / counted.statements as f64),
+            Counting::Time => {
+                let all = counted.seconds.filter(|seconds| *seconds > 0.0)?;
+                Some(counted.matching_seconds / all)
+            }
+            Counting::PerSecond => (counted.looked_ms > 0)
+                .then(|| counted.matching as f64 * 1000.0 / counted.looked_ms as f64),
+        }
+    }
+}
+
+impl Function for Statements {
+    fn source(&self) -> &'static str {
+        let mut ways = WAYS.into_iter();
+        let way = ways.find(|(_, way)| Some(*way) == self.way);
+        way.map_or(STATEMENTS, |(source, _)| source)
+    }
+
+    fn words(&self, _: bool) -> String {
+        let mut what = match self.counting {
+            Counting::Share => "the share of statements",
+            Counting::Time => "the share of the statements' time",
+            Counting::PerSecond => "statements",
+        }
+        .to_owned();
+        if let Some(class) = &self.class {
+            what += &format!(" of class '{class}'");
+        }
+        if let Some(statement) = &self.statement {
+            what += &format!(" like /{statement}/");
+        }
+        what
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let stall = self.ways().find_map(|way| {
+            let counted = count(self, evidence, way, |from, to| {
+                evidence.tells_of_stall(from, to)
+            });
+            Some((way, counted?))
+        });
+        let missing = self.source();
+        let enough = |counted: &Counted| counted.statements >= self.min_statements;
+        let (way, seen, baseline) = match &stall {
+            Some((way, counted)) if enough(counted) => {
+                let before = count(self, evidence, *way, |from, to| {
+                    evidence.tells_of_before(from, to)
+                });
+                let baseline = before
+                    .filter(|before| self.counting == Counting::PerSecond || enough(before))
+                    .and_then(|before| self.value(&before));
+                let seen = self.value(counted);
+                (
+                    Some(way),
+                    seen.map_or_else(|| absent(missing), Seen::Number),
+                    baseline,
+                )
+            }
+            Some((way, _)) => (Some(way), Seen::Nothing, None),
+            None => (None, absent(missing), None),
+        };
+        let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
+        if let Some((source, _)) = WAYS.iter().find(|(_, known)| Some(known) == way) {
+            measured.source = (*source).to_owned();
+        }
+        measured
+    }
+
+    /// The number in each look at the statements, by the first way that looked.
+    fn readings(&self, evidence: &Evidence) -> Vec<(Window, f64)> {
+        let digests = || evidence.incident.queries.iter();
+        let mut known: HashMap<&str, bool> = HashMap::new();
+        let way = self
+            .ways()
+            .find(|way| digests().any(|timed| timed.digest.way == *way));
+        digests()
+            .filter(|timed| Some(timed.digest.way) == way)
+            .filter_map(|timed| {
+                let mut counted = Counted {
+                    looked_ms: timed.window.to.saturating_sub(timed.window.from),
+                    ..Counted::default()
+                };
+                add(self, &timed.digest, &mut counted, &mut known);
+                Some((timed.window, self.value(&counted)?))
+            })
+            .collect()
+    }
+}
+
+/// Statements of some stretch of time.
+#[derive(Default)]
+struct Counted {
+    statements: u64,
+    matching: u64,
+    /// Absent where the way tells no times.
+    seconds: Option<f64>,
+    matching_seconds: f64,
+    looked_ms: Millis,
+}
+
+/// Nothing when this way looked at no such time.
+fn count(
+    test: &Statements,
+    evidence: &Evidence,
+    way: QueryWay,
+    tells: impl Fn(Millis, Millis) -> bool,
+) -> Option<Counted> {
+    let mut counted: Option<Counted> = None;
+    // The same classes stand in digest after digest.
+    let mut known: HashMap<&str, bool> = HashMap::new();
+    for timed in &evidence.incident.queries {
+        let window = timed.window;
+        if timed.digest.way != way || !tells(window.from, window.to) {
+            continue;
+        }
+        let counted = counted.get_or_insert_default();
+        counted.looked_ms = counted
+            .looked_ms
+            .saturating_add(window.to.saturating_sub(window.from));
+        add(test, &timed.digest, counted, &mut known);
+    }
+    counted
+}
+
+fn add<'d>(
+    test: &Statements,
+    digest: &'d QueryDigest,
+    counted: &mut Counted,
+    known: &mut HashMap<&'d str, bool>,
+) {
+    counted.statements = counted.statements.saturating_add(digest.count);
+    let folded = digest.folded.and_then(|folded| folded.seconds);
+    if let Some(seconds) = folded {
+        *counted.seconds.get_or_insert(0.0) += seconds;
+    }
+    for class in &digest.classes {
+        let seconds = class.sum("Query_time");
+        if let Some(seconds) = seconds {
+            *counted.seconds.get_or_insert(0.0) += seconds;
+        }
+        if matches(test, class, known) {
+            counted.matching = counted.matching.saturating_add(class.count);
+            counted.matching_seconds += seconds.unwrap_or(0.0);
+        }
+    }
+}
+
+fn matches<'d>(
+    test: &Statements,
+    class: &'d QueryClass,
+    known: &mut HashMap<&'d str, bool>,
+) -> bool {
+    test.class
+        .as_ref()
+        .is_none_or(|kind| kind.eq_ignore_ascii_case(&class.kind))
+        && test.statement.as_ref().is_none_or(|regex| {
+            let text = class.fingerprint.as_str();
+            *known.entry(text).or_insert_with(|| regex.is_match(text))
+        })
+}

@@ -1,0 +1,171 @@
+//! Where the server's threads stood.
+
+use std::sync::Arc;
+
+use model::{Holder, RunState, Window};
+
+use super::snapshots::{Snapshot, Snapshots};
+use super::{Arguments, Function, Kind, Read, Taken, known};
+use crate::catalogue::{STACKS, Sign};
+use crate::evidence::{Capture, Evidence};
+use crate::human::Show;
+use crate::named::Seen;
+use crate::names::NamePattern;
+use crate::runs::RunSeen;
+use crate::sign::Measured;
+
+pub(super) static KIND: Kind = Kind {
+    name: "stacks",
+    taken: Taken::Snapshots,
+    has_each: false,
+    names: Some(Seen::Threads),
+    functions: &[
+        known("threads", Show::Count, |from| Threads::read(from, false)),
+        known("threads_share", Show::Percent, |from| {
+            Threads::read(from, true)
+        }),
+    ],
+};
+
+/// Snapshots before the onset that are something to compare with, at the least.
+const BASELINE_SNAPSHOTS_MIN: usize = 3;
+
+#[derive(Debug)]
+struct Threads {
+    /// In this order, innermost first; others may be between them. None for any stack.
+    stack: Vec<NamePattern>,
+    /// None may be between them: each calls the one before.
+    direct: bool,
+    state: Option<RunState>,
+    /// The thread's name.
+    thread: Option<NamePattern>,
+    /// Of all threads, not their number at a time.
+    share: bool,
+}
+
+impl Threads {
+    fn read(from: &mut Arguments, share: bool) -> Read<Arc<dyn Function>> {
+        let states = [
+            RunState::Running,
+            RunState::Sleeping,
+            RunState::Uninterruptible,
+            RunState::Stopped,
+        ];
+        let read = Self {
+            stack: from.patterns("stack")?,
+            direct: from.flag("direct")?,
+            state: from.word("state", &states.map(|state| (state.words(), state)))?,
+            thread: from.pattern("thread")?,
+            share,
+        };
+        if read.stack.is_empty() && read.state.is_none() {
+            return from.lack("needs stack = ['…'], or a state");
+        }
+        Ok(Arc::new(read))
+    }
+
+    /// Each run is added where it begins and taken off behind its end.
+    fn snapshots(&self, evidence: &Evidence) -> Snapshots {
+        let runs = evidence.runs();
+        let mut changes: Vec<i64> = vec![0; runs.snapshots.len()];
+        let mut add = |seen: &RunSeen| {
+            let matches = runs.run(seen).is_some_and(|run| {
+                self.state.is_none_or(|state| run.state == state)
+                    && (self.thread.as_ref()).is_none_or(|thread| thread.is_match(&run.name))
+            });
+            if !matches {
+                return;
+            }
+            if let Some(first) = changes.get_mut(seen.from as usize) {
+                *first += 1;
+            }
+            if let Some(next) = changes.get_mut(seen.behind as usize) {
+                *next -= 1;
+            }
+        };
+        let path = evidence.frames.path(&self.stack).direct(self.direct);
+        match path.stacks() {
+            Some(stacks) => stacks.flat_map(|stack| runs.of(stack)).for_each(&mut add),
+            None => runs.all().iter().for_each(&mut add),
+        }
+        let mut sum: i64 = 0;
+        let snapshots = runs.snapshots.iter().zip(changes);
+        let snapshots = snapshots.map(|((at, threads), change)| {
+            sum += change;
+            Snapshot {
+                at: *at,
+                matching: u64::try_from(sum).unwrap_or(0),
+                of: u64::from(*threads),
+            }
+        });
+        Snapshots(snapshots.collect())
+    }
+
+    fn average(&self, of: &[Snapshot]) -> Option<f64> {
+        let matching: u64 = of.iter().map(|one| one.matching).sum();
+        let of = match self.share {
+            false => of.len() as f64,
+            true => of.iter().map(|one| one.of).sum::<u64>() as f64,
+        };
+        (of > 0.0).then(|| matching as f64 / of)
+    }
+}
+
+impl Function for Threads {
+    fn source(&self) -> &'static str {
+        STACKS
+    }
+
+    fn words(&self, in_full: bool) -> String {
+        let mut what = match self.share {
+            true => "the share of threads",
+            false => "the number of threads",
+        }
+        .to_owned();
+        if let Some(thread) = self.thread.as_ref().filter(|_| in_full) {
+            what += &format!(" named /{}/", thread.text());
+        }
+        if let Some(state) = self.state
+            && (in_full || self.stack.is_empty())
+        {
+            what += &format!(" that were {}", state.words());
+        }
+        let patterns: Vec<String> = self.stack.iter().map(|one| one.shown(in_full)).collect();
+        let between = match in_full && self.direct {
+            true => "/ called by /",
+            false => "/ under /",
+        };
+        if !patterns.is_empty() {
+            what += &format!(" in /{}/", patterns.join(between));
+        }
+        what
+    }
+
+    fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
+        let snapshots = self.snapshots(evidence);
+        let seen = snapshots.seen(sign, evidence, STACKS, |inside| self.average(inside));
+        let baseline = evidence.baseline.and_then(|window| {
+            let inside = snapshots.inside(window);
+            let enough = inside.len() >= BASELINE_SNAPSHOTS_MIN;
+            enough.then(|| self.average(inside)).flatten()
+        });
+        let measured = Measured::new(sign, seen, baseline);
+        match !self.share && evidence.is_part(Capture::Stacks) {
+            true => measured.of_part(sign),
+            false => measured,
+        }
+    }
+
+    fn readings(&self, evidence: &Evidence) -> Vec<(Window, f64)> {
+        let number = |one: &Snapshot| self.average(std::slice::from_ref(one));
+        self.snapshots(evidence).each(number)
+    }
+
+    fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
+        kind == lexicon::Kind::Function && self.stack.iter().any(|one| one.is_match(name))
+    }
+
+    fn is_of_holder(&self, holder: &Holder, evidence: &Evidence) -> bool {
+        !self.stack.is_empty() && evidence.frames.path(&self.stack).is_of(holder.stack)
+    }
+}

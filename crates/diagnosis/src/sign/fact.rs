@@ -1,0 +1,64 @@
+//! Signs that look at a setting, which says nothing about the time of the stall.
+
+use std::collections::BTreeSet;
+
+use super::Outcome;
+use crate::catalogue::{FactTest, Sign, Wanted};
+use crate::evidence::{Capture, Evidence};
+use crate::human::{self, Show};
+use crate::template::Filling;
+use crate::verdict::Witness;
+
+pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
+    let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
+        return if is_no_variable_there(&test.name, evidence) {
+            Outcome::Not(format!("the server has no {}", test.name))
+        } else {
+            Outcome::Unknown(BTreeSet::from([test.name.clone()]))
+        };
+    };
+    let number = value.parse::<f64>().ok();
+    let (holds, limit) = match &test.wanted {
+        Wanted::Equals(text) => (value.eq_ignore_ascii_case(text), None),
+        Wanted::Not(text) => (!value.eq_ignore_ascii_case(text), None),
+        Wanted::Matches(regex) => (regex.is_match(value), None),
+        Wanted::Above(limit) => (number.is_some_and(|number| number >= *limit), Some(*limit)),
+        Wanted::Below(limit) => (number.is_some_and(|number| number <= *limit), Some(*limit)),
+    };
+    if !holds {
+        return Outcome::Not(format!("{} is {value}", test.name));
+    }
+    let text = match (number, test.show) {
+        (Some(number), Some(show)) => human::show(number, show),
+        _ => value.to_owned(),
+    };
+    let filling = Filling {
+        text: Some(text),
+        value: number,
+        limit,
+        ..Filling::default()
+    };
+    Outcome::Holds(Witness {
+        id: sign.id.clone(),
+        source: sign.source(),
+        says: sign.says.render(&filling, test.show.unwrap_or(Show::Count)),
+        value: number,
+        baseline: None,
+        limit,
+        signals: Vec::new(),
+        conclusive: sign.conclusive,
+    })
+}
+
+/// All variables of a server are read together: one that is missing while others are there is not
+/// absent evidence, this server does not have it.
+fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
+    let is_variable = |name: &str| name.starts_with("variables.");
+    is_variable(name)
+        && !evidence.is_part(Capture::Variables)
+        && evidence
+            .incident
+            .facts
+            .iter()
+            .any(|timed| is_variable(&timed.fact.name))
+}

@@ -1,0 +1,150 @@
+//! Signs that measure signals.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::{Measured, Seen, met, windows};
+use crate::catalogue::{Sign, SignalsTest};
+use crate::evaluate::{self, Missing, Truth, Value};
+use crate::evidence::Evidence;
+use crate::expression::{Condition, Expression};
+use crate::since_start;
+
+/// Things that `each = true` looks at, at the most.
+const EACH_MAX: usize = 256;
+
+/// What each thing, such as each disk, came to.
+pub(super) fn measure(sign: &Sign, test: &SignalsTest, evidence: &Evidence) -> Vec<Measured> {
+    let patterns = test.expression.patterns();
+    if !sign.each {
+        return one(sign, test, evidence, None);
+    }
+    let names = evidence.captures(&patterns);
+    if names.is_empty() {
+        let missing = patterns.into_iter().map(str::to_owned).collect();
+        let seen = vec![Seen::Absent(Rc::new(missing))];
+        return vec![Measured::new(sign, seen, None)];
+    }
+    let names = names.into_iter().take(EACH_MAX);
+    names
+        .flat_map(|name| one(sign, test, evidence, Some(name)))
+        .collect()
+}
+
+/// The signals that have these names.
+pub(super) fn names(test: &SignalsTest, each: Option<&str>, evidence: &Evidence) -> Vec<String> {
+    let expression = test.expression.bound(each);
+    let timeline = &evidence.incident.timeline;
+    let signals: BTreeSet<String> = expression
+        .patterns()
+        .iter()
+        .flat_map(|pattern| timeline.matching(pattern))
+        .map(|series| series.name.clone())
+        .collect();
+    signals.into_iter().collect()
+}
+
+/// What one thing came to; where that can be told, before it what it is beside the average since the server's start.
+fn one(
+    sign: &Sign,
+    test: &SignalsTest,
+    evidence: &Evidence,
+    each: Option<String>,
+) -> Vec<Measured> {
+    let truths = |conditions: &[Condition], windows| {
+        let bound = conditions.iter().map(|one| one.bound(each.as_deref()));
+        let bound: Vec<Condition> = bound.collect();
+        evaluate::truths(&bound, evidence.incident, windows)
+    };
+    let expression = test.expression.bound(each.as_deref());
+    let windows = windows(sign.over, evidence);
+    let values = evaluate::values(&expression, evidence.incident, &windows);
+    let mut lacking = PerNames::default();
+    let mut seen: Vec<Seen> = values
+        .into_iter()
+        .zip(truths(&sign.only_if, &windows))
+        .map(|(value, truth)| {
+            see(value, truth, |names| {
+                lacking.get(names, |names| evidence.server_lacks(names))
+            })
+        })
+        .collect();
+    if !sign.left_out_if.is_empty() {
+        let out = truths(&sign.left_out_if, &windows);
+        for (one, out) in seen.iter_mut().zip(out) {
+            if matches!(out, Truth::True) {
+                *one = Seen::Nothing;
+            }
+        }
+    }
+    // Where signals were not followed but read once, the slices around that reading are all there is.
+    if seen.iter().any(|one| !matches!(one, Seen::Absent(_))) {
+        let mut sparse = PerNames::default();
+        seen.retain(|one| match one {
+            Seen::Absent(names) => !sparse.get(names, |names| evidence.are_sparse(names)),
+            _ => true,
+        });
+    }
+    let baseline = evidence
+        .baseline
+        .and_then(|window| evaluate::value(&expression, evidence.incident, window).number());
+    let usual = since_start(sign, evidence, &expression);
+    let by_usual = usual.map(|usual| {
+        let mut one = Measured::new(sign, seen.clone(), Some(usual));
+        one.limits.times_baseline = one
+            .limits
+            .times_baseline
+            .map(|times| times * since_start::MORE);
+        one.since_start = true;
+        one
+    });
+    let all = by_usual.into_iter();
+    let all = all.chain([Measured::new(sign, seen, baseline)]);
+    all.map(|mut one| {
+        if let Some(name) = &each {
+            one.what = one.what.replace('*', name);
+        }
+        one.each = each.clone();
+        one
+    })
+    .collect()
+}
+
+/// The average of a sign that cannot be judged without something to compare it with, where nothing before the onset was
+/// recorded.
+fn since_start(sign: &Sign, evidence: &Evidence, expression: &Expression) -> Option<f64> {
+    let limits = &sign.limits;
+    let needs_it = limits.times_baseline.is_some() && limits.wants_high();
+    if evidence.baseline.is_some() || limits.baseline_optional || !needs_it {
+        return None;
+    }
+    since_start::average(expression, evidence.incident)
+}
+
+fn see(value: Value, truth: Truth, lacks: impl FnOnce(&Missing) -> bool) -> Seen {
+    match (value, truth) {
+        (Value::Absent(names), _) if lacks(&names) => Seen::Nothing,
+        (Value::Absent(names), _) => Seen::Absent(names),
+        (_, Truth::Absent(names)) => Seen::Absent(names),
+        (Value::Undefined, _) => Seen::Nothing,
+        (Value::Number(number), truth) => met(number, truth),
+    }
+}
+
+/// What was found out about names; window after window asks for the same.
+#[derive(Default)]
+struct PerNames(Vec<(Missing, bool)>);
+
+impl PerNames {
+    fn get(&mut self, names: &Missing, find: impl FnOnce(&BTreeSet<String>) -> bool) -> bool {
+        let mut known = self.0.iter();
+        if let Some((_, found)) =
+            known.find(|(known, _)| Rc::ptr_eq(known, names) || known == names)
+        {
+            return *found;
+        }
+        let found = find(names);
+        self.0.push((Rc::clone(names), found));
+        found
+    }
+}
