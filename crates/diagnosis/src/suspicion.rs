@@ -55,7 +55,8 @@ pub(crate) fn suspicions(
         .filter(|cause| is_open(cause, evidence, all))
         .collect();
     let mut weights = Weights::default();
-    let is_telling = |seen: Seen| seen != Seen::Profile || !is_at_rest(all);
+    // What other programs do is no sign of what the server suffers.
+    let is_telling = |seen: Seen| seen != Seen::Host && (seen != Seen::Profile || !is_at_rest(all));
     // What somebody picked out to tell of is not any state of any session.
     let is_strong = |named: &Named| {
         named.kind != lexicon::Kind::State
