@@ -25,6 +25,20 @@ fn each_stall_gets_its_cause() {
 }
 
 #[test]
+fn a_clock_that_was_set_weeks_ago_stalls_nothing_now() {
+    let story = Story::healthy()
+        .level("clock.wall_offset_ms", -3_600_000.0, -3_600_000.0)
+        .rate("status.Innodb_buffer_pool_pages_flushed", 50.0, 0.0);
+    let verdict = story.verdict();
+    let of_clock = |(cause, _): &(&str, Level)| *cause == "clock-set-back";
+    assert!(
+        !named(&verdict).iter().any(of_clock),
+        "{}",
+        verdict.sentence
+    );
+}
+
+#[test]
 fn no_other_cause_is_as_sure() {
     let mut wrong = Vec::new();
     for (cause, _, story) in all() {
