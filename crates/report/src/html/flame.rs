@@ -289,7 +289,7 @@ pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> String {
             let each = tree.halves[side].processors_per_sample();
             each.map_or_else(
                 || samples(thread.total[side]),
-                |each| units::digits(each * thread.total[side] as f64),
+                |each| cell(&units::digits(each * thread.total[side] as f64)),
             )
         }));
         row
