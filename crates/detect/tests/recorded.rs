@@ -76,12 +76,41 @@ fn wrong(felt: &Felt, told: &[Episode]) -> Option<String> {
     }
 }
 
+/// What was felt and what was told, in the order of their begins: for whoever looks at recordings of their own.
+#[allow(clippy::print_stderr, reason = "it is for reading")]
+fn print(recording: &Recording, told: &[Episode]) {
+    eprintln!("{}", recording.name);
+    let felt = recording.stalls.iter().filter_map(|(what, felt)| {
+        let felt = felt.as_ref()?;
+        Some((
+            felt.from,
+            format!("felt {} to {}: {what}", felt.from, felt.to),
+        ))
+    });
+    let told = told.iter().map(|one| {
+        let (at, from, end) = (one.trigger, one.onset, one.end);
+        let line = format!(
+            "  told at {at}, {from} to {end:?}: {} [{}]",
+            one.says, one.rule
+        );
+        (from, line)
+    });
+    let mut lines: Vec<(Millis, String)> = felt.chain(told).collect();
+    lines.sort();
+    for (_, line) in lines {
+        eprintln!("{line}");
+    }
+}
+
 #[test]
 fn what_was_felt_is_told_and_nothing_else() {
     let (mut bad, mut alarms) = (Vec::new(), Vec::new());
     let (mut felt, mut length_ms) = (0, 0);
     for recording in recordings::all() {
         let told = told(&recording);
+        if std::env::var_os(recordings::OF_DIRECTORY).is_some() {
+            print(&recording, &told);
+        }
         for (what, stall) in &recording.stalls {
             let long = |felt: &&Felt| felt.to - felt.from >= FELT_MS && felt.share >= SHARE_MIN;
             if let Some(stall) = stall.as_ref().filter(long) {
@@ -129,35 +158,6 @@ fn a_detector_that_begins_in_the_middle_tells_nothing_of_healthy_servers() {
                     episode.says
                 );
             }
-        }
-    }
-}
-
-#[test]
-#[ignore = "prints what is told of the recordings of FREEZEFRAME_RECORDINGS"]
-#[allow(clippy::print_stderr, reason = "it is for reading")]
-fn print_what_is_told() {
-    for recording in recordings::all() {
-        eprintln!("{}", recording.name);
-        let mut lines: Vec<(Millis, String)> = Vec::new();
-        for (what, felt) in &recording.stalls {
-            if let Some(felt) = felt {
-                let line = format!("felt {} to {}: {what}", felt.from, felt.to);
-                lines.push((felt.from, line));
-            }
-        }
-        for episode in told(&recording) {
-            lines.push((
-                episode.onset,
-                format!(
-                    "  told at {}, {} to {:?}: {} [{}]",
-                    episode.trigger, episode.onset, episode.end, episode.says, episode.rule
-                ),
-            ));
-        }
-        lines.sort();
-        for (_, line) in lines {
-            eprintln!("{line}");
         }
     }
 }

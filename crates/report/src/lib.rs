@@ -9,6 +9,7 @@ mod curve;
 mod derived;
 mod escape;
 pub mod evidence;
+mod flame_half;
 mod flame_tree;
 mod html;
 mod json;

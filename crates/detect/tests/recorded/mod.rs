@@ -65,10 +65,13 @@ impl Recording {
     }
 }
 
-/// All recordings: those that are committed, or those of the directory `FREEZEFRAME_RECORDINGS`.
+/// Names a directory whose recordings are read in place of the committed ones.
+pub const OF_DIRECTORY: &str = "FREEZEFRAME_RECORDINGS";
+
+/// All recordings: those that are committed, or those of the directory [`OF_DIRECTORY`].
 pub fn all() -> Vec<Recording> {
     let committed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
-    let dir = std::env::var_os("FREEZEFRAME_RECORDINGS").map_or_else(committed, Into::into);
+    let dir = std::env::var_os(OF_DIRECTORY).map_or_else(committed, Into::into);
     let mut files: Vec<_> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -38,7 +38,10 @@ fn settings(text: &str) -> Vec<&str> {
         word.split_once('=')
             .is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
     };
-    match words.len() > 1 && words.iter().all(is_setting) {
+    // What such a setting holds is SQL, with blanks and values in it.
+    let name = text.trim_start_matches("--").trim_start_matches("loose-");
+    let holds_sql = name.starts_with("init_") || name.starts_with("init-");
+    match !holds_sql && words.len() > 1 && words.iter().all(is_setting) {
         true => words
             .iter()
             .map(|word| word.trim_end_matches([',', ';']))
@@ -90,6 +93,17 @@ fn number(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::clean;
+
+    #[test]
+    fn statements_in_a_setting_are_no_settings() {
+        let text = "[mysqld]\ninit_connect=SET @token='geheim'\n--init-connect=SET @a='geheim'\nloose-init-slave=SET @b='geheim'\n";
+        let read = read(&clean::lines(text));
+        assert_eq!(read.facts.len(), 3);
+        for fact in &read.facts {
+            assert!(fact.name.starts_with("variables.init_"), "{}", fact.name);
+            assert!(!fact.value.contains("geheim"), "{}", fact.value);
+        }
+    }
 
     #[test]
     fn only_the_servers_settings() {
