@@ -82,7 +82,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "id=\"evidence\"",
         "<section id=\"profile\"><h2>Where the processors were",
         "<b>Before</b>: <b>",
-        "processors busy with the server of 32 on average",
+        " of 32 processors busy with the server on average",
         "<b>In the stall</b>: <b>",
         "3 more were lost",
         "<figure class=\"flame\">",

@@ -139,11 +139,11 @@ fn half_said(name: &str, half: &Half, whose: Whose) -> String {
         .processors_per_sample()
         .map_or_else(String::new, |one| {
             let of = match half.processors {
-                0 | 1 => " on average".to_owned(),
-                count => format!(" of {count} on average"),
+                0 | 1 => " processors".to_owned(),
+                count => format!(" of {count} processors"),
             };
             let busy = units::digits(one * half.samples as f64);
-            format!(": <b>{}</b> processors busy{by}{of}", escape::html(&busy))
+            format!(": <b>{}</b>{of} busy{by} on average", escape::html(&busy))
         });
     let mut out = format!(
         "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
