@@ -10,14 +10,14 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-build: ## build the program: target/release/freezeframe
+build: ## build the program and its lab: target/release/freezeframe, target/release/freezeframe-lab
 	scripts/need build rust
-	cargo build --locked --release -p freezeframe
+	cargo build --locked --release -p freezeframe -p freezeframe-lab
 
 demo: ## stall a private server, catch it, name the cause: demo/
 	scripts/need server
 	@$(MAKE) --no-print-directory build
-	$(RELEASE)/freezeframe lab demo --dir demo
+	$(RELEASE)/freezeframe-lab demo --dir demo
 
 # The same random input each time: what is new is looked for by `make fuzz`, not by whoever changes something else.
 # The tests with other servers than the installed one say `skipped:` without them: no network is no failure.
@@ -36,7 +36,7 @@ lint: ## formatting, clippy, licences and sources of dependencies, scripts
 bench: ## measure what freezeframe costs and how fast it is, beside the tools people have
 	scripts/need server peers
 	@$(MAKE) --no-print-directory build
-	$(RELEASE)/freezeframe lab bench
+	$(RELEASE)/freezeframe-lab bench
 
 # Hours on a machine that does nothing else: every scenario on every server that is there, the loads that must stay silent,
 # pt-stalk beside it, the cascade and the allocators. What fails does not keep the rest from running.
@@ -49,12 +49,12 @@ lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs
 	@scripts/need allocators || echo "make lab: goes on without the allocators that are missing" >&2
 	@$(MAKE) --no-print-directory build
 	failed=0; \
-	$(RELEASE)/freezeframe lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
-	$(RELEASE)/freezeframe lab healthy --for 0 || failed=1; \
-	$(RELEASE)/freezeframe lab sweep --for $(LAB_SWEEP) --at-once $(LAB_SWEEP_AT_ONCE) --dir lab/sweep --markdown docs/lab-sweep.md || failed=1; \
-	$(RELEASE)/freezeframe lab peers --markdown docs/lab-peers.md || failed=1; \
-	$(RELEASE)/freezeframe lab cascade || failed=1; \
-	$(RELEASE)/freezeframe lab allocators --html lab/allocators.html || failed=1; \
+	$(RELEASE)/freezeframe-lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
+	$(RELEASE)/freezeframe-lab healthy --for 0 || failed=1; \
+	$(RELEASE)/freezeframe-lab sweep --for $(LAB_SWEEP) --at-once $(LAB_SWEEP_AT_ONCE) --dir lab/sweep --markdown docs/lab-sweep.md || failed=1; \
+	$(RELEASE)/freezeframe-lab peers --markdown docs/lab-peers.md || failed=1; \
+	$(RELEASE)/freezeframe-lab cascade || failed=1; \
+	$(RELEASE)/freezeframe-lab allocators --html lab/allocators.html || failed=1; \
 	exit $$failed
 
 # The published captures are not part of the project; without them their table stays as it is.

@@ -1,7 +1,7 @@
 //! Signals that the recorder took beside real servers, under a simulated clock: what their clients felt is noticed,
 //! with its begin and its end, and nothing else.
 //!
-//! The files in `recorded/` are made by `freezeframe lab sweep --recordings DIR`; each begins with what was felt.
+//! The files in `recorded/` are made by `freezeframe-lab sweep --recordings DIR`; each begins with what was felt.
 
 #![allow(
     clippy::unwrap_used,

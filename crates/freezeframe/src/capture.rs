@@ -8,13 +8,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use cli::{output, usage};
 use recorder::{Notice, Recorder, RecorderConfig};
 
-use crate::args::{Capture, usage};
+use crate::args::Capture;
 use crate::config::Config;
 use crate::control::{self, Asking};
 use crate::record::stop_flag;
-use crate::{causes, explain, output, targets};
+use crate::{causes, explain, targets};
 
 /// How long we record before the incident begins, when nobody does: rates need two readings, and
 /// what is usual ten seconds.

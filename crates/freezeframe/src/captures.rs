@@ -16,12 +16,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use diagnosis::SourceRead;
 use import::{Input, Part};
 use model::{Incident, Profile, StackEvidence};
 
 use crate::args::Import;
-use crate::{memory, output};
+use crate::memory;
 use folder::{Depth, is_stalk_time};
 use frames::SqliteFile;
 pub(crate) use frames::{Given, given, is_frame};

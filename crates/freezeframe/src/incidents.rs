@@ -2,13 +2,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use cli::{output, recorded};
 use serde_json::json;
 use store::{Summary, read_summary};
 
 use crate::args::Incidents;
 use crate::config::Config;
 use crate::episodes::{self, Episode};
-use crate::{output, recorded};
 
 pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;

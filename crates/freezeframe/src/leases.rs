@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
+use cli::output;
 use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
     Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, Patience, by_hand, leftovers,
@@ -14,7 +15,7 @@ use server::{Address, Login};
 
 use crate::args::{Leases, ServerArgs};
 use crate::config::Config;
-use crate::{fix, output};
+use crate::fix;
 
 /// Where journals are when nobody says otherwise: beside the incidents.
 pub(crate) fn state_dir(config: &Config) -> PathBuf {

@@ -8,6 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use cli::output;
 use kernel::roots::ProcRoot;
 use kernel::snapshot::Way;
 use model::ThreadSession;
@@ -17,7 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
-use crate::{output, targets};
+use crate::targets;
 
 /// How long a server may take to tell its threads' connections; a stalled one is not waited for.
 const PATIENCE: Duration = Duration::from_millis(1500);

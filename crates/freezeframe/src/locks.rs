@@ -7,6 +7,7 @@ use ::stacks::locks::{
 use ::stacks::observer::Observer;
 use ::stacks::{RawStackId, Seen, kernel_lock_rows};
 use anyhow::Result;
+use cli::output;
 use kernel::lock_waits::{WaitCounter, WaitError, WaitOptions, WaitSample, WaitTotals};
 use kernel::snapshot::{SnapshotError, SnapshotOptions};
 use model::{Absent, LockTable, Millis, Reason};
@@ -15,7 +16,6 @@ use report::evidence::locks_text::{LocksTextOptions, locks_text};
 
 use crate::args::Locks;
 use crate::live::{self, Progress, Stop};
-use crate::output;
 
 /// Waits a second that carry their stack.
 const STACKS_PER_SECOND: u32 = 2000;

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use lexicon::{Entry, Kind, Lexicon};
 use serde_json::{Value, json};
 use stacks::shorten::shorten_printed;
 
 use crate::args::Meaning;
-use crate::output;
 
 /// Bytes of standard input that are read.
 const INPUT_BYTES_MAX: u64 = 16 << 20;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use cli::output;
+
 use crate::args::Command;
-use crate::output;
 
 /// Resident memory of a command that reads files, bytes, whatever is in them: on the host of a server
 /// in trouble there may be little. Readers stay below it by what they leave out and say so; this is

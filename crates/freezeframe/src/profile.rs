@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use ::stacks::profiler::{Profiled, Profiler, Subject};
 use anyhow::{Context, Result};
+use cli::output;
 use model::Profile;
 use report::evidence::folded::folded_profile;
 use report::evidence::pprof::{PprofOptions, pprof};
@@ -17,7 +18,7 @@ use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text
 
 use crate::args;
 use crate::live::{self, Progress};
-use crate::{captures, memory, output};
+use crate::{captures, memory};
 
 /// A profile file of ours that is read at the most: more than a day at 99 Hz. What it becomes is larger.
 const FILE_BYTES_MAX: u64 = 96 << 20;

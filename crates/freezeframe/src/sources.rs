@@ -1,11 +1,11 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use cli::output;
 use recorder::SOURCES;
 use serde_json::json;
 
 use crate::args::Json;
-use crate::output;
 
 pub(crate) fn run(args: &Json) -> Result<ExitCode> {
     if args.json {

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use ::stacks::observer::Observer;
 use anyhow::{Context, Result};
+use cli::output;
 use kernel::snapshot::{SnapshotOptions, Way};
 use report::evidence::folded::folded_stacks;
 use report::evidence::groups::group_snapshots;
@@ -13,7 +14,7 @@ use report::evidence::stacks_text::{StacksTextOptions, stacks_text};
 
 use crate::args::{MethodArg, Stacks};
 use crate::live::{self, Progress};
-use crate::{output, stacks_from};
+use crate::stacks_from;
 
 pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     if !args.from.is_empty() {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use cli::output;
 use diagnosis::SourceRead;
 use model::{Incident, Window};
 use report::evidence::captured::{Captured, Counted, captured_json, captured_text};
@@ -17,7 +18,6 @@ use store::Loaded;
 
 use crate::args::Stacks;
 use crate::captures::{self, Found, Given};
-use crate::output;
 
 /// What pt-pmp's output is called by the import: its threads have no ids.
 const PT_PMP: &str = "pt-pmp output";

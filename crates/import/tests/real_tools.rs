@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use import::{Input, import};
-use lab::{HeldSession, Options, PrivateServer, ServerKind, say};
 use model::{Incident, QueryWay};
+use testbed::{HeldSession, Options, PrivateServer, ServerKind, say};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -10,10 +10,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use model::{QueryDigest, Reason};
 use server::digests::DigestReader;
 use server::{Address, Deadlines, Login, Session};
+use testbed::{Options, PrivateServer, ServerKind};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const DEADLINES: Deadlines = Deadlines {
@@ -22,7 +22,7 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
         eprintln!("skipped: {error}");
         return None;
     }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::hostile::{Variant, variants};
 use server::{Address, Deadlines, Login, Session};
+use testbed::hostile::{Variant, variants};
 
 const DEADLINES: Deadlines = Deadlines {
     connect: Duration::from_millis(400),

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use lab::{IdleConnections, Options, PrivateServer, ServerKind};
 use model::{Reason, TextKind, ThreadSession};
 use server::{Address, Deadlines, Login, Session};
+use testbed::{IdleConnections, Options, PrivateServer, ServerKind};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const DEADLINES: Deadlines = Deadlines {
@@ -24,7 +24,7 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
         eprintln!("skipped: {error}");
         return None;
     }
@@ -42,10 +42,10 @@ fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
 fn ways(server: &PrivateServer) -> [(Address, Login); 2] {
     [server.login(), server.tcp_login()].map(|way| {
         let address = match way.address {
-            lab::Address::Socket(path) => Address::Socket(path),
-            lab::Address::Tcp(host, port)
-            | lab::Address::TcpFrom(host, port, _)
-            | lab::Address::TcpElsewhere(host, port) => Address::Tcp(host, port),
+            testbed::Address::Socket(path) => Address::Socket(path),
+            testbed::Address::Tcp(host, port)
+            | testbed::Address::TcpFrom(host, port, _)
+            | testbed::Address::TcpElsewhere(host, port) => Address::Tcp(host, port),
         };
         let login = Login {
             user: way.user,

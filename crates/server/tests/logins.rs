@@ -10,9 +10,9 @@
 
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use model::ProbeOutcome;
 use server::{Address, Deadlines, Login, ServerError, Session};
+use testbed::{Options, PrivateServer, ServerKind};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const DEADLINES: Deadlines = Deadlines {
@@ -21,7 +21,7 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
         eprintln!("skipped: {error}");
         return None;
     }
@@ -36,7 +36,7 @@ fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
 
 fn root(server: &PrivateServer) -> Session {
     let login = server.login();
-    let lab::Address::Socket(path) = login.address else {
+    let testbed::Address::Socket(path) = login.address else {
         panic!("the lab's own login is by a socket");
     };
     let own = Login {

@@ -9,8 +9,8 @@
 
 use std::time::{Duration, Instant};
 
-use lab::{CausalReads, Options, PrivateServer, ServerKind};
 use server::{Address, Deadlines, Login, ReplicaReader, Session};
+use testbed::{CausalReads, Options, PrivateServer, ServerKind};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const DEADLINES: Deadlines = Deadlines {
@@ -19,7 +19,7 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
         eprintln!("skipped: {error}");
         return None;
     }
@@ -78,9 +78,9 @@ fn a_login_without_the_privilege_is_told_so() {
 
 #[test]
 fn a_replica_tells_how_far_it_is() {
-    let source = start(ServerKind::MariaDb, &lab::SOURCE_ARGUMENTS).unwrap();
-    let replica = start(ServerKind::MariaDb, &lab::REPLICA_ARGUMENTS).unwrap();
-    lab::follow(&replica, &source).unwrap();
+    let source = start(ServerKind::MariaDb, &testbed::SOURCE_ARGUMENTS).unwrap();
+    let replica = start(ServerKind::MariaDb, &testbed::REPLICA_ARGUMENTS).unwrap();
+    testbed::follow(&replica, &source).unwrap();
     let (mut reader, mut own) = (ReplicaReader::default(), session(&replica, "root"));
     let mut value = |name| read(&mut reader, &mut own, name);
     assert_eq!(value("replica.channels"), Some(1.0));

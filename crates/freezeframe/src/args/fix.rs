@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use cli::duration;
 
-use super::{ServerArgs, duration};
+use super::ServerArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use cli::duration;
 
-use super::{ServerArgs, duration};
+use super::ServerArgs;
 
 /// How stacks are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,40 +1,29 @@
-mod allocators;
 mod capture;
-mod cascade;
 mod causes;
 mod compare;
 mod export;
 mod fix;
 mod import;
-mod lab;
 mod live;
-mod peers;
 mod queries;
 mod queries_live;
-mod sweep;
-mod usage;
 
-pub(crate) use allocators::Allocators;
 pub(crate) use capture::Capture;
-pub(crate) use cascade::CascadeRun;
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
 pub(crate) use import::Import;
-pub(crate) use lab::{ScenarioRun, ScenarioScore};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
-pub(crate) use peers::ScenarioPeers;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
-pub(crate) use sweep::Sweep;
-pub(crate) use usage::{Usage, usage};
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use cli::duration;
 
 /// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
 #[derive(Debug, Parser)]
@@ -86,9 +75,6 @@ pub(crate) enum Command {
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
     LeaseWatchdog,
-    /// The watchdog of what the lab changes on the host; started by ourselves.
-    #[command(hide = true)]
-    HostWatchdog,
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// The table of sources: what is read, how often, what it costs and needs.
@@ -97,17 +83,6 @@ pub(crate) enum Command {
   freezeframe sources | grep vmstat              which source reads a file, and how often
   freezeframe sources --json | jq -r '.[] | select(.cost == \"connection\").name'")]
     Sources(Json),
-    /// Throw-away servers and loads: the demonstration and the benchmark.
-    #[command(
-        subcommand,
-        after_help = "Examples:
-  freezeframe lab demo                           one stall from its begin to its verdict
-  freezeframe lab list                           what can be broken, on which servers
-  freezeframe lab run mdl-pileup                 one of them: is it named right?
-
-Servers are private: in a directory of their own, gone at the end."
-    )]
-    Lab(Lab),
     /// Completions for a shell, on standard output.
     #[command(after_help = "Examples:
   freezeframe completions bash | sudo tee /etc/bash_completion.d/freezeframe > /dev/null
@@ -334,201 +309,6 @@ pub(crate) struct Json {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Lab {
-    /// A whole stall on a private server: recorded, noticed, named.
-    #[command(after_help = "Examples:
-  freezeframe lab demo
-  freezeframe lab demo --dir /tmp/demo && freezeframe explain /tmp/demo/*.frame")]
-    Demo {
-        /// Where the incident and the report go
-        #[arg(long, value_name = "DIR", default_value = "demo")]
-        dir: PathBuf,
-    },
-    /// What freezeframe costs, measured on private servers beside the tools that people have.
-    #[command(after_help = "Examples:
-  freezeframe lab bench                          all parts; it takes long
-  freezeframe lab bench --part verdict --part captures
-  freezeframe lab bench --part snapshots --server mysql-9
-  freezeframe lab bench --part recorder --stretch 20s")]
-    Bench {
-        /// Length of each measured stretch
-        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
-        stretch: Duration,
-        /// Only these parts
-        #[arg(long = "part", value_name = "PART")]
-        parts: Vec<BenchPart>,
-        /// Snapshots of these servers; else of the installed MariaDB, and of the others that are
-        /// there how complete they are
-        #[arg(long = "server", value_name = "SERVER")]
-        servers: Vec<ServerArg>,
-    },
-    /// The scenarios: ways to break a throw-away server, with known truth.
-    #[command(after_help = "Examples:
-  freezeframe lab list
-  freezeframe lab list --json | jq -r '.[] | select(.can_run).name'
-  freezeframe lab list --json | jq -r '.[] | select(.cause == \"mdl-pileup\").name'")]
-    List(Json),
-    /// Run a scenario: is it noticed, how fast, and named right?
-    Run(ScenarioRun),
-    /// Run many scenarios and print the table.
-    Score(ScenarioScore),
-    /// The same work under glibc, tcmalloc, jemalloc and mimalloc: time, scaling, memory.
-    Allocators(Allocators),
-    /// One cause after the other on one server: each named, its remedy applied and proven.
-    Cascade(CascadeRun),
-    /// The same scenarios beside pt-stalk: noticed, captured, named, and what it costs.
-    Peers(ScenarioPeers),
-    /// Stalls of all kinds, pools, loads and lengths: is each noticed, when, and nothing else?
-    Sweep(Sweep),
-    /// Healthy, busy and idle servers, captured again and again: no cause may be named.
-    Healthy(Healthy),
-    /// Load for a server: N clients, a mix of statements, bounded in time.
-    Load(Load),
-}
-
-/// A part of the benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum BenchPart {
-    /// CPU, memory, history and speed of the recorder, beside pt-stalk
-    Recorder,
-    /// Snapshots of all threads, beside gdb, eu-stack and pt-pmp
-    Snapshots,
-    /// Profiles of the processors, beside perf record
-    Profile,
-    /// Waits for locks at several rates, beside strace and perf trace
-    Locks,
-    /// A digest of a slow log, beside pt-query-digest and mysqldumpslow
-    Queries,
-    /// Memory of the recorder through an incident, and the time that names take
-    Memory,
-    /// Statements from packets at full load over TCP, beside tcpdump
-    Packets,
-    /// The verdict on a full incident, and the catalogue on the ring
-    Verdict,
-    /// Captures of other tools, from the files to the verdict
-    Captures,
-}
-
-/// A kind of private server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ServerArg {
-    /// The installed MariaDB
-    Mariadb,
-    /// MySQL 5.5.9, from scripts/servers like the following
-    #[value(name = "mysql-5.5")]
-    MySql55,
-    /// MySQL 9
-    #[value(name = "mysql-9")]
-    MySql9,
-    /// MariaDB 11.4.5
-    #[value(name = "mariadb-11")]
-    MariaDb11,
-}
-
-impl From<ServerArg> for ::lab::ServerKind {
-    fn from(server: ServerArg) -> Self {
-        match server {
-            ServerArg::Mariadb => Self::MariaDb,
-            ServerArg::MySql55 => Self::MySql55,
-            ServerArg::MySql9 => Self::MySql9,
-            ServerArg::MariaDb11 => Self::MariaDb11,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  freezeframe lab healthy --for 1h --dir /tmp/healthy
-  freezeframe lab healthy --for 0 --brief --server mysql-9 --load restart --load backup
-
-Exit codes: 0 nothing was named likely or certain, 3 something was.")]
-pub(crate) struct Healthy {
-    /// How long, over all servers; at least one round of all loads on each
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "1h")]
-    pub(crate) for_time: Duration,
-    /// These servers; else all that are there
-    #[arg(long = "server", value_name = "SERVER")]
-    pub(crate) servers: Vec<ServerArg>,
-    /// Only loads with this in their name, such as "restart"
-    #[arg(long = "load", value_name = "TEXT")]
-    pub(crate) loads: Vec<String>,
-    /// One capture of each load, at its begin, instead of two
-    #[arg(long)]
-    pub(crate) brief: bool,
-    /// Where the incidents go
-    #[arg(long, value_name = "DIR", default_value = "healthy")]
-    pub(crate) dir: PathBuf,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  freezeframe lab load --socket /tmp/s.sock --clients 30 --mix show-warnings --compress --for 10s")]
-pub(crate) struct Load {
-    /// The server's unix socket
-    #[arg(long, value_name = "PATH", required_unless_present = "port")]
-    pub(crate) socket: Option<PathBuf>,
-    /// The server's TCP port on 127.0.0.1
-    #[arg(long, value_name = "N", conflicts_with = "socket")]
-    pub(crate) port: Option<u16>,
-    /// User name
-    #[arg(long, short, value_name = "NAME", default_value = "root")]
-    pub(crate) user: String,
-    /// File whose first line is the password
-    #[arg(long, value_name = "FILE")]
-    pub(crate) password_file: Option<PathBuf>,
-    /// Clients, each with a connection of its own
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub(crate) clients: usize,
-    /// Statements: ordinary, point-selects, reports, transactions or show-warnings
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "ordinary",
-        conflicts_with = "statement"
-    )]
-    pub(crate) mix: String,
-    /// A statement of your own; may be given several times
-    #[arg(long, value_name = "SQL")]
-    pub(crate) statement: Vec<String>,
-    /// Statements a second of all clients together; else as fast as it goes
-    #[arg(long, value_name = "N")]
-    pub(crate) rate: Option<f64>,
-    /// Speak the compressed protocol
-    #[arg(long)]
-    pub(crate) compress: bool,
-    /// How long
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
-    pub(crate) for_time: Duration,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A time such as 90s, 500ms, 5m, 2h; a plain number is seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        _ => return Err(format!("unknown unit '{unit}'; use ms, s, m, h or d")),
-    };
-    let seconds = number
-        .parse::<f64>()
-        .map_err(|_| "a time such as 90s, 5m or 2h expected".to_owned())?
-        * factor;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -538,14 +318,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn times_are_read() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
-        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        assert!(duration("7x").is_err() && duration("s").is_err() && duration("1e9h").is_err());
     }
 }

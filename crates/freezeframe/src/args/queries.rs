@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use cli::duration;
 
-use super::duration;
 use super::queries_live::LiveArgs;
 
 /// Whose fingerprints and identities are used.

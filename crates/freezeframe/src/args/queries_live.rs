@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use cli::duration;
 
-use super::{ServerArgs, duration};
+use super::ServerArgs;
 
 /// How a running server's statements are seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -10,12 +10,12 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
+use cli::output;
 use diagnosis::{Catalogue, CatalogueError, Extended};
 use serde_json::json;
 
 use crate::args::{Causes, CausesCommand, CausesCommon};
 use crate::config::Config;
-use crate::output;
 
 /// Where a user's causes are when nobody said.
 const DEFAULT_DIR: &str = "/etc/freezeframe/causes.d";

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use cli::output::{plain, wrapped};
 use diagnosis::{CatalogueError, Cause, Description, SignDescription};
-
-use crate::output::{plain, wrapped};
 
 /// Width of a line where the terminal's is not known.
 const WIDTH: usize = 100;

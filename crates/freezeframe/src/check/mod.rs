@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use cli::output;
+use cli::output::wrapped;
 use kernel::access::{EvidenceAdvice, access, advise, process_access};
 use recorder::{Checked, look_at};
 use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
-use crate::output::wrapped;
-use crate::{output, symbols, targets};
+use crate::{symbols, targets};
 
 /// Columns of a line where standard output is no terminal.
 const WIDTH_UNKNOWN: usize = 100;

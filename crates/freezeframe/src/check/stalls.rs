@@ -1,9 +1,8 @@
 //! What would be called a stall, with the limits in force, and what would be missed.
 
+use cli::output::wrapped;
 use recorder::{Checked, RecorderConfig};
 use serde_json::{Value, json};
-
-use crate::output::wrapped;
 
 /// A rule in words.
 struct Rule {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use cli::{output, recorded};
 use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
@@ -10,7 +11,7 @@ use store::{READ_BYTES_MAX, Summary, read_frame_within};
 
 use super::{answered_ms, wanted};
 use crate::args::Compare;
-use crate::{causes, memory, output, recorded};
+use crate::{causes, memory};
 
 /// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
 /// second.

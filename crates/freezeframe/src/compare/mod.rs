@@ -8,14 +8,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
+use cli::{output, usage};
 use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
 use report::HtmlOptions;
 use store::{HistoryStretch, write_private};
 
-use crate::args::{Compare, usage};
+use crate::args::Compare;
+use crate::causes;
 use crate::config::Config;
-use crate::{causes, output};
 
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cli::{duration, output, recorded, usage};
 use diagnosis::compare::{Comparison, Stretch, Subject, cause_in_question};
 use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
@@ -10,9 +11,9 @@ use model::TextKind;
 use store::HistoryStretch;
 
 use super::{answered_ms, fix, wanted};
-use crate::args::{Compare, duration, usage};
+use crate::args::Compare;
+use crate::causes;
 use crate::queries::options::moment;
-use crate::{causes, output, recorded};
 
 /// What is looked at before a change when nobody says.
 const BEFORE_MS: i64 = 2 * 3_600_000;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use cli::{output, recorded, usage};
 use jiff::Zoned;
 use jiff::civil::Time;
 use model::{
@@ -11,10 +12,9 @@ use model::{
 use recorder::{RecorderConfig, Replayed, replay};
 use store::HistoryStretch;
 
-use crate::args::{ExplainAt, usage};
+use crate::args::ExplainAt;
 use crate::config::Config;
 use crate::queries::options::moment;
-use crate::{output, recorded};
 
 /// A longer time is not made one incident of, milliseconds: of more, too few readings are kept.
 const LENGTH_MAX_MS: i64 = 30 * 60_000;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use cli::output;
 use diagnosis::{Level, SourceRead, Verdict, diagnose_closely};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
@@ -14,7 +15,7 @@ use store::{Loaded, write_private};
 use crate::args::Explain;
 use crate::captures::{self, Found, Given};
 use crate::config::Config;
-use crate::{causes, output, shell};
+use crate::{causes, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;

@@ -12,6 +12,7 @@ use ::export::check::{Check, Part};
 use ::export::redact::{Leak, Names, Redacted};
 use ::export::{redact, stalk};
 use anyhow::{Context, Result, bail};
+use cli::output;
 use diagnosis::{Verdict, diagnose};
 use model::{Incident, Window};
 use report::evidence::folded::folded_profile;
@@ -19,7 +20,7 @@ use report::evidence::pprof::{PprofOptions, pprof};
 
 use crate::args::{Export, WhenArg};
 use crate::config::Config;
-use crate::{captures, causes, output};
+use crate::{captures, causes};
 
 use target::{Directory, File, Place};
 use told::{Redaction, Told, Wrote};

@@ -5,10 +5,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use export::stalk;
 use model::Incident;
-
-use crate::output;
 
 /// What of an incident's file is searched.
 pub(super) enum Place<'a> {

@@ -178,7 +178,7 @@ fn all(findings: &[(String, Level)]) -> String {
 
 fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = names.len();
-    let mut listed: Vec<String> = names.take(LISTED_MAX).map(crate::output::plain).collect();
+    let mut listed: Vec<String> = names.take(LISTED_MAX).map(cli::output::plain).collect();
     if count > LISTED_MAX {
         listed.push(format!("and {} more", count - LISTED_MAX));
     }

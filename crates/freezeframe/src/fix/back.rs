@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use cli::output;
 use remedy::fix::{
     Access, Change, Entry, FixJournal, State, Undone, UndoneEntry, Unsettled, settle, undo,
 };
@@ -13,7 +14,7 @@ use super::waiting::Waiting;
 use super::{LOCK_PATIENCE, json};
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{output, targets};
+use crate::targets;
 
 /// The way in to the server of an entry: what is said now goes before what is written down.
 pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use cli::output;
 use remedy::fix::{
     Access, Applied, Change, DoneStep, Entry, FixJournal, LOOK_PATIENCE, Order, Plan, Root, Step,
     System, When, apply, plan, remember_journal, settle, unsettled,
@@ -25,7 +26,7 @@ use self::waiting::Waiting;
 use self::what::What;
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{causes, leases, memory, output, targets};
+use crate::{causes, leases, memory, targets};
 
 pub(crate) use self::back::{entry_line, revert_unsettled};
 

@@ -1,12 +1,13 @@
 //! `freezeframe fix` for the terminal.
 
+use cli::output;
 use diagnosis::Remedy;
 use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, When};
 
 use super::what::What;
 use super::{Done, chosen, found, is_chosen};
 use crate::args::Fix;
-use crate::{output, shell};
+use crate::shell;
 
 /// Columns where standard output is no terminal, and the most that are used.
 const WIDTH: usize = 100;

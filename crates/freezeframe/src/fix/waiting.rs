@@ -3,7 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::output;
+use cli::output;
 
 /// A server that is well answers much sooner.
 const FIRST: Duration = Duration::from_secs(2);

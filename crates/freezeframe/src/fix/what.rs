@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use cli::output;
 use diagnosis::{Cause, Finding, Level, Remedy, advise};
 use model::{FixAction, Incident};
 use store::{read_frame, read_summary};
 
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{causes, explain, output};
+use crate::{causes, explain};
 
 /// A cause, and where it was found.
 pub(super) struct What {

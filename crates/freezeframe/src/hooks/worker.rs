@@ -3,12 +3,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use cli::output;
 use serde_json::Value;
 
 use super::config::{Action, Hook};
 use super::queue::{EVENT_BYTES_MAX, Queue, Queued};
 use super::{Event, HookState, curl, post, program};
-use crate::output;
 
 /// The first pause after a failure, and the longest; each is twice the one before.
 const PAUSE_MIN: Duration = Duration::from_secs(1);

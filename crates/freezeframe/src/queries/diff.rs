@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use jiff::Zoned;
 use model::QueryDigest;
 use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, diff_text, queries_diff};
@@ -11,7 +12,6 @@ use sql::digest::Order;
 
 use super::{file, options};
 use crate::args::Queries;
-use crate::output;
 
 /// An output of `--json` that is read at the most.
 const JSON_BYTES_MAX: u64 = 64 << 20;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use cli::output;
 use model::QueryWay;
 use report::evidence::queries_json::write_queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
@@ -15,7 +16,6 @@ use super::progress::Progress;
 use super::pump::Amount;
 use super::{diff, follow, input, options, pump};
 use crate::args::{CompatArg, Queries};
-use crate::output;
 
 /// Digests logs.
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {

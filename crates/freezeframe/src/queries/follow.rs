@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use sql::digest::{Digester, LogDigest};
 use sql::log::{LogKind, log_kind};
 
@@ -14,7 +15,6 @@ use super::pump::Pump;
 use super::{file, input, options};
 use crate::args::Queries;
 use crate::live::stop_on_signals;
-use crate::output;
 
 /// How often a log that did not grow is looked at again.
 const POLL: Duration = Duration::from_millis(200);

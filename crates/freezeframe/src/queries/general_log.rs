@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
+use cli::output;
 use model::{Absent, Reason};
 use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
 use remedy::{Back, Patience, ProcessId, ServerWay, revert_leftovers};
@@ -15,7 +16,7 @@ use sql::log::LogKind;
 use super::live::{Listening, Not, Seen, absolute, answers, wait};
 use super::{file, options};
 use crate::args::WayArg;
-use crate::{leases, output};
+use crate::leases;
 
 const WHAT: &str = "the general log";
 

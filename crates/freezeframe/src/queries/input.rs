@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 use flate2::read::MultiGzDecoder;
 use sql::log::{LogKind, log_kind};
 
 use super::zstd::Zstd;
-use crate::output;
 
 /// First bytes of a log in which its kind shows.
 const HEAD_BYTES: usize = 1 << 20;

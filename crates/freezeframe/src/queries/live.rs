@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use cli::output;
 use model::{Absent, QueryDigest, QueryWay, Reason};
 use recorder::Target;
 use recorder::packets::{
@@ -21,7 +22,7 @@ use super::{file, general_log, options};
 use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
 use crate::config::Config;
 use crate::live::{Stop, stop_on_signals};
-use crate::{output, targets};
+use crate::targets;
 
 /// How long the server may take to let us in before it counts as one that answers nobody.
 const ENTRANCE: Deadlines = Deadlines {

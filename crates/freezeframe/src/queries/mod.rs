@@ -18,8 +18,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use store::write_private;
 
+use cli::output;
+
 use crate::args::Queries;
-use crate::output;
 
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     if args.live.live.is_some() {

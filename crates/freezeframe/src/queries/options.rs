@@ -1,13 +1,14 @@
 //! What the arguments say of a digest.
 
 use anyhow::{Result, anyhow, bail};
+use cli::{duration, usage};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use sql::SqlMode;
 use sql::digest::{Filter, GroupBy, Options, Order};
 
-use crate::args::{CompatArg, GroupByArg, Queries, duration, usage};
+use crate::args::{CompatArg, GroupByArg, Queries};
 
 /// Classes of a text or a page.
 const CLASSES_FOR_PEOPLE: usize = 20;

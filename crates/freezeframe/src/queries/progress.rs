@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::output;
+use cli::output;
 
 /// The line is written anew after this time.
 const EVERY: Duration = Duration::from_millis(100);

@@ -11,16 +11,17 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use cli::{output, usage};
 use detect::UserTrigger;
 use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
-use crate::args::{Record, usage};
+use crate::args::Record;
 use crate::config::Config;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names};
-use crate::{causes, control, leases, output, targets};
+use crate::{causes, control, leases, targets};
 
 use self::teller::Teller;
 

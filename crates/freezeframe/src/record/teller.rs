@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use anyhow::Result;
+use cli::output;
 use diagnosis::{Level, Verdict, diagnose};
 use recorder::{Notice, host_name};
 use serde_json::{Value, json};
 
+use crate::causes;
 use crate::episodes::Episodes;
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::Board;
-use crate::{causes, output};
 
 /// A verdict, and the page that was written of it.
 struct Explained {

@@ -110,11 +110,6 @@ fn every_command_shows_how_it_is_used() {
         "incidents",
         "sources",
         "completions",
-        "lab",
-        "lab demo",
-        "lab bench",
-        "lab list",
-        "lab healthy",
     ] {
         let mut arguments: Vec<&str> = command.split(' ').collect();
         arguments.push("--help");

@@ -160,7 +160,7 @@ struct Shown {
 fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
-    for scenario in lab::scenarios().unwrap() {
+    for scenario in testbed::scenarios().unwrap() {
         // What is taken away on the way to the remedy was there, too.
         let steps = scenario.then.into_iter().map(|step| step.cause);
         for cause in std::iter::once(scenario.truth.cause).chain(steps) {

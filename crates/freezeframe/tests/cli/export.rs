@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lab::{IncidentSize, made_incident};
 use serde_json::Value;
+use testbed::{IncidentSize, made_incident};
 
 use crate::harness::run;
 

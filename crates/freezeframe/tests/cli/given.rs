@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{IncidentSize, made_incident};
 use serde_json::Value;
+use testbed::{IncidentSize, made_incident};
 
 use crate::harness::{freezeframe, run};
 

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use lab::{Options, PrivateServer, Withheld};
 use model::Incident;
 use serde_json::Value;
+use testbed::{Options, PrivateServer, Withheld};
 
 /// Generous: the machines of tests are slow and busy. What must be fast is measured by `make bench`.
 const PATIENCE: Duration = Duration::from_secs(60);

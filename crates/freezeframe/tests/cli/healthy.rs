@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::Withheld;
 use mysql::prelude::Queryable;
+use testbed::Withheld;
 
 use crate::harness::{Recorder, causes, incident, server};
 
@@ -16,11 +16,11 @@ fn a_healthy_busy_server_gets_no_finding() {
     let withheld = Withheld::start();
     let server = server(&[]);
     let dir = tempfile::tempdir().unwrap();
-    let mix = lab::mix("ordinary").unwrap();
+    let mix = testbed::mix("ordinary").unwrap();
     mix.prepare(&server.login()).unwrap();
     let recorder = Recorder::start(&server, dir.path(), &["--trigger", ALWAYS]);
-    lab::run(
-        &lab::Load {
+    testbed::run(
+        &testbed::Load {
             login: server.login(),
             clients: 4,
             rate_per_second: Some(500.0),

@@ -17,7 +17,6 @@ mod export;
 mod given;
 mod harness;
 mod healthy;
-mod lab;
 mod meaning;
 mod on_demand;
 mod peer;

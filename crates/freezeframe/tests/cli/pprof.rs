@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use lab::{IncidentSize, made_incident};
+use testbed::{IncidentSize, made_incident};
 
 use crate::harness::run;
 

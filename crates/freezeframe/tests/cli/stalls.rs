@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lab::Withheld;
 use model::{ProbeOutcome, Reason};
+use testbed::Withheld;
 
 use crate::harness::{Recorder, causes, incident, run, server, ticks};
 

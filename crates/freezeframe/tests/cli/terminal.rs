@@ -286,7 +286,6 @@ fn hostile_arguments() {
             "/nonexistent/x\u{9b}",
         ],
         &["incidents", "--dir", HOSTILE],
-        &["lab", "run", HOSTILE],
         &["completions", HOSTILE],
         &["stacks", "--pid", HOSTILE],
         &["locks", "--socket", HOSTILE],

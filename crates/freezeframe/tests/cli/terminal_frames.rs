@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lab::{IncidentSize, made_incident};
 use rusqlite::Connection;
 use serde_json::Value;
+use testbed::{IncidentSize, made_incident};
 
 use crate::harness::freezeframe;
 use crate::terminal::{HOSTILE, NAME, check, checked, str_of};

@@ -20,7 +20,6 @@
 mod harness;
 
 mod contained;
-mod host;
 mod huge_pages;
 mod kills;
 mod leases;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::{Value, json};
+use testbed::{Options, PrivateServer, ServerKind};
 
 use crate::harness::freezeframe;
 use crate::own_causes;
@@ -29,7 +29,7 @@ impl Server {
     }
 
     fn start_with(kind: ServerKind, arguments: &[&str]) -> Option<Self> {
-        if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+        if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
             eprintln!("skipped: {error}");
             return None;
         }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use lab::PrivateServer;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use testbed::PrivateServer;
 
 use crate::harness::{Recorder, freezeframe, server};
 use crate::scene::document;

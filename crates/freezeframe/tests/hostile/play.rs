@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use lab::hostile::variants;
 use tempfile::TempDir;
+use testbed::hostile::variants;
 
 /// Tells the process that plays the servers where their sockets are to be.
 const SCENE: &str = "FREEZEFRAME_TEST_SCENE";

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::{Address, Load, Login, PrivateServer};
 use model::{Incident, QueryWay};
 use mysql::prelude::Queryable;
+use testbed::{Address, Load, Login, PrivateServer};
 
 use crate::harness::{Recorder, incident, server};
 
@@ -40,7 +40,7 @@ fn flood(login: Login, seconds: u64, statements: &[&str]) -> std::thread::JoinHa
     };
     std::thread::spawn(move || {
         let never = std::sync::atomic::AtomicBool::new(false);
-        lab::run(&load, &never).unwrap();
+        testbed::run(&load, &never).unwrap();
     })
 }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use mysql::prelude::Queryable;
+use testbed::{Options, PrivateServer, ServerKind};
 
 use crate::tool::started;
 

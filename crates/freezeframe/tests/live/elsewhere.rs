@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{HeldSession, Load, Options, ServerKind, Withheld, mix, say};
 use serde_json::Value;
+use testbed::{HeldSession, Load, Options, ServerKind, Withheld, mix, say};
 
 use crate::tool::{json, output_of, started};
 
@@ -80,7 +80,7 @@ fn of_server(kind: ServerKind) {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let until = stop.clone();
-    let running = std::thread::spawn(move || lab::run(&load, &until));
+    let running = std::thread::spawn(move || testbed::run(&load, &until));
 
     let make = [
         "CREATE DATABASE shop",

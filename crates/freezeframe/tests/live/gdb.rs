@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{IdleConnections, Load, Options, ServerKind, mix};
 use serde_json::Value;
+use testbed::{IdleConnections, Load, Options, ServerKind, mix};
 
 use crate::tool::{json, output_of, started, text};
 
@@ -56,7 +56,7 @@ fn of_server(kind: ServerKind) {
     let stop = Arc::new(AtomicBool::new(false));
     let until = stop.clone();
     let idle = IdleConnections::open(&server.login(), IDLE, TIMEOUT).unwrap();
-    let running = std::thread::spawn(move || lab::run(&load, &until));
+    let running = std::thread::spawn(move || testbed::run(&load, &until));
     let dir = tempfile::tempdir().unwrap();
     let pid = server.pid().unwrap().to_string();
     let mut backtraces = Vec::new();

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::{Login, Options, ServerKind};
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use testbed::{Login, Options, ServerKind};
 
 use crate::tool::{json, started};
 

@@ -9,10 +9,10 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::{Pid, Signal, kill_process};
+use testbed::{Options, PrivateServer, ServerKind};
 
 use crate::harness::freezeframe;
 use crate::tool::{PATIENCE, error_line, wait_until};
@@ -33,7 +33,7 @@ pub(crate) type Values = (bool, String, String);
 
 impl Scene {
     pub(crate) fn start(kind: ServerKind) -> Option<Self> {
-        if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+        if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
             eprintln!("skipped: {error}");
             return None;
         }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use lab::ServerKind;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
+use testbed::ServerKind;
 
 use crate::lease::{PREVIOUS, Scene, TIMEOUT, children, finished, kinds, parent_of, signal};
 use crate::tool::wait_until;

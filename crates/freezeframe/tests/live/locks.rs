@@ -107,7 +107,7 @@ fn a_mutex_that_changes_hands_has_changing_holders() {
 fn a_fight_for_the_malloc_arena_names_it_and_who_fights() {
     let tunables = "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0";
     let environment = [("GLIBC_TUNABLES", tunables)];
-    let known = Known::with("arena", &["8"], &environment, lab::build_victim);
+    let known = Known::with("arena", &["8"], &environment, testbed::build_victim);
     for (exact, table) in tables(
         &known.pid(),
         &["--interval", "10ms", "--max-rate", "5000000"],
@@ -151,7 +151,7 @@ fn counting_switches_itself_off_above_its_limit() {
     }
     let tunables = "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0";
     let environment = [("GLIBC_TUNABLES", tunables)];
-    let known = Known::with("arena", &["8"], &environment, lab::build_victim);
+    let known = Known::with("arena", &["8"], &environment, testbed::build_victim);
     let pid = known.pid();
     let table = json(&[
         "locks",

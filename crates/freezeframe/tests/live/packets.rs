@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::{Address, Login, Options, PrivateServer, ServerKind};
 use model::{PER_CONNECTION, QueryDigest};
 use mysql::prelude::Queryable;
 use recorder::packets::{Captured, Collector, PacketCapture, PacketOptions};
 use server::wire::{STATEMENT_BYTES_MAX, Statement, StatementKind};
+use testbed::{Address, Login, Options, PrivateServer, ServerKind};
 
 use crate::packets_zstd::ZstdClient;
 use crate::tool::{started, wait_until};

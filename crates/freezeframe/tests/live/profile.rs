@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::build_victim;
 use serde_json::Value;
+use testbed::build_victim;
 
 use crate::tool::{Known, compile, json, may_sample, text};
 
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-fn build_baker(_: &str, dir: &Path) -> Result<PathBuf, lab::Error> {
+fn build_baker(_: &str, dir: &Path) -> Result<PathBuf, testbed::Error> {
     // For the header that victims share.
     build_victim("idlers", dir)?;
     let source = dir.join("baker.c");

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use testbed::{Options, PrivateServer, ServerKind};
 
 use crate::harness::run;
 use crate::tool::{json, started};

@@ -3,11 +3,11 @@
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use lab::{Options, PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use testbed::{Options, PrivateServer, ServerKind};
 
 use crate::harness::freezeframe;
 use crate::tool::{error_line, wait_until};
@@ -15,7 +15,7 @@ use crate::tool::{error_line, wait_until};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ lab::Error::NotFetched { .. }) = lab::installed(kind) {
+    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
         eprintln!("skipped: {error}");
         return None;
     }

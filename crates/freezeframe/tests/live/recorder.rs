@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::{Load, PrivateServer};
 use model::{Incident, StackEvidence, ThreadRun};
 use mysql::prelude::Queryable;
+use testbed::{Load, PrivateServer};
 
 use crate::harness::{Recorder, incident, run, server};
 use crate::tool::{bpf_permitted, json, may_sample};
@@ -83,7 +83,7 @@ fn work(server: &PrivateServer, seconds: u64) -> std::thread::JoinHandle<()> {
     };
     std::thread::spawn(move || {
         let never = std::sync::atomic::AtomicBool::new(false);
-        lab::run(&load, &never).unwrap();
+        testbed::run(&load, &never).unwrap();
     })
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::{Error, IdleConnections, Load, LoadResult, Options, PrivateServer, ServerKind, mix};
 use serde_json::Value;
+use testbed::{Error, IdleConnections, Load, LoadResult, Options, PrivateServer, ServerKind, mix};
 
 use crate::tool::{
     as_nobody, bpf_permitted, error_line, json, may_sample, methods, started, strings,
@@ -73,7 +73,7 @@ impl Busy {
         let until = stop.clone();
         let idle = IdleConnections::open(&server.login(), IDLE, TIMEOUT).unwrap();
         Some(Self {
-            load: Some(std::thread::spawn(move || lab::run(&load, &until))),
+            load: Some(std::thread::spawn(move || testbed::run(&load, &until))),
             idle: Some(idle),
             server,
             stop,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{Error, Options, PrivateServer, Victim, build_victim};
 use serde_json::Value;
+use testbed::{Error, Options, PrivateServer, Victim, build_victim};
 
 use crate::harness::run;
 
@@ -67,7 +67,7 @@ impl Known {
         name: &str,
         arguments: &[&str],
         environment: &[(&str, &str)],
-        build: impl FnOnce(&str, &Path) -> Result<PathBuf, lab::Error>,
+        build: impl FnOnce(&str, &Path) -> Result<PathBuf, testbed::Error>,
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let program = build(name, dir.path()).unwrap();

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::build_victim;
 use serde_json::Value;
+use testbed::build_victim;
 
 use crate::tool::{Known, compile, frames_in, json, methods, text, user_frames, wait_until};
 

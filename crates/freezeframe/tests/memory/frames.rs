@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{IncidentSize, made_incident};
 use rusqlite::Connection;
+use testbed::{IncidentSize, made_incident};
 
 use super::{answers, is_refused, run};
 

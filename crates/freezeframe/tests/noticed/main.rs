@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use harness::{Recorder, run, server};
 use jiff::Timestamp;
-use lab::{Load, PrivateServer};
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use testbed::{Load, PrivateServer};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -44,7 +44,7 @@ struct Pool {
 
 impl Pool {
     fn start(server: &PrivateServer, clients: usize) -> Self {
-        lab::mix("ordinary")
+        testbed::mix("ordinary")
             .unwrap()
             .prepare(&server.login())
             .unwrap();
@@ -60,13 +60,13 @@ impl Pool {
             rate_per_second: Some(TRANSACTIONS),
             compression: false,
             reconnect: false,
-            statements: vec![(1, text.join(lab::STATEMENT_SEPARATOR))],
+            statements: vec![(1, text.join(testbed::STATEMENT_SEPARATOR))],
             duration: Duration::from_secs(600),
             timeout: TIMEOUT,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = std::thread::spawn(move || lab::run(&load, &stopped).unwrap().statements);
+        let thread = std::thread::spawn(move || testbed::run(&load, &stopped).unwrap().statements);
         Self { stop, thread }
     }
 

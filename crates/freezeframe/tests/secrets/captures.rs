@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lab::PrivateServer;
+use testbed::PrivateServer;
 
 /// Prints of a running server: name, the client's options, the statement.
 const PRINTS: &[(&str, &[&str], &str)] = &[

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use lab::PrivateServer;
 use rustix::process::{Pid, Signal, kill_process};
+use testbed::PrivateServer;
 
 use crate::harness::freezeframe;
 

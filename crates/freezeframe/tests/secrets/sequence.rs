@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::ServerKind;
+use testbed::ServerKind;
 
 use crate::markers::{Class, Markers, Random, seed};
 use crate::plant::{Clients, Planting, WAYS, Way};

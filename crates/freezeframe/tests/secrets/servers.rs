@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::{PrivateServer, ServerKind};
+use testbed::{PrivateServer, ServerKind};
 
 use crate::captures::{files, log_forms, of_replicas, of_sessions, prints, stalk_folder};
 use crate::markers::{Class, Markers, Random, seed};

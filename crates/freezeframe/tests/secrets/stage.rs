@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{Error, Options, PrivateServer, ServerKind};
+use testbed::{Error, Options, PrivateServer, ServerKind};
 
 use crate::plant::{Clients, Planting, REPLICA_ARGUMENTS, WAYS, Way, certificate, crash};
 

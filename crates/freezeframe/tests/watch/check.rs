@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use lab::{Error, Options, PrivateServer, ServerKind};
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use testbed::{Error, Options, PrivateServer, ServerKind};
 
 use crate::harness::{run, server};
 

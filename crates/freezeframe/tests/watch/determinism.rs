@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use diagnosis::{Catalogue, SourceRead, diagnose};
-use lab::{IncidentSize, made_incident};
+use testbed::{IncidentSize, made_incident};
 
 use crate::harness::freezeframe;
 

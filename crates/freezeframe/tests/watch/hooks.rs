@@ -109,7 +109,7 @@ fn receive(listener: &TcpListener, count: usize) -> Vec<Value> {
 
 #[test]
 fn a_stall_is_told_once_to_everybody() {
-    let withheld = lab::Withheld::start();
+    let withheld = testbed::Withheld::start();
     let server = server(&[]);
     let dir = tempfile::tempdir().unwrap();
     let got = dir.path().join("got.jsonl");

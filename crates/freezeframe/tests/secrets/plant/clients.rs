@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lab::{Address, Login, PrivateServer, ServerKind};
 use mysql::prelude::Queryable;
+use testbed::{Address, Login, PrivateServer, ServerKind};
 
 use super::{Planting, TIMEOUT};
 

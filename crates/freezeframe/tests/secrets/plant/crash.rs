@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lab::ServerKind;
 use mysql::prelude::Queryable;
+use testbed::ServerKind;
 
 use super::Planting;
 

@@ -9,9 +9,9 @@ mod statements;
 use std::path::Path;
 use std::time::Duration;
 
-use lab::{PrivateServer, ServerKind};
 use mysql::Conn;
 use mysql::prelude::Queryable;
+use testbed::{PrivateServer, ServerKind};
 
 pub(crate) use clients::{Clients, WAYS, Way, certificate};
 pub(crate) use crash::crash;

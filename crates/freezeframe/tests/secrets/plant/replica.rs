@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use lab::ServerKind;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
+use testbed::ServerKind;
 
 use super::Planting;
 use super::statements::{REPLICATED, REPLICATED_SET_UP};

@@ -1,0 +1,92 @@
+//! How a program of ours begins and ends: panics, open files, errors in one line, exit codes.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::output;
+use crate::usage::Usage;
+
+/// What every program of ours does first. `name` stands before its remarks and errors.
+pub fn begin(name: &'static str) {
+    output::name_program(name);
+    // A panic is a bug; a user gets one line to report, not a trace.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        // A reader's is an absence of what it reads.
+        if recorder::note_panic(&place) {
+            return;
+        }
+        output::note(&format!("internal error at {place}; please report it"));
+    }));
+    // Stacks take an open file for each image, and sampling without CAP_PERFMON one for each thread.
+    raise_open_files();
+}
+
+/// The exit code of a command; its error goes to standard error in one line.
+#[must_use]
+pub fn end(result: Result<ExitCode>) -> ExitCode {
+    match result {
+        Ok(code) => code,
+        // A reader that has seen enough (`| head`) is no error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::note(&one_line(&error));
+            let is_usage = error.chain().any(|cause| cause.is::<Usage>());
+            ExitCode::from(if is_usage { 2 } else { 1 })
+        }
+    }
+}
+
+/// Help and version are answers; anything else goes to standard error, whatever the arguments hold.
+#[must_use]
+pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    if error.use_stderr() {
+        output::tell(&text.to_string());
+    } else if let Err(error) = output::print_page(&match output::text_options().color {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    }) && !is_broken_pipe(&error)
+    {
+        output::note(&one_line(&error));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
+}
+
+/// The soft limit on open files is for programs that use select(2); ours may be the hard one.
+fn raise_open_files() {
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit {
+        current: limits.maximum,
+        ..limits
+    };
+    // Where that is refused the usual thousand do for most servers.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
+}
+
+/// The error with its causes in one line; a cause that the text before it holds already is left out.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+    })
+}

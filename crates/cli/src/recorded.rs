@@ -1,0 +1,68 @@
+//! What a recorder's directory holds: histories and incidents.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use store::{Summary, read_summary};
+
+/// The history of the server with this label, or of the only one.
+pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
+    if let Some(label) = server {
+        return Ok(dir.join(format!("history-{label}.db")));
+    }
+    let entries = std::fs::read_dir(dir)
+        .with_context(|| format!("{}: no history can be read", dir.display()))?;
+    let mut found: Vec<(PathBuf, String)> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let name = path.file_name()?.to_str()?;
+            let label = name
+                .strip_prefix("history-")?
+                .strip_suffix(".db")?
+                .to_owned();
+            Some((path, label))
+        })
+        .collect();
+    found.sort();
+    match &found[..] {
+        [] => bail!(
+            "{}: no history here; is it kept, and is this the recorder's --dir?",
+            dir.display()
+        ),
+        [(path, _)] => Ok(path.clone()),
+        many => {
+            let labels: Vec<&str> = many.iter().map(|(_, label)| label.as_str()).collect();
+            bail!(
+                "several servers were recorded; choose one with --server: {}",
+                labels.join(", ")
+            )
+        }
+    }
+}
+
+/// The incidents of a directory, by name, which is by server and time. What is being written is none.
+pub fn frames(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "frame"))
+        .filter(|path| {
+            !path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        })
+        .collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// What they are; those that cannot be read are left out.
+pub fn summaries(dir: &Path) -> Vec<(PathBuf, Summary)> {
+    frames(dir)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|path| {
+            let summary = read_summary(&path).ok()?;
+            Some((path, summary))
+        })
+        .collect()
+}

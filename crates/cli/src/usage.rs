@@ -1,0 +1,20 @@
+//! Arguments that only we can tell to be wrong.
+
+use std::fmt;
+
+/// What is wrong with the arguments: told in one line, with exit code 2 as for those that clap refuses.
+#[derive(Debug)]
+pub struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// An error that the arguments are to blame for, and nothing that was found.
+pub fn usage(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    Usage(format!("{:#}", error.into())).into()
+}

@@ -1,0 +1,243 @@
+//! What `freezeframe-lab` can be asked to do.
+
+mod allocators;
+mod cascade;
+mod peers;
+mod scenario;
+mod sweep;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use cli::duration;
+
+pub(crate) use allocators::Allocators;
+pub(crate) use cascade::CascadeRun;
+pub(crate) use peers::ScenarioPeers;
+pub(crate) use scenario::{ScenarioRun, ScenarioScore};
+pub(crate) use sweep::Sweep;
+
+/// Breaks private servers on purpose, and judges and measures freezeframe beside them. Not for a host that serves users.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "Examples:
+  freezeframe-lab demo                           one stall from its begin to its verdict
+  freezeframe-lab list                           what can be broken, on which servers
+  freezeframe-lab run mdl-pileup                 one of them: is it named right?
+
+Servers are private: in a directory of their own, gone at the end. The program `freezeframe` is taken from
+beside this one, or from $FREEZEFRAME.
+
+Exit codes: 0 done, 1 error, 2 wrong arguments; 3 in what judges: not as it should be."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// A whole stall on a private server: recorded, noticed, named.
+    #[command(after_help = "Examples:
+  freezeframe-lab demo
+  freezeframe-lab demo --dir /tmp/demo && freezeframe explain /tmp/demo/*.frame")]
+    Demo {
+        /// Where the incident and the report go
+        #[arg(long, value_name = "DIR", default_value = "demo")]
+        dir: PathBuf,
+    },
+    /// What freezeframe costs, measured on private servers beside the tools that people have.
+    #[command(after_help = "Examples:
+  freezeframe-lab bench                          all parts; it takes long
+  freezeframe-lab bench --part verdict --part captures
+  freezeframe-lab bench --part snapshots --server mysql-9
+  freezeframe-lab bench --part recorder --stretch 20s")]
+    Bench {
+        /// Length of each measured stretch
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+        stretch: Duration,
+        /// Only these parts
+        #[arg(long = "part", value_name = "PART")]
+        parts: Vec<BenchPart>,
+        /// Snapshots of these servers; else of the installed MariaDB, and of the others that are
+        /// there how complete they are
+        #[arg(long = "server", value_name = "SERVER")]
+        servers: Vec<ServerArg>,
+    },
+    /// The scenarios: ways to break a throw-away server, with known truth.
+    #[command(after_help = "Examples:
+  freezeframe-lab list
+  freezeframe-lab list --json | jq -r '.[] | select(.can_run).name'
+  freezeframe-lab list --json | jq -r '.[] | select(.cause == \"mdl-pileup\").name'")]
+    List(Json),
+    /// Run a scenario: is it noticed, how fast, and named right?
+    Run(ScenarioRun),
+    /// Run many scenarios and print the table.
+    Score(ScenarioScore),
+    /// The same work under glibc, tcmalloc, jemalloc and mimalloc: time, scaling, memory.
+    Allocators(Allocators),
+    /// One cause after the other on one server: each named, its remedy applied and proven.
+    Cascade(CascadeRun),
+    /// The same scenarios beside pt-stalk: noticed, captured, named, and what it costs.
+    Peers(ScenarioPeers),
+    /// Stalls of all kinds, pools, loads and lengths: is each noticed, when, and nothing else?
+    Sweep(Sweep),
+    /// Healthy, busy and idle servers, captured again and again: no cause may be named.
+    Healthy(Healthy),
+    /// Load for a server: N clients, a mix of statements, bounded in time.
+    Load(Load),
+    /// The watchdog of what a scenario changes on the host; started by ourselves.
+    #[command(hide = true)]
+    HostWatchdog,
+    /// Completions for a shell, on standard output.
+    #[command(after_help = "Examples:
+  freezeframe-lab completions bash | sudo tee /etc/bash_completion.d/freezeframe-lab > /dev/null
+  freezeframe-lab completions fish > ~/.config/fish/completions/freezeframe-lab.fish")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A part of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BenchPart {
+    /// CPU, memory, history and speed of the recorder, beside pt-stalk
+    Recorder,
+    /// Snapshots of all threads, beside gdb, eu-stack and pt-pmp
+    Snapshots,
+    /// Profiles of the processors, beside perf record
+    Profile,
+    /// Waits for locks at several rates, beside strace and perf trace
+    Locks,
+    /// A digest of a slow log, beside pt-query-digest and mysqldumpslow
+    Queries,
+    /// Memory of the recorder through an incident, and the time that names take
+    Memory,
+    /// Statements from packets at full load over TCP, beside tcpdump
+    Packets,
+    /// The verdict on a full incident, and the catalogue on the ring
+    Verdict,
+    /// Captures of other tools, from the files to the verdict
+    Captures,
+}
+
+/// A kind of private server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ServerArg {
+    /// The installed MariaDB
+    Mariadb,
+    /// MySQL 5.5.9, from scripts/servers like the following
+    #[value(name = "mysql-5.5")]
+    MySql55,
+    /// MySQL 9
+    #[value(name = "mysql-9")]
+    MySql9,
+    /// MariaDB 11.4.5
+    #[value(name = "mariadb-11")]
+    MariaDb11,
+}
+
+impl From<ServerArg> for testbed::ServerKind {
+    fn from(server: ServerArg) -> Self {
+        match server {
+            ServerArg::Mariadb => Self::MariaDb,
+            ServerArg::MySql55 => Self::MySql55,
+            ServerArg::MySql9 => Self::MySql9,
+            ServerArg::MariaDb11 => Self::MariaDb11,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe-lab healthy --for 1h --dir /tmp/healthy
+  freezeframe-lab healthy --for 0 --brief --server mysql-9 --load restart --load backup
+
+Exit codes: 0 nothing was named likely or certain, 3 something was.")]
+pub(crate) struct Healthy {
+    /// How long, over all servers; at least one round of all loads on each
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "1h")]
+    pub(crate) for_time: Duration,
+    /// These servers; else all that are there
+    #[arg(long = "server", value_name = "SERVER")]
+    pub(crate) servers: Vec<ServerArg>,
+    /// Only loads with this in their name, such as "restart"
+    #[arg(long = "load", value_name = "TEXT")]
+    pub(crate) loads: Vec<String>,
+    /// One capture of each load, at its begin, instead of two
+    #[arg(long)]
+    pub(crate) brief: bool,
+    /// Where the incidents go
+    #[arg(long, value_name = "DIR", default_value = "healthy")]
+    pub(crate) dir: PathBuf,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  freezeframe-lab load --socket /tmp/s.sock --clients 30 --mix show-warnings --compress --for 10s")]
+pub(crate) struct Load {
+    /// The server's unix socket
+    #[arg(long, value_name = "PATH", required_unless_present = "port")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The server's TCP port on 127.0.0.1
+    #[arg(long, value_name = "N", conflicts_with = "socket")]
+    pub(crate) port: Option<u16>,
+    /// User name
+    #[arg(long, short, value_name = "NAME", default_value = "root")]
+    pub(crate) user: String,
+    /// File whose first line is the password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Clients, each with a connection of its own
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) clients: usize,
+    /// Statements: ordinary, point-selects, reports, transactions or show-warnings
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "ordinary",
+        conflicts_with = "statement"
+    )]
+    pub(crate) mix: String,
+    /// A statement of your own; may be given several times
+    #[arg(long, value_name = "SQL")]
+    pub(crate) statement: Vec<String>,
+    /// Statements a second of all clients together; else as fast as it goes
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<f64>,
+    /// Speak the compressed protocol
+    #[arg(long)]
+    pub(crate) compress: bool,
+    /// How long
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub(crate) for_time: Duration,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

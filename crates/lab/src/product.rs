@@ -1,0 +1,175 @@
+//! The program `freezeframe`, started and read as a user does it: where it is, the recorder beside a private server.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use cli::output;
+use jiff::Timestamp;
+use serde_json::Value;
+use testbed::PrivateServer;
+
+use crate::background::{start_recorder, terminate};
+
+/// How often the recorder's output is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// The program: `$FREEZEFRAME`, or `freezeframe` beside this program.
+pub(crate) fn program() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("FREEZEFRAME") {
+        return Ok(PathBuf::from(path));
+    }
+    let own = std::env::current_exe()?;
+    let beside = own.with_file_name("freezeframe");
+    if !beside.is_file() {
+        bail!(
+            "{}: not there; build it (cargo build --release -p freezeframe), or name it in FREEZEFRAME",
+            beside.display()
+        );
+    }
+    Ok(beside)
+}
+
+/// `freezeframe record` as a user starts it, beside a private server. Its output is passed on
+/// line by line, and read as a person reads it: whether a stall is under way, which incidents
+/// were written.
+pub(crate) struct Recorder {
+    child: Child,
+    lines: Receiver<String>,
+    in_stall: bool,
+    incidents: Vec<PathBuf>,
+    quiet: bool,
+}
+
+impl Recorder {
+    /// Starts it with a configuration and options of its own.
+    pub(crate) fn start(
+        server: &PrivateServer,
+        dir: &Path,
+        config: &str,
+        options: &[&str],
+    ) -> Result<Self> {
+        let path = server.directory().join("freezeframe.toml");
+        std::fs::write(&path, config).with_context(|| path.display().to_string())?;
+        let mut more: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
+        more.extend([OsStr::new("--config"), path.as_os_str()]);
+        let (child, lines) = start_recorder(server, dir, &more)?;
+        Ok(Self {
+            child,
+            lines,
+            in_stall: false,
+            incidents: Vec::new(),
+            quiet: false,
+        })
+    }
+
+    /// A stall is under way, or its incident is not written yet.
+    pub(crate) fn in_stall(&self) -> bool {
+        self.in_stall
+    }
+
+    /// The incidents that were written, oldest first.
+    pub(crate) fn incidents(&self) -> &[PathBuf] {
+        &self.incidents
+    }
+
+    /// Its output is read only, not passed on.
+    pub(crate) fn quiet(&mut self) {
+        self.quiet = true;
+    }
+
+    fn read_lines(&mut self) -> Result<()> {
+        while let Ok(line) = self.lines.try_recv() {
+            if !self.quiet {
+                output::print(&line)?;
+            }
+            // After the time of day.
+            let Some((_, told)) = line.split_once("  ") else {
+                continue;
+            };
+            if told.starts_with("STALL ") {
+                self.in_stall = true;
+            } else if let Some(path) = told.strip_prefix("incident ") {
+                self.in_stall = false;
+                self.incidents.push(PathBuf::from(path.trim()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a time, or until `enough`; false when the time was over first.
+    pub(crate) fn wait(&mut self, time: Duration, enough: impl Fn(&Self) -> bool) -> Result<bool> {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            self.read_lines()?;
+            if enough(self) {
+                return Ok(true);
+            }
+            if self.child.try_wait()?.is_some() {
+                bail!("the recorder ended by itself");
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(false)
+    }
+
+    /// Ends it in order.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        terminate(&self.child);
+        self.child.wait()?;
+        for line in self.lines.iter().filter(|_| !self.quiet) {
+            output::print(&line)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            terminate(&self.child);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Of the incidents that were triggered then or later the one with the longest stall: the first may be no more than the
+/// moment in which the clients came.
+pub(crate) fn longest_since(incidents: &[PathBuf], from: Timestamp) -> Result<Option<PathBuf>> {
+    let mut longest: Option<(f64, &PathBuf)> = None;
+    for path in incidents {
+        let head = &explain(path)?["incident"];
+        let at = |value: &Value| value.as_str()?.parse::<Timestamp>().ok();
+        if at(&head["trigger"]).is_none_or(|trigger| trigger < from) {
+            continue;
+        }
+        // Without an end it lasted longer than the recording.
+        let recorded = || {
+            let (onset, to) = at(&head["onset"]).zip(at(&head["window"]["to"]))?;
+            Some(to.duration_since(onset).as_secs_f64())
+        };
+        let seconds = head["duration_seconds"].as_f64().or_else(recorded);
+        let seconds = seconds.unwrap_or_default();
+        if longest.is_none_or(|(most, _)| seconds > most) {
+            longest = Some((seconds, path));
+        }
+    }
+    Ok(longest.map(|(_, path)| path.clone()))
+}
+
+/// What `freezeframe explain --json` says of the file.
+pub(crate) fn explain(frame: &Path) -> Result<Value> {
+    let answer = Command::new(program()?)
+        .args(["explain", "--json"])
+        .arg(frame)
+        .output()?;
+    serde_json::from_slice(&answer.stdout).with_context(|| {
+        format!(
+            "explain failed: {}",
+            String::from_utf8_lossy(&answer.stderr).trim()
+        )
+    })
+}

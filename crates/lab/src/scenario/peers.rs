@@ -1,0 +1,266 @@
+//! `freezeframe-lab peers`: the same scenarios, watched by nobody, by the recorder and by pt-stalk.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use cli::output;
+use jiff::Timestamp;
+use model::Incident;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use testbed::{Scenario, ServerKind};
+
+use super::felt::{Measured, Nobody, Watcher, measure};
+use super::harm::Freezeframe;
+use super::pt_stalk::{PtStalk, TUNINGS, collection};
+use super::{chosen, here, kept, peers_table};
+use crate::args::ScenarioPeers;
+use crate::product::explain;
+
+/// The watcher of the rows that the others are compared with.
+pub(super) const NOBODY: &str = "nobody";
+
+/// The recorder's own rows.
+pub(super) const RECORDER: &str = "freezeframe";
+
+/// One watcher beside one scenario.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub(super) scenario: String,
+    pub(super) server: String,
+    pub(super) watcher: String,
+    /// From the begin of the break to its trigger, in seconds.
+    pub(super) noticed_seconds: Option<f64>,
+    /// It triggered before the break.
+    pub(super) too_early: bool,
+    /// What it captured: kinds of files, or of evidence.
+    pub(super) kinds: Vec<String>,
+    pub(super) mib: f64,
+    /// Where that is, or was.
+    #[serde(default)]
+    pub(super) captured: Option<PathBuf>,
+    /// The true cause.
+    pub(super) truth: String,
+    /// The first cause that is at least likely by what it captured.
+    pub(super) named: Option<String>,
+    pub(super) felt: Measured,
+}
+
+pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
+    let mut rows: Vec<Row> = match &args.keep {
+        Some(path) => kept::read(path)?,
+        None => Vec::new(),
+    };
+    let mut skipped = Vec::new();
+    match (args.again, &args.keep) {
+        (true, Some(path)) => {
+            for row in &mut rows {
+                if let Some(path) = row.captured.as_deref().filter(|path| path.exists()) {
+                    row.named = named(&explain(path)?);
+                }
+            }
+            kept::replace(path, &rows)?;
+        }
+        _ => run_all(args, &mut rows, &mut skipped)?,
+    }
+    if args.json {
+        let told = serde_json::json!({"runs": rows, "not_run": skipped});
+        output::print_json(&told)?;
+    } else {
+        for text in &skipped {
+            output::print(&format!("not run: {text}"))?;
+        }
+    }
+    if let Some(path) = &args.markdown {
+        let text = peers_table::markdown(&rows, &skipped);
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(ExitCode::from(u8::from(rows.is_empty())))
+}
+
+/// Every scenario that is wanted and not kept; and what was not run, and why.
+fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>) -> Result<()> {
+    for scenario in chosen(&args.names)? {
+        let kinds = match here(&scenario) {
+            Ok(kinds) => kinds,
+            Err(error) => {
+                skipped.push(format!("{}: {error}", scenario.name));
+                continue;
+            }
+        };
+        let wanted = args.server.map(ServerKind::from);
+        let kind = match wanted {
+            Some(wanted) => kinds.into_iter().find(|kind| *kind == wanted),
+            None => kinds.into_iter().next(),
+        };
+        let Some(kind) = kind else {
+            skipped.push(format!("{}: not on this server", scenario.name));
+            continue;
+        };
+        let is_of = |row: &Row| row.scenario == scenario.name && row.server == kind.name();
+        if rows.iter().any(is_of) {
+            continue;
+        }
+        let dir = args.dir.join(&scenario.name);
+        match beside(&scenario, kind, &dir, args.json) {
+            Ok(more) => {
+                if let Some(path) = &args.keep {
+                    kept::add(path, &more)?;
+                }
+                rows.extend(more);
+            }
+            Err(error) => {
+                let why = format!("{} on {}: {error:#}", scenario.name, kind.name());
+                output::note(&why);
+                skipped.push(why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All watchers beside one scenario, one after another, each with a server of its own.
+fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let blank = |watcher: &str, felt| Row {
+        scenario: scenario.name.clone(),
+        server: kind.name().to_owned(),
+        watcher: watcher.to_owned(),
+        noticed_seconds: None,
+        too_early: false,
+        kinds: Vec::new(),
+        mib: 0.0,
+        captured: None,
+        truth: scenario.truth.cause.clone(),
+        named: None,
+        felt,
+    };
+    let mut add = |row: Row| {
+        if !quiet {
+            output::print(&line(&row))?;
+        }
+        rows.push(row);
+        anyhow::Ok(())
+    };
+    add(blank(NOBODY, measure(scenario, kind, &mut Nobody)?))?;
+
+    let mut recorder = Freezeframe::new(scenario, dir.join(RECORDER));
+    let mut timed = Timed::new(&mut recorder);
+    let felt = measure(scenario, kind, &mut timed)?;
+    let begin = timed.begin;
+    let mut row = blank(RECORDER, felt);
+    if let Some(incident) = &recorder.incident {
+        let verdict = explain(incident)?;
+        let trigger = verdict["incident"]["trigger"].as_str().unwrap_or_default();
+        let trigger: Timestamp = trigger.parse().context("the trigger's time")?;
+        row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
+        row.named = named(&verdict);
+        row.mib = mib(std::fs::metadata(incident)?.len());
+        row.captured = Some(incident.clone());
+        row.kinds = kinds_of(&store::read_frame(incident)?.incident);
+    }
+    add(row)?;
+
+    for tuning in TUNINGS {
+        let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
+        let felt = measure(scenario, kind, &mut stalk)?;
+        let mut row = blank(tuning.name, felt);
+        row.noticed_seconds = stalk.noticed.map(|time| time.as_secs_f64());
+        row.too_early = stalk.too_early;
+        if stalk.noticed.is_some() {
+            let (kinds, bytes) = collection(&stalk.collected())?;
+            row.kinds = kinds.into_iter().collect();
+            row.mib = mib(bytes);
+            row.captured = Some(stalk.collected());
+            row.named = explain(&stalk.collected())
+                .ok()
+                .and_then(|verdict| named(&verdict));
+        }
+        add(row)?;
+    }
+    Ok(rows)
+}
+
+/// The kinds of evidence that an incident has: each text by its name, and what is no text.
+fn kinds_of(incident: &Incident) -> Vec<String> {
+    let stacks = &incident.stacks;
+    let others = [
+        ("signals", incident.timeline.series.is_empty()),
+        ("stacks", stacks.snapshots.is_empty()),
+        ("profile", stacks.profiles.is_empty()),
+        ("locks", stacks.locks.is_empty()),
+        ("statements", incident.queries.is_empty()),
+    ];
+    let others = others
+        .into_iter()
+        .filter_map(|(name, missing)| (!missing).then_some(name));
+    let texts = incident.texts.iter().map(|text| text.text.kind().name());
+    let kinds: BTreeSet<&str> = texts.chain(others).collect();
+    kinds.into_iter().map(str::to_owned).collect()
+}
+
+/// A watcher, and when its break began.
+struct Timed<'a> {
+    watcher: &'a mut dyn Watcher,
+    begin: Timestamp,
+}
+
+impl<'a> Timed<'a> {
+    fn new(watcher: &'a mut dyn Watcher) -> Self {
+        Self {
+            watcher,
+            begin: Timestamp::now(),
+        }
+    }
+}
+
+impl Watcher for Timed<'_> {
+    fn start(&mut self, server: &testbed::PrivateServer) -> Result<()> {
+        self.watcher.start(server)
+    }
+
+    fn broken(&mut self) {
+        self.watcher.broken();
+        self.begin = Timestamp::now();
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.watcher.end()
+    }
+}
+
+fn named(verdict: &Value) -> Option<String> {
+    let first = verdict["findings"].as_array()?.first()?;
+    let level = first["level"].as_str()?;
+    (level != "possible").then(|| first["cause"].as_str().map(str::to_owned))?
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+pub(super) fn noticed(row: &Row) -> String {
+    match row.noticed_seconds {
+        _ if row.watcher == NOBODY => String::new(),
+        Some(_) if row.too_early => "before the break".to_owned(),
+        Some(seconds) => format!("{seconds:.1} s"),
+        None => "no".to_owned(),
+    }
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "{:<22}  {:<20}  {:<16}  noticed {:>16}  {:>2} kinds {:>5.1} MiB  named {:<20}  {:>7.0}/s, worst probe {:.0} ms",
+        row.scenario,
+        row.server,
+        row.watcher,
+        noticed(row),
+        row.kinds.len(),
+        row.mib,
+        row.named.as_deref().unwrap_or("-"),
+        row.felt.broken.per_second,
+        row.felt.broken.probe_worst_ms
+    )
+}
