@@ -28,8 +28,8 @@ pub(crate) use sweep::Sweep;
   freezeframe-lab list                           what can be broken, on which servers
   freezeframe-lab run mdl-pileup                 one of them: is it named right?
 
-Servers are private: in a directory of their own, gone at the end. The program `freezeframe` is taken from
-beside this one, or from $FREEZEFRAME.
+Servers are private: in a directory of their own, gone at the end. It starts
+the `freezeframe` beside itself, or the one that $FREEZEFRAME names.
 
 Exit codes: 0 done, 1 error, 2 wrong arguments; 3 in what judges: not as it should be."
 )]
