@@ -8,7 +8,7 @@
 mod common;
 
 use common::Story;
-use diagnosis::{Actor, Catalogue, advise};
+use diagnosis::{Actor, Catalogue, advise, diagnose};
 use model::{Incident, OwnText, ProcessList, Session, Text, TimedText};
 use regex::Regex;
 
@@ -235,6 +235,30 @@ fn a_global_read_lock_whose_statement_is_over_is_its_idle_sessions() {
         now[0].ends_with(": KILL 3") && now[1].ends_with(": KILL 4"),
         "{now:?}"
     );
+}
+
+#[test]
+fn lock_tables_in_front_is_told_as_what_it_is() {
+    let lock = session(4, "Query", 9.0, METADATA, "LOCK TABLES t WRITE");
+    let mut all = vec![session(3, "Sleep", 12.0, "", ""), lock];
+    all.extend((5..15).map(|id| session(id, "Query", 8.0, METADATA, "select a from t")));
+    let mut stall = list(&all);
+    stall.by_state = [(METADATA.to_owned(), 11)].into();
+    let lists: Vec<_> = (61..70).map(|second| (second, stall.clone())).collect();
+    let verdict = diagnose(&incident(&lists, ""), Catalogue::builtin());
+    let finding = verdict
+        .findings
+        .iter()
+        .find(|one| one.cause == "mdl-pileup");
+    let finding = finding.unwrap();
+    let witnesses = finding.witnesses.iter().map(|witness| &witness.says);
+    let actors = finding.actors.iter().map(|actor| &actor.says);
+    let remedy = &finding.remedy;
+    let steps = remedy.now.iter().chain(&remedy.undo);
+    let told: Vec<&String> = witnesses.chain(actors).chain(steps).collect();
+    assert!(!told.iter().any(|says| says.contains("DDL")), "{told:#?}");
+    let named = told.iter().any(|says| says.ends_with("ran LOCK TABLES"));
+    assert!(named, "{told:#?}");
 }
 
 #[test]
