@@ -38,6 +38,7 @@ mod statement_time;
 mod statuses;
 mod suspicion;
 mod template;
+mod undo;
 mod verdict;
 
 pub use actors::Actor;
@@ -46,6 +47,7 @@ pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit}
 pub use catalogue::{Catalogue, CatalogueError, Cause, Extended, LookAlike, builtin_files};
 pub use describe::{Description, SignDescription};
 pub use diagnose::{diagnose, diagnose_closely};
+pub use undo::{Paired, Undoable};
 pub use verdict::{
     Finding, Level, Mechanism, Rejected, Relation, Remedy, SourceRead, Verdict, Witness,
 };

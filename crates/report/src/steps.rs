@@ -4,7 +4,7 @@
 //! a remark in parentheses. Where it is not clear it is words: a command shown as words is read
 //! and typed, words shown as a command are pasted.
 
-use diagnosis::Actor;
+use diagnosis::{Actor, Undoable};
 
 /// A piece of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,15 @@ pub(crate) fn who(actors: &[Actor]) -> Vec<String> {
         }
     }
     told
+}
+
+/// Steps, each with its undo in the lines behind it.
+pub(crate) fn with_undo(steps: &[Undoable<'_>]) -> Vec<String> {
+    let whole = |one: &Undoable<'_>| {
+        let undo = one.undo.iter().map(|undo| format!("\nUndo: {undo}"));
+        format!("{}{}", one.step, undo.collect::<String>())
+    };
+    steps.iter().map(whole).collect()
 }
 
 /// The pieces of a step, line by line.

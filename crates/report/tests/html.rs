@@ -108,6 +108,7 @@ fn it_has_everything_in_order() {
         "href=\"#chart-1\"",
         "What would refute it",
         "<pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 50",
+        "<p>Undo:</p><pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 0",
         "Looked alike and is not it",
         "id=\"evidence\"",
         "<h3>Statements</h3>",

@@ -228,21 +228,22 @@ fn remedy(remedy: &Remedy) -> String {
         true => String::new(),
         false => format!("<h4>Risk</h4><p>{}</p>", prose(&remedy.risk)),
     };
+    let paired = remedy.paired();
     format!(
         "<div class=\"half remedy\">{}{}{}{}{risk}{}</div>",
         list("With freezeframe", &remedy.fix),
-        list("Do now", &remedy.now),
-        list("For good", &remedy.durable),
-        list("Undo", &remedy.undo),
+        list("Do now", &steps::with_undo(&paired.now)),
+        list("For good", &steps::with_undo(&paired.durable)),
+        list("Undo", &paired.rest),
         list("See that it worked", &remedy.verify),
     )
 }
 
-fn list(heading: &str, steps: &[String]) -> String {
+fn list(heading: &str, steps: &[impl AsRef<str>]) -> String {
     if steps.is_empty() {
         return String::new();
     }
-    let items: String = steps.iter().map(|step| self::step(step)).collect();
+    let items: String = steps.iter().map(|step| self::step(step.as_ref())).collect();
     format!("<h4>{heading}</h4><ul>{items}</ul>")
 }
 

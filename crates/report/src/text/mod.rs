@@ -274,9 +274,10 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
     };
     list(page, unknown, &finding.unknown);
     list(page, "WITH FREEZEFRAME", &remedy.fix);
-    list(page, "DO NOW", &remedy.now);
-    list(page, "FOR GOOD", &remedy.durable);
-    list(page, "UNDO", &remedy.undo);
+    let paired = remedy.paired();
+    list(page, "DO NOW", &steps::with_undo(&paired.now));
+    list(page, "FOR GOOD", &steps::with_undo(&paired.durable));
+    list(page, "UNDO", &paired.rest);
     if !remedy.risk.is_empty() {
         page.heading("RISK");
         page.paragraph(2, &remedy.risk, Style::Plain);
@@ -327,14 +328,14 @@ fn numbers(witness: &Witness) -> String {
     format!("({})", parts.join("; "))
 }
 
-fn list(page: &mut Page, heading: &str, steps: &[String]) {
+fn list(page: &mut Page, heading: &str, steps: &[impl AsRef<str>]) {
     if steps.is_empty() {
         return;
     }
     page.heading(heading);
     for step in steps {
         let mut mark = "- ";
-        for piece in steps::pieces(step) {
+        for piece in steps::pieces(step.as_ref()) {
             match piece {
                 Piece::Prose(prose) => page.item(2, mark, prose, Style::Plain),
                 Piece::Command(command) => page.command(4, command),
