@@ -1,18 +1,14 @@
 //! Loads and programs that run beside something else.
 
-use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
-use testbed::{Load, LoadResult, Login, Mix, PrivateServer, Watch};
+use testbed::{Load, LoadResult, Login, Mix, Watch};
 
 /// A load of a mix; ended by whoever started it, the bound is for the case that they cannot.
 pub(crate) fn load(
@@ -84,42 +80,6 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
-}
-
-/// `freezeframe record` beside a private server, and the lines that it prints.
-pub(crate) fn start_recorder(
-    server: &PrivateServer,
-    dir: &Path,
-    more: &[&OsStr],
-) -> Result<(Child, Receiver<String>)> {
-    // The user's own ~/.my.cnf has no say in what the lab does.
-    let option_file = server.directory().join("client.cnf");
-    std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
-    // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
-    let mut child = Command::new("setpriv")
-        .args(["--pdeathsig", "TERM", "--"])
-        .arg(crate::product::program()?)
-        .args(["record", "--user", "root", "--defaults-file"])
-        .arg(&option_file)
-        .arg("--socket")
-        .arg(server.socket())
-        .arg("--dir")
-        .arg(dir)
-        .args(more)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("the recorder cannot be started")?;
-    let stdout = child.stdout.take().context("the recorder has no output")?;
-    let (sender, lines) = channel();
-    std::thread::Builder::new()
-        .name("lab-recorder".to_owned())
-        .spawn(move || {
-            let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            // Ends with the recorder, or when nobody listens any more.
-            lines.all(|line| sender.send(line).is_ok())
-        })?;
-    Ok((child, lines))
 }
 
 /// SIGTERM.

@@ -1,9 +1,10 @@
 //! The program `freezeframe`, started and read as a user does it: where it is, the recorder beside a private server.
 
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::sync::mpsc::Receiver;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use testbed::PrivateServer;
 
-use crate::background::{start_recorder, terminate};
+use crate::background::terminate;
 
 /// How often the recorder's output is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -31,6 +32,42 @@ pub(crate) fn program() -> Result<PathBuf> {
         );
     }
     Ok(beside)
+}
+
+/// `freezeframe record` beside a private server, and the lines that it prints.
+pub(crate) fn start_recorder(
+    server: &PrivateServer,
+    dir: &Path,
+    more: &[&OsStr],
+) -> Result<(Child, Receiver<String>)> {
+    // The user's own ~/.my.cnf has no say in what the lab does.
+    let option_file = server.directory().join("client.cnf");
+    std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
+    // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
+    let mut child = Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "--"])
+        .arg(program()?)
+        .args(["record", "--user", "root", "--defaults-file"])
+        .arg(&option_file)
+        .arg("--socket")
+        .arg(server.socket())
+        .arg("--dir")
+        .arg(dir)
+        .args(more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("the recorder cannot be started")?;
+    let stdout = child.stdout.take().context("the recorder has no output")?;
+    let (sender, lines) = channel();
+    std::thread::Builder::new()
+        .name("lab-recorder".to_owned())
+        .spawn(move || {
+            let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+            // Ends with the recorder, or when nobody listens any more.
+            lines.all(|line| sender.send(line).is_ok())
+        })?;
+    Ok((child, lines))
 }
 
 /// `freezeframe record` as a user starts it, beside a private server. Its output is passed on
@@ -172,4 +209,21 @@ pub(crate) fn explain(frame: &Path) -> Result<Value> {
             String::from_utf8_lossy(&answer.stderr).trim()
         )
     })
+}
+
+/// What `freezeframe compare --json` says of one cause; `sides` are its arguments that name what is compared.
+pub(crate) fn compare(cause: &str, sides: &[String], dir: &Path) -> Result<Value> {
+    let answer = Command::new(program()?)
+        .args(["compare", "--json", "--cause", cause])
+        .args(sides)
+        .arg("--dir")
+        .arg(dir)
+        .output()?;
+    if !answer.status.success() {
+        bail!(
+            "compare failed: {}",
+            String::from_utf8_lossy(&answer.stderr).trim()
+        );
+    }
+    serde_json::from_slice(&answer.stdout).context("the answer of compare")
 }

@@ -8,6 +8,8 @@ use cli::output;
 use serde_json::Value;
 use testbed::PrivateServer;
 
+use crate::product::program;
+
 /// CPU time of a process and of its children that have ended (proc_pid_stat(5), fields 14 to 17).
 pub(super) fn cpu_seconds(pid: u32) -> Result<f64> {
     Ok(stat_ticks(pid, 11..15)? as f64 / kernel::clock::hertz() as f64)
@@ -55,7 +57,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
 
 /// The program itself, as a user starts it.
 pub(super) fn freezeframe<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Command> {
-    let mut command = Command::new(crate::product::program()?);
+    let mut command = Command::new(program()?);
     command.args(arguments).stdin(Stdio::null());
     Ok(command)
 }

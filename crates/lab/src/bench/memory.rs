@@ -14,7 +14,8 @@ use stacks::observer::Observer;
 use testbed::{IdleConnections, Load, PrivateServer, ServerKind};
 
 use super::measure::{Resident, answer, freezeframe, heading, line, median, percentile, resident};
-use crate::background::{Background, load, start_recorder, terminate};
+use crate::background::{Background, load, terminate};
+use crate::product::start_recorder;
 
 /// With debug information both: 50 MB and 314 MB.
 const SERVERS: [ServerKind; 2] = [ServerKind::MySql55, ServerKind::MariaDb11];

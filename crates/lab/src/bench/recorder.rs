@@ -13,7 +13,8 @@ use serde_json::Value;
 use testbed::{Load, PrivateServer};
 
 use super::measure::{counter, cpu_seconds, heading, line, mean_and_error, rate};
-use crate::background::{Background, load, signal, start_recorder, terminate};
+use crate::background::{Background, load, signal, terminate};
+use crate::product::start_recorder;
 
 /// How long an idle server is watched, alone and with the recorder.
 const IDLE: Duration = Duration::from_secs(30);

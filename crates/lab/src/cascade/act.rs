@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +12,7 @@ use testbed::{Help, Scenario, Truth};
 
 use super::world::{Broken, World, directory, written};
 use crate::background::Background;
-use crate::product::{Recorder, explain, longest_since};
+use crate::product::{Recorder, compare, explain, longest_since};
 use crate::scenario::judge::{self, Named, Outcome, Role, judge};
 use crate::scenario::run::{AFTER, CONFIG};
 use crate::scenario::steps::load;
@@ -361,20 +360,4 @@ fn through(truth: &Truth, verdict: &Value) -> Vec<Through> {
                 .cloned(),
         })
         .collect()
-}
-
-fn compare(cause: &str, sides: &[String], dir: &Path) -> Result<Value> {
-    let answer = Command::new(crate::product::program()?)
-        .args(["compare", "--json", "--cause", cause])
-        .args(sides)
-        .arg("--dir")
-        .arg(dir)
-        .output()?;
-    if !answer.status.success() {
-        bail!(
-            "compare failed: {}",
-            String::from_utf8_lossy(&answer.stderr).trim()
-        );
-    }
-    serde_json::from_slice(&answer.stdout).context("the answer of compare")
 }

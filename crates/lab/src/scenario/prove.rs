@@ -9,6 +9,7 @@ use serde_json::Value;
 use testbed::PrivateServer;
 
 use super::run::Span;
+use crate::product::{self, program};
 
 /// Should we be killed, the changes go back by themselves after this.
 const LEASE: &str = "15m";
@@ -37,7 +38,7 @@ impl Fixes {
     }
 
     fn run(&self, arguments: &[&OsStr]) -> Result<Output> {
-        Ok(Command::new(crate::product::program()?)
+        Ok(Command::new(program()?)
             .args(["fix", "--json", "--user", "root", "--defaults-file"])
             .arg(&self.option_file)
             .arg("--socket")
@@ -140,19 +141,7 @@ pub(super) fn compare_incidents(
 }
 
 fn verdict(cause: &str, dir: &Path, arguments: &[String]) -> Result<String> {
-    let answer = Command::new(crate::product::program()?)
-        .args(["compare", "--json", "--cause", cause])
-        .args(arguments)
-        .arg("--dir")
-        .arg(dir)
-        .output()?;
-    if !answer.status.success() {
-        bail!(
-            "compare failed: {}",
-            String::from_utf8_lossy(&answer.stderr).trim()
-        );
-    }
-    let told: Value = serde_json::from_slice(&answer.stdout).context("the answer of compare")?;
+    let told = product::compare(cause, arguments, dir)?;
     let verdict = told["verdict"]
         .as_str()
         .context("compare gave no verdict")?;

@@ -6,6 +6,7 @@ use testbed::ServerKind;
 use super::cells::Cell;
 use super::felt::Felt;
 use super::told::Told;
+use crate::product::program;
 
 /// A stall that is felt this long, seconds, must nearly always be noticed.
 pub(super) const LONG_S: f64 = 4.5;
@@ -135,7 +136,7 @@ impl Stall {
 
 impl From {
     pub(super) fn here(kind: ServerKind, stage: &str) -> Self {
-        let made = crate::product::program()
+        let made = program()
             .ok()
             .and_then(|program| program.metadata().ok()?.modified().ok())
             .and_then(|time| jiff::Timestamp::try_from(time).ok());

@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use testbed::PrivateServer;
 
-use crate::background::{start_recorder, terminate};
+use crate::background::terminate;
+use crate::product::start_recorder;
 
 /// All that was told, in the directory of the stage.
 const EVENTS: &str = "events.jsonl";
