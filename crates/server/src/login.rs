@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-
 use crate::Address;
+use crate::login_error::LoginError;
 use crate::option_file;
 
 /// Who we are to the server. `Debug` does not show the password.
@@ -37,29 +36,6 @@ pub struct LoginOptions {
     pub home: Option<PathBuf>,
     /// The name of the user that runs us, for authentication by the socket's peer.
     pub system_user: String,
-}
-
-/// Why the login options cannot be used.
-#[derive(Debug, Error)]
-pub enum LoginError {
-    /// A file cannot be read.
-    #[error("{path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// An option file has a mistake.
-    #[error("{path}:{line}: {problem}")]
-    OptionFile {
-        /// The file.
-        path: PathBuf,
-        /// Its line.
-        line: usize,
-        /// The mistake.
-        problem: String,
-    },
 }
 
 /// Finds the login, and an address when the option file names one: `--user` and

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::login::LoginError;
+use crate::login_error::LoginError;
 
 /// What an option file says about logging in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 use model::Millis;
 
+use super::case::{Case, Judged};
 use super::server_wide::{ELSEWHERE, PRESSURE, RUN_QUEUE, RUNNING};
 use super::signals::{HELD_MIN, MATTERS};
-use super::{Answer, Fate, Load, Recurrence, Role, SignalChange, Stretch, Subject, stalls, words};
-use crate::catalogue::Cause;
+use super::{Answer, Fate, Role, SignalChange, Stretch, Subject, stalls, words};
 
 /// The load may fall to this before calm proves nothing, and grow to its reciprocal before trouble
 /// proves nothing.
@@ -14,26 +14,6 @@ const LOAD_FELL: f64 = 0.7;
 
 /// A shorter time after a change tells nothing, whatever its seconds say.
 const AFTER_MIN_MS: Millis = 30_000;
-
-/// What is judged.
-pub(super) struct Case<'a> {
-    pub(super) before: &'a Subject<'a>,
-    pub(super) after: &'a Subject<'a>,
-    pub(super) cause: Option<&'a Cause>,
-    pub(super) signals: Vec<SignalChange>,
-    pub(super) load: Option<&'a Load>,
-    pub(super) recurrence: Option<Recurrence>,
-}
-
-/// What came of it.
-pub(super) struct Judged {
-    pub(super) answer: Answer,
-    pub(super) sentence: String,
-    pub(super) reasons: Vec<String>,
-    pub(super) missing: Vec<String>,
-    pub(super) signals: Vec<SignalChange>,
-    pub(super) recurrence: Option<Recurrence>,
-}
 
 /// What speaks against an answer, and what would settle it.
 #[derive(Default)]

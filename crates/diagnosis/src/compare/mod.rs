@@ -1,6 +1,7 @@
 //! Before against after: did a change help? Pure, like the diagnosis.
 
 mod bootstrap;
+mod case;
 mod diffs;
 mod formulas;
 mod judge;
@@ -380,7 +381,7 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
     let signals = signals::signals(before, after, cause);
     let load = load::load(before, after, cause);
     let recurrence = stalls::recurrence(before, after, &signals);
-    let judged = judge::judge(judge::Case {
+    let judged = judge::judge(case::Case {
         before,
         after,
         cause,

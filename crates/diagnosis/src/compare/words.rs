@@ -1,6 +1,6 @@
 //! A comparison in sentences.
 
-use super::judge::Case;
+use super::case::Case;
 use super::signals::ALPHA;
 use super::{Answer, Fate, Load, Recurrence, Role, SignalChange};
 use crate::human::{self, Show};

@@ -336,11 +336,3 @@ fn profile(incident: &Incident, when: WhenArg) -> Result<model::Profile> {
         None => bail!("the incident has no samples of that time; --when all writes those it has"),
     }
 }
-
-/// The first finding in a few words.
-pub(crate) fn verdict_line(findings: &[(String, diagnosis::Level)]) -> String {
-    match findings.first() {
-        Some((cause, level)) => format!("{cause} ({})", level.word()),
-        None => "no cause".to_owned(),
-    }
-}

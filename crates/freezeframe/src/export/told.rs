@@ -9,8 +9,6 @@ use anyhow::Result;
 use diagnosis::Level;
 use serde_json::json;
 
-use super::verdict_line;
-
 /// What no search can find.
 const BARE_WORDS: &str =
     "names that stand only in the kernel's log, as bare words: look through it before you share";
@@ -183,4 +181,12 @@ fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
         listed.push(format!("and {} more", count - LISTED_MAX));
     }
     listed.join(", ")
+}
+
+/// The first finding in a few words.
+fn verdict_line(findings: &[(String, diagnosis::Level)]) -> String {
+    match findings.first() {
+        Some((cause, level)) => format!("{cause} ({})", level.word()),
+        None => "no cause".to_owned(),
+    }
 }

@@ -11,7 +11,7 @@ use remedy::fix::{
 use serde_json::json;
 
 use super::waiting::Waiting;
-use super::{LOCK_PATIENCE, json};
+use super::{LOCK_PATIENCE, json, text};
 use crate::args::Fix;
 use crate::config::Config;
 use crate::targets;
@@ -182,7 +182,7 @@ fn already(args: &Fix, entry: &Entry) -> Result<ExitCode> {
 fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
     let mut text = format!("fix {} of {}\n", entry.id, entry.cause);
     for (step, outcome) in &undone.steps {
-        let (word, detail) = words(outcome);
+        let (word, detail) = text::undone_words(outcome);
         let name = step.change.name();
         let detail = if detail.is_empty() {
             String::new()
@@ -235,20 +235,6 @@ fn restart_of(undone: &UndoneEntry) -> Option<String> {
             .and_then(|dir| dir.strip_suffix(".d"));
         Some(unit.map_or(String::new(), |unit| format!(": systemctl restart {unit}")))
     })
-}
-
-pub(super) fn words(outcome: &Result<Undone, String>) -> (&'static str, String) {
-    match outcome {
-        Ok(Undone::Back) => ("back", String::new()),
-        Ok(Undone::NothingToDo) => ("back", "it was as before already".to_owned()),
-        Ok(Undone::ServerEnded) => (
-            "back",
-            "its server has ended, and the value with it".to_owned(),
-        ),
-        Ok(Undone::NoWayBack) => ("done", "there is no way back from it".to_owned()),
-        Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
-        Err(why) => ("LEFT", why.clone()),
-    }
 }
 
 pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {

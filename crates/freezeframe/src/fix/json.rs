@@ -3,8 +3,8 @@
 use remedy::fix::{Entry, FixJournal, Plan, Step, StepState, System, UndoneEntry, When};
 use serde_json::{Value, json};
 
-use super::back::words;
 use super::found;
+use super::text::undone_words;
 use super::what::What;
 
 pub(super) fn plan(what: &What, system: &System, plan: &Plan, done: Option<&Entry>) -> Value {
@@ -69,7 +69,7 @@ pub(super) fn undone(entry: &Entry, undone: &UndoneEntry) -> Value {
         "cause": entry.cause,
         "over": undone.is_over(),
         "steps": undone.steps.iter().map(|(step, outcome)| {
-            let (word, detail) = words(outcome);
+            let (word, detail) = undone_words(outcome);
             json!({
                 "change": step.change,
                 "outcome": if word == "back" { "back" } else { "left" },

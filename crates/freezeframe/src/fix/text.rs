@@ -2,7 +2,7 @@
 
 use cli::output;
 use diagnosis::Remedy;
-use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, When};
+use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, Undone, When};
 
 use super::what::What;
 use super::{Done, chosen, found, is_chosen};
@@ -411,4 +411,19 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &
         page.item(head, text, Style::Plain);
     }
     page.text
+}
+
+/// How an undo ended: one word, and what is to be said beside it.
+pub(super) fn undone_words(outcome: &Result<Undone, String>) -> (&'static str, String) {
+    match outcome {
+        Ok(Undone::Back) => ("back", String::new()),
+        Ok(Undone::NothingToDo) => ("back", "it was as before already".to_owned()),
+        Ok(Undone::ServerEnded) => (
+            "back",
+            "its server has ended, and the value with it".to_owned(),
+        ),
+        Ok(Undone::NoWayBack) => ("done", "there is no way back from it".to_owned()),
+        Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
+        Err(why) => ("LEFT", why.clone()),
+    }
 }

@@ -15,7 +15,7 @@ use crate::background::Background;
 use crate::product::{Recorder, compare, explain, longest_since};
 use crate::scenario::judge::{self, Named, Outcome, Role, judge};
 use crate::scenario::run::{AFTER, CONFIG};
-use crate::scenario::steps::load;
+use crate::scenario::traffic::load;
 
 /// Ordinary load before the break: what is usual must be known.
 const HEALTHY: Duration = Duration::from_secs(15);

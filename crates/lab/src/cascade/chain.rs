@@ -6,7 +6,7 @@ use report::{Part, SheetSection};
 use serde_json::Value;
 
 use super::act::{Told, Trial, verdict};
-use super::told::headline;
+use super::headline::headline;
 
 /// A cause in the order in which one meets them.
 pub(super) struct Link<'a> {

@@ -2,6 +2,7 @@
 
 mod act;
 mod chain;
+mod headline;
 mod told;
 mod world;
 

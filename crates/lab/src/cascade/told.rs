@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::act::{Measured, Told, Trial};
 use super::chain::{chain, overview};
+use super::headline::{headline, text};
 use crate::scenario::judge::{Named, Role};
 
 /// Signs of the cause that are listed.
@@ -69,26 +70,12 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
     }
 }
 
-/// Title, name and level.
-pub(super) fn headline(finding: &Value) -> String {
-    format!(
-        "{} ({}), {}",
-        text(&finding["title"]),
-        text(&finding["cause"]),
-        text(&finding["level"])
-    )
-}
-
 /// What a finding rests on, under its headline.
 fn signs(finding: &Value) -> Part {
     let signs = finding["witnesses"].as_array().into_iter().flatten();
     let mut list = vec![headline(finding)];
     list.extend(signs.take(SIGNS_MAX).map(|sign| text(&sign["says"])));
     Part::List(list)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn section(number: usize, told: &Told) -> SheetSection {

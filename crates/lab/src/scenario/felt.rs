@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use testbed::{PrivateServer, Scenario, ServerKind};
 
 use super::stage::Stage;
-use super::steps::{load, take, undo_all};
+use super::steps::{take, undo_all};
+use super::traffic::load;
 use crate::background::Background;
 
 /// Ordinary load before the break: the watcher must know what is usual.

@@ -15,6 +15,7 @@ mod score;
 pub(crate) mod stage;
 pub(crate) mod steps;
 mod table;
+pub(crate) mod traffic;
 mod work;
 
 use std::path::Path;

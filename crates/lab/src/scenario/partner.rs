@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use testbed::{PrivateServer, Scenario, ServerKind, Traffic};
 
-use super::steps::load;
+use super::traffic::load;
 use crate::background::Background;
 
 /// A replica acknowledges what it has received, should its source want that.

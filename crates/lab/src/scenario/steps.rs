@@ -6,17 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use cli::output;
 use testbed::{
-    Address, CausalReads, HeldSession, IdleConnections, Load, LoadResult, PrivateServer, Slow,
-    SlowSync, Step, Traffic,
+    CausalReads, HeldSession, IdleConnections, LoadResult, PrivateServer, Slow, SlowSync, Step,
 };
 
 use super::host::{Host, OnHost};
 use super::partner::Partner;
+use super::traffic::{PATIENCE, load};
 use crate::background::Background;
-
-/// How long a client waits for an answer before it connects again: longer than any break, because
-/// a client that gives up is another load than one that waits.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The same for a connect.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -168,32 +164,4 @@ fn undo(taken: Taken) -> Result<()> {
         Taken::Host(host, taken) => host.undo(taken)?,
     }
     Ok(())
-}
-
-/// The statements of a scenario as a load.
-pub(crate) fn load(server: &PrivateServer, traffic: &Traffic, duration: Duration) -> Result<Load> {
-    let statements = match &traffic.mix {
-        Some(name) => testbed::mix(name)
-            .with_context(|| format!("there is no mix '{name}'"))?
-            .statements(),
-        None => traffic
-            .statements
-            .iter()
-            .map(|text| (1, text.clone()))
-            .collect(),
-    };
-    let mut login = server.tcp_login();
-    if let (Some(from), Address::Tcp(host, port)) = (traffic.from, &login.address) {
-        login.address = Address::TcpFrom(host.clone(), *port, from.into());
-    }
-    Ok(Load {
-        login,
-        clients: traffic.clients,
-        rate_per_second: traffic.rate,
-        compression: traffic.compress,
-        reconnect: traffic.reconnect,
-        statements,
-        duration,
-        timeout: PATIENCE,
-    })
 }

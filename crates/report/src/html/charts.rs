@@ -3,7 +3,7 @@
 use diagnosis::Verdict;
 use model::{Incident, ProbeOutcome};
 
-use super::findings;
+use super::anchors;
 use crate::{
     chart::{self, Frame},
     curve::Curve,
@@ -65,11 +65,6 @@ pub(super) fn other(incident: &Incident, picked: &Picked) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The anchor of a chart.
-pub(super) fn anchor(index: usize) -> String {
-    format!("chart-{}", index + 1)
-}
-
 /// Links to the findings whose witnesses name a chart.
 fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usize) -> String {
     verdict
@@ -87,7 +82,7 @@ fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usiz
         .map(|(index, finding)| {
             format!(
                 "<a href=\"#{}\" title=\"{}\">finding {}</a>",
-                findings::anchor(index),
+                anchors::finding(index),
                 escape::html(&finding.title),
                 index + 1
             )
@@ -97,7 +92,7 @@ fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usiz
 }
 
 fn figure(incident: &Incident, frame: &Frame, chart: &Chart, index: usize, by: &str) -> String {
-    let id = anchor(index);
+    let id = anchors::chart(index);
     let named = match by.is_empty() {
         true => String::new(),
         false => format!(" <span class=\"by\">Named by {by}.</span>"),

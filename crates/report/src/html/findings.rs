@@ -4,6 +4,7 @@ use diagnosis::{Finding, Level, Remedy, Verdict, Witness};
 use model::Incident;
 
 use super::{
+    anchors,
     head::badge,
     table::{Column, Holds, Table, cell},
 };
@@ -67,11 +68,6 @@ fn mechanism(verdict: &Verdict) -> String {
     format!("<h3>What is going on</h3><ul class=\"mechanism\">{items}</ul>")
 }
 
-/// The anchor of the finding at this place among all.
-pub(super) fn anchor(index: usize) -> String {
-    format!("finding-{}", index + 1)
-}
-
 fn article(
     incident: &Incident,
     verdict: &Verdict,
@@ -107,7 +103,7 @@ fn article(
         "<article class=\"finding {level}\" id=\"{id}\"><header><h3><span class=\"ordinal\">{ordinal}</span> \
          {title} {badge} <code>{cause}</code></h3><p>{what}</p></header>\n<div class=\"halves\">{evidence}\n\
          {remedy}</div></article>\n",
-        id = anchor(index),
+        id = anchors::finding(index),
         ordinal = index + 1,
         badge = badge(finding.level),
         title = escape::html(&finding.title),
@@ -185,7 +181,7 @@ fn links(incident: &Incident, picked: &Picked, witness: &Witness) -> String {
             } else {
                 "chart".to_owned()
             };
-            format!("<a href=\"#{}\">{label}</a>", super::charts::anchor(*chart))
+            format!("<a href=\"#{}\">{label}</a>", anchors::chart(*chart))
         })
         .collect::<Vec<_>>()
         .join(" ")
@@ -209,7 +205,7 @@ fn related(verdict: &Verdict, finding: &Finding) -> String {
                 |(index, other)| {
                     format!(
                         "<a href=\"#{}\">{}</a>",
-                        anchor(index),
+                        anchors::finding(index),
                         escape::html(&other.title)
                     )
                 },

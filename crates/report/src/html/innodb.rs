@@ -3,7 +3,7 @@
 use model::{Incident, Measure, Series, TextKind, TimedText};
 
 use super::{
-    charts,
+    anchors,
     table::{Column, Holds, Table, cell},
 };
 use crate::{
@@ -75,7 +75,7 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
         };
         let name = cell(&series.name);
         let name = match picked.chart_of_signal.get(&series.name) {
-            Some(chart) => format!("<a href=\"#{}\">{name}</a>", charts::anchor(*chart)),
+            Some(chart) => format!("<a href=\"#{}\">{name}</a>", anchors::chart(*chart)),
             None => name,
         };
         vec![

@@ -1,6 +1,7 @@
 //! One self-contained page.
 
 mod absences;
+mod anchors;
 mod asked;
 mod charts;
 mod compare;

@@ -1,0 +1,24 @@
+//! What is judged, and what came of it.
+
+use super::{Answer, Load, Recurrence, SignalChange, Subject};
+use crate::catalogue::Cause;
+
+/// What is judged.
+pub(super) struct Case<'a> {
+    pub(super) before: &'a Subject<'a>,
+    pub(super) after: &'a Subject<'a>,
+    pub(super) cause: Option<&'a Cause>,
+    pub(super) signals: Vec<SignalChange>,
+    pub(super) load: Option<&'a Load>,
+    pub(super) recurrence: Option<Recurrence>,
+}
+
+/// What came of it.
+pub(super) struct Judged {
+    pub(super) answer: Answer,
+    pub(super) sentence: String,
+    pub(super) reasons: Vec<String>,
+    pub(super) missing: Vec<String>,
+    pub(super) signals: Vec<SignalChange>,
+    pub(super) recurrence: Option<Recurrence>,
+}

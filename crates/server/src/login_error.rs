@@ -1,0 +1,28 @@
+//! Why a login cannot be found.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why the login options cannot be used.
+#[derive(Debug, Error)]
+pub enum LoginError {
+    /// A file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// An option file has a mistake.
+    #[error("{path}:{line}: {problem}")]
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+        /// The mistake.
+        problem: String,
+    },
+}
