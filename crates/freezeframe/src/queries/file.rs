@@ -1,37 +1,18 @@
-//! `queries FILE…`.
+//! Reads logs into one digest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use cli::output;
 use model::QueryWay;
-use report::evidence::queries_json::write_queries_json;
-use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 use sql::digest::{Digester, LogDigest, Options, Order};
 use sql::log::LogKind;
 
 use super::progress::Progress;
 use super::pump::Amount;
-use super::{diff, follow, input, options, pump};
-use crate::args::{CompatArg, Queries};
-
-/// Digests logs.
-pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
-    if let Some([a, b]) = args.diff.as_deref() {
-        return diff::run(args, a, b);
-    }
-    let digest = if args.follow {
-        follow::run(args)?
-    } else {
-        let (digester, kind, amount) = read(&args.files, &options::options(args)?)?;
-        tell_remarks(&digester, amount);
-        finish(args, digester, kind)?
-    };
-    print(args, &digest)?;
-    Ok(ExitCode::SUCCESS)
-}
+use super::{input, options, pump};
+use crate::args::Queries;
 
 /// Reads logs of one kind, one after the other, into one digest.
 pub(super) fn read(
@@ -131,30 +112,4 @@ pub(super) fn way(kind: Option<LogKind>) -> QueryWay {
         Some(LogKind::General) => QueryWay::GeneralLog,
         _ => QueryWay::SlowLog,
     }
-}
-
-/// Prints a digest in the form that is asked for.
-fn print(args: &Queries, digest: &LogDigest) -> Result<()> {
-    let total = Some(&digest.total);
-    if let Some(path) = &args.html {
-        let names: Vec<String> = args
-            .files
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let title = format!("Queries of {}", names.join(", "));
-        let page = report::queries_page(&title, &digest.digest, total);
-        super::write_page(path, &page)?;
-        if !args.json {
-            return Ok(());
-        }
-    }
-    if args.json {
-        return output::stream_json(|out| write_queries_json(out, &digest.digest, total));
-    }
-    let options = QueriesTextOptions {
-        text: output::text_options(),
-        compat_ids: args.compat == Some(CompatArg::Pt),
-    };
-    output::print_page(&queries_text(&digest.digest, total, &options))
 }

@@ -13,7 +13,7 @@ use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
 use remedy::{Back, Patience, ProcessId, ServerWay, revert_leftovers};
 use sql::log::LogKind;
 
-use super::live::{Listening, Not, Seen, absolute, answers, wait};
+use super::listening::{Listening, Not, Seen, absolute, answers, wait};
 use super::{file, options};
 use crate::args::WayArg;
 use crate::leases;

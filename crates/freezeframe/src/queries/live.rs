@@ -1,6 +1,5 @@
 //! `queries --live`: what a running server is asked now, by the least intrusive way that works.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,17 +17,12 @@ use server::digests::{Asked, DigestReader};
 use server::{Address, Deadlines, Session, Waits};
 
 use super::arrange::arrange;
+use super::listening::{Listening, Not, POLL, Seen, answers, wait, wait_for};
 use super::{file, general_log, options};
 use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
 use crate::config::Config;
-use crate::live::{Stop, stop_on_signals};
+use crate::live::stop_on_signals;
 use crate::targets;
-
-/// How long the server may take to let us in before it counts as one that answers nobody.
-const ENTRANCE: Deadlines = Deadlines {
-    connect: Duration::from_secs(2),
-    answer: Duration::from_secs(2),
-};
 
 /// How long it may take to answer before a way is given up.
 const DEADLINES: Deadlines = Deadlines {
@@ -47,40 +41,6 @@ const LOOK_PARTS: u32 = 4;
 
 /// How long the last reading may take after Ctrl-C.
 const AFTER_STOP: Duration = Duration::from_millis(800);
-
-/// How often the end is looked for.
-const POLL: Duration = Duration::from_millis(50);
-
-/// What a way gives: the digest and what it cost, in words.
-pub(super) struct Seen {
-    pub(super) digest: QueryDigest,
-    /// Sums over all classes, where single statements were seen.
-    pub(super) total: Option<model::QueryClass>,
-    pub(super) cost: String,
-    /// A change of ours could not be put back yet.
-    pub(super) is_left: bool,
-}
-
-/// Why a way gives nothing: it is not possible here, and the next one may be; or the user has to know.
-pub(super) enum Not {
-    Possible(Absent),
-    Error(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Not {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
-/// What the ways have in common.
-pub(super) struct Listening<'a> {
-    pub(super) args: &'a Queries,
-    pub(super) config: Config,
-    pub(super) target: Target,
-    pub(super) time: Duration,
-    pub(super) stop: Stop,
-}
 
 /// `queries --live TIME`.
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
@@ -171,20 +131,6 @@ fn words(absent: &Absent) -> String {
         absent.reason.words(),
         absent.detail
     )
-}
-
-/// Waits for the time that was asked for, or Ctrl-C.
-pub(super) fn wait(listening: &Listening<'_>, begin: Instant) {
-    wait_for(listening, begin, listening.time);
-}
-
-fn wait_for(listening: &Listening<'_>, begin: Instant, time: Duration) {
-    while !listening.stop.is_set() {
-        match time.checked_sub(begin.elapsed()) {
-            Some(left) if !left.is_zero() => std::thread::sleep(left.min(POLL)),
-            _ => return,
-        }
-    }
 }
 
 const SCHEMA: &str = "performance_schema";
@@ -360,19 +306,6 @@ impl Digests {
     }
 }
 
-/// Whether the server lets anybody in: one that does not is asked nothing more.
-pub(super) fn answers(listening: &Listening<'_>, address: &Address) -> Result<(), Absent> {
-    let waits = ENTRANCE.or_until(listening.stop.flag());
-    server::probe_connect(
-        address,
-        &listening.target.login,
-        waits,
-        &server::OwnStatements::default(),
-    )
-    .error
-    .map_or(Ok(()), |error| Err(error.absent("the server")))
-}
-
 /// What ends the waits for the server.
 fn waits(listening: &Listening<'_>, until: Instant) -> Waits {
     DEADLINES
@@ -491,9 +424,4 @@ fn show(args: &Queries, title: &str, seen: &Seen) -> Result<()> {
         compat_ids: args.compat == Some(CompatArg::Pt),
     };
     output::print_page(&queries_text(&seen.digest, total, &options))
-}
-
-/// An absolute path, for who reads it later from another directory.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

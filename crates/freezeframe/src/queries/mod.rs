@@ -6,7 +6,9 @@ mod file;
 mod follow;
 mod general_log;
 mod input;
+mod listening;
 mod live;
+mod logs;
 pub(crate) mod options;
 mod progress;
 mod pump;
@@ -16,9 +18,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use store::write_private;
-
 use cli::output;
+use store::write_private;
 
 use crate::args::Queries;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     if args.live.live.is_some() {
         return live::run(args);
     }
-    file::run(args)
+    logs::run(args)
 }
 
 /// Writes a page where `--html` says; nobody else may read it.
