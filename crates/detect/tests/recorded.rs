@@ -161,3 +161,30 @@ fn a_detector_that_begins_in_the_middle_tells_nothing_of_healthy_servers() {
         }
     }
 }
+
+/// Who was connected when the names stopped completes once more before it comes back and waits: that is no sign that
+/// the others do not wait.
+#[test]
+fn clients_that_are_not_greeted_are_noticed_though_others_completed_once_more() {
+    for recording in recordings::slow_names() {
+        let told = told(&recording);
+        let long = recording
+            .stalls
+            .iter()
+            .filter_map(|(_, felt)| felt.as_ref());
+        let long: Vec<_> = long.filter(|felt| felt.to - felt.from >= 15_000).collect();
+        assert!(long.len() >= 3, "{}", recording.name);
+        for felt in long {
+            let onset = told
+                .iter()
+                .find(|one| (felt.from..felt.from + 5000).contains(&one.trigger));
+            let onset = onset.map(|one| one.onset - felt.from);
+            assert!(
+                onset.is_some_and(|late| late.abs_diff(0) <= 1000),
+                "{}: at {}: {onset:?}",
+                recording.name,
+                felt.from
+            );
+        }
+    }
+}

@@ -122,9 +122,9 @@ const READING_MS: Millis = 1000;
 /// How long before the first of them came something completed, in times that one usually comes in.
 const FLOWED_BEFORE: f64 = 5.0;
 
-/// Clients wait for the server's first word, and nothing has completed since the first of them came: a pool that
-/// connects for each statement, be it of one client with a statement a second. What a client does cannot look so: the
-/// server speaks first, so to a port scanner and a load balancer's check it has sent something.
+/// Clients wait for the server's first word, and nothing completes any more: a pool that connects for each statement,
+/// be it of one client with a statement a second. What a client does cannot look so: the server speaks first, so to a
+/// port scanner and a load balancer's check it has sent something.
 pub(super) fn greetings(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
     if now.sample.source == "status" {
@@ -162,10 +162,14 @@ pub(super) fn greetings(now: &Now<'_>) -> Sign {
         let most = now.usual.completions.most_since(moment);
         most.is_some_and(|most| most > COMPLETED_MAX)
     };
-    // What completed just before they came is in a reading that began before.
-    let stopped = work.since >= came
-        && work.completions <= COMPLETED_MAX
-        && !completed_since(came.saturating_add(READING_MS));
+    // What completed just before they came is in a reading that began before. Later, who was connected already may
+    // have asked once more before it came back and waits as well: it is enough that nothing completes any more.
+    let quiet = GREETING_MS.max(missed_min * 1000.0 / usual) as Millis;
+    let quiet_since = came
+        .saturating_add(READING_MS)
+        .max(at.saturating_sub(quiet));
+    let stopped =
+        work.since >= came && work.completions <= COMPLETED_MAX && !completed_since(quiet_since);
     let before = STOPPED_BEFORE_MS.max((FLOWED_BEFORE * 1000.0 / usual) as Millis);
     let flowed = completed_since(came.saturating_sub(before));
     if ungreeted.oldest_ms < GREETING_MS || missed < missed_min || !stopped || !flowed {
