@@ -12,8 +12,8 @@ mod snapshot_support;
 
 use kernel::snapshot::{NoStack, SnapshotError, SnapshotOptions, Snapshotter, Way};
 use snapshot_support::{
-    Threads, WAYS, assert_own_stack, in_time, index, marks, named, open, open_with, options,
-    take_all, waiting,
+    Threads, WAYS, assert_own_stack, in_time, index, leader, marks, named, open, open_with,
+    options, take_all, waiting,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -91,8 +91,8 @@ fn five_hundred_waiting_threads() {
             );
         }
         // The first thread waits in read(2), for the test.
-        let first = &snapshot.threads[0];
-        assert_eq!((first.tid, first.name.as_str()), (threads.pid(), "threads"));
+        let first = leader(&snapshot, threads.pid());
+        assert_eq!(first.name, "threads");
         assert!(first.stack.is_ok() && first.stack_whole, "{first:?}");
         assert_eq!(first.futex, None);
     }

@@ -11,7 +11,7 @@
 mod snapshot_support;
 
 use kernel::snapshot::{NoStack, RawThread, Way};
-use snapshot_support::{Threads, WAYS, assert_own_stack, named, open, waiting};
+use snapshot_support::{Threads, WAYS, assert_own_stack, leader, named, open, waiting};
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -127,8 +127,8 @@ fn a_first_thread_that_has_ended() {
         };
         let snapshot = snapshotter.take(false).unwrap();
         assert_eq!(snapshot.threads.len(), 22);
-        let first = &snapshot.threads[0];
-        assert_eq!((first.tid, first.state), (threads.pid(), 'Z'));
+        let first = leader(&snapshot, threads.pid());
+        assert_eq!(first.state, 'Z');
         assert_eq!(first.stack, Err(NoStack::Gone));
         assert_eq!(waiting(&snapshot).count(), 20);
     }

@@ -151,6 +151,13 @@ pub fn waiting(snapshot: &RawSnapshot) -> impl Iterator<Item = &RawThread> {
         .filter(|thread| index(thread).is_some())
 }
 
+/// The thread that `main` runs in. It need not have the smallest thread id: ids begin anew after
+/// `kernel.pid_max`.
+pub fn leader(snapshot: &RawSnapshot, pid: u32) -> &RawThread {
+    let mut threads = snapshot.threads.iter();
+    threads.find(|thread| thread.tid == pid).unwrap()
+}
+
 pub fn named<'a>(snapshot: &'a RawSnapshot, name: &str) -> Vec<&'a RawThread> {
     let threads = snapshot.threads.iter();
     threads.filter(|thread| thread.name == name).collect()
