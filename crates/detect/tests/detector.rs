@@ -361,6 +361,37 @@ fn a_failed_reading_resets_nothing() {
 }
 
 #[test]
+fn a_trigger_computes_with_the_latest_readings_of_several_sources() {
+    let vmstat = |at, value| {
+        let name = "vmstat.compact_stall";
+        sample(
+            "vmstat",
+            at,
+            vec![Reading::counter(name, Unit::Count, value)],
+        )
+    };
+    let mut detector = with_trigger("rate(vmstat.compact_stall) > 0.5 * Threads_running - 5");
+    assert_eq!(
+        feed(
+            &mut detector,
+            [
+                vmstat(1000, 0.0),
+                status(1500, 900.0, 1.0),
+                vmstat(2000, 445.0),
+                // Threads_running is 31 s old: too old to be compared with.
+                vmstat(32_600, 1e6),
+            ]
+        ),
+        []
+    );
+    let events = feed(&mut detector, [status(33_000, 900.0, 1.0)]);
+    let [Event::Triggered { trigger, .. }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(trigger.says.ends_with(", above 445"), "{}", trigger.says);
+}
+
+#[test]
 fn a_rate_trigger_needs_growth() {
     let vmstat = |at, value| {
         let name = "vmstat.compact_stall";

@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::advice::Advice;
 use crate::cause_file::{self, CauseFile};
-use crate::expression::{Condition, Expression};
 use crate::functions::Call;
 use crate::human::Show;
 use crate::provenance;
 use crate::template::Template;
 use crate::verdict::Remedy;
+use expression::{Condition, Expression};
 
 /// The files of `causes/`, as (name, text), embedded by `build.rs`.
 const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/builtin_causes.rs"));

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::catalogue::{Cause, FactTest, Limits, LookAlike, Need, Over, Sign, Test, Wanted};
-use crate::expression::Condition;
 use crate::functions::Taken;
 use crate::human::{self, Show};
 use crate::verdict::Remedy;
+use expression::Condition;
 
 /// A cause of the catalogue, described.
 #[derive(Debug, Clone, Serialize)]

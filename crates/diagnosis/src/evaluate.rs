@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use model::{Incident, Measure, View, Window};
 
-use crate::expression::{Aggregate, Comparison, Condition, Expression, Operator};
+use expression::{Aggregate, Condition, Expression, Operator};
 
 /// Names of signals or facts. Window after window of a stall lacks the same ones.
 pub(crate) type Missing = Rc<BTreeSet<String>>;
@@ -106,13 +106,7 @@ pub(crate) fn values(
         Expression::Binary(operator, left, right) => {
             let left = values(left, incident, windows);
             let right = values(right, incident, windows);
-            combined(left, right, |left, right| match operator {
-                Operator::Add => left + right,
-                Operator::Subtract => left - right,
-                Operator::Multiply => left * right,
-                Operator::Divide => left / right,
-                Operator::Largest => left.max(right),
-            })
+            combined(left, right, |left, right| operator.apply(left, right))
         }
     }
 }
@@ -155,12 +149,7 @@ pub(crate) fn truths(
         let left = values(&condition.left, incident, windows);
         let right = values(&condition.right, incident, windows);
         let met = combined(left, right, |left, right| {
-            f64::from(match condition.comparison {
-                Comparison::AtLeast => left >= right,
-                Comparison::AtMost => left <= right,
-                Comparison::Above => left > right,
-                Comparison::Below => left < right,
-            })
+            f64::from(condition.comparison.holds(left, right))
         });
         let mut unions = Unions::default();
         for (truth, met) in truths.iter_mut().zip(met) {

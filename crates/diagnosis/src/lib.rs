@@ -16,7 +16,6 @@ mod describe;
 mod diagnose;
 mod evaluate;
 mod evidence;
-mod expression;
 mod frames;
 mod functions;
 mod grouped;

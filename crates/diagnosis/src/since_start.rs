@@ -4,7 +4,7 @@
 use model::{Incident, Kind};
 
 use crate::evaluate::number_of_fact;
-use crate::expression::{Aggregate, Expression, Operator};
+use expression::{Aggregate, Expression, Operator};
 
 /// A shorter life tells nothing of what is usual, in seconds.
 const LIFE_MIN_SECONDS: f64 = 60.0;

@@ -199,11 +199,22 @@ fn swapping_makes_compaction_less_sure() {
 
 #[test]
 fn direct_reclaim_is_no_compaction() {
-    let verdict = stalls::thp_compaction()
+    let reclaim = stalls::thp_compaction()
         .rate("vmstat.compact_stall", 0.2, 0.4)
-        .rate("vmstat.allocstall_normal", 0.0, 900.0)
-        .verdict();
-    assert_eq!(named(&verdict), [("direct-reclaim", Level::Likely)]);
+        .rate("vmstat.allocstall_normal", 0.0, 900.0);
+    let of_server = reclaim
+        .clone()
+        .samples(&[(60, &["k:shrink_lruvec", "k:try_to_free_pages", "read"])]);
+    let named_by = |story: Story| {
+        let verdict = story.verdict();
+        named(&verdict)
+            .first()
+            .map(|(cause, level)| (cause.to_string(), *level))
+    };
+    let direct = |level| Some(("direct-reclaim".to_owned(), level));
+    assert_eq!(named_by(of_server), direct(Level::Certain));
+    // The profile of the server shows none: others wait for memory.
+    assert_eq!(named_by(reclaim), direct(Level::Possible));
 }
 
 #[test]

@@ -361,11 +361,13 @@ impl Recorder {
         }
         self.unknown_told = true;
         for trigger in &self.config.detect.user {
-            if !self.ring.has_signal(trigger.signal()) {
-                self.notices.send(Notice::UnknownSignal {
-                    trigger: trigger.text.clone(),
-                    signal: trigger.signal().to_owned(),
-                });
+            for signal in trigger.signals() {
+                if !self.ring.has_signal(&signal) {
+                    self.notices.send(Notice::UnknownSignal {
+                        trigger: trigger.text.clone(),
+                        signal,
+                    });
+                }
             }
         }
     }

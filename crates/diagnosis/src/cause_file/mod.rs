@@ -15,8 +15,8 @@ use self::raw::{RawCause, RawRemedy};
 use self::sign::Side;
 use crate::advice::Advice;
 use crate::catalogue::{ANY_CAUSE, CatalogueError, Cause, LookAlike};
-use crate::expression::ExpressionError;
 use crate::verdict::Remedy;
+use expression::ExpressionError;
 
 /// Largest file, in bytes.
 const FILE_BYTES_MAX: usize = 256 * 1024;

@@ -5,11 +5,11 @@ use toml::Spanned;
 use super::raw::{RawSign, RawWindow};
 use super::{MISSING, Read, Reader, is_id};
 use crate::catalogue::{FactTest, Limits, Need, Over, Sign, SignalsTest, Test, Wanted};
-use crate::expression::{Condition, Expression};
-use crate::functions::{Call, Taken};
+use crate::functions::{Call, Taken, explain_unknown};
 use crate::human::Show;
 use crate::names::regular_expression;
 use crate::template::Template;
+use expression::{Condition, Expression};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -179,7 +179,10 @@ impl Reader<'_> {
         if let Some(call) = Call::parse(text.get_ref()).map_err(misread)? {
             return Ok(Test::Call(call));
         }
-        let expression = Expression::parse(text.get_ref()).map_err(misread)?;
+        let expression = Expression::parse(text.get_ref()).map_err(|mut error| {
+            explain_unknown(text.get_ref(), &mut error);
+            misread(error)
+        })?;
         let patterns = expression.patterns();
         if patterns.is_empty() && expression.first_fact().is_none() {
             return Err(self.at(text, "measure", "measures nothing"));
@@ -247,7 +250,10 @@ impl Reader<'_> {
         let list = list.as_ref().map(|list| list.get_ref().as_slice());
         let list = list.unwrap_or_default().iter();
         list.map(|text| {
-            Condition::parse(text.get_ref()).map_err(|error| self.within(text, key, &error))
+            Condition::parse(text.get_ref()).map_err(|mut error| {
+                explain_unknown(text.get_ref(), &mut error);
+                self.within(text, key, &error)
+            })
         })
         .collect()
     }

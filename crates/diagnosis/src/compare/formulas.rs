@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::Catalogue;
     use crate::catalogue::Test;
-    use crate::expression::{Aggregate, Expression};
+    use expression::{Aggregate, Expression};
 
     /// What is called by its signal: `Com_show_warnings a second`.
     fn has_words(expression: &Expression) -> bool {

@@ -6,8 +6,8 @@ use super::{Subject, formulas};
 use crate::catalogue::{Limits, Sign, Test};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
-use crate::expression::{Aggregate, Condition, Expression};
 use crate::functions::Taken;
+use expression::{Aggregate, Condition, Expression};
 
 /// Slots of a stretch at the most; in a longer one a slot is longer than a second.
 const SLOTS_MAX: u64 = 3_600;

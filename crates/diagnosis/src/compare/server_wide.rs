@@ -4,8 +4,8 @@ use model::{Measure, ProbeOutcome, Series, Window};
 
 use super::Subject;
 use super::series::{self, Readings, mean};
-use crate::expression::Expression;
 use crate::human::Show;
+use expression::Expression;
 
 /// Signals that every server has.
 pub(super) struct ServerWide {

@@ -2,8 +2,8 @@
 
 use regex::Regex;
 
-use crate::expression::ExpressionError;
 use crate::names::{NamePattern, regular_expression};
+use expression::ExpressionError;
 
 /// Patterns in a list, at the most.
 const PATTERNS_MAX: usize = 16;

@@ -4,6 +4,7 @@
 //! (limits, windows, conditions, levels, comparisons) is the same for all and knows them by the table only.
 
 mod arguments;
+mod call;
 mod latches;
 mod lines;
 mod locks;
@@ -16,6 +17,7 @@ mod threads;
 use std::fmt;
 use std::sync::Arc;
 
+use expression::{ExpressionError, is_of_word};
 use model::{Holder, Window};
 
 pub(crate) use self::arguments::{Argument, Arguments, Read, Value};
@@ -140,8 +142,19 @@ pub(crate) fn find(name: &str) -> Option<(&'static Kind, &'static Known)> {
     })
 }
 
-/// The names of all functions.
-pub(crate) fn names() -> Vec<&'static str> {
-    let functions = KINDS.into_iter().flat_map(|kind| kind.functions);
-    functions.map(|known| known.name).collect()
+/// What an expression has where a name is unknown to it: a function that stands alone, or nothing of the kind.
+pub(crate) fn explain_unknown(text: &str, error: &mut ExpressionError) {
+    if !error.problem.contains("is not a function") {
+        return;
+    }
+    let rest: String = text.chars().skip(error.column - 1).collect();
+    let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+    let name = rest.get(..end).unwrap_or_default();
+    if find(name).is_some() {
+        error.problem = format!("{name} stands alone: it is all of a measure");
+    } else {
+        let functions = KINDS.into_iter().flat_map(|kind| kind.functions);
+        let names: Vec<&str> = functions.map(|known| known.name).collect();
+        error.problem += &format!(", and alone {}", names.join(", "));
+    }
 }

@@ -7,8 +7,8 @@ use super::{Measured, Seen, met, windows};
 use crate::catalogue::{Sign, SignalsTest};
 use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
-use crate::expression::{Condition, Expression};
 use crate::since_start;
+use expression::{Condition, Expression};
 
 /// Things that `each = true` looks at, at the most.
 const EACH_MAX: usize = 256;

@@ -1,33 +1,50 @@
-//! The little language in which a cause says what to measure:
+//! The language in which signs of causes and triggers of users say what to measure:
 //! `rate(status.Com_show_warnings) / rate(status.Questions)`.
+//!
+//! It is read here and computed where the values are: over the windows of an incident by the
+//! diagnosis, from one sample to the next by the detector.
 
 mod parser;
 
+pub use parser::{Parsed, Parser, is_of_word};
+
 /// What to compute from signals and facts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Expression {
+pub enum Expression {
+    /// A number as it is written.
     Number(f64),
     /// A fact read as a number, or whether it holds a word.
     Fact {
+        /// Name of the fact: `variables.max_connections`.
         name: String,
+        /// 1 where the fact has this word among those that commas or blanks part, else 0.
         word: Option<String>,
     },
     /// A function of one signal, or of all signals that match a pattern.
     Signal {
+        /// How its values become a number.
         function: Aggregate,
+        /// Name of a signal, or a pattern with `*`.
         pattern: String,
     },
+    /// Two expressions with an operator between them.
     Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
 /// How the values of a window become one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Aggregate {
+pub enum Aggregate {
+    /// Growth a second of a counter.
     Rate,
+    /// Growth of a counter in all.
     Delta,
+    /// Mean of the readings.
     Mean,
+    /// Largest reading.
     Max,
+    /// Smallest reading.
     Min,
+    /// Latest reading.
     Last,
     /// The value that 95 % of the readings do not exceed.
     P95,
@@ -35,48 +52,87 @@ pub(crate) enum Aggregate {
     Share(f64),
 }
 
+/// What stands between two expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
+pub enum Operator {
+    /// `+`
     Add,
+    /// `-`
     Subtract,
+    /// `*`
     Multiply,
+    /// `/`; a division by zero has no value.
     Divide,
     /// The larger one, or the one that is there.
     Largest,
 }
 
-/// Two expressions compared.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Condition {
-    /// As it stands in the file.
-    pub(crate) text: String,
-    pub(crate) left: Expression,
-    pub(crate) comparison: Comparison,
-    pub(crate) right: Expression,
+impl Operator {
+    /// What it makes of two numbers; not finite where there is no such number.
+    pub fn apply(self, left: f64, right: f64) -> f64 {
+        match self {
+            Self::Add => left + right,
+            Self::Subtract => left - right,
+            Self::Multiply => left * right,
+            Self::Divide => left / right,
+            Self::Largest => left.max(right),
+        }
+    }
 }
 
+/// Two expressions compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// As it stands in the file.
+    pub text: String,
+    /// What stands before the comparison.
+    pub left: Expression,
+    /// How the two are compared.
+    pub comparison: Comparison,
+    /// What stands behind it.
+    pub right: Expression,
+}
+
+/// How two numbers are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub enum Comparison {
+    /// `>=`
     AtLeast,
+    /// `<=`
     AtMost,
+    /// `>`
     Above,
+    /// `<`
     Below,
+}
+
+impl Comparison {
+    /// Whether it is true of these two; nothing is true of NaN.
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::AtLeast => left >= right,
+            Self::AtMost => left <= right,
+            Self::Above => left > right,
+            Self::Below => left < right,
+        }
+    }
 }
 
 /// Why an expression cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {}{problem}", argument.as_ref().map_or(String::new(), |name| format!("{name}: ")))]
-pub(crate) struct ExpressionError {
+pub struct ExpressionError {
     /// Column in the expression's text, in characters, from 1.
-    pub(crate) column: usize,
+    pub column: usize,
     /// The argument at fault, where it is one of a function's.
-    pub(crate) argument: Option<String>,
-    pub(crate) problem: String,
+    pub argument: Option<String>,
+    /// What is wrong.
+    pub problem: String,
 }
 
 impl Expression {
     /// The signals in it, in the order in which they stand there, each once.
-    pub(crate) fn patterns(&self) -> Vec<&str> {
+    pub fn patterns(&self) -> Vec<&str> {
         let mut found = Vec::new();
         self.visit(&mut |pattern| {
             if !found.contains(&pattern) {
@@ -87,7 +143,7 @@ impl Expression {
     }
 
     /// The first fact in it.
-    pub(crate) fn first_fact(&self) -> Option<&str> {
+    pub fn first_fact(&self) -> Option<&str> {
         match self {
             Self::Number(_) | Self::Signal { .. } => None,
             Self::Fact { name, .. } => Some(name),
@@ -107,7 +163,7 @@ impl Expression {
     }
 
     /// The same with a thing in place of the first `*` of every signal.
-    pub(crate) fn bound(&self, thing: Option<&str>) -> Self {
+    pub fn bound(&self, thing: Option<&str>) -> Self {
         let Some(with) = thing else {
             return self.clone();
         };
@@ -128,7 +184,7 @@ impl Expression {
 
 impl Condition {
     /// The same with a thing in place of the first `*` of every signal.
-    pub(crate) fn bound(&self, thing: Option<&str>) -> Self {
+    pub fn bound(&self, thing: Option<&str>) -> Self {
         Self {
             text: self.text.clone(),
             left: self.left.bound(thing),

@@ -1,7 +1,6 @@
-mod call;
+//! Reads expressions and conditions.
 
-use super::{Aggregate, Comparison, Condition, Expression, ExpressionError, Operator};
-use crate::functions;
+use crate::{Aggregate, Comparison, Condition, Expression, ExpressionError, Operator};
 
 /// Longest expression, in bytes.
 const TEXT_BYTES_MAX: usize = 1_000;
@@ -9,11 +8,12 @@ const TEXT_BYTES_MAX: usize = 1_000;
 /// Deepest nesting of parentheses and signs.
 const DEPTH_MAX: usize = 32;
 
-type Parsed<T> = Result<T, ExpressionError>;
+/// What was read, or why it cannot be.
+pub type Parsed<T> = Result<T, ExpressionError>;
 
 impl Expression {
     /// Reads an expression.
-    pub(crate) fn parse(text: &str) -> Parsed<Self> {
+    pub fn parse(text: &str) -> Parsed<Self> {
         let mut parser = Parser::new(text, TEXT_BYTES_MAX)?;
         let expression = parser.sum(0)?;
         parser.end("an operator or the end expected")?;
@@ -23,36 +23,64 @@ impl Expression {
 
 impl Condition {
     /// Reads a condition: an expression, one of `>= <= > <`, an expression.
-    pub(crate) fn parse(text: &str) -> Parsed<Self> {
+    pub fn parse(text: &str) -> Parsed<Self> {
         let mut parser = Parser::new(text, TEXT_BYTES_MAX)?;
-        let left = parser.sum(0)?;
-        let comparison = parser.comparison()?;
-        let right = parser.sum(0)?;
+        let condition = parser.condition()?;
         parser.end("an operator or the end expected")?;
-        Ok(Self {
-            text: text.trim().to_owned(),
-            left,
-            comparison,
-            right,
-        })
+        Ok(condition)
     }
 }
 
-struct Parser<'a> {
+/// A text and how far it is read. What reads more than expressions begins with one of these.
+#[derive(Debug)]
+pub struct Parser<'a> {
     text: &'a str,
     rest: &'a str,
+    bare: bool,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, bytes_max: usize) -> Parsed<Self> {
-        let parser = Self { text, rest: text };
+    /// At the begin of a text, which has a longest length in bytes.
+    pub fn new(text: &'a str, bytes_max: usize) -> Parsed<Self> {
+        let parser = Self {
+            text,
+            rest: text,
+            bare: false,
+        };
         if text.len() > bytes_max {
             return Err(parser.error(format!("longer than {bytes_max} bytes")));
         }
         Ok(parser)
     }
 
-    fn error(&self, problem: impl Into<String>) -> ExpressionError {
+    /// A name alone is the latest reading of its signal, as triggers have it.
+    #[must_use]
+    pub fn with_bare_names(self) -> Self {
+        Self { bare: true, ..self }
+    }
+
+    /// A condition: an expression, one of `>= <= > <`, an expression.
+    pub fn condition(&mut self) -> Parsed<Condition> {
+        let before = self.rest;
+        let left = self.sum(0)?;
+        let comparison = self.comparison()?;
+        let right = self.sum(0)?;
+        let read = before.len() - self.rest.len();
+        Ok(Condition {
+            text: before.get(..read).unwrap_or(before).trim().to_owned(),
+            left,
+            comparison,
+            right,
+        })
+    }
+
+    /// What is not read yet.
+    pub fn rest(&self) -> &'a str {
+        self.rest
+    }
+
+    /// A mistake where it is now.
+    pub fn error(&self, problem: impl Into<String>) -> ExpressionError {
         ExpressionError {
             column: self.column(),
             argument: None,
@@ -60,16 +88,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn column(&self) -> usize {
+    /// The column that it is at, in characters, from 1.
+    pub fn column(&self) -> usize {
         let read = self.text.len() - self.rest.len();
         self.text.get(..read).map_or(0, |head| head.chars().count()) + 1
     }
 
-    fn blanks(&mut self) {
+    /// Reads blanks.
+    pub fn blanks(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
-    fn take(&mut self, token: &str) -> bool {
+    /// Reads this token, and blanks before it, where it is the next one.
+    pub fn take(&mut self, token: &str) -> bool {
         self.blanks();
         match self.rest.strip_prefix(token) {
             Some(rest) => {
@@ -80,7 +111,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn expect(&mut self, token: &str, place: &str) -> Parsed<()> {
+    /// Reads this token, which must come.
+    pub fn expect(&mut self, token: &str, place: &str) -> Parsed<()> {
         if self.take(token) {
             Ok(())
         } else {
@@ -88,7 +120,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn end(&mut self, problem: &str) -> Parsed<()> {
+    /// Nothing may follow.
+    pub fn end(&mut self, problem: &str) -> Parsed<()> {
         self.blanks();
         if self.rest.is_empty() {
             Ok(())
@@ -98,7 +131,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The characters at the front that `wanted` accepts.
-    fn run(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+    pub fn run(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let end = self
             .rest
             .find(|c: char| !wanted(c))
@@ -159,6 +192,7 @@ impl<'a> Parser<'a> {
         match self.rest.chars().next() {
             Some(c) if c.is_ascii_digit() || c == '.' => self.number().map(Expression::Number),
             Some(c) if c.is_ascii_alphabetic() => self.call(depth),
+            Some('\'') if self.bare => self.name().map(latest),
             Some(c) => {
                 Err(self.error(format!("a number, a function or '(' expected, found '{c}'")))
             }
@@ -166,7 +200,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn number(&mut self) -> Parsed<f64> {
+    /// A number: `5`, `0.25`, `1e6`.
+    pub fn number(&mut self) -> Parsed<f64> {
         let before = self.rest;
         let mut end = digits(before, 0);
         if before.get(end..).is_some_and(|rest| rest.starts_with('.')) {
@@ -194,19 +229,16 @@ impl<'a> Parser<'a> {
     }
 
     fn call(&mut self, depth: usize) -> Parsed<Expression> {
-        let begin = self.rest;
+        let start = self.rest;
+        if self.bare
+            && let Some(name) = self.bare_name()
+        {
+            return Ok(latest(name));
+        }
         let name = self.run(is_of_word);
         if name == "largest" {
             return self.largest(depth);
         }
-        let unknown = || match functions::find(name) {
-            Some(_) => format!("{name} stands alone: it is all of a measure"),
-            None => format!(
-                "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact, \
-                 and alone {}",
-                functions::names().join(", ")
-            ),
-        };
         let function = match name {
             "rate" => Some(Aggregate::Rate),
             "delta" => Some(Aggregate::Delta),
@@ -218,8 +250,10 @@ impl<'a> Parser<'a> {
             "share" => Some(Aggregate::Share(0.0)),
             "fact" => None,
             _ => {
-                self.rest = begin;
-                return Err(self.error(unknown()));
+                self.rest = start;
+                return Err(self.error(format!(
+                    "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact"
+                )));
             }
         };
         self.expect("(", &format!("after {name}"))?;
@@ -244,6 +278,29 @@ impl<'a> Parser<'a> {
         };
         self.expect(")", &format!("to close {name}"))?;
         Ok(expression)
+    }
+
+    /// A name that no `(` follows. A sign between letters or digits belongs to it, except `*` and `/`: a difference has
+    /// blanks around its `-`.
+    fn bare_name(&mut self) -> Option<String> {
+        let mut end = 0;
+        for (at, c) in self.rest.char_indices() {
+            let inner = "-@#:".contains(c)
+                && self
+                    .rest
+                    .get(at + 1..)
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+            if !(is_of_word(c) || c == '.' || inner) {
+                break;
+            }
+            end = at + c.len_utf8();
+        }
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        if name.is_empty() || rest.trim_start().starts_with('(') {
+            return None;
+        }
+        self.rest = rest;
+        Some(name.to_owned())
     }
 
     /// What is behind `largest`: two expressions.
@@ -277,7 +334,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A text in single quotes; a quote within it is written twice.
-    fn quoted(&mut self) -> Parsed<String> {
+    pub fn quoted(&mut self) -> Parsed<String> {
         let mut text = String::new();
         let mut rest = self.rest.strip_prefix('\'').unwrap_or(self.rest);
         loop {
@@ -313,8 +370,16 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn is_of_word(c: char) -> bool {
+/// Whether a character is of a word: letters, digits and `_`.
+pub fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn latest(pattern: String) -> Expression {
+    Expression::Signal {
+        function: Aggregate::Last,
+        pattern,
+    }
 }
 
 /// The end of the digits that begin at `from`; all are ASCII, so it is a boundary of characters.
@@ -404,6 +469,28 @@ mod tests {
     }
 
     #[test]
+    fn a_name_alone_is_the_latest_reading() {
+        let condition = |text: &'static str| {
+            let mut parser = Parser::new(text, 200).unwrap().with_bare_names();
+            parser.condition().map(|read| (read, parser.rest()))
+        };
+        let (read, rest) =
+            condition("disk.dm-0.in_flight - 1 >= 0.5 * Threads_running for 3s").unwrap();
+        assert_eq!(read.left.patterns(), ["disk.dm-0.in_flight"]);
+        assert_eq!(read.right.patterns(), ["Threads_running"]);
+        assert_eq!(
+            read.text,
+            "disk.dm-0.in_flight - 1 >= 0.5 * Threads_running"
+        );
+        assert_eq!(rest, " for 3s");
+        let (read, _) = condition("rate(a.b) / 'x y' > rate_c").unwrap();
+        assert_eq!(read.left.patterns(), ["a.b", "x y"]);
+        assert_eq!(read.right, signal(Aggregate::Last, "rate_c"));
+        assert_eq!(condition("rat (a.b) > 1").unwrap_err().column, 1);
+        assert!(Condition::parse("a.b > 1").is_err(), "not in signs");
+    }
+
+    #[test]
     fn binding_replaces_the_star() {
         let bound = Expression::parse("rate(disk.*.reads) + rate(cpu.all.user)")
             .unwrap()
@@ -487,13 +574,8 @@ mod tests {
         fn never_panics_on_any_text(text in ".{0,120}") {
             let _ = Expression::parse(&text);
             let _ = Condition::parse(&text);
-            let _ = functions::Call::parse(&format!("threads({text}"));
-        }
-
-        #[test]
-        fn never_panics_on_calls(text in "(sessions|threads|log_largest)\\((state|stack|line|direct)? ?=? ?('[a(]{0,2}'{0,3}|[\\[\\],5.-]{0,6}|\u{e9}|kernel){0,4}[,)]{0,2}") {
-            if let Err(error) = functions::Call::parse(&text) {
-                prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1);
+            if let Ok(parser) = Parser::new(&text, 200) {
+                let _ = parser.with_bare_names().condition();
             }
         }
 
