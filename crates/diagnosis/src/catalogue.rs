@@ -60,6 +60,8 @@ pub struct Cause {
     pub about: Vec<String>,
     /// Words of the lexicon that point at it wherever they stand, in lower case, `*` for any letters.
     pub told: Vec<String>,
+    /// Terms of the lexicon, by name, that people use when they have it.
+    pub terms: Vec<String>,
     /// What to do, in general words.
     pub remedy: Remedy,
     /// Its steps that are about nobody.

@@ -27,6 +27,9 @@ const TOLD_WEIGHT: f64 = 0.7;
 /// A statement that can do it was there: many a one does no harm.
 const STATEMENT_WEIGHT: f64 = 0.3;
 
+/// A thing was spoken of in anybody's words.
+const TERM_WEIGHT: f64 = 0.3;
+
 /// A sign that holds, beside a name that is all that was seen.
 const SIGN_WEIGHT: f64 = 0.5;
 
@@ -80,7 +83,10 @@ pub(crate) fn suspicions(
         let told: Vec<&Cause> = open
             .iter()
             .copied()
-            .filter(|cause| cause.told.iter().any(|pattern| is_in(pattern, &word)))
+            .filter(|cause| match named.kind {
+                lexicon::Kind::Term => cause.terms.contains(&named.name),
+                _ => cause.told.iter().any(|pattern| is_in(pattern, &word)),
+            })
             .collect();
         // What was counted speaks as much as there is of it; somebody's words are not counted.
         let share = match named.seen {
@@ -89,6 +95,7 @@ pub(crate) fn suspicions(
         };
         let whole = match (named.seen, named.kind) {
             (Seen::Sentences, lexicon::Kind::Statement) => STATEMENT_WEIGHT,
+            (_, lexicon::Kind::Term) => TERM_WEIGHT,
             _ => TOLD_WEIGHT,
         };
         for cause in &told {

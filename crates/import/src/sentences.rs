@@ -57,6 +57,10 @@ pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]
                     Kind::State => found.entry.role != Role::Told,
                     _ => false,
                 };
+                // Terms of the field are for sentences: a listing or a configuration has its own.
+                if found.entry.kind == Kind::Term {
+                    continue;
+                }
                 let is_told = match is_counted {
                     true => counted < COUNTED_MAX,
                     false => is_chosen || !found.entry.kind.is_amount(),

@@ -3,6 +3,12 @@
 /// What parts the fields of a line.
 const BETWEEN: &str = " | ";
 
+/// What parts the name of a term from other words for it.
+const NAMES: &str = " = ";
+
+/// What parts those from each other.
+const OTHER_WORDS: &str = "; ";
+
 /// What kind of thing was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -26,6 +32,8 @@ pub enum Kind {
     ClientError,
     /// A statement that does something to the server, by its first words; and what the time of statements went to.
     Statement,
+    /// What people call a thing in their own words, in several languages.
+    Term,
     /// A counter or a gauge of the server or the host.
     Status,
     /// A setting of the server or the host.
@@ -46,6 +54,7 @@ impl Kind {
             Self::KernelLine => "line of the kernel's log",
             Self::ClientError => "error of a client",
             Self::Statement => "statement",
+            Self::Term => "term",
             Self::Status => "status variable or counter",
             Self::Setting => "setting",
         }
@@ -119,6 +128,8 @@ impl Role {
 pub struct Entry {
     /// Its name, or a family with `*`.
     pub pattern: &'static str,
+    /// The pattern, but for a term: all words for one thing have one name.
+    pub name: &'static str,
     /// What it is.
     pub kind: Kind,
     /// The name of the layer that it is of, see [`crate::layer`].
@@ -136,15 +147,38 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads a line; a comment or an empty line is none.
-    pub(crate) fn read(kind: Kind, line: &'static str) -> Option<Self> {
+    /// Reads a line: an entry, or of a term one for each word. A comment or an empty line has none.
+    pub(crate) fn read(kind: Kind, line: &'static str) -> impl Iterator<Item = Self> {
+        let entry = Self::read_fields(kind, line);
+        entry.into_iter().flat_map(move |entry| {
+            let (name, others) = match kind {
+                Kind::Term => entry
+                    .pattern
+                    .split_once(NAMES)
+                    .unwrap_or((entry.pattern, "")),
+                _ => (entry.pattern, ""),
+            };
+            let others = others.split(OTHER_WORDS).filter(|word| !word.is_empty());
+            std::iter::once(name)
+                .chain(others)
+                .map(move |pattern| Self {
+                    pattern,
+                    name,
+                    ..entry
+                })
+        })
+    }
+
+    fn read_fields(kind: Kind, line: &'static str) -> Option<Self> {
         if line.starts_with("# ") {
             return None;
         }
         let mut fields = line.split(BETWEEN);
         let mut next = || fields.next();
+        let pattern = next()?;
         Some(Self {
-            pattern: next()?,
+            pattern,
+            name: pattern,
             kind,
             layer: next()?,
             role: Role::read(next()?)?,

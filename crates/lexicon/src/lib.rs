@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use pattern::Pattern;
 
 /// The files of `data/`, each of one kind.
-const FILES: [(Kind, &str); 15] = [
+const FILES: [(Kind, &str); 16] = [
     (Kind::Function, include_str!("../data/functions-innodb.txt")),
     (Kind::Function, include_str!("../data/functions-server.txt")),
     (Kind::Function, include_str!("../data/functions-kernel.txt")),
@@ -33,6 +33,7 @@ const FILES: [(Kind, &str); 15] = [
     (Kind::KernelLine, include_str!("../data/kernel-log.txt")),
     (Kind::ClientError, include_str!("../data/errors.txt")),
     (Kind::Statement, include_str!("../data/statements.txt")),
+    (Kind::Term, include_str!("../data/terms.txt")),
     (Kind::Status, include_str!("../data/status.txt")),
     (Kind::Setting, include_str!("../data/settings.txt")),
 ];
@@ -43,6 +44,14 @@ static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| {
     lines.filter_map(Layer::read).collect()
 });
 
+/// The terms by name; few, like the layers.
+static TERMS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let lines = include_str!("../data/terms.txt").lines();
+    let entries = lines.flat_map(|line| Entry::read(Kind::Term, line));
+    let named = entries.filter(|entry| entry.pattern == entry.name);
+    named.map(|entry| entry.name).collect()
+});
+
 /// Families whose name begins with fewer letters than this are looked at for every word.
 const PREFIX_BYTES: usize = 3;
 
@@ -51,6 +60,11 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
 /// All layers.
 pub fn layers() -> &'static [Layer] {
     &LAYERS
+}
+
+/// Whether a term of the field has this name. It needs no other entries.
+pub fn is_term(name: &str) -> bool {
+    TERMS.contains(&name)
 }
 
 /// The layer of this name.
@@ -85,7 +99,7 @@ impl Lexicon {
         };
         for (kind, text) in FILES {
             text.lines()
-                .filter_map(|line| Entry::read(kind, line))
+                .flat_map(|line| Entry::read(kind, line))
                 .for_each(|entry| lexicon.add(entry));
         }
         lexicon

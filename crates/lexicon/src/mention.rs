@@ -14,6 +14,12 @@ const ANCHOR_BYTES_MIN: usize = 6;
 /// Shortest name of a function that is told from a word of prose, in bytes.
 const NAME_BYTES_MIN: usize = 6;
 
+/// A state of so many words is one, whatever its case.
+const WORDS_MIN: usize = 3;
+
+/// What people quote with.
+const QUOTES: &str = "\"'`*_\u{b4}«»‹›‘’‚“”„「」『』《》";
+
 /// How far in front of a word its denial is looked for, in bytes.
 const DENIAL_BYTES: usize = 40;
 
@@ -78,6 +84,15 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
         found.extend(phrases.within(line));
     }
     found.retain(|(at, _)| !is_denied(line, *at));
+    // A term within a state, a message or a name adds nothing to it.
+    let spans: Vec<_> = found
+        .iter()
+        .filter(|(_, mention)| mention.entry.kind != Kind::Term)
+        .map(|(at, mention)| *at..*at + mention.text.len())
+        .collect();
+    found.retain(|(at, mention)| {
+        mention.entry.kind != Kind::Term || !spans.iter().any(|span| span.contains(at))
+    });
     found.sort_by_key(|(at, _)| *at);
     let letters = |entry: &Entry| entry.pattern.replace('*', "").len();
     let mut once: Vec<Mention> = Vec::new();
@@ -88,7 +103,10 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
                 other.entry.kind == mention.entry.kind
                     && letters(other.entry) > letters(mention.entry)
             });
-            if !is_less && !once.iter().any(|before| before.entry == mention.entry) {
+            let is_same = |before: &Mention| {
+                before.entry.kind == mention.entry.kind && before.entry.name == mention.entry.name
+            };
+            if !is_less && !once.iter().any(is_same) {
                 once.push(*mention);
             }
         }
@@ -212,17 +230,21 @@ impl Phrases {
         let is_wanted = |entry: &Entry| {
             let is_phrase = match entry.kind {
                 Kind::State | Kind::InnodbWord => entry.pattern.contains([' ', '*']),
-                Kind::Message | Kind::KernelLine | Kind::ClientError | Kind::Statement => true,
+                Kind::Message | Kind::KernelLine | Kind::ClientError => true,
+                Kind::Statement | Kind::Term => true,
                 _ => false,
             };
-            entry.is_strong && is_phrase
+            // A weak state is looked for where somebody quotes it.
+            (entry.is_strong || entry.kind == Kind::State) && is_phrase
         };
         let (anchors, entries): (Vec<&str>, Vec<_>) = lexicon
             .entries
             .iter()
             .filter(|(entry, _)| is_wanted(entry))
             .map(|(entry, pattern)| (pattern.anchor(), (entry, pattern)))
-            .filter(|(anchor, _)| anchor.trim().len() >= ANCHOR_BYTES_MIN)
+            .filter(|(anchor, (entry, _))| {
+                entry.kind == Kind::Term || anchor.trim().len() >= ANCHOR_BYTES_MIN
+            })
             .unzip();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -243,6 +265,7 @@ impl Phrases {
                 continue;
             };
             let is_it = match entry.kind {
+                Kind::Term => is_term(entry.pattern, line, at.start(), at.end()),
                 // A state is written as the server writes it, or it is prose.
                 Kind::State | Kind::InnodbWord if pattern.is_family() => {
                     let is_begin = entry.pattern.starts_with(pattern.anchor());
@@ -250,7 +273,10 @@ impl Phrases {
                 }
                 Kind::State | Kind::InnodbWord => {
                     let text = text.get(..entry.pattern.len()).unwrap_or(text);
-                    is_word(line, at.start(), at.end()) && pattern.matches(text)
+                    let is_strong = entry.is_strong
+                        && (pattern.matches(text) || entry.pattern.split(' ').count() >= WORDS_MIN);
+                    is_word(line, at.start(), at.end())
+                        && (is_strong || is_quoted(line, at.start(), at.end()))
                 }
                 _ => {
                     let lower = lower.get_or_insert_with(|| line.to_lowercase());
@@ -261,7 +287,7 @@ impl Phrases {
                 let text = match entry.kind {
                     // What stands for the asterisk may be anybody's.
                     Kind::State | Kind::InnodbWord if pattern.is_family() => entry.pattern,
-                    Kind::Statement => entry.pattern,
+                    Kind::Statement | Kind::Term => entry.name,
                     Kind::State | Kind::InnodbWord | Kind::KernelLine => {
                         text.get(..at.end() - at.start()).unwrap_or(text)
                     }
@@ -273,6 +299,40 @@ impl Phrases {
         }
         found
     }
+}
+
+/// Whether a term of the field stands there: as a word, or before any ending where it asks for that. Scripts without
+/// blanks have no words to tell apart; names of capital letters are told from words by them.
+fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
+    let has_ending = pattern.ends_with('*');
+    let text = line.get(from..to).unwrap_or_default();
+    let is_name = pattern.bytes().all(|c| !c.is_ascii_lowercase()) && pattern.is_ascii();
+    if is_name && text != pattern {
+        return false;
+    }
+    if !pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
+        return !pattern.is_ascii() || is_word(line, from, to);
+    }
+    starts_word(line, from) && (has_ending || is_word(line, from, to) || is_plural(line, to))
+}
+
+/// Letters of scripts that write blanks between words.
+fn is_parted(c: char) -> bool {
+    // From Hiragana and the ideographs on; Hangul has blanks, and particles behind its words.
+    c < '\u{2e80}'
+}
+
+fn is_plural(line: &str, to: usize) -> bool {
+    let behind = line.get(to..).and_then(|text| text.strip_prefix('s'));
+    behind.is_some_and(|text| !text.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+/// Whether a text stands in quotes of any kind, alone.
+fn is_quoted(line: &str, from: usize, to: usize) -> bool {
+    let before = line.get(..from).and_then(|text| text.chars().next_back());
+    let behind = line.get(to..).and_then(|text| text.chars().next());
+    let is_quote = |c: Option<char>| c.is_some_and(|c| QUOTES.contains(c));
+    is_quote(before) && is_quote(behind)
 }
 
 fn starts_word(line: &str, from: usize) -> bool {
@@ -335,6 +395,43 @@ mod tests {
                 "AnonHugePages: 88"
             ]
         );
+    }
+
+    #[test]
+    fn states_in_quotes_need_no_case_and_terms_are_of_many_languages() {
+        for (line, expected) in [
+            (
+                "all are in \"Copying to tmp table\". It seems",
+                vec!["Copying to tmp table"],
+            ),
+            (
+                "后来的全部是 “waiting for table flush”。",
+                vec!["waiting for table flush"],
+            ),
+            (
+                "others say waiting for table flush, too",
+                vec!["waiting for table flush"],
+            ),
+            (
+                "we are copying to tmp table nothing",
+                vec!["temporary table"],
+            ),
+            ("Linux swaps out more and more", vec!["swapping"]),
+            ("it happened after the leap seconds", vec!["leap second"]),
+            (
+                "闰秒之后 mysqld 占满 CPU，怀疑元数据锁",
+                vec!["leap second", "metadata lock"],
+            ),
+            ("Nach der Schaltsekunde", vec!["leap second"]),
+            ("возникает взаимоблокировка", vec!["deadlock"]),
+            (
+                "THP is on, thpx is a word, so is numax",
+                vec!["transparent huge pages"],
+            ),
+            ("no swapping at all", vec![]),
+        ] {
+            assert_eq!(words(line), expected, "{line}");
+        }
     }
 
     #[test]

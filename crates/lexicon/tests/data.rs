@@ -36,7 +36,10 @@ fn every_line_is_an_entry() {
         }
     }
     // What could not be read is left out, and a file that is not embedded is not read.
-    assert_eq!(Lexicon::get().entries().count(), lines);
+    let names = Lexicon::get()
+        .entries()
+        .filter(|entry| entry.pattern == entry.name);
+    assert_eq!(names.count(), lines);
 }
 
 #[test]
@@ -51,7 +54,10 @@ fn every_entry_is_sound() {
             (lexicon::layer(entry.layer).is_none(), "no such layer"),
             (letters.trim().len() < 2, "a pattern for everything"),
             (
-                entry.is_strong && letters.chars().count() < STRONG_CHARS_MIN,
+                // Terms are told from parts of words where they stand.
+                entry.is_strong
+                    && entry.kind != Kind::Term
+                    && letters.chars().count() < STRONG_CHARS_MIN,
                 "too short to be strong",
             ),
             (
@@ -77,7 +83,7 @@ fn every_entry_is_sound() {
     }
     assert!(wrong.is_empty(), "{}\n{wrong:#?}", wrong.len());
     let kinds: HashSet<Kind> = lexicon.entries().map(|entry| entry.kind).collect();
-    assert_eq!(kinds.len(), 12, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
 }
 
 #[test]

@@ -176,6 +176,7 @@ impl Reader<'_> {
         let references = self.references(&raw);
         self.layers(&raw.about);
         self.told(&raw.told);
+        self.terms(&raw.terms);
         let witnesses = self.signs(&raw.witness, Side::For);
         let against = self.signs(&raw.against, Side::Against);
         let ids = |list: Vec<Spanned<String>>| list.into_iter().map(Spanned::into_inner).collect();
@@ -200,6 +201,7 @@ impl Reader<'_> {
                 effect_of: ids(raw.effect_of),
                 about: ids(raw.about),
                 told: ids(raw.told),
+                terms: ids(raw.terms),
                 remedy: Cause::general(&steps, &advice),
                 steps,
                 advice,
@@ -224,6 +226,14 @@ impl Reader<'_> {
             let text = word.get_ref();
             if text.trim_matches(['*', ' ']).is_empty() || text.chars().any(char::is_uppercase) {
                 self.note(self.at(word, "told", "must be words in lower case"));
+            }
+        }
+    }
+
+    fn terms(&self, terms: &[Spanned<String>]) {
+        for name in terms {
+            if !lexicon::is_term(name.get_ref()) {
+                self.note(self.at(name, "terms", "must be a term of the lexicon"));
             }
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct RawCause {
     pub(super) about: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) told: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) terms: Vec<Spanned<String>>,
     pub(super) remedy: Spanned<RawRemedy>,
     #[serde(default)]
     pub(super) advice: Vec<Spanned<RawAdvice>>,
