@@ -217,6 +217,13 @@ impl Limits {
         self.above.is_some() || self.times_baseline.is_some()
     }
 
+    /// The same on a number of threads, sessions or waits where so few sessions are in statements that they cannot be a
+    /// crowd: half of them is one.
+    pub(crate) fn of_few(mut self, in_statements: f64) -> Self {
+        self.above = self.above.map(|above| above.min(in_statements / 2.0));
+        self
+    }
+
     /// The same on a number of threads, sessions or waits of which a part is shown: one is what was shown.
     pub(crate) fn in_part(mut self) -> Self {
         self.above = self.above.map(|above| above.min(1.0));

@@ -11,6 +11,7 @@ use crate::functions::{PlacedWait, Sampled};
 use crate::interned::Interned;
 use crate::listed::Listed;
 use crate::runs::Runs;
+use crate::seen::is_imported;
 use crate::statuses::Status;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
@@ -62,6 +63,8 @@ pub(crate) struct Evidence<'a> {
     parts: Vec<Capture>,
     /// Names that were asked for, and whether the server has none such.
     lacking: RefCell<HashMap<String, bool>>,
+    /// See [`Evidence::in_statements`].
+    in_statements: OnceCell<Option<f64>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
     /// Where the threads stood.
@@ -132,7 +135,7 @@ impl<'a> Evidence<'a> {
             stall: begin(stall.from, stall.to),
             baseline,
             slices: slices(stall, begin),
-            slices_and_after: slices(reach, begin),
+            slices_and_after: with_after(stall, reach, begin),
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
             statuses: OnceCell::new(),
@@ -141,6 +144,7 @@ impl<'a> Evidence<'a> {
             commands: OnceCell::new(),
             statements: OnceCell::new(),
             lacking: RefCell::default(),
+            in_statements: OnceCell::new(),
             parts: Capture::ALL
                 .into_iter()
                 .filter(|capture| incident.fact(capture.fact()) == Some("part"))
@@ -176,6 +180,25 @@ impl<'a> Evidence<'a> {
         let middle = from.midpoint(to);
         self.baseline
             .is_some_and(|window| middle >= window.from && middle <= window.to)
+    }
+
+    /// How many sessions were in statements at a time in a stall that a recorder noticed: at half of the moments, at least so
+    /// many. What holds up every session of a pool of two is no smaller a cause than what holds up forty.
+    ///
+    /// Nothing where somebody asked for the record, or took it with other tools: then nobody knows that work stopped, and
+    /// one session that waits a moment is no sign of anything.
+    pub(crate) fn in_statements(&self) -> Option<f64> {
+        *self.in_statements.get_or_init(|| {
+            if is_imported(self.incident) || self.incident.stall.is_asked_only() {
+                return None;
+            }
+            let lists = self.processlists.iter();
+            let in_stall = lists.filter(|(at, _)| self.tells_of_stall(*at, *at));
+            let mut active: Vec<u64> = in_stall.map(|(_, list)| list.active()).collect();
+            active.sort_unstable();
+            let middle = active.get(active.len().checked_sub(1)? / 2).copied()?;
+            (middle > 0).then_some(middle as f64)
+        })
     }
 
     /// The lists of waits for latches, oldest first.
@@ -350,6 +373,18 @@ fn after_begin(from: Millis, to: Millis) -> Window {
         from: from.saturating_add(1).min(to),
         to,
     }
+}
+
+/// The slices with the time after the stall. A stall that is shorter than a slice is one by itself, too: what ended with
+/// it would else be a small part of what came after.
+fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window) -> Vec<Window> {
+    let alone = stall.to.saturating_sub(stall.from) < SLICE_MS && stall.to < reach.to;
+    let mut all = match alone {
+        true => vec![begin(stall.from, stall.to)],
+        false => Vec::new(),
+    };
+    all.extend(slices(reach, begin));
+    all
 }
 
 fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {

@@ -74,6 +74,17 @@ impl Measured {
         Self::new(sign, seen, baseline)
     }
 
+    /// The same of a number of sessions, of threads or of those that wait, where it may be that there are few at all.
+    pub(crate) fn of_crowd(self, evidence: &Evidence) -> Self {
+        match evidence.in_statements() {
+            Some(few) => Self {
+                limits: self.limits.of_few(few),
+                ..self
+            },
+            None => self,
+        }
+    }
+
     /// The same of a part of what there was, in which one is what was shown.
     pub(crate) fn of_part(self, sign: &Sign) -> Self {
         Self {

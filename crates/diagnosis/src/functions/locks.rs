@@ -113,9 +113,10 @@ impl Function for Lock {
         measured.source = source.to_owned();
         measured.each = Some(each.unwrap_or_else(|| "none".to_owned()));
         let are_threads = matches!(self.counting, Counting::Waiters | Counting::Waiting);
-        match are_threads && evidence.is_part(Capture::Stacks) {
-            true => measured.of_part(sign),
-            false => measured,
+        match (are_threads, evidence.is_part(Capture::Stacks)) {
+            (false, _) => measured,
+            (true, true) => measured.of_part(sign),
+            (true, false) => measured.of_crowd(evidence),
         }
     }
 

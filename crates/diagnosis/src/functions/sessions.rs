@@ -190,7 +190,11 @@ impl Function for Sessions {
         let explains = sign.conclusive && !self.share;
         let is_part = explains && evidence.is_part(Capture::Processlist);
         let is_sparse = || evidence.is_sparse(&snapshots.moments());
-        let mut measured = Measured::new(sign, seen, baseline);
+        let measured = Measured::new(sign, seen, baseline);
+        let mut measured = match self.share {
+            true => measured,
+            false => measured.of_crowd(evidence),
+        };
         measured.is_part = is_part;
         if is_part || (explains && is_sparse() && self.is_what_hangs(evidence)) {
             measured.limits = sign.limits.in_part();

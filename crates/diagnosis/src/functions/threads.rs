@@ -150,9 +150,10 @@ impl Function for Threads {
             enough.then(|| self.average(inside)).flatten()
         });
         let measured = Measured::new(sign, seen, baseline);
-        match !self.share && evidence.is_part(Capture::Stacks) {
-            true => measured.of_part(sign),
-            false => measured,
+        match (self.share, evidence.is_part(Capture::Stacks)) {
+            (true, _) => measured,
+            (false, true) => measured.of_part(sign),
+            (false, false) => measured.of_crowd(evidence),
         }
     }
 

@@ -8,10 +8,28 @@ use crate::catalogue::{Sign, SignalsTest};
 use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
 use crate::since_start;
-use expression::{Condition, Expression};
+use expression::{Aggregate, Condition, Expression};
 
 /// Things that `each = true` looks at, at the most.
 const EACH_MAX: usize = 256;
+
+/// Signals that count sessions, threads or transactions that wait.
+const CROWDS: [&str; 6] = [
+    "innodb.lock_wait_transactions",
+    "innodb.prepared_transactions",
+    "innodb.queries_in_queue",
+    "innodb.semaphore_waits",
+    "status.Innodb_row_lock_current_waits",
+    "threads.uninterruptible",
+];
+
+fn is_crowd(expression: &Expression) -> bool {
+    let Expression::Signal { function, pattern } = expression else {
+        return false;
+    };
+    let is_level = matches!(function, Aggregate::Mean | Aggregate::Max);
+    is_level && CROWDS.contains(&pattern.as_str())
+}
 
 /// What each thing, such as each disk, came to.
 pub(super) fn measure(sign: &Sign, test: &SignalsTest, evidence: &Evidence) -> Vec<Measured> {
@@ -105,7 +123,10 @@ fn one(
             one.what = one.what.replace('*', name);
         }
         one.each = each.clone();
-        one
+        match is_crowd(&test.expression) {
+            true => one.of_crowd(evidence),
+            false => one,
+        }
     })
     .collect()
 }
