@@ -121,7 +121,7 @@ fn recorded(seconds: Seconds) -> Incident {
         },
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: 0,
             end: Some(to),

@@ -146,7 +146,7 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: 0,
             end: Some(to),

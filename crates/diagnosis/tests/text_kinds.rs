@@ -404,7 +404,7 @@ fn taken_once(length_s: u64) -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: 0,
             end: None,

@@ -82,7 +82,7 @@ fn blank() -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 10_000,
             trigger: 12_000,
             end: Some(20_000),

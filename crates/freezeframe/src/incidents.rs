@@ -127,7 +127,7 @@ fn as_json(path: &std::path::Path, summary: &Summary) -> serde_json::Value {
         "onset": time(stall.onset),
         "trigger": time(stall.trigger),
         "end": stall.end.and_then(time),
-        "previous": stall.previous.map(|previous| json!({
+        "previous": stall.previous().map(|previous| json!({
             "from": time(previous.from), "to": time(previous.to),
         })),
         "triggers": stall.triggers.iter().map(|trigger| json!({

@@ -299,7 +299,7 @@ fn assemble(
             boot_id: String::new(),
         },
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: UNTIMED_AT,
             end: None,

@@ -68,8 +68,8 @@ pub struct Stall {
     pub end: Option<Millis>,
     /// Every rule that fired, the first one first.
     pub triggers: Vec<Trigger>,
-    /// The stall before it, where the record reaches back to its end: its time is none to compare with.
-    pub previous: Option<Window>,
+    /// The stalls before it to whose end the record reaches back, oldest first: their time is none to compare with.
+    pub earlier: Vec<Window>,
 }
 
 impl Stall {
@@ -82,26 +82,36 @@ impl Stall {
         !self.triggers.is_empty() && triggers.all(|trigger| trigger.rule == Self::ASKED)
     }
 
-    /// The time before its onset in a record that begins at `begin`: what came after the stall before, or what came before
-    /// that one, where it is long enough to compare with; else all of it.
+    /// The stall before it.
+    pub fn previous(&self) -> Option<Window> {
+        self.earlier.last().copied()
+    }
+
+    /// The time before its onset in a record that begins at `begin`: the latest between two stalls that is long enough to
+    /// compare with. Where none is, the longest one; what a stall did is never called usual.
     pub fn calm_before(&self, begin: Millis) -> Window {
-        let since = |previous: Window| Window {
-            from: previous.to.max(begin),
-            to: self.onset,
-        };
-        let until = |previous: Window| Window {
-            from: begin,
-            to: previous.from,
-        };
-        let is_long = |calm: &Window| calm.to.saturating_sub(calm.from) >= BASELINE_MIN_MS;
-        self.previous
-            .and_then(|previous| [since(previous), until(previous)].into_iter().find(is_long))
-            .unwrap_or(Window {
-                from: begin,
-                to: self.onset,
+        let from = std::iter::once(begin).chain(self.earlier.iter().map(|stall| stall.to));
+        let to = self.earlier.iter().map(|stall| stall.from);
+        let to = to.chain(std::iter::once(self.onset));
+        let between: Vec<Window> = from
+            .zip(to)
+            .map(|(from, to)| Window {
+                from: from.max(begin).min(self.onset),
+                to: to.min(self.onset).max(from.max(begin).min(self.onset)),
             })
+            .collect();
+        let length = |calm: &&Window| calm.to.saturating_sub(calm.from);
+        let long = between.iter().rfind(|calm| length(calm) >= BASELINE_MIN_MS);
+        let calm = long.or_else(|| between.iter().max_by_key(length));
+        calm.copied().unwrap_or(Window {
+            from: begin,
+            to: self.onset,
+        })
     }
 }
+
+/// Stalls before it that an incident knows, at the most: a server that stalls each few seconds does so for long.
+pub const EARLIER_MAX: usize = 64;
 
 /// Shortest time before an onset that is something to compare with, in milliseconds.
 pub const BASELINE_MIN_MS: Millis = 10_000;
@@ -256,34 +266,36 @@ mod tests {
     }
 
     #[test]
-    fn the_stall_before_is_no_time_to_compare_with() {
-        let before = |previous| {
+    fn the_time_of_earlier_stalls_is_none_to_compare_with() {
+        let before = |earlier: &[(Millis, Millis)]| {
             let stall = Stall {
                 onset: 100_000,
                 trigger: 101_000,
                 end: None,
                 triggers: Vec::new(),
-                previous,
+                earlier: earlier
+                    .iter()
+                    .map(|(from, to)| window(*from, *to))
+                    .collect(),
             };
             stall.calm_before(40_000)
         };
-        let whole = window(40_000, 100_000);
-        assert_eq!(before(None), whole);
-        assert_eq!(
-            before(Some(window(60_000, 88_000))),
-            window(88_000, 100_000)
-        );
-        assert_eq!(
-            before(Some(window(20_000, 50_000))),
-            window(50_000, 100_000)
-        );
-        // Too near, and long enough before it.
-        assert_eq!(before(Some(window(70_000, 95_000))), window(40_000, 70_000));
-        assert_eq!(
-            before(Some(window(45_000, 95_000))),
-            whole,
-            "nothing else is left"
-        );
-        assert_eq!(before(Some(window(10_000, 95_000))), whole);
+        for (earlier, calm) in [
+            (&[][..], (40_000, 100_000)),
+            (&[(60_000, 88_000)], (88_000, 100_000)),
+            (&[(20_000, 50_000)], (50_000, 100_000)),
+            // Too near, and long enough before it.
+            (&[(70_000, 95_000)], (40_000, 70_000)),
+            (&[(55_000, 65_000), (76_000, 95_000)], (65_000, 76_000)),
+            // Nowhere long enough: the longest.
+            (&[(46_000, 95_000)], (40_000, 46_000)),
+            (&[(10_000, 95_000)], (95_000, 100_000)),
+            (
+                &[(41_000, 60_000), (63_000, 80_000), (88_000, 99_000)],
+                (80_000, 88_000),
+            ),
+        ] {
+            assert_eq!(before(earlier), window(calm.0, calm.1), "{earlier:?}");
+        }
     }
 }

@@ -25,8 +25,8 @@ mod timeline;
 pub use absent::{Absent, Reason};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{
-    BASELINE_MIN_MS, Clock, Incident, Mention, Server, StackEvidence, Stall, TimedAbsent,
-    TimedDigest, TimedFact, TimedText, Trigger, Window,
+    BASELINE_MIN_MS, Clock, EARLIER_MAX, Incident, Mention, Server, StackEvidence, Stall,
+    TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger, Window,
 };
 pub use lock::{
     ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,

@@ -36,7 +36,7 @@ impl Capture {
                 trigger: at,
                 end: None,
                 triggers: vec![trigger.clone()],
-                previous: None,
+                earlier: Vec::new(),
             },
             preliminary_given: 0,
             asked_until: None,

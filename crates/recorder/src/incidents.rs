@@ -179,7 +179,7 @@ mod tests {
             server: Server::default(),
             clock: Clock::default(),
             stall: Stall {
-                previous: None,
+                earlier: Vec::new(),
                 onset: 0,
                 trigger: 0,
                 end: None,

@@ -93,7 +93,7 @@ pub struct Recorder {
     lasting: Option<Lasting>,
     learnt_due: Millis,
     /// The last stall that is over.
-    previous: Option<Window>,
+    earlier: Vec<Window>,
     incidents: Incidents,
     unknown_told: bool,
     version: String,
@@ -187,7 +187,7 @@ impl Recorder {
             capture: None,
             lasting: None,
             learnt_due: LEARNT_EVERY_MS,
-            previous: None,
+            earlier: Vec::new(),
             unknown_told: false,
             version: String::new(),
             told_absent: Vec::new(),

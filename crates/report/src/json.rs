@@ -84,7 +84,7 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
                 .map(|end| end.saturating_sub(stall.onset) as f64 / 1000.0),
             triggers: &stall.triggers,
             window: window(incident.window),
-            previous: stall.previous.map(window),
+            previous: stall.previous().map(window),
             baseline: window(incident.baseline_window()),
         },
         verdict,

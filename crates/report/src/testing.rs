@@ -12,7 +12,7 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 40_000,
             trigger: 45_000,
             end: Some(80_000),

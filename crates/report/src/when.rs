@@ -24,7 +24,7 @@ pub(crate) fn moment_utc(clock: &Clock, at: Millis) -> String {
 pub(crate) fn stall_before(incident: &Incident) -> Option<String> {
     let moment = |at: Millis| moment_utc(&incident.clock, at);
     let between = |window: Window| format!("{} to {}", moment(window.from), moment(window.to));
-    let previous = incident.stall.previous?;
+    let previous = incident.stall.previous()?;
     let calm = incident.baseline_window();
     Some(format!(
         "{}; \"before the onset\" is {}",
@@ -106,10 +106,10 @@ mod tests {
     fn the_stall_before_says_what_is_compared() {
         let mut incident = crate::testing::incident_of(Timeline::default());
         assert_eq!(stall_before(&incident), None);
-        incident.stall.previous = Some(Window {
+        incident.stall.earlier = vec![Window {
             from: 5_000,
             to: 20_000,
-        });
+        }];
         assert_eq!(
             stall_before(&incident).as_deref(),
             Some("+5.0 s to +20 s; \"before the onset\" is +20 s to +40 s")

@@ -108,10 +108,10 @@ fn the_values_are_those_of_the_incident() {
 fn a_stall_before_is_told_with_what_is_compared_therefore() {
     let mut incident = common::incident();
     let (begin, onset) = (incident.window.from, incident.stall.onset);
-    incident.stall.previous = Some(model::Window {
+    incident.stall.earlier = vec![model::Window {
         from: begin,
         to: onset - 12_000,
-    });
+    }];
     let document: Value = serde_json::from_str(&json(&incident, &common::verdict())).expect("JSON");
     let incident = &document["incident"];
     assert_eq!(incident["previous"]["from"], incident["window"]["from"]);

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use model::{Incident, Series, Timeline};
+use model::{Incident, Series, Timeline, Window};
 use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
@@ -65,9 +65,19 @@ fn write_tables(connection: &mut Connection, incident: &Incident) -> rusqlite::R
     transaction.commit()
 }
 
+/// `FROM-TO FROM-TO`, without the last one, which has keys of its own.
+fn before_previous(earlier: &[Window]) -> Option<String> {
+    let (_, earlier) = earlier.split_last()?;
+    let listed = earlier
+        .iter()
+        .map(|stall| format!("{}-{}", stall.from, stall.to));
+    let listed: Vec<String> = listed.collect();
+    (!listed.is_empty()).then(|| listed.join(" "))
+}
+
 fn write_meta(transaction: &Transaction<'_>, incident: &Incident) -> rusqlite::Result<()> {
     let stall = &incident.stall;
-    let rows: [(&str, Option<String>); 16] = [
+    let rows: [(&str, Option<String>); 17] = [
         ("id", Some(incident.id.clone())),
         ("host", Some(incident.host.clone())),
         ("tool_version", Some(incident.tool_version.clone())),
@@ -85,12 +95,13 @@ fn write_meta(transaction: &Transaction<'_>, incident: &Incident) -> rusqlite::R
         ("stall.end_ms", stall.end.map(|end| end.to_string())),
         (
             "previous.onset_ms",
-            stall.previous.map(|stall| stall.from.to_string()),
+            stall.previous().map(|stall| stall.from.to_string()),
         ),
         (
             "previous.end_ms",
-            stall.previous.map(|stall| stall.to.to_string()),
+            stall.previous().map(|stall| stall.to.to_string()),
         ),
+        ("earlier_ms", before_previous(&stall.earlier)),
         ("window.from_ms", Some(incident.window.from.to_string())),
         ("window.to_ms", Some(incident.window.to.to_string())),
     ];

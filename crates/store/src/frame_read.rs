@@ -2,8 +2,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use model::{
-    Absent, Clock, Fact, Incident, Kind, Millis, Reason, Series, Server, StackEvidence, Stall,
-    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, EARLIER_MAX, Fact, Incident, Kind, Millis, Reason, Series, Server,
+    StackEvidence, Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit,
+    Window,
 };
 use rusqlite::{Connection, Row};
 
@@ -209,6 +210,23 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
     Ok((connection, head))
 }
 
+/// The stalls before it. Older files know of the last one only.
+fn earlier(meta: &HashMap<String, String>) -> Vec<Window> {
+    let ms = |text: &str| text.parse::<Millis>().ok();
+    let of_key = |key: &str| ms(meta.get(key)?);
+    let listed = meta.get("earlier_ms").map_or("", String::as_str);
+    let listed = listed.split_whitespace().filter_map(|stall| {
+        let (from, to) = stall.split_once('-')?;
+        Some(Window {
+            from: ms(from)?,
+            to: ms(to)?,
+        })
+    });
+    let last = of_key("previous.onset_ms").zip(of_key("previous.end_ms"));
+    let last = last.map(|(from, to)| Window { from, to });
+    listed.chain(last).take(EARLIER_MAX).collect()
+}
+
 fn head(mut tables: Tables<'_>, meta: &HashMap<String, String>, version: i64) -> Option<Head> {
     let text = |key: &str| meta.get(key).cloned().unwrap_or_default();
     let ms = |key: &str| meta.get(key)?.parse::<Millis>().ok();
@@ -218,9 +236,7 @@ fn head(mut tables: Tables<'_>, meta: &HashMap<String, String>, version: i64) ->
         onset,
         trigger,
         end: ms("stall.end_ms"),
-        previous: ms("previous.onset_ms")
-            .zip(ms("previous.end_ms"))
-            .map(|(from, to)| Window { from, to }),
+        earlier: earlier(meta),
         triggers: tables.read(Table::small("stall_trigger", "rule, says"), |row| {
             Ok(Trigger {
                 rule: row.get(0)?,

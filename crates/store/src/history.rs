@@ -319,7 +319,7 @@ impl History {
                 let triggers: Vec<(String, String)> =
                     serde_json::from_str(&triggers).unwrap_or_default();
                 let stall = Stall {
-                    previous: None,
+                    earlier: Vec::new(),
                     onset: ms(2)?,
                     trigger: ms(3)?,
                     end: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),

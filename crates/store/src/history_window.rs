@@ -251,7 +251,7 @@ fn empty(session: &Session, begin: i64, window: Window) -> Incident {
             boot_id: session.clock.boot_id.clone(),
         },
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: window.from,
             trigger: window.from,
             end: Some(window.to),

@@ -88,7 +88,7 @@ pub fn made_incident(size: &IncidentSize) -> Incident {
     let mut numbers = Numbers(42);
     let end = (size.seconds.saturating_sub(20) * 1000).max(TRIGGER_MS + 1000);
     let stall = Stall {
-        previous: None,
+        earlier: Vec::new(),
         onset: ONSET_MS,
         trigger: TRIGGER_MS,
         end: Some(end),

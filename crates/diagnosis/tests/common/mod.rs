@@ -424,13 +424,15 @@ impl Story {
             server: Server::default(),
             clock: Clock::default(),
             stall: Stall {
-                previous: self
+                earlier: self
                     .earlier_s
                     .filter(|_| self.knows_earlier)
                     .map(|(from, to)| Window {
                         from: from * 1000,
                         to: to * 1000,
-                    }),
+                    })
+                    .into_iter()
+                    .collect(),
                 onset: self.onset_s * 1000,
                 trigger: (self.onset_s + 3) * 1000,
                 end: self.end_s.map(|end| end * 1000),

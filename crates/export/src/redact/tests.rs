@@ -20,7 +20,7 @@ fn blank() -> Incident {
         server: Server::default(),
         clock: Clock::default(),
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: 0,
             end: None,

@@ -256,7 +256,7 @@ pub(crate) fn empty_incident() -> Incident {
         server: model::Server::default(),
         clock: model::Clock::default(),
         stall: model::Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 0,
             trigger: 0,
             end: None,

@@ -212,7 +212,7 @@ pub fn incident(planted: &Planted) -> Incident {
             boot_id: "0f8e4621-d2fa-48fa-97f3-f664df620b51".to_owned(),
         },
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: 10_000,
             trigger: 12_000,
             end: Some(20_000),

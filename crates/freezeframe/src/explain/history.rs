@@ -127,7 +127,7 @@ fn incident_of(
             trigger: stall.at,
             end: stall.end,
             triggers: stall.triggers.clone(),
-            previous: None,
+            earlier: Vec::new(),
         },
         None => Stall {
             onset: asked.from,
@@ -137,7 +137,7 @@ fn incident_of(
                 rule: Stall::ASKED.to_owned(),
                 says: "somebody asked for this time; no stall was noticed in it".to_owned(),
             }],
-            previous: None,
+            earlier: Vec::new(),
         },
     };
     let onset = incident.stall.onset;
@@ -145,7 +145,7 @@ fn incident_of(
         from: onset.saturating_sub(config.before_ms),
         to: end_of_stall(&incident.stall, stretch.window.to).saturating_add(config.after_ms),
     };
-    incident.stall.previous = stalls
+    incident.stall.earlier = stalls
         .iter()
         .filter(|stall| stall.onset < onset)
         .filter_map(|stall| {
@@ -154,7 +154,8 @@ fn incident_of(
                 to: stall.end?,
             })
         })
-        .rfind(|stall| stall.to > window.from);
+        .filter(|stall| stall.to > window.from)
+        .collect();
     let others = stalls
         .iter()
         .filter(inside)

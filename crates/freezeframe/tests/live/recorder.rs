@@ -244,8 +244,8 @@ fn a_server_killed_in_a_burst_is_followed_to_its_next_life() {
     let second = incident(&recorder.event("written"));
     recorder.stop();
 
-    assert_eq!(first.stall.previous, None);
-    assert_eq!(second.stall.previous, Some(first.stall_window()));
+    assert_eq!(first.stall.previous(), None);
+    assert_eq!(second.stall.previous(), Some(first.stall_window()));
     for (incident, pid) in [(&first, old), (&second, new)] {
         consistent(incident);
         let stacks = &incident.stacks;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use detect::{Announce, Event};
-use model::{Incident, Millis, Stall, Trigger, Window};
+use model::{EARLIER_MAX, Incident, Millis, Stall, Trigger, Window};
 
 use super::Recorder;
 use crate::asked::Promise;
@@ -116,7 +116,8 @@ impl Recorder {
             self.write_incident(now);
         }
         let reach = capture.stall.onset.saturating_sub(self.config.before_ms);
-        capture.stall.previous = self.previous.filter(|stall| stall.to > reach);
+        self.earlier.retain(|stall| stall.to > reach);
+        capture.stall.earlier.clone_from(&self.earlier);
         self.shared.burst.store(true, Ordering::Relaxed);
         self.stacks.begin_burst(now);
         self.queries.begin_burst(now);
@@ -203,16 +204,16 @@ impl Recorder {
         let Some(lasting) = self.lasting.take() else {
             return;
         };
-        if lasting.is_captured {
-            if let Some(capture) = &mut self.capture {
-                capture.stall.end = Some(end);
-            }
-            let from = match &self.capture {
-                Some(capture) => capture.stall.onset,
-                None => lasting.onset,
-            };
-            self.previous = Some(Window { from, to: end });
+        let mut from = lasting.onset;
+        if lasting.is_captured
+            && let Some(capture) = &mut self.capture
+        {
+            capture.stall.end = Some(end);
+            from = capture.stall.onset;
         }
+        self.earlier.push(Window { from, to: end });
+        let over = self.earlier.len().saturating_sub(EARLIER_MAX);
+        self.earlier.drain(..over);
         let suppressed =
             (!lasting.is_captured).then(|| Box::new(self.remembered(&lasting, end, now)));
         let clock = self.clock.clock();

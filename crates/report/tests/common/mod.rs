@@ -36,7 +36,7 @@ pub(crate) fn incident() -> Incident {
             boot_id: String::new(),
         },
         stall: Stall {
-            previous: None,
+            earlier: Vec::new(),
             onset: ONSET_S * 1000,
             trigger: TRIGGER_S * 1000,
             end: Some(END_S * 1000),

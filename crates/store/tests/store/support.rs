@@ -27,7 +27,7 @@ pub fn server() -> Server {
 
 pub fn stall() -> Stall {
     Stall {
-        previous: None,
+        earlier: Vec::new(),
         onset: 60_500,
         trigger: 62_000,
         end: Some(80_000),
@@ -81,10 +81,20 @@ pub fn incident() -> Incident {
         server: server(),
         clock: clock(),
         stall: Stall {
-            previous: Some(Window {
-                from: 2_000,
-                to: 31_000,
-            }),
+            earlier: vec![
+                Window {
+                    from: 100,
+                    to: 1_100,
+                },
+                Window {
+                    from: 2_000,
+                    to: 2_500,
+                },
+                Window {
+                    from: 2_000,
+                    to: 31_000,
+                },
+            ],
             ..stall()
         },
         window: Window {
