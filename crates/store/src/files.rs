@@ -7,7 +7,7 @@ use rustix::fs::OFlags;
 use crate::StoreError;
 
 /// Makes a directory for recordings, readable by its owner only; one that exists stays as it is.
-pub(crate) fn make_private_dir(path: &Path) -> Result<(), StoreError> {
+pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)

@@ -30,6 +30,8 @@ impl Drop for Served {
 
 /// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
 pub(crate) fn serve(dir: &Path, recorders: Vec<(String, Arc<Asked>)>) -> Result<Served> {
+    // A first start comes here before the history's thread has made it.
+    store::make_private_dir(dir)?;
     for left in ask::sockets(dir) {
         if !ask::is_there(&left) {
             let _ = std::fs::remove_file(left);
@@ -99,4 +101,19 @@ fn carry_out(request: &Request, recorders: &[(String, Arc<Asked>)]) -> Result<An
         });
     }
     Ok(Answer::Captures(captures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_start_makes_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("state/freezeframe");
+        let served = serve(&new, Vec::new()).unwrap();
+        assert_eq!(ask::sockets(&new).len(), 1);
+        drop(served);
+        assert_eq!(ask::sockets(&new).len(), 0);
+    }
 }
