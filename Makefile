@@ -5,7 +5,7 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench lab accuracy fuzz bpf
+.PHONY: help build demo test lint bench lab accuracy formats fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,9 +27,11 @@ test: ## run every test, with private servers
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-20261125} FREEZEFRAME_SECRETS_SEED=$${FREEZEFRAME_SECRETS_SEED:-20261125} \
 		cargo test --locked --workspace --no-fail-fast
 
+# cargo fmt does not see the files that crates/import/build.rs lists.
 lint: ## formatting, clippy, licences and sources of dependencies, scripts
 	scripts/need build rust
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check crates/import/src/formats/*.rs
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/lint-extra
 
@@ -64,6 +66,10 @@ accuracy: ## what is named for captures, published and our own: docs/accuracy.md
 	FREEZEFRAME_CAPTURES=$(CURDIR)/docs/accuracy-own.md cargo test --locked -p freezeframe-import --test captures -- --nocapture
 	cargo test --locked -p freezeframe --test cli -- --nocapture accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
+
+formats: ## the table of formats in docs/captures.md, from their code
+	scripts/need build rust
+	FREEZEFRAME_FORMATS=1 cargo test --locked -p freezeframe-import --test formats
 
 # Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
 FUZZ_CASES ?= 20000

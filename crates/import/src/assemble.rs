@@ -8,13 +8,15 @@ use model::{
 use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
-use crate::kind::Kind;
+use crate::format::Format;
+use crate::formats::rows::Rows;
+use crate::formats::{logs, opreport, perf_report, perf_script, plockstat, rows, sentences};
 use crate::moments::{Moment, Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
-use crate::read::{self, Listing, PlockstatRow, Read, Row, Rows, Snapshot, THREADS_MAX, doing};
+use crate::read::{self, Listing, Read, Row, Snapshot, THREADS_MAX, doing};
 use crate::ticks::{AFTER, Ticks};
 use crate::told;
-use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part, sentences};
+use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -36,7 +38,7 @@ const LOG_AROUND_MS: i64 = 60_000;
 /// Makes an incident of captures that belong to one stall.
 pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut parts = Vec::new();
-    let mut all: Vec<(Kind, Read)> = Vec::new();
+    let mut all: Vec<(&'static Format, Read)> = Vec::new();
     let mut version = None;
     let mut ahead_ms = None;
     let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
@@ -69,13 +71,9 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         dated.for_each(|read| moments::by_dates(read, around, ahead_ms));
     }
     for (input, kind) in logs {
-        let read = read::log::whole(kind, head(input, INPUT_BYTES_MAX), around);
-        let kind = match kind {
-            LogKind::Slow => Kind::SlowLog,
-            LogKind::General => Kind::GeneralLog,
-        };
+        let read = logs::whole(kind, head(input, INPUT_BYTES_MAX), around);
         let mut one = OneInput::default();
-        one.whole(input, kind, read);
+        one.whole(input, logs::format_of(kind), read);
         parts.extend(one.parts);
         all.extend(one.reads);
     }
@@ -92,7 +90,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         .collect();
     let mut book = StackBook::default();
     let told = told::of(&rows, &mut book);
-    all.push((Kind::Rows, told.read));
+    all.push((&rows::FORMAT, told.read));
     origins::choose(&mut all);
     let label = inputs.first().map_or("-", |input| input.path);
     Imported {
@@ -108,39 +106,41 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
 
 /// Our own export has its samples twice: as whole stacks, and by function for those who know opreport. Functions of
 /// which it knows only how much they called stand in a perf report without samples of its own.
-fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
+fn without_twins(all: &mut Vec<(&'static Format, Read)>, parts: &mut [Part]) {
     let total = |read: &Read| -> u64 {
         let rows = read.listings.iter().flat_map(|listing| &listing.rows);
         rows.map(|row| row.count).fold(0, u64::saturating_add)
     };
-    let folded = all.iter().filter(|(kind, _)| *kind == Kind::Folded);
+    let folded = all
+        .iter()
+        .filter(|(format, _)| **format == perf_script::FOLDED);
     let whole = folded
         .map(|(_, read)| total(read))
         .fold(0, u64::saturating_add);
     if whole == 0 {
         return;
     }
-    let is_twin = |kind: Kind, read: &Read| match kind {
-        Kind::Opreport => total(read) == whole,
-        Kind::PerfReport => {
-            !read.listings.is_empty() && read.listings.iter().all(Listing::has_callers_only)
-        }
-        _ => false,
+    let is_twin = |format: &Format, read: &Read| {
+        let has_callers_only = || read.listings.iter().all(Listing::has_callers_only);
+        (*format == opreport::FORMAT && total(read) == whole)
+            || (*format == perf_report::FORMAT && !read.listings.is_empty() && has_callers_only())
     };
     let mut twins = Vec::new();
-    all.retain_mut(|(kind, read)| {
-        let is_twin = is_twin(*kind, read);
+    all.retain_mut(|(format, read)| {
+        let is_twin = is_twin(format, read);
         if is_twin {
             // A listing of shares is read as so many samples at the most, whatever it was made of.
             let all = total(read).max(1) as f64;
             let mut listings = std::mem::take(&mut read.listings);
             let rows = listings.iter_mut().flat_map(|listing| &mut listing.callers);
             rows.for_each(|row| row.count = (row.count as f64 * whole as f64 / all) as u64);
-            twins.push((*kind, listings));
+            twins.push((*format, listings));
         }
         !is_twin
     });
-    let mut folded = all.iter_mut().filter(|(kind, _)| *kind == Kind::Folded);
+    let mut folded = all
+        .iter_mut()
+        .filter(|(format, _)| **format == perf_script::FOLDED);
     let folded = folded.find_map(|(_, read)| read.listings.first_mut());
     let callers = twins.iter_mut().flat_map(|(_, listings)| listings);
     if let Some(folded) = folded {
@@ -148,10 +148,10 @@ fn without_twins(all: &mut Vec<(Kind, Read)>, parts: &mut [Part]) {
             .callers
             .extend(callers.flat_map(|listing| std::mem::take(&mut listing.callers)));
     }
-    let was_opreport = twins.iter().any(|(kind, _)| *kind == Kind::Opreport);
+    let was_opreport = twins.iter().any(|(format, _)| **format == opreport::FORMAT);
     for part in parts
         .iter_mut()
-        .filter(|part| was_opreport && part.kind == Kind::Opreport.name())
+        .filter(|part| was_opreport && part.kind == opreport::FORMAT.name)
     {
         part.skipped =
             Some("as many samples as in the folded stacks: they are the same".to_owned());
@@ -177,7 +177,7 @@ fn assemble(
     let mut ticks = Ticks::default();
     let mut listings: Vec<Listing> = Vec::new();
     let mut queries: Vec<TimedDigest> = Vec::new();
-    let mut held: Vec<PlockstatRow> = Vec::new();
+    let mut held: Vec<plockstat::Row> = Vec::new();
     let mut triggers: Vec<Trigger> = Vec::new();
     let mut mentions: Vec<Mention> = Vec::new();
     for read in reads {
@@ -224,7 +224,7 @@ fn assemble(
         })
         .collect();
     tables.extend(
-        read::plockstat_table(&held, &mut evidence.book).map(|table| LockTable {
+        plockstat::table(&held, &mut evidence.book).map(|table| LockTable {
             from: UNTIMED_AT,
             to: UNTIMED_AT,
             ..table

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::clean::Line;
-use crate::kind;
+use crate::formats::server_text;
 
 /// Messages that are looked at by what they say at their end, by words near their begin and the
 /// last ones. Sources: `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0.
@@ -50,7 +50,7 @@ fn message<'a>(begin: &Line<'a>, behind: &[Line<'a>], end: &str) -> Option<(Line
     let mut text = begin.trimmed().to_owned();
     for (taken, line) in (1..LINES_MAX).zip(behind) {
         let part = line.trimmed();
-        if part.is_empty() || part.len() > BYTES_MAX || kind::is_server_line(part) {
+        if part.is_empty() || part.len() > BYTES_MAX || server_text::is_server_line(part) {
             return None;
         }
         text.push(' ');

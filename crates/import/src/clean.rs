@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::room::Room;
 use crate::{
-    broken, client_lists, collapsed, json_log, json_rows, kind, marked, rds_monitoring, terminal,
+    broken, client_lists, collapsed, json_log, json_rows, marked, rds_monitoring, terminal, times,
     unfold, web_page, wrapped,
 };
 
@@ -278,7 +278,7 @@ fn unstamped(line: &str) -> &str {
     let behind = || {
         let (stamp, rest) = line.strip_prefix('[')?.split_once(']')?;
         let rest = rest.trim_start();
-        (stamp.len() <= 40 && kind::starts_with_date(stamp) && rest.starts_with('|'))
+        (stamp.len() <= 40 && times::starts_with_date(stamp) && rest.starts_with('|'))
             .then_some(rest)
     };
     behind().unwrap_or(line)
@@ -339,7 +339,7 @@ fn behind_runtime(line: &str) -> &str {
         let (time, rest) = line.split_once(' ')?;
         let is_time = time.len() >= "2026-11-25T09:46:15Z".len()
             && time.as_bytes().get(10) == Some(&b'T')
-            && kind::starts_with_date(time);
+            && times::starts_with_date(time);
         let rest = rest
             .strip_prefix("stderr ")
             .or_else(|| rest.strip_prefix("stdout "))?;
@@ -360,12 +360,12 @@ const SYSLOG_BYTES_MAX: usize = 128;
 /// `Aug 25 10:07:45 db1 mariadbd[659]: text` → `text`: with a date of the server's own, or where that of syslog is none
 /// that an error log has. `Aug  3 08:32:23 [Note] InnoDB: text` has neither host nor program.
 fn behind_syslog(line: &str) -> &str {
-    if let Some(text) = kind::behind_syslog_date(line)
+    if let Some(text) = times::behind_syslog_date(line)
         && LEVELS.iter().any(|level| text.starts_with(level))
     {
         return text;
     }
-    if !kind::starts_with_syslog_date(line) {
+    if !times::starts_with_syslog_date(line) {
         return line;
     }
     let Some((head, text)) = line.split_once(": ") else {
@@ -377,8 +377,8 @@ fn behind_syslog(line: &str) -> &str {
     });
     let is_ours = by_server
         && head.len() <= SYSLOG_BYTES_MAX
-        && (kind::starts_with_date(text)
-            || !kind::starts_with_date(head)
+        && (times::starts_with_date(text)
+            || !times::starts_with_date(head)
             // The date in front is the only one of a message; what a message of several lines goes on with has none.
             // The server's own lines have its name too, but no process id behind it.
             || (head.ends_with(']') && !LEVELS.iter().any(|level| text.starts_with(level))));

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::clean::Line;
-use crate::kind;
+use crate::formats::processlist;
 
 /// Words of a head between which only blanks stand: the order of the servers.
 const COLUMNS: [&str; 8] = [
@@ -73,7 +73,7 @@ fn of_page(text: &str) -> Option<[&str; 8]> {
     };
     (is_number(id)
         && is_number(time)
-        && kind::is_command(command)
+        && processlist::is_command(command)
         && (progress == "---" || is_number(progress)))
     .then_some([
         id,
@@ -111,7 +111,7 @@ fn form_of(text: &str) -> Option<Form> {
         return Some(Form::Mytop);
     }
     let cells: Vec<&str> = text.split(',').map(unquoted).collect();
-    if !kind::is_processlist_head(&cells) {
+    if !processlist::is_processlist_head(&cells) {
         return None;
     }
     let names: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
@@ -212,7 +212,7 @@ fn behind_blanks(text: &str) -> Option<Vec<String>> {
     let (at, length) = (2..=5).find_map(|at| {
         let length = [1, 2, 3].into_iter().find(|length| {
             let command = words.get(at..at + length).map(|words| words.join(" "));
-            command.is_some_and(|command| kind::is_command(&command))
+            command.is_some_and(|command| processlist::is_command(&command))
                 && words
                     .get(at + length)
                     .is_some_and(|time| time.parse::<i64>().is_ok())
@@ -254,7 +254,7 @@ fn of_mytop(text: &str) -> Option<Vec<String>> {
         is_number(time)?;
         // Newer ones have a share between both.
         let behind = time + 1 + usize::from(is_number(time + 1).is_some());
-        kind::is_command(words.get(behind)?).then_some((time, behind))
+        processlist::is_command(words.get(behind)?).then_some((time, behind))
     })?;
     let [user, host, db] = match words.get(1..time)? {
         [user] => [*user, "", ""],

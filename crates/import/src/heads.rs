@@ -2,8 +2,7 @@
 //! a value, are not always the server's variables.
 
 use crate::clean::Line;
-use crate::kind;
-use crate::line::is_rule;
+use crate::tables::{self, is_rule};
 
 /// Goes down a text, line by line.
 #[derive(Default)]
@@ -66,7 +65,7 @@ fn is_tabbed_head(before: &str, text: &str, next: &str) -> bool {
     if before.contains('\t') || !next.contains('\t') {
         return false;
     }
-    let cells = kind::cells(text);
+    let cells = tables::cells(text);
     let is_capital = |cell: &&str| {
         !cell.is_empty()
             && cell
@@ -74,7 +73,7 @@ fn is_tabbed_head(before: &str, text: &str, next: &str) -> bool {
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
             && cell.starts_with(|c: char| c.is_ascii_uppercase())
     };
-    cells.iter().all(is_capital) && kind::cells(next).len() == cells.len()
+    cells.iter().all(is_capital) && tables::cells(next).len() == cells.len()
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use sql::log::LogKind;
 
 use crate::clean;
-use crate::kind::{Kind, Table};
-use crate::read::{self, Read};
+use crate::format::Format;
+use crate::formats::rows::Table;
+use crate::formats::{FORMATS, logs, sentences, server_text};
+use crate::read::Read;
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, room, sentences, shell, times, web_page};
+use crate::{INPUT_BYTES_MAX, Input, Part, room, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -18,7 +20,7 @@ const HEAD_BYTES: usize = 8 << 10;
 #[derive(Default)]
 pub(crate) struct OneInput {
     pub(crate) parts: Vec<Part>,
-    pub(crate) reads: Vec<(Kind, Read)>,
+    pub(crate) reads: Vec<(&'static Format, Read)>,
     /// It is a log: it is read when it is known which part of it is of this stall.
     pub(crate) log: Option<LogKind>,
     /// The server's version, where it says it.
@@ -51,15 +53,13 @@ impl OneInput {
             self.skip(input, None, "not read", room::SHORT.to_owned());
         } else if bytes.is_empty() {
             self.skip(input, None, "nothing", "it is empty".to_owned());
-        } else if read::pcap::is_pcap(bytes) {
-            self.whole(input, Kind::Pcap, read::pcap::read(bytes));
-        } else if let Some(kind) = read::log::is_whole(bytes) {
+        } else if let Some(kind) = logs::is_whole(bytes) {
             self.log = Some(kind);
-        } else if let Some(read) = is_binary(head(input, HEAD_BYTES))
-            .then(|| read::pprof(input.bytes))
-            .flatten()
+        } else if let Some((format, read)) = FORMATS
+            .iter()
+            .find_map(|format| Some((*format, (format.read_bytes)(bytes)?)))
         {
-            self.whole(input, Kind::Pprof, read);
+            self.whole(input, format, read);
         } else if head(input, HEAD_BYTES).contains(&0) {
             self.skip(input, None, "unknown", "it is no text".to_owned());
         } else {
@@ -67,13 +67,13 @@ impl OneInput {
         }
     }
 
-    /// Takes in an input that is of one kind as a whole.
-    pub(crate) fn whole(&mut self, input: &Input<'_>, kind: Kind, read: Read) {
+    /// Takes in an input that is of one format as a whole.
+    pub(crate) fn whole(&mut self, input: &Input<'_>, format: &'static Format, read: Read) {
         let is_empty = read.is_empty();
         let why = left_out(&read);
         self.parts.push(Part {
             path: input.path.to_owned(),
-            kind: kind.name().to_owned(),
+            kind: format.name.to_owned(),
             lines: None,
             brought: match is_empty {
                 true => String::new(),
@@ -82,7 +82,7 @@ impl OneInput {
             skipped: why.or_else(|| is_empty.then(|| "nothing in it could be read".to_owned())),
         });
         if !is_empty {
-            self.reads.push((kind, read));
+            self.reads.push((format, read));
         }
     }
 
@@ -124,24 +124,24 @@ impl OneInput {
         let mut told: Vec<Piece> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
-        for Piece { kind, from, to } in pieces.iter().copied() {
+        for Piece { format, from, to } in pieces.iter().copied() {
             let piece = lines.get(from..to).unwrap_or_default();
             let range = numbers(piece);
             covered += piece.len();
-            if matches!(kind, Kind::Backtrace | Kind::ServerText) {
-                self.version = self.version.take().or_else(|| read::version(piece));
+            if format.has_version {
+                self.version = self.version.take().or_else(|| server_text::version(piece));
             }
             if room::is_short() {
-                self.skip(input, Some(range), kind.name(), room::SHORT.to_owned());
+                self.skip(input, Some(range), format.name, room::SHORT.to_owned());
                 continue;
             }
-            let mut read = read::read(kind, piece);
+            let mut read = (format.read)(piece);
             for rows in &mut read.rows {
                 let before = printed.entry(rows.table).or_default();
                 rows.nth = *before;
                 *before += 1;
             }
-            let what = read.what.clone().unwrap_or_else(|| kind.name().to_owned());
+            let what = read.what.clone().unwrap_or_else(|| format.name.to_owned());
             if read.is_empty() {
                 let why = read.skipped.first().map_or_else(
                     || "nothing in it could be read".to_owned(),
@@ -150,7 +150,7 @@ impl OneInput {
                 self.skip(input, Some(range), &what, why);
                 continue;
             }
-            told.push(Piece { kind, from, to });
+            told.push(Piece { format, from, to });
             self.parts.push(Part {
                 path: input.path.to_owned(),
                 kind: what,
@@ -158,20 +158,20 @@ impl OneInput {
                 brought: read.brought.clone(),
                 skipped: left_out(&read),
             });
-            self.reads.push((kind, read));
+            self.reads.push((format, read));
         }
-        let sentences = sentences::read(input.path, outside(&lines, &told));
-        if !sentences.is_empty() {
-            let numbers = sentences.mentions.iter().map(|one| one.line);
+        let quoted = sentences::read(input.path, outside(&lines, &told));
+        if !quoted.is_empty() {
+            let numbers = quoted.mentions.iter().map(|one| one.line);
             let range = numbers.clone().min().zip(numbers.max());
             self.parts.push(Part {
                 path: input.path.to_owned(),
-                kind: Kind::Sentences.name().to_owned(),
+                kind: sentences::FORMAT.name.to_owned(),
                 lines: range,
-                brought: sentences.brought.clone(),
+                brought: quoted.brought.clone(),
                 skipped: None,
             });
-            self.reads.push((Kind::Sentences, sentences));
+            self.reads.push((&sentences::FORMAT, quoted));
         } else if pieces.is_empty() {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
@@ -200,7 +200,7 @@ impl OneInput {
         let read = told.iter().filter_map(|one| lines.get(one.from..one.to));
         let within = sentences::within(input.path, read);
         if !within.is_empty() {
-            self.reads.push((Kind::Sentences, within));
+            self.reads.push((&sentences::FORMAT, within));
         }
         if let Some(last) = cut {
             let why = format!(
@@ -240,12 +240,6 @@ fn outside<'l>(
 fn numbers(lines: &[clean::Line<'_>]) -> (usize, usize) {
     let numbers = || lines.iter().map(|line| line.number);
     (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
-}
-
-/// Holds bytes that no text has.
-fn is_binary(head: &[u8]) -> bool {
-    head.iter()
-        .any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
 }
 
 /// What a reader passed over, in one sentence.

@@ -2,36 +2,34 @@
 //!
 //! `vmstat`, `top`, `iostat` and `/proc/stat` all tell of the processors, and the counters that are
 //! made of rates begin at nothing: mixed, each step from one to the other would look like growth or a
-//! restart. One signal is taken from one kind of capture; a level also from another one, of the time before that begins:
+//! restart. One signal is taken from one format; a level also from another one, of the time before that begins:
 //! where a host is overloaded, the loop that copies /proc/stat starts seconds after vmstat.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use model::{Kind as Form, Millis};
+use model::{Kind, Millis};
 
-use crate::kind::Kind;
+use crate::format::Format;
 use crate::moments::Times;
 use crate::read::Read;
 
-/// A kind of capture; of what has no common zero each one by itself.
-type Origin = (Kind, usize);
+/// A format, by its preference and its id; of what has no common zero each capture by itself.
+type Origin = (u8, &'static str, usize);
 
 /// How good an origin is for a signal: it has moments, it counts from a common zero, how many ticks.
 type Rank = (bool, bool, usize);
 
 /// Takes away the readings that another origin tells better.
-pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
-    let origin = |index: usize, kind: Kind, read: &Read| -> Origin {
-        match read.relative {
-            true => (kind, index + 1),
-            false => (kind, 0),
-        }
+pub(crate) fn choose(reads: &mut [(&'static Format, Read)]) {
+    let origin = |index: usize, format: &'static Format, read: &Read| -> Origin {
+        let nth = if read.relative { index + 1 } else { 0 };
+        (format.preference, format.id, nth)
     };
     let mut by_area: HashMap<&'static str, BTreeSet<Origin>> = HashMap::new();
-    for (index, (kind, read)) in reads.iter().enumerate() {
+    for (index, (format, read)) in reads.iter().enumerate() {
         for tick in &read.ticks {
             let origins = by_area.entry(area(tick.source)).or_default();
-            origins.insert(origin(index, *kind, read));
+            origins.insert(origin(index, format, read));
         }
     }
     let contested: HashSet<&str> = by_area
@@ -43,8 +41,8 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
         return;
     }
     let mut ranks: HashMap<String, HashMap<Origin, Rank>> = HashMap::new();
-    for (index, (kind, read)) in reads.iter().enumerate() {
-        let origin = origin(index, *kind, read);
+    for (index, (format, read)) in reads.iter().enumerate() {
+        let origin = origin(index, format, read);
         for tick in &read.ticks {
             if !contested.contains(area(tick.source)) {
                 continue;
@@ -72,8 +70,8 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
         })
         .collect();
     let mut begins: HashMap<String, Millis> = HashMap::new();
-    for (index, (kind, read)) in reads.iter().enumerate() {
-        let origin = origin(index, *kind, read);
+    for (index, (format, read)) in reads.iter().enumerate() {
+        let origin = origin(index, format, read);
         for tick in &read.ticks {
             let at = times.of(tick.at, tick.after);
             let names = tick.readings.iter().map(|reading| reading.name.as_ref());
@@ -85,8 +83,8 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
             }
         }
     }
-    for (index, (kind, read)) in reads.iter_mut().enumerate() {
-        let origin = origin(index, *kind, read);
+    for (index, (format, read)) in reads.iter_mut().enumerate() {
+        let origin = origin(index, format, read);
         // One reading is an average of some time, of pt-stalk's vmstat-overall of the whole capture.
         let is_followed = read.ticks.len() > 1;
         for tick in &mut read.ticks {
@@ -98,7 +96,7 @@ pub(crate) fn choose(reads: &mut [(Kind, Read)]) {
                 let name = reading.name.as_ref();
                 let is_before = || is_followed && begins.get(name).is_some_and(|begin| at < *begin);
                 best.get(name).is_none_or(|best| *best == origin)
-                    || (reading.kind == Form::Gauge && is_before())
+                    || (reading.kind == Kind::Gauge && is_before())
             });
         }
         read.ticks.retain(|tick| !tick.readings.is_empty());
@@ -118,6 +116,7 @@ mod tests {
     use model::{Reading, Unit};
 
     use super::*;
+    use crate::formats::{name_value, proc_files, vmstat};
     use crate::read::Tick;
 
     fn read(at: Option<i64>, values: &[f64], relative: bool) -> Read {
@@ -141,12 +140,12 @@ mod tests {
     #[test]
     fn counters_of_different_zeros_are_not_mixed() {
         let mut reads = [
-            (Kind::Vmstat, read(None, &[10.0, 20.0, 30.0], true)),
+            (&vmstat::FORMAT, read(None, &[10.0, 20.0, 30.0], true)),
             (
-                Kind::ProcStat,
+                &proc_files::STAT,
                 read(Some(1_700_000_000_000), &[900.0, 910.0], false),
             ),
-            (Kind::Vmstat, read(None, &[5.0], true)),
+            (&vmstat::FORMAT, read(None, &[5.0], true)),
         ];
         choose(&mut reads);
         let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
@@ -170,9 +169,9 @@ mod tests {
         let vmstat = (0..6).map(|at| level(begin + at * 1000, 0.9)).collect();
         let proc_stat = (4..9).map(|at| level(begin + at * 1000, 0.1)).collect();
         let mut reads = [
-            (Kind::Vmstat, read(vmstat, true)),
-            (Kind::ProcStat, read(proc_stat, false)),
-            (Kind::Vmstat, read(vec![level(begin, 0.4)], true)),
+            (&vmstat::FORMAT, read(vmstat, true)),
+            (&proc_files::STAT, read(proc_stat, false)),
+            (&vmstat::FORMAT, read(vec![level(begin, 0.4)], true)),
         ];
         choose(&mut reads);
         let left: Vec<usize> = reads.iter().map(|(_, read)| read.ticks.len()).collect();
@@ -182,8 +181,8 @@ mod tests {
     #[test]
     fn captures_of_one_kind_with_one_zero_are_taken_together() {
         let mut reads = [
-            (Kind::NameValue, read(None, &[1.0], false)),
-            (Kind::NameValue, read(None, &[2.0], false)),
+            (&name_value::FORMAT, read(None, &[1.0], false)),
+            (&name_value::FORMAT, read(None, &[2.0], false)),
         ];
         choose(&mut reads);
         assert!(reads.iter().all(|(_, read)| read.ticks.len() == 1));

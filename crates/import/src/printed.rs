@@ -1,8 +1,7 @@
 //! Backtraces as they were printed: what tools that count printed lines need.
 
 use crate::clean;
-use crate::kind::Kind;
-use crate::read;
+use crate::formats::backtrace;
 use crate::split::split;
 use crate::{INPUT_BYTES_MAX, Input};
 
@@ -19,7 +18,7 @@ pub fn printed_threads(input: &Input<'_>) -> Vec<Vec<String>> {
     let lines = clean::lines(&text);
     split(&lines)
         .iter()
-        .filter(|piece| piece.kind == Kind::Backtrace)
-        .flat_map(|piece| read::printed(lines.get(piece.from..piece.to).unwrap_or_default()))
+        .filter(|piece| *piece.format == backtrace::FORMAT)
+        .flat_map(|piece| backtrace::printed(lines.get(piece.from..piece.to).unwrap_or_default()))
         .collect()
 }

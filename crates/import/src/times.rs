@@ -1,5 +1,7 @@
 //! Moments as captures write them.
 
+use crate::starts::Starts;
+
 /// `TS 1353536401.001 2012-11-21 17:00:01` of pt-stalk: milliseconds since 1970.
 pub(crate) fn ts(line: &str) -> Option<i64> {
     let seconds = line.trim().strip_prefix("TS ")?.split_whitespace().next()?;
@@ -29,6 +31,74 @@ const ZONES: i64 = 14 * 4;
 /// The date at the start of a text, in milliseconds since 1970 of the clock that it is of.
 pub(crate) fn date_ms(text: &str) -> Option<i64> {
     Some(sql::log::LogTime::at_start_of(text)?.us(0) / 1000)
+}
+
+/// `06:25:01`, `06:25:01 AM`: the words behind it, and the second of the day.
+pub(crate) fn clock(text: &str) -> Option<(u64, &str)> {
+    let (time, rest) = text.split_once([' ', '\t'])?;
+    let mut parts = time.split(':');
+    let mut part = |most: u64| {
+        let part = parts.next().filter(|part| part.len() == 2)?;
+        part.parse::<u64>().ok().filter(|value| *value < most)
+    };
+    let (hour, minute, second) = (part(24)?, part(60)?, part(61)?);
+    if parts.next().is_some() {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let (hour, rest) = match rest.split_once([' ', '\t']) {
+        Some(("AM", rest)) => (hour % 12, rest.trim_start()),
+        Some(("PM", rest)) => (hour % 12 + 12, rest.trim_start()),
+        _ => (hour, rest),
+    };
+    Some((hour * 3600 + minute * 60 + second, rest))
+}
+
+/// Begins with a year and a month, or six digits and a time, as the servers write them.
+pub(crate) fn starts_with_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    match bytes.get(digits) {
+        Some(b'-') => digits == 4 && bytes.get(5).is_some_and(u8::is_ascii_digit),
+        Some(b' ') => {
+            digits == 6
+                && text.get(6..).is_some_and(|rest| {
+                    rest.trim_start()
+                        .as_bytes()
+                        .get(1..3)
+                        .is_some_and(|time| time.contains(&b':'))
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Months as syslog and `dmesg --reltime` write them.
+static MONTHS: Starts = Starts::new(&[
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+]);
+
+/// What is behind the name of a month.
+pub(crate) fn behind_month(text: &str) -> Option<&str> {
+    MONTHS.are_in_front_of(text).then(|| text.get(3..))?
+}
+
+/// `Jan  1 00:00:00` or a date of digits.
+pub(crate) fn starts_with_syslog_date(text: &str) -> bool {
+    behind_month(text).is_some_and(|rest| rest.starts_with(' ')) || starts_with_date(text)
+}
+
+/// `Jan  1 00:00:00 text` → `text`, as logs have it that keep neither host nor program.
+pub(crate) fn behind_syslog_date(text: &str) -> Option<&str> {
+    let (day, rest) = behind_month(text)?
+        .strip_prefix(' ')?
+        .trim_start()
+        .split_once(' ')?;
+    let is_day = (1..=2).contains(&day.len()) && day.bytes().all(|byte| byte.is_ascii_digit());
+    is_day.then(|| clock(rest))?.map(|(_, text)| text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Backtraces whose line ends were lost: forms and trackers make one line of a whole thread.
 
-use crate::kind;
+use crate::stack_lines;
 
 /// Frames in a row by which a line is known as several.
 const FRAMES_MIN: usize = 3;
@@ -31,7 +31,7 @@ fn breaks(line: &str) -> Vec<usize> {
     let behind = |nth: usize| marks.get(nth + 1).map_or(line.len(), |next| next.at);
     let frames = marks.iter().enumerate().filter(|(nth, mark)| {
         let text = line.get(mark.at..behind(*nth)).unwrap_or_default();
-        kind::frame_number(text.trim()).is_some_and(|(_, rest)| kind::is_frame(rest))
+        stack_lines::frame_number(text.trim()).is_some_and(|(_, rest)| stack_lines::is_frame(rest))
     });
     if marks.len() < FRAMES_MIN || frames.count() * 2 < marks.len() {
         return Vec::new();
@@ -42,7 +42,7 @@ fn breaks(line: &str) -> Vec<usize> {
         .filter(|at| {
             *at < last
                 && begins_word(line, *at)
-                && line.get(*at..).is_some_and(kind::is_thread_head)
+                && line.get(*at..).is_some_and(stack_lines::is_thread_head)
         })
         .chain(marks.iter().map(|mark| mark.at))
         .filter(|at| *at > 0)
@@ -56,7 +56,7 @@ fn marks(line: &str) -> Vec<Mark> {
     let all = line.match_indices('#').map(|(at, _)| at);
     all.filter(|at| begins_word(line, *at))
         .filter_map(|at| {
-            let (number, _) = kind::frame_number(line.get(at..)?)?;
+            let (number, _) = stack_lines::frame_number(line.get(at..)?)?;
             Some(Mark { at, number })
         })
         .collect()

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::clean::Line;
-use crate::kind;
+use crate::formats::processlist;
+use crate::tables;
 
 /// Lines that one row is put together of, at the most.
 const LINES_MAX: usize = 30;
@@ -38,12 +39,12 @@ fn is_begin(text: &str) -> bool {
     if !text.starts_with('|') || !text.contains(" | ") {
         return false;
     }
-    let cells = kind::cells(text);
+    let cells = tables::cells(text);
     (TO_COMMAND..COLUMNS).contains(&cells.len())
         && cells.first().is_some_and(|id| id.parse::<u64>().is_ok())
         && cells
             .get(4)
-            .is_some_and(|command| kind::is_command(command))
+            .is_some_and(|command| processlist::is_command(command))
 }
 
 /// The row, and how many of the lines behind belong to it: those to the bar at its end, or, where
@@ -58,7 +59,7 @@ fn row<'a>(begin: &Line<'a>, behind: &[Line<'a>]) -> Option<(Line<'a>, usize)> {
         }
         text.push(' ');
         text.push_str(part);
-        if whole.is_none() && kind::is_processlist_row(&kind::cells(text.trim())) {
+        if whole.is_none() && processlist::is_processlist_row(&tables::cells(text.trim())) {
             whole = Some((text.len(), taken));
         }
         if whole.is_some() && part.ends_with('|') {

@@ -15,7 +15,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use import::{Input, Kind, import};
+use import::{Input, import};
 
 /// Cuts of one capture.
 const CUTS: usize = 24;
@@ -26,16 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads that are kept at the most, however many a capture says there were.
 const THREADS_MAX: usize = 400_000;
 
-/// What a sample is called in the list of sources, where that is more than its kind's name.
-const CALLED: [(Kind, &str); 5] = [
-    (Kind::Sysstat, "mpstat output"),
-    (Kind::ServerText, "error log with InnoDB status"),
-    (Kind::NameValue, "server status"),
-    (Kind::Rows, "INNODB_LOCK_WAITS, INNODB_TRX"),
-    (Kind::Unread, "prepared statements, strace output"),
-];
-
-/// A capture of each kind, made up, and two of several: `tests/samples`, where the search for input
+/// A capture of each format, made up, and two of several: `tests/samples`, where the search for input
 /// that breaks a reader begins, too.
 fn samples() -> Vec<(String, Vec<u8>)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
@@ -49,27 +40,6 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         .iter()
         .map(|path| (name(path), std::fs::read(path).unwrap()))
         .collect()
-}
-
-#[test]
-fn every_kind_has_a_sample_that_is_read_as_it() {
-    let samples = samples();
-    let mut wrong = Vec::new();
-    for kind in Kind::ALL {
-        let name = format!("{kind:?}");
-        let sample = samples.iter().find(|(sample, _)| *sample == name);
-        let (_, bytes) = sample.unwrap_or_else(|| panic!("no sample of {name}"));
-        let parts = import(&[Input { path: "x", bytes }]).parts;
-        let called = CALLED.iter().find(|(other, _)| *other == kind);
-        let called = called.map_or(kind.name(), |(_, called)| called);
-        let is_read = parts.iter().any(|part| part.kind == called);
-        // Nothing of it is left over.
-        let has_rest = parts.iter().any(|part| part.kind == "text around it");
-        if !is_read || has_rest {
-            wrong.push(format!("{name} ({called}): {parts:?}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn captures() -> Vec<(String, Vec<u8>)> {

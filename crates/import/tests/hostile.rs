@@ -84,7 +84,7 @@ const LINES: &[&str] = &[
     "",
 ];
 
-/// Lines of the samples of all kinds.
+/// Lines of the samples of all formats.
 fn sample_lines() -> Vec<String> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
     std::fs::read_dir(folder)

@@ -171,27 +171,7 @@ pub(crate) struct Record {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  freezeframe explain 3306-20261120T233015.123Z.frame
-  freezeframe explain x.frame --json | jq '.findings[].cause'
-  freezeframe explain x.frame --html report.html
-  freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
-  freezeframe explain mysql-diagnostics-20261120-233005.zip
-  kubectl logs db-0 | freezeframe explain -
-  freezeframe explain --at 03:12                        from the history: the two minutes from 03:12 on
-  freezeframe explain --at 20m --for 10m --server 3306  --keep
-
-What others captured is recognised by its content:
-  stacks       backtraces (gdb, pstack, eu-stack), pt-pmp, perf, folded stacks, pprof, opreport,
-               plockstat
-  the server   InnoDB status, error, slow and general logs, processlists, status, variables,
-               my.cnf, tables of transactions, locks, threads and digests, replication status
-  the host     dmesg, vmstat, iostat, mpstat, sar, top, ps, free, df, sysctl, netstat, ss, lsof,
-               pmap, files of /proc
-  the network  packets of tcpdump
-  collections  directories of pt-stalk, diagnostics of MySQL Shell and MariaDB Shell (.zip),
-               replays of dolphie (.db)
-also several of them in one text.")]
+#[command(after_help = explain_help())]
 pub(crate) struct Explain {
     /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
     #[arg(
@@ -217,6 +197,49 @@ pub(crate) struct Explain {
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,
+}
+
+/// Examples, and what is recognised: the names of the formats, by what they tell of.
+fn explain_help() -> String {
+    const EXAMPLES: &str = "Examples:
+  freezeframe explain 3306-20261120T233015.123Z.frame
+  freezeframe explain x.frame --json | jq '.findings[].cause'
+  freezeframe explain x.frame --html report.html
+  freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
+  freezeframe explain mysql-diagnostics-20261120-233005.zip
+  kubectl logs db-0 | freezeframe explain -
+  freezeframe explain --at 03:12                        from the history: the two minutes from 03:12 on
+  freezeframe explain --at 20m --for 10m --server 3306  --keep
+
+What others captured is recognised by its content:
+";
+    const COLLECTIONS: &str = "  collections  directories of pt-stalk, diagnostics of MySQL Shell and MariaDB Shell (.zip),
+               replays of dolphie (.db)
+also several of them in one text.";
+    const WIDTH: usize = 74;
+    let mut help = EXAMPLES.to_owned();
+    for group in ::import::Group::ALL {
+        let formats = ::import::FORMATS.iter().copied();
+        let mut names: Vec<&str> = formats
+            .filter(|format| format.group == group && !format.tells.is_empty())
+            .map(|format| format.name.trim_end_matches(" output"))
+            .collect();
+        names.sort_unstable_by_key(|name| name.to_lowercase());
+        let mut lines = vec![String::new()];
+        for name in names {
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => line.push_str(name),
+                Some(line) if line.len() + name.len() + 2 <= WIDTH => {
+                    line.push_str(", ");
+                    line.push_str(name);
+                }
+                _ => lines.push(name.to_owned()),
+            }
+        }
+        let lines = lines.join(",\n               ");
+        help.push_str(&format!("  {:<12} {lines}\n", group.name()));
+    }
+    help + COLLECTIONS
 }
 
 /// Of which history, with `explain --at`.

@@ -37,7 +37,7 @@ struct Share {
 }
 
 /// `perf report --stdio`, `perf top`, and lists of shares that people copy from them.
-pub(super) fn perf(lines: &[Line<'_>]) -> Read {
+pub(crate) fn perf(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut shares: Vec<Share> = Vec::new();
     let mut head = Head::default();
@@ -333,7 +333,7 @@ fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> 
 }
 
 /// A program or a thread of the server, by its name.
-pub(super) fn is_server(name: &str) -> bool {
+pub(crate) fn is_server(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.starts_with("mysqld")
         || name.starts_with("mariadbd")
@@ -342,7 +342,7 @@ pub(super) fn is_server(name: &str) -> bool {
 }
 
 /// oprofile's report of symbols.
-pub(super) fn opreport(lines: &[Line<'_>]) -> Read {
+pub(crate) fn opreport(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut columns: Option<Vec<&str>> = None;
     let mut listing = Listing::default();

@@ -4,9 +4,8 @@
 use model::{Absent, QueryDigest, Reason};
 use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
-use crate::read::Rows;
-
 use super::{Moment, seconds_of, whole};
+use crate::formats::rows::Rows;
 
 /// Classes that are told one by one, those with most time first.
 const CLASSES_MAX: usize = 200;

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::kind::Table;
-use crate::read::Rows;
-
 use super::waits::{Known, UNKNOWN, Wait};
 use super::whole;
+use crate::formats::rows::{Rows, Table};
 
 /// Owners of one object that are looked at: each pair is a wait.
 const OWNERS_MAX: usize = 1000;

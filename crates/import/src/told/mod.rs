@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 
 use model::{LockTable, Millis, Taken};
 
-use crate::kind::Table;
+use crate::formats::rows::Rows;
+use crate::formats::rows::Table;
 use crate::moments::Moment;
-use crate::read::{Asked, Read, Rows};
+use crate::read::{Asked, Read};
 
 /// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.
 const BEAT_MS: Millis = 1000;
@@ -152,12 +153,11 @@ fn seconds_of(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::clean;
-    use crate::kind::Kind;
-    use crate::read::read;
+    use crate::formats::rows;
 
     fn told(text: &str) -> Told {
         let mut book = model::StackBook::default();
-        of(&read(Kind::Rows, &clean::lines(text)).rows, &mut book)
+        of(&(rows::FORMAT.read)(&clean::lines(text)).rows, &mut book)
     }
 
     fn value(told: &Told, name: &str) -> Option<f64> {

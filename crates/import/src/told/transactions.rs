@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Reading, Unit};
 
-use crate::kind::Table;
-use crate::read::Rows;
-
 use super::waits::Wait;
 use super::{seconds_of, whole};
+use crate::formats::rows::{Rows, Table};
 
 /// Mutexes that are kept.
 const MUTEXES_MAX: usize = 200;

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::kind::Table;
-use crate::read::Rows;
-
 use super::{Moment, seconds_of, whole};
+use crate::formats::rows::{Rows, Table};
 
 /// Pairs that are kept: a crowd at one row has as many as its square.
 const PAIRS_MAX: usize = 200_000;

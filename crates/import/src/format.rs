@@ -1,0 +1,252 @@
+//! What is known of a format: by what its lines are recognised, where a piece of it ends, what it tells.
+
+use std::cell::OnceCell;
+use std::fmt;
+
+use crate::clean::Line;
+use crate::read::Read;
+use crate::split::{Next, Open};
+use crate::tables::cells;
+
+/// A format of captures. Each is a `static` in `formats/`, which nothing else has to know.
+pub struct Format {
+    /// Its name in code, and that of its sample in `tests/samples`.
+    pub id: &'static str,
+    /// What it tells of.
+    pub group: Group,
+    /// What it is called in an answer (`vmstat output`).
+    pub name: &'static str,
+    /// Which programs print it, or who writes it.
+    pub by: &'static str,
+    /// What is read of it, for people; empty where it is only known.
+    pub tells: &'static str,
+    /// By what lines are known as its own. Any of them will do.
+    pub(crate) recognisers: &'static [Recogniser],
+    /// A head of a table above the line, where there is one, lets the line be of this format.
+    pub(crate) allows_head: fn(&str) -> bool,
+    /// A line that is not recognised as its own belongs to the piece that has begun.
+    pub(crate) continues: fn(&Open, &Next<'_>) -> bool,
+    /// The line belongs to the piece whatever it would be by itself, so that no recogniser has to look at it. Holds only
+    /// where `continues` or a recogniser would say the same.
+    pub(crate) absorbs: fn(&Open, &Next<'_>) -> bool,
+    /// Keeps in mind what a line of the piece, without the blanks around it, says of the lines behind it.
+    pub(crate) add: fn(&mut Open, &str),
+    /// Likewise of a line in a gap.
+    pub(crate) pass: fn(&mut Open, &str),
+    /// Lines between two lines of it that are of no format.
+    pub(crate) gap: Gap,
+    /// Rows with the same columns: the head of another table ends it.
+    pub(crate) is_table: bool,
+    /// Which of its lines have as many cells as the rows behind them.
+    pub(crate) heads: Heads,
+    /// The server's version stands in it.
+    pub(crate) has_version: bool,
+    /// Of two formats that tell the same signal as well as each other, the one with the lower number is taken.
+    pub(crate) preference: u8,
+    /// What lines of it tell. Never fails: what cannot be read is in [`Read::skipped`].
+    pub(crate) read: fn(&[Line<'_>]) -> Read,
+    /// What a whole file of it tells that has no lines; absent where the bytes are none.
+    pub(crate) read_bytes: fn(&[u8]) -> Option<Read>,
+}
+
+/// What a format tells of, for lists of formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Where threads are, and where processors spend their time.
+    Stacks,
+    /// What the server or its clients say of it.
+    Server,
+    /// What the kernel and tools of the host say.
+    Host,
+    /// Packets between clients and the server.
+    Network,
+    /// What somebody wrote.
+    People,
+}
+
+impl Group {
+    /// All, in the order of lists.
+    pub const ALL: [Self; 5] = [
+        Self::Stacks,
+        Self::Server,
+        Self::Host,
+        Self::Network,
+        Self::People,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stacks => "stacks",
+            Self::Server => "the server",
+            Self::Host => "the host",
+            Self::Network => "the network",
+            Self::People => "people",
+        }
+    }
+}
+
+/// By what a line of a format is known.
+pub(crate) struct Recogniser {
+    pub(crate) rank: u16,
+    pub(crate) first: &'static str,
+    pub(crate) signs: u16,
+    pub(crate) is: fn(&Place<'_>) -> bool,
+}
+
+impl Recogniser {
+    /// `rank` is the place in the order in which recognisers look at a line; the first that knows it wins, so that what
+    /// nobody else prints has a low rank. No two are the same. `first` are bytes of which one begins every such line,
+    /// empty where any may; `signs` are those that every such line has. Most lines lack them, and `is` does not look
+    /// at them.
+    pub(crate) const fn new(
+        rank: u16,
+        first: &'static str,
+        signs: u16,
+        is: fn(&Place<'_>) -> bool,
+    ) -> Self {
+        Self {
+            rank,
+            first,
+            signs,
+            is,
+        }
+    }
+}
+
+/// How far apart lines of one piece may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Gap {
+    /// One blank line.
+    Blank,
+    /// Fewer lines than this.
+    Lines(usize),
+}
+
+/// Lines that a recogniser knows and that have as many cells as the rows behind them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heads {
+    None,
+    /// The first of a piece.
+    First,
+    /// Each: a piece holds several tables.
+    Each,
+}
+
+/// For `first` of a recogniser.
+pub(crate) const DIGITS: &str = "0123456789";
+
+impl Format {
+    /// Recognises nothing and reads nothing: what a format leaves out of its declaration.
+    pub(crate) const NONE: Self = Self {
+        id: "",
+        group: Group::Host,
+        name: "",
+        by: "",
+        tells: "",
+        recognisers: &[],
+        allows_head: |_| true,
+        continues: |_, _| false,
+        absorbs: |_, _| false,
+        add: |open, _| open.carried = 0,
+        pass: |_, _| {},
+        gap: Gap::Blank,
+        is_table: false,
+        heads: Heads::None,
+        has_version: false,
+        preference: u8::MAX,
+        read: |_| Read::default(),
+        read_bytes: |_| None,
+    };
+}
+
+/// Each format is one static, and its address is its own.
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// Signs of which a line has all that its kind needs. Most lines lack them, and are not looked at.
+pub(crate) mod sign {
+    /// What parts or begins the rows of tables: a bar, a tab, a star.
+    pub const TABLE: u16 = 1;
+    pub const COLON: u16 = 1 << 1;
+    pub const DOT: u16 = 1 << 2;
+    pub const EQUAL: u16 = 1 << 3;
+    pub const PERCENT: u16 = 1 << 4;
+    pub const SEMICOLON: u16 = 1 << 5;
+    pub const SLASH: u16 = 1 << 6;
+    pub const DIGIT: u16 = 1 << 7;
+    pub const BRACKET: u16 = 1 << 8;
+    /// The letter that `OOMKilled` begins with.
+    pub const CAPITAL_O: u16 = 1 << 9;
+}
+
+/// The sign that each byte is.
+const SIGNS: [u16; 256] = {
+    let mut signs = [0; 256];
+    signs[b'|' as usize] = sign::TABLE;
+    signs[b'\t' as usize] = sign::TABLE;
+    signs[b'*' as usize] = sign::TABLE;
+    signs[b':' as usize] = sign::COLON;
+    signs[b'.' as usize] = sign::DOT;
+    signs[b'=' as usize] = sign::EQUAL;
+    signs[b'%' as usize] = sign::PERCENT;
+    signs[b';' as usize] = sign::SEMICOLON;
+    signs[b'/' as usize] = sign::SLASH;
+    signs[b'[' as usize] = sign::BRACKET;
+    signs[b'O' as usize] = sign::CAPITAL_O;
+    let mut digit = b'0';
+    while digit <= b'9' {
+        signs[digit as usize] = sign::DIGIT;
+        digit += 1;
+    }
+    signs
+};
+
+/// A line that is not blank, and the lines behind it.
+pub(crate) struct Place<'a> {
+    pub(crate) line: &'a str,
+    /// The line without the blanks around it.
+    pub(crate) text: &'a str,
+    pub(crate) next: &'a [&'a str],
+    signs: u16,
+    cells: OnceCell<Vec<&'a str>>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(line: &'a str, text: &'a str, next: &'a [&'a str]) -> Self {
+        let signs = line
+            .bytes()
+            .fold(0, |signs, byte| signs | SIGNS[usize::from(byte)]);
+        Self {
+            line,
+            text,
+            next,
+            signs,
+            cells: OnceCell::new(),
+        }
+    }
+
+    /// The line has all of these signs.
+    pub(crate) fn has(&self, signs: u16) -> bool {
+        self.signs & signs == signs
+    }
+
+    /// Its cells, as a row of a table.
+    pub(crate) fn cells(&self) -> &[&'a str] {
+        self.cells.get_or_init(|| match self.has(sign::TABLE) {
+            true => cells(self.text),
+            false => Vec::new(),
+        })
+    }
+}

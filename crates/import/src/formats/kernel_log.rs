@@ -1,0 +1,266 @@
+//! Lines of the kernel's log, and what keepers of containers say of their ends.
+
+use model::{OwnText, Text};
+
+use crate::clean::Line;
+use crate::format::Place;
+use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::moments::Moment;
+use crate::read::Read;
+use crate::starts::Starts;
+use crate::times::{behind_month, behind_syslog_date, starts_with_syslog_date};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "kernel_log",
+    group: Group::Host,
+    name: "kernel log",
+    by: "dmesg, syslog, containers' keepers",
+    tells: "lines that matter",
+    recognisers: &[Recogniser::new(220, "", 0, is_kernel_log)],
+    continues: |_, next| next.own.is_none() && is_kernel_detail(next.text),
+    gap: Gap::Lines(4),
+    read,
+    ..Format::NONE
+};
+
+/// Longest that stands in front of the kernel's stamp: a host, a container, a prompt.
+const PREFIX_BYTES_MAX: usize = 64;
+
+/// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
+/// either or with nothing but a date in front, a container that was killed.
+fn is_kernel_log(at: &Place<'_>) -> bool {
+    let text = at
+        .text
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once('>'))
+        .map_or(at.text, |(_, rest)| rest);
+    let undated = behind_syslog_date(text).unwrap_or(text);
+    (at.has(sign::BRACKET) && is_stamped(undated))
+        || is_syslog(text)
+        || is_message(undated)
+        || (at.has(sign::EQUAL) && is_want_of_memory(undated))
+        || (at.has(sign::CAPITAL_O)
+            && text.contains("OOMKilled")
+            && text.split_whitespace().any(|word| word == "OOMKilled"))
+}
+
+/// A line that belongs to the message above it: the state and the stack of a task.
+fn is_kernel_detail(text: &str) -> bool {
+    let text = behind_syslog_date(text).unwrap_or(text);
+    const STARTS: [&str; 6] = [
+        "Call Trace:",
+        "\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\"",
+        "Not tainted ",
+        "Tainted: ",
+        "RIP: ",
+        "Kernel panic - not syncing",
+    ];
+    let is_address = |word: &str| {
+        (8..=18).contains(&word.len())
+            && word
+                .trim_start_matches("0x")
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit())
+    };
+    let mut words = text.split_whitespace();
+    STARTS.iter().any(|start| text.starts_with(start))
+        || text.starts_with("[<")
+        || (text.contains("+0x") && text.contains("/0x"))
+        || (words.clone().count() > 0 && words.clone().all(is_address))
+        // `jbd2/dm-9-8  D ffff81043e0a1420  0  762  585`.
+        || (words.nth(1).is_some_and(|state| ["D", "R", "S"].contains(&state))
+            && words.any(|word| word.parse::<u32>().is_ok()))
+}
+
+/// `[12345.678901] text`, `[  +0.000003] text` and `[Oct28 16:58] text` of `dmesg --reltime`, also
+/// behind the name of a host or a container, or behind a prompt.
+fn is_stamped(text: &str) -> bool {
+    let brackets = text.match_indices('[').map(|(at, _)| at);
+    let mut brackets = brackets.take_while(|at| *at <= PREFIX_BYTES_MAX);
+    brackets.any(|at| is_stamp_at(text, at))
+}
+
+/// The bracket at this place begins the kernel's stamp.
+fn is_stamp_at(text: &str, at: usize) -> bool {
+    let Some((before, rest)) = text.split_at_checked(at) else {
+        return false;
+    };
+    let inner = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let Some((stamp, message)) = inner else {
+        return false;
+    };
+    let stamp = stamp.trim_start();
+    if before.is_empty() {
+        return is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 3) || is_minute(stamp);
+    }
+    // The kernel prints six digits behind the point: in the midst of a line nothing less tells.
+    [": ", "| ", "# ", "$ "]
+        .iter()
+        .any(|end| before.ends_with(end))
+        && is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 6)
+        && message.starts_with(' ')
+}
+
+/// `12345.678901`, with so many digits behind the point.
+fn is_seconds(stamp: &str, digits_min: usize) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    stamp.split_once('.').is_some_and(|(whole, part)| {
+        is_number(whole) && is_number(part) && part.len() >= digits_min
+    })
+}
+
+/// `Oct28 16:58`.
+fn is_minute(stamp: &str) -> bool {
+    let Some(rest) = behind_month(stamp) else {
+        return false;
+    };
+    let is_number = |text: &str| {
+        (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    rest.trim_start()
+        .split_once(' ')
+        .and_then(|(day, time)| Some((day, time.split_once(':')?)))
+        .is_some_and(|(day, (hour, minute))| [day, hour, minute].into_iter().all(is_number))
+}
+
+fn is_syslog(text: &str) -> bool {
+    text.starts_with("kernel: ")
+        || (starts_with_syslog_date(text) && (text.contains(" kernel: ") || is_end_of_a_unit(text)))
+}
+
+/// What systemd says when the kernel killed a unit's process for want of memory.
+fn is_end_of_a_unit(text: &str) -> bool {
+    text.contains(" systemd[")
+        && (text.contains("killed by the OOM killer") || text.contains("result 'oom-kill'"))
+}
+
+/// What the kernel alone says: the end of a process for want of memory, a task that hangs.
+fn is_message(text: &str) -> bool {
+    static STARTS: Starts = Starts::new(&[
+        "Out of memory: Kill process ",
+        "Out of memory: kill process ",
+        "Out of memory: Killed process ",
+        "Memory cgroup out of memory: Kill process ",
+        "Memory cgroup out of memory: Killed process ",
+        "oom-kill:constraint=",
+        "oom_reaper: reaped process ",
+        "Kernel panic - not syncing: ",
+    ]);
+    let is_pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    STARTS.are_in_front_of(text)
+        || text
+            .strip_prefix("Killed process ")
+            .is_some_and(|rest| is_pid(rest) && rest.contains('('))
+        || text.strip_prefix("INFO: task ").is_some_and(|rest| {
+            rest.split_once(" blocked for more than ")
+                .is_some_and(|(task, time)| {
+                    task.rsplit_once(':').is_some_and(|(_, pid)| is_pid(pid))
+                        && time.contains(" seconds")
+                })
+        })
+}
+
+/// A task that asked for memory in vain.
+fn is_want_of_memory(text: &str) -> bool {
+    text.split_once(" invoked oom-killer: gfp_mask=")
+        .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
+}
+
+/// Bytes of log lines that are kept of one piece.
+const LOG_BYTES_MAX: usize = 256 << 10;
+
+/// Lines as they stand there.
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut body = String::new();
+    let mut kept = 0_usize;
+    let mut read = Read::default();
+    for line in lines.iter().filter(|line| !line.is_blank()) {
+        if body.len() + line.text.len() > LOG_BYTES_MAX {
+            read.skipped.push((
+                line.number,
+                format!("lines of the log over {LOG_BYTES_MAX} bytes").into(),
+            ));
+            break;
+        }
+        body.push_str(&line.text);
+        body.push('\n');
+        kept += 1;
+    }
+    read.brought = format!("{kept} lines");
+    if kept > 0 {
+        read.texts
+            .push((Moment::default(), Text::own(OwnText::KernelLog, body)));
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_one(text: &str) -> bool {
+        is_kernel_log(&Place::new(text, text, &[]))
+    }
+
+    #[test]
+    fn stamps_of_the_kernel_in_every_form() {
+        for text in [
+            "[12345.678901] mysqld: page allocation failure",
+            "<4>[    2.000001] text",
+            "[  +0.000003] Killed process 16556 (mysqld) total-vm:16816660kB",
+            "[Oct28 16:58] mysqld invoked oom-killer: gfp_mask=0x6280ca",
+            "host kernel: [   16.869199] text",
+            "percona # [   16.869199] mysqld invoked oom-killer: order=0",
+            "db-1  | [  812.000001] text",
+            "root@x:~# [  812.000001] text",
+            "[root@db1 ~]# [  812.000001] text",
+            "[wrsroot@controller-0 ~(keystone_admin)]$ [519825.439055] text",
+            "Mar  2 17:35:10 db1 kernel: text",
+            "kernel: nf_conntrack: nf_conntrack: table full, dropping packet",
+            "Aug 25 11:10:09 db1 systemd[1]: mariadb.service: Failed with result 'oom-kill'.",
+            "Nov 22 10:11:12 kernel: [123.4] text",
+            "Nov  2 10:11:12 [  123.456789] text",
+            "Nov  2 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663",
+            "Nov 22 10:11:12 INFO: task mysqld:4123 blocked for more than 120 seconds.",
+        ] {
+            assert!(is_one(text), "{text}");
+        }
+        for text in [
+            "Aug 25 11:10:09 db1 systemd[1]: Started MariaDB 10.11.11 database server.",
+            "[...]",
+            "[.]  more",
+            "[10.0.0.7] connected",
+            "[8.0] a version",
+            "[Oct28] a day",
+            "see [1.234567] for more",
+            "Nov 22 10:11:12 Out of memory again",
+            "Nov 22 10:11 Out of memory: Kill process 16556 (mysqld)",
+            "it took: [1.234567]s",
+        ] {
+            assert!(!is_one(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_alone_says_needs_no_stamp() {
+        for text in [
+            "Out of memory: Kill process 16556 (mysqld) score 1663 or sacrifice child",
+            "Out of memory: kill process 4944 (mysqld) score 1663 or a child",
+            "Killed process 11726, UID 498, (mysqld) total-vm:7823732kB",
+            "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)",
+            "INFO: task jbd2/dm-9-8:762 blocked for more than 120 seconds.",
+            "mysqld invoked oom-killer: gfp_mask=0x6280ca, order=0",
+        ] {
+            assert!(is_one(text), "{text}");
+        }
+        for text in [
+            "INFO: task $NAME:$PID blocked for more than 120 seconds.",
+            "Killed process by hand",
+            "Out of memory again",
+            "we saw that mysqld invoked oom-killer: twice",
+            "I think the server was Killed process 5 (mysqld)",
+        ] {
+            assert!(!is_one(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `/proc/PID/limits`.
+
+use model::Fact;
+
+use crate::clean::Line;
+use crate::format::{Format, Group, Recogniser};
+use crate::read::Read;
+
+pub(crate) static FORMAT: Format = Format {
+    id: "limits",
+    group: Group::Host,
+    name: "/proc/PID/limits",
+    by: "the kernel",
+    tells: "limits as settings",
+    recognisers: &[Recogniser::new(230, "LM", 0, |at| is_limit(at.text))],
+    continues: |_, next| next.text.starts_with("Max "),
+    read,
+    ..Format::NONE
+};
+
+/// `Max open files    1024    4096    files`.
+fn is_limit(text: &str) -> bool {
+    (text.starts_with("Limit ") && text.contains("Soft Limit"))
+        || (text.starts_with("Max ") && {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let number = |word: &&str| **word == *"unlimited" || word.parse::<u64>().is_ok();
+            words.len() >= 4 && words.iter().filter(|word| number(word)).count() == 2
+        })
+}
+
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    for line in lines {
+        let Some((name, values)) = line
+            .trimmed()
+            .strip_prefix("Max ")
+            .and_then(|rest| rest.split_once("  "))
+        else {
+            continue;
+        };
+        let Some(soft) = values.split_whitespace().next() else {
+            continue;
+        };
+        let name = name.trim().replace(' ', "_");
+        read.facts.push(Fact::new(format!("limits.{name}"), soft));
+    }
+    read.brought = format!("{} limits", read.facts.len());
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn limits_are_facts() {
+        let read = read(&clean::lines(
+            "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024   4096   files\nMax core file size  unlimited  unlimited  bytes\n",
+        ));
+        let facts: Vec<(&str, &str)> = read
+            .facts
+            .iter()
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect();
+        assert_eq!(
+            facts,
+            [
+                ("limits.open_files", "1024"),
+                ("limits.core_file_size", "unlimited")
+            ]
+        );
+    }
+}

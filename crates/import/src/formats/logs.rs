@@ -1,0 +1,241 @@
+//! Slow logs and general logs: what was asked, by class of statement.
+
+use model::{QueryDigest, QueryWay};
+use sql::digest::{Digester, Options, Order};
+use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
+
+use crate::clean::Line;
+use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::formats::{backtrace, server_text};
+use crate::read::{Asked, Read, counted};
+use crate::split::{Next, Open, WRAPPED_LINES_MAX};
+
+pub(crate) static SLOW: Format = Format {
+    id: "slow_log",
+    group: Group::Server,
+    name: "slow log",
+    by: "the server",
+    tells: "statements by class",
+    recognisers: &[Recogniser::new(30, "#", 0, |at| is_slow_head(at.text))],
+    continues: slow_continues,
+    add: |open, text| {
+        let is_head = text.starts_with('#') || sets_session(text);
+        open.statement = is_head || !text.ends_with(';');
+        open.carried = if is_head { 0 } else { open.carried + 1 };
+    },
+    gap: Gap::Lines(6),
+    read: |lines| read(LogKind::Slow, lines),
+    ..Format::NONE
+};
+
+pub(crate) static GENERAL: Format = Format {
+    id: "general_log",
+    group: Group::Server,
+    name: "general log",
+    by: "the server",
+    tells: "statements by class",
+    recognisers: &[Recogniser::new(40, "", sign::TABLE, |at| {
+        is_general(at.line)
+    })],
+    continues: |open, next| {
+        let is_statement =
+            next.own.is_none() && !next.text.is_empty() && open.carried < WRAPPED_LINES_MAX;
+        is_log_opening(next.text) || is_statement
+    },
+    add: |open, _| open.carried += 1,
+    read: |lines| read(LogKind::General, lines),
+    ..Format::NONE
+};
+
+/// A line of a slow log's head and of nothing else.
+fn is_slow_head(text: &str) -> bool {
+    text.starts_with("# ") && sql::log::log_kind(text.as_bytes()) == Some(LogKind::Slow)
+}
+
+/// A line with which an event of a general log begins.
+fn is_general(line: &str) -> bool {
+    line.starts_with(|c: char| c == '\t' || c.is_ascii_digit())
+        && line.contains('\t')
+        && sql::log::log_kind(line.as_bytes()) == Some(LogKind::General)
+}
+
+fn slow_continues(open: &Open, next: &Next<'_>) -> bool {
+    let is_another = next
+        .own
+        .is_some_and(|own| *own == backtrace::FORMAT || *own == server_text::FORMAT);
+    is_log_opening(next.text) || (open.statement && open.carried < WRAPPED_LINES_MAX && !is_another)
+}
+
+/// `use shop;` and `SET timestamp=1700000000;`, which servers write in front of a statement.
+fn sets_session(text: &str) -> bool {
+    text.starts_with("SET timestamp=") || (text.starts_with("use ") && text.ends_with(';'))
+}
+
+/// What servers write when they open a log.
+fn is_log_opening(text: &str) -> bool {
+    text.ends_with("started with:")
+        || text.starts_with("Tcp port: ")
+        || text.starts_with("TCP Port: ")
+        || (text.starts_with("Time ") && text.ends_with("Argument"))
+}
+
+/// Which of the two it is.
+pub(crate) fn format_of(kind: LogKind) -> &'static Format {
+    match kind {
+        LogKind::Slow => &SLOW,
+        LogKind::General => &GENERAL,
+    }
+}
+
+/// Classes that are told one by one.
+const CLASSES_MAX: usize = 200;
+
+/// Bytes at the begin of a file in which it is looked for what it is.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Moments, milliseconds since 1970 UTC.
+pub(crate) type Stretch = (i64, i64);
+
+/// Whether a whole file is a log: its first line is one that only such a log has. Others are read
+/// line by line.
+pub(crate) fn is_whole(bytes: &[u8]) -> Option<LogKind> {
+    let head = bytes.get(..bytes.len().min(HEAD_BYTES)).unwrap_or_default();
+    let head = head.trim_ascii_start();
+    let first = head.split(|byte| *byte == b'\n').next()?;
+    let first = first.trim_ascii_end();
+    let is_opening = first.ends_with(b"started with:")
+        || first.starts_with(b"Tcp port: ")
+        || first.starts_with(b"TCP Port: ");
+    let kind = sql::log::log_kind(head)?;
+    (is_opening || sql::log::log_kind(first) == Some(kind)).then_some(kind)
+}
+
+/// A log that is a file of its own; of its statements only those of a stretch, where one is given.
+pub(crate) fn whole(kind: LogKind, bytes: &[u8], stretch: Option<Stretch>) -> Read {
+    let us = |ms: i64| ms.saturating_mul(1000);
+    let mut digester = Digester::new(Options {
+        since_us: stretch.map(|(from, _)| us(from)),
+        until_us: stretch.map(|(_, to)| us(to)),
+        ..Options::default()
+    });
+    let mut reader = Reader::new(kind);
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = at.saturating_add(EVENT_BYTES_MAX).min(bytes.len());
+        let window = bytes.get(at..end).unwrap_or_default();
+        let rest = match end == bytes.len() {
+            true => Rest::Nothing,
+            false => Rest::NoRoom,
+        };
+        match reader.next(window, rest) {
+            Step::Event(event, used) => {
+                digester.add(&event);
+                at += used.max(1);
+            }
+            Step::Skipped(used) => at += used.max(1),
+            // Never where nothing follows or no room is left.
+            Step::More => break,
+        }
+    }
+    let (filtered, stray) = (digester.filtered(), reader.stray_bytes());
+    let way = match kind {
+        LogKind::Slow => QueryWay::SlowLog,
+        LogKind::General => QueryWay::GeneralLog,
+    };
+    let digest = digester
+        .finish(way, &Order::Usual, Some(CLASSES_MAX), false)
+        .digest;
+    told(digest, filtered, stray)
+}
+
+fn told(digest: QueryDigest, filtered: u64, stray: u64) -> Read {
+    let mut read = Read::default();
+    let statements = usize::try_from(digest.count).unwrap_or(usize::MAX);
+    read.brought = counted(statements, "statement", "statements");
+    if let Some(seconds) = digest
+        .from_us
+        .zip(digest.to_us)
+        .map(|(from, to)| to.saturating_sub(from) / 1_000_000)
+    {
+        read.brought.push_str(&format!(" in {}", span(seconds)));
+    }
+    if filtered > 0 {
+        let filtered = usize::try_from(filtered).unwrap_or(usize::MAX);
+        read.skipped.push((
+            0,
+            format!(
+                "{} before or after the other captures",
+                counted(filtered, "statement", "statements")
+            )
+            .into(),
+        ));
+    }
+    if stray > 0 {
+        read.skipped
+            .push((0, format!("{stray} bytes belong to no statement").into()));
+    }
+    if digest.count > 0 {
+        let ms = |us: i64| us / 1000;
+        read.asked.push(Asked {
+            from: digest.from_us.map(ms),
+            to: digest.to_us.map(ms),
+            length: None,
+            digest,
+        });
+    }
+    read
+}
+
+/// `90 s`, `2 h 5 min`, `3 days`.
+fn span(seconds: i64) -> String {
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// Lines of a log in a text.
+fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
+    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
+    for line in lines {
+        text.push_str(&line.text);
+        text.push('\n');
+    }
+    whole(kind, text.as_bytes(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: &str = "# Time: 2026-11-21T10:00:00.000000Z\n# User@Host: app[app] @ web [10.0.0.7]  Id:     5\n# Query_time: 2.000000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 9\nuse shop;\nSET timestamp=1795255200;\nselect * from t where a = 'secret';\n\
+        # Time: 2026-11-21T10:00:09.000000Z\n# User@Host: app[app] @ web [10.0.0.7]  Id:     5\n# Query_time: 3.000000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 9\nSET timestamp=1795255209;\nselect * from t where a = 'other';\n";
+
+    #[test]
+    fn a_slow_log_is_classes_without_literals() {
+        assert_eq!(is_whole(SLOW.as_bytes()), Some(LogKind::Slow));
+        let read = whole(LogKind::Slow, SLOW.as_bytes(), None);
+        let digest = &read.asked[0].digest;
+        assert_eq!((digest.count, digest.classes.len()), (2, 1));
+        assert_eq!(digest.classes[0].sum("Query_time"), Some(5.0));
+        assert!(!format!("{digest:?}").contains("secret"));
+        assert_eq!(read.brought, "2 statements in 9 s");
+        assert_eq!(read.asked[0].to, Some(1_795_255_209_000));
+    }
+
+    #[test]
+    fn only_what_belongs_to_the_other_captures_is_taken() {
+        let at = 1_795_255_209_000;
+        let read = whole(LogKind::Slow, SLOW.as_bytes(), Some((at - 500, at + 500)));
+        assert_eq!(read.asked[0].digest.count, 1);
+        assert_eq!(read.skipped.len(), 1);
+    }
+
+    #[test]
+    fn other_texts_are_no_logs() {
+        assert_eq!(is_whole(b"Hello,\n# Time: 2026-11-21T10:00:00.0Z\n"), None);
+        assert_eq!(is_whole(b""), None);
+    }
+}

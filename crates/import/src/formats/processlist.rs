@@ -1,0 +1,348 @@
+//! SHOW PROCESSLIST: in boxes, with tabs, or a row a paragraph (`\G`).
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use server::Row;
+
+use crate::clean::Line;
+use crate::format::Place;
+use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
+use crate::formats::states;
+use crate::read::{Read, counted};
+use crate::split::{Next, Open};
+use crate::tables::{add_row, cells, field, is_rule, is_vertical_row};
+use crate::{notes, times};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "processlist",
+    group: Group::Server,
+    name: "processlist",
+    by: "`SHOW PROCESSLIST` in boxes, with tabs or `\\G`, of phpMyAdmin, of mytop",
+    tells: "sessions by state, the longest",
+    recognisers: &[Recogniser::new(100, "", sign::TABLE, |at| {
+        is_processlist(at)
+    })],
+    continues,
+    absorbs: |_, next| {
+        let is_head = || {
+            let behind = next.behind.map(Line::trimmed);
+            is_vertical_row(next.text) && behind.is_some_and(is_session_id)
+        };
+        is_vertical_field(next.text) || is_head()
+    },
+    add: add_row,
+    gap: Gap::Lines(3),
+    is_table: true,
+    heads: Heads::First,
+    preference: 2,
+    read,
+    ..Format::NONE
+};
+
+/// Commands of sessions, as the column `Command` has them.
+const COMMANDS: [&str; 17] = [
+    "Query",
+    "Sleep",
+    "Connect",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Daemon",
+    "Execute",
+    "Killed",
+    "Prepare",
+    "Init DB",
+    "Field List",
+    "Quit",
+    "Statistics",
+    "Close stmt",
+    "Ping",
+    "Slave_IO",
+    "Slave_SQL",
+];
+
+/// A head of the list, or a row that is one by its words.
+fn is_processlist(at: &Place<'_>) -> bool {
+    if is_vertical_row(at.text) {
+        return at.next.iter().take(2).any(|line| {
+            line.trim_start().starts_with("Id: ") || line.trim_start().starts_with("ID: ")
+        }) && at.next.iter().take(8).any(|line| {
+            let line = line.trim_start();
+            line.starts_with("Command:") || line.starts_with("COMMAND:")
+        });
+    }
+    is_processlist_head(at.cells()) || is_processlist_row(at.cells())
+}
+
+/// The columns of the list, or those that somebody chose of it.
+pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
+    let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
+    cells.len() > 2 && has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
+}
+
+/// What a session does, as the column `Command` has it.
+pub(crate) fn is_command(text: &str) -> bool {
+    COMMANDS.contains(&text)
+}
+
+/// Eight columns in the order of the servers.
+pub(crate) fn is_processlist_row(cells: &[&str]) -> bool {
+    let number = |index: usize| {
+        cells
+            .get(index)
+            .is_some_and(|cell| cell.parse::<f64>().is_ok())
+    };
+    cells.len() >= 8
+        && number(0)
+        && number(5)
+        && cells.get(4).is_some_and(|command| is_command(command))
+}
+
+fn continues(open: &Open, next: &Next<'_>) -> bool {
+    // Rows whose columns have an order of their own.
+    let may_be_row = next.own.is_none_or(|own| *own == states::FORMAT);
+    is_rule(next.text)
+        || is_vertical_field(next.text)
+        || (next.text.starts_with('|') && next.own.is_none())
+        || (open.cells > 0 && may_be_row && open.is_row(next.text))
+        || open.statement_goes_on(next)
+}
+
+/// `        State: Waiting for global read lock`.
+fn is_vertical_field(text: &str) -> bool {
+    field(text, 20).is_some()
+}
+
+/// `Id: 12`, the first field of a session in a processlist.
+fn is_session_id(text: &str) -> bool {
+    text.strip_prefix("Id: ")
+        .is_some_and(|id| id.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Sessions of one list that are read.
+const SESSIONS_MAX: usize = 100_000;
+
+/// Columns in the order of the servers, where a head is missing.
+const COLUMNS: [&str; 8] = [
+    "id", "user", "host", "db", "command", "time", "state", "info",
+];
+
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut reader = Reader {
+        columns: COLUMNS.map(str::to_owned).into(),
+        ..Reader::default()
+    };
+    for line in lines {
+        reader.line(line);
+    }
+    reader.end_row();
+    reader.end_list();
+    let mut read = reader.read;
+    read.brought = match reader.lists {
+        1 => counted(reader.sessions, "session", "sessions"),
+        lists => format!("{} sessions in {lists} lists", reader.sessions),
+    };
+    read
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    read: Read,
+    columns: Rc<[String]>,
+    /// The names of the fields of the last row in the form of `\G`: the next one mostly has the same.
+    names: Rc<[String]>,
+    rows: Vec<Row>,
+    at: Option<i64>,
+    lists: u64,
+    sessions: usize,
+    /// The row that is being read, field by field.
+    fields: Vec<(&'a str, Cow<'a, str>)>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: &'a Line<'_>) {
+        let text = line.trimmed();
+        if let Some(at) = times::ts(text) {
+            self.end_row();
+            self.end_list();
+            self.at = Some(at);
+            return;
+        }
+        if is_vertical_row(text) {
+            self.end_row();
+            if text.contains("* 1. row *") {
+                self.end_list();
+            }
+            return;
+        }
+        let cells = cells(text);
+        if is_processlist_head(&cells) {
+            self.end_list();
+            self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
+        } else if is_processlist_row(&cells)
+            || (cells.len() >= self.columns.len() && cells.len() > 2)
+        {
+            self.row(line, &cells);
+        } else if let Some((name, value)) = text.split_once(':')
+            && !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && (!self.fields.is_empty()
+                || COLUMNS
+                    .iter()
+                    .any(|column| name.eq_ignore_ascii_case(column)))
+        {
+            self.fields
+                .push((name, Cow::Borrowed(notes::without(value.trim()))));
+        } else if let Some((_, value)) = self
+            .fields
+            .last_mut()
+            .filter(|_| !text.is_empty() && value_goes_on(text))
+        {
+            let value = value.to_mut();
+            value.push(' ');
+            value.push_str(text);
+        }
+    }
+
+    fn row(&mut self, line: &Line<'_>, cells: &[&str]) {
+        if self.rows.len() >= SESSIONS_MAX {
+            return;
+        }
+        let mut values: Vec<String> = cells.iter().map(|cell| null(cell).to_owned()).collect();
+        // The statement may hold the separator.
+        if values.len() > self.columns.len()
+            && let Some(info) = self.columns.iter().position(|name| name == "info")
+            && info + 1 == self.columns.len()
+        {
+            let rest = values.split_off(info);
+            values.push(rest.join("|"));
+        }
+        if values.len() < self.columns.len() {
+            self.read.skipped.push((
+                line.number,
+                "a row of the processlist has too few columns".into(),
+            ));
+            values.resize(self.columns.len(), String::new());
+        }
+        self.rows.push(Row::new(Rc::clone(&self.columns), values));
+    }
+
+    fn end_row(&mut self) {
+        let fields = self.fields.as_slice();
+        let is_row = fields
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("command"));
+        if is_row && self.rows.len() < SESSIONS_MAX {
+            let has_same = fields.len() == self.names.len()
+                && (fields.iter().zip(self.names.iter()))
+                    .all(|((name, _), last)| name.eq_ignore_ascii_case(last));
+            if !has_same {
+                let names = fields.iter().map(|(name, _)| name.to_ascii_lowercase());
+                self.names = names.collect();
+            }
+            let values = fields.iter().map(|(_, value)| null(value).to_owned());
+            self.rows
+                .push(Row::new(Rc::clone(&self.names), values.collect()));
+        }
+        self.fields.clear();
+    }
+
+    fn end_list(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        if rows.is_empty() {
+            return;
+        }
+        self.sessions += rows.len();
+        let after = self.lists * 1000;
+        self.lists += 1;
+        let own = own_session(&rows);
+        let taken = server::processlist_taken(&rows, own.as_slice());
+        self.read.take("processlist", self.at, after, taken);
+    }
+}
+
+/// The session that asked for the list by a query of its own. Several such are a load, and count.
+fn own_session(rows: &[Row]) -> Option<u64> {
+    let mut asking = rows.iter().filter(|row| {
+        let statement = row.get("info").to_ascii_lowercase();
+        statement.contains("information_schema.processlist")
+    });
+    let only = asking.next().filter(|_| asking.next().is_none())?;
+    only.get("id").parse().ok()
+}
+
+fn null(cell: &str) -> &str {
+    if cell == "NULL" { "" } else { cell }
+}
+
+/// A statement of several lines, and no rule of a table.
+fn value_goes_on(text: &str) -> bool {
+    !text.starts_with("+-") && !text.starts_with('*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn lists(text: &str) -> Vec<model::ProcessList> {
+        let read = read(&clean::lines(text));
+        read.texts
+            .iter()
+            .map(|(_, text)| serde_json::from_str(text.body()).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn three_forms_say_the_same() {
+        let table = "+----+\n| Id | User | Host | db | Command | Time | State | Info |\n+----+\n\
+            | 5 | app | web:1 | shop | Query | 12 | Waiting for table metadata lock | select * from t where a|b = 1 |\n| 6 | app | web:2 | NULL | Sleep | 3 |  | NULL |\n";
+        let tabs = "Id\tUser\tHost\tdb\tCommand\tTime\tState\tInfo\n5\tapp\tweb:1\tshop\tQuery\t12\tWaiting for table metadata lock\tselect * from t where a|b = 1\n6\tapp\tweb:2\tNULL\tSleep\t3\t\tNULL\n";
+        let rows = "***** 1. row *****\n     Id: 5\n   User: app\n   Host: web:1\n     db: shop\nCommand: Query\n   Time: 12\n  State: Waiting for table metadata lock\n   Info: select * from t\n where a|b = 1\n***** 2. row *****\n     Id: 6\n   User: app\n   Host: web:2\n     db: NULL\nCommand: Sleep\n   Time: 3\n  State: \n   Info: NULL\n";
+        for text in [table, tabs, rows] {
+            let lists = lists(text);
+            assert_eq!(lists.len(), 1, "{text}");
+            let list = &lists[0];
+            assert_eq!((list.sessions, list.active()), (2, 1), "{text}");
+            assert_eq!(
+                list.by_state["Waiting for table metadata lock"], 1,
+                "{text}"
+            );
+            assert_eq!(
+                list.longest[0].statement, "select * from t where a|b = ?",
+                "{text}"
+            );
+            assert_eq!(list.longest[0].seconds, 12.0);
+        }
+    }
+
+    #[test]
+    fn a_note_behind_a_number_is_none_of_it() {
+        let text = "***** 1. row *****\n     Id: 5\n   User: app\nCommand: Query\n   Time: 1200 -- since the import\n  State: updating\n   Info: delete from t\n";
+        assert_eq!(lists(text)[0].longest[0].seconds, 1200.0);
+    }
+
+    #[test]
+    fn lists_with_chosen_columns() {
+        let text = "+----+-------+------+\n| Id | State | Info |\n+----+-------+------+\n\
+            | 18 | Waiting for global read lock | flush table with read lock |\n\
+            | 6 | executing | select Id,State,Info from information_schema.processlist |\n+----+-------+------+\n";
+        let list = &lists(text)[0];
+        // The second one asked for the list.
+        assert_eq!((list.sessions, list.active()), (1, 1));
+        assert_eq!(list.by_state["Waiting for global read lock"], 1);
+        assert_eq!(list.by_command.len(), 0);
+    }
+
+    #[test]
+    fn moments_of_pt_stalk_part_lists() {
+        let row =
+            "***** 1. row *****\nId: 5\nUser: a\nCommand: Query\nTime: 1\nState: \nInfo: NULL\n";
+        let text = format!("TS 1700000000.5 x\n{row}TS 1700000001.5 x\n{row}");
+        let read = read(&clean::lines(&text));
+        let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
+        assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
+    }
+}

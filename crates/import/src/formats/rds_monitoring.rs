@@ -1,0 +1,209 @@
+//! Amazon RDS, Enhanced Monitoring ("OS metrics in Enhanced Monitoring" of its User Guide tells the units): the only
+//! thing to be had of the host there. `crate::rds_monitoring` makes a line of each object.
+
+use std::collections::BTreeMap;
+
+use model::{Reading, Unit};
+use serde_json::Value;
+
+use crate::clean::Line;
+use crate::columns::{Sums, shares};
+use crate::format::{Format, Group, Recogniser};
+use crate::formats::iostat::{Report, disks};
+use crate::rds_monitoring::BEGIN;
+use crate::read::{Read, Tick, counted};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "rds_monitoring",
+    group: Group::Host,
+    name: "Enhanced Monitoring of RDS",
+    by: "Amazon RDS: objects as the console shows them, or the answer of `aws logs get-log-events --log-group-name RDSOSMetrics`",
+    tells: "processors, memory, disks, swapping, the server's memory",
+    recognisers: &[Recogniser::new(300, "{", 0, |at| {
+        at.text.starts_with(BEGIN)
+    })],
+    preference: 22,
+    read,
+    ..Format::NONE
+};
+
+/// Between two of them where only one is there: the default of the service, seconds.
+const INTERVAL: f64 = 60.0;
+
+/// Columns of a disk, by the names that iostat has for them.
+const DISK: [(&str, &str); 7] = [
+    ("r/s", "readIOsPS"),
+    ("w/s", "writeIOsPS"),
+    ("rkB/s", "readKbPS"),
+    ("wkB/s", "writeKbPS"),
+    ("await", "await"),
+    ("%util", "util"),
+    ("aqu-sz", "avgQueueLen"),
+];
+
+/// What is told in kilobytes of memory, by the names of `/proc/meminfo`.
+const MEMORY: [(&str, &str); 10] = [
+    ("MemTotal", "total"),
+    ("MemFree", "free"),
+    ("Buffers", "buffers"),
+    ("Cached", "cached"),
+    ("Dirty", "dirty"),
+    ("Writeback", "writeback"),
+    ("Slab", "slab"),
+    ("Mapped", "mapped"),
+    ("Active", "active"),
+    ("Inactive", "inactive"),
+];
+
+/// Moments at the most, the newest: an hour of seconds.
+const MOMENTS_MAX: usize = 3_600;
+
+fn read(lines: &[Line<'_>]) -> Read {
+    // Parsed objects take ten times the room of their text: one is there at a time.
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let mut moments: Vec<(Option<i64>, &str)> = lines
+        .iter()
+        .filter_map(|line| Some((moment(&parsed(line.trimmed())?), line.trimmed())))
+        .collect();
+    // The newest may stand first.
+    moments.sort_by_key(|(at, _)| *at);
+    let mut read = Read {
+        relative: true,
+        ..Read::default()
+    };
+    read.keep_newest(&mut moments, MOMENTS_MAX);
+    read.brought = counted(moments.len(), "moment", "moments");
+    let (mut swapped, mut written) = (Sums::default(), BTreeMap::new());
+    let mut before: Option<i64> = None;
+    for (after, (at, text)) in (0..).step_by(1000).zip(&moments) {
+        let Some(object) = parsed(text) else { continue };
+        let seconds = before
+            .zip(*at)
+            .map(|(before, at)| at.saturating_sub(before) as f64 / 1000.0)
+            .filter(|seconds| *seconds > 0.0)
+            .unwrap_or(INTERVAL);
+        before = *at;
+        for (source, readings) in [
+            ("cpu", processors(&object, seconds, &mut swapped)),
+            ("meminfo", memory(&object)),
+            ("disk", disks(&report(&object), seconds, &mut written)),
+            ("process", server(&object)),
+        ] {
+            if !readings.is_empty() {
+                read.ticks.push(Tick {
+                    source,
+                    at: *at,
+                    after,
+                    readings,
+                });
+            }
+        }
+    }
+    read
+}
+
+fn moment(object: &Value) -> Option<i64> {
+    let at = sql::log::LogTime::at_start_of(object["timestamp"].as_str()?)?;
+    Some(at.us(0) / 1000)
+}
+
+fn processors(object: &Value, seconds: f64, swapped: &mut Sums) -> Vec<Reading> {
+    let share = |name: &str| object["cpuUtilization"][name].as_f64();
+    let with = |name: &str, more: &str| Some(share(name)? + share(more).unwrap_or(0.0));
+    let mut readings = shares(
+        with("user", "nice"),
+        with("system", "irq"),
+        share("wait"),
+        share("steal"),
+    );
+    for (name, value) in [
+        ("cpu.procs_running", &object["tasks"]["running"]),
+        ("cpu.procs_blocked", &object["tasks"]["blocked"]),
+        ("cpu.count", &object["numVCPUs"]),
+    ] {
+        let value = value.as_f64();
+        readings.extend(value.map(|value| Reading::gauge(name, Unit::Count, value)));
+    }
+    // Kilobytes a second, as pages of 4 KiB.
+    for (name, way) in [("vmstat.pswpin", "in"), ("vmstat.pswpout", "out")] {
+        let pages = object["swap"][way].as_f64().map(|kib| kib / 4.0 * seconds);
+        swapped.add(&mut readings, name, pages);
+    }
+    readings
+}
+
+fn memory(object: &Value) -> Vec<Reading> {
+    let value = |name: &str| object["memory"][name].as_f64();
+    let reading = |(name, theirs): &(&str, &str)| {
+        let bytes = value(theirs)? * 1024.0;
+        Some(Reading::gauge(
+            format!("meminfo.{name}"),
+            Unit::Bytes,
+            bytes,
+        ))
+    };
+    MEMORY.iter().filter_map(reading).collect()
+}
+
+/// The disks as iostat has them.
+fn report(object: &Value) -> Report {
+    let all = object["diskIO"].as_array().into_iter().flatten();
+    let rows = all.filter_map(|disk| {
+        let values = DISK.iter().map(|(_, theirs)| disk[*theirs].as_f64());
+        Some((
+            plain(disk["device"].as_str()?),
+            values.collect::<Option<_>>()?,
+        ))
+    });
+    Report {
+        columns: DISK.map(|(name, _)| name.to_owned()).into(),
+        disks: rows.collect(),
+        ..Report::default()
+    }
+}
+
+fn plain(device: &str) -> String {
+    let letters = device.chars().take(40);
+    letters.filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// The server's resident memory: one row of the processes is left, and it is the server's.
+fn server(object: &Value) -> Vec<Reading> {
+    let kib = object["processList"][0]["rss"].as_f64();
+    let bytes = kib.map(|kib| kib * 1024.0);
+    let reading = |bytes| Reading::gauge("process.resident_bytes", Unit::Bytes, bytes);
+    bytes.map(reading).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    fn object(at: &str, user: f64, writes: f64) -> String {
+        format!(
+            "{{\"engine\":\"MYSQL\",\"timestamp\":\"{at}\",\"numVCPUs\":2,\"cpuUtilization\":{{\"user\":{user},\"nice\":1.0,\"system\":70.0,\"irq\":0.0,\"wait\":5.0,\"steal\":0.0}},\
+             \"memory\":{{\"free\":4}},\"tasks\":{{\"running\":9,\"blocked\":3}},\"swap\":{{\"in\":8.0,\"out\":0.0}},\
+             \"diskIO\":[{{\"device\":\"rdsdev\",\"readIOsPS\":0,\"writeIOsPS\":{writes},\"readKbPS\":0,\"writeKbPS\":8,\"await\":20,\"util\":99.5,\"avgQueueLen\":3}}],\
+             \"processList\":[{{\"name\":\"mysqld\",\"rss\":1024}},{{\"name\":\"mysqld\",\"rss\":1024}}]}}\n"
+        )
+    }
+
+    #[test]
+    fn moments_in_their_order() {
+        let text = [
+            object("2020-08-05T23:55:31Z", 19.0, 50.0),
+            object("2020-08-05T23:55:21Z", 9.0, 50.0),
+        ];
+        let told = read(&clean::lines(&text.concat()));
+        assert_eq!(told.brought, "2 moments");
+        assert_eq!(told.values("cpu.user_share"), [0.1, 0.2]);
+        assert_eq!(told.values("cpu.procs_blocked"), [3.0, 3.0]);
+        // For a minute, then for ten seconds.
+        assert_eq!(told.values("vmstat.pswpin"), [120.0, 140.0]);
+        assert_eq!(told.values("disk.rdsdev.writes"), [3000.0, 3500.0]);
+        assert_eq!(told.values("disk.rdsdev.write_ms"), [60_000.0, 70_000.0]);
+        assert_eq!(told.values("meminfo.MemFree"), [4096.0, 4096.0]);
+        assert_eq!(told.values("process.resident_bytes"), [1_048_576.0; 2]);
+    }
+}

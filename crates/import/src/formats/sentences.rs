@@ -1,0 +1,300 @@
+//! Words with a meaning in text that is no listing: people quote a state, a function, a line of a log in a sentence.
+//!
+//! A word is less than a measurement, and is kept as one: see [`model::Mention`]. A message of the server or the kernel is
+//! a line of its log wherever it stands.
+
+use lexicon::{Kind, Role};
+use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
+
+use crate::clean::Line;
+use crate::format::{Format, Group};
+use crate::formats::unread::stage;
+use crate::moments::Moment;
+use crate::read::{Read, counted};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "sentences",
+    group: Group::People,
+    name: "words in sentences",
+    by: "people: tickets, mails, posts",
+    tells: "states, functions, messages of logs and amounts that somebody quotes",
+    // What is outside of all pieces: `read` is called with it.
+    ..Format::NONE
+};
+
+/// Bytes that are looked through of one input: sentences are short.
+const BYTES_MAX: usize = 4 << 20;
+
+/// The same of what was read as what it is.
+const WITHIN_BYTES_MAX: usize = 256 << 10;
+
+/// Words that are kept of one input, each once.
+const WORDS_MAX: usize = 200;
+
+/// Words that are told by name.
+const NAMED_MAX: usize = 3;
+
+/// The fact that lines of a log were quoted, not taken: what is not among them may have been there.
+const QUOTED: &str = "quoted";
+
+/// A listing of so many lines, or fewer, is what somebody chose to show: the amounts in it are told.
+const CHOSEN_LINES_MAX: usize = 40;
+
+/// Names of functions, states and places that are kept of what was read, at the most: they are counted where they stand,
+/// and looked for here only where they were not.
+const COUNTED_MAX: usize = 60;
+
+/// A shorter stage of a statement tells nothing, in seconds.
+const STAGE_SECONDS_MIN: f64 = 0.1;
+
+/// A stage with less of the statement's time than the longest one, by so much, tells nothing beside it.
+const STAGE_SHARE_MIN: f64 = 0.25;
+
+/// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, statements,
+/// and the amounts of a few lines.
+pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
+    let mut read = Read::default();
+    let (mut bytes, mut counted) = (0_usize, 0_usize);
+    for lines in pieces {
+        let is_chosen = lines.len() <= CHOSEN_LINES_MAX;
+        for line in lines {
+            bytes += line.text.len();
+            if bytes > WITHIN_BYTES_MAX || read.mentions.len() >= WORDS_MAX {
+                return read;
+            }
+            for found in lexicon::mentions(&line.text) {
+                let is_counted = match found.entry.kind {
+                    Kind::Function | Kind::Place => true,
+                    Kind::State => found.entry.role != Role::Told,
+                    _ => false,
+                };
+                // Terms of the field are for sentences: a listing or a configuration has its own.
+                if found.entry.kind == Kind::Term {
+                    continue;
+                }
+                let is_told = match is_counted {
+                    true => counted < COUNTED_MAX,
+                    false => is_chosen || !found.entry.kind.is_amount(),
+                };
+                if is_told && push_mention(&mut read, path, line.number, &found, true) {
+                    counted += usize::from(is_counted);
+                }
+            }
+        }
+    }
+    read
+}
+
+fn push_mention(
+    read: &mut Read,
+    path: &str,
+    line: usize,
+    found: &lexicon::Mention<'_>,
+    is_read: bool,
+) -> bool {
+    let word = word_of(found);
+    let is_known = |one: &Mention| one.kind == found.entry.kind && one.word == word;
+    if read.mentions.iter().any(is_known) {
+        return false;
+    }
+    read.mentions.push(Mention {
+        kind: found.entry.kind,
+        word,
+        path: path.to_owned(),
+        line,
+        is_read,
+    });
+    true
+}
+
+/// As one is written by everybody: `Innodb_log_waits | 12` is `innodb_log_waits = 12`; of a message it is the lexicon's words.
+fn word_of(found: &lexicon::Mention<'_>) -> String {
+    match found.entry.kind {
+        Kind::Message | Kind::KernelLine | Kind::ClientError => found.entry.pattern.to_owned(),
+        kind if kind.is_amount() => amount(found.text),
+        _ => found.text.to_owned(),
+    }
+}
+
+/// Looks through lines that are a part of nothing known.
+pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) -> Read {
+    let mut read = Read::default();
+    let (mut error_log, mut kernel_log) = (String::new(), String::new());
+    let mut bytes = 0_usize;
+    let mut stages = Stages::default();
+    for line in lines {
+        bytes += line.text.len();
+        if bytes > BYTES_MAX || read.mentions.len() >= WORDS_MAX {
+            break;
+        }
+        if stages.take(line) {
+            continue;
+        }
+        for found in lexicon::mentions(&line.text) {
+            if !push_mention(&mut read, path, line.number, &found, false) {
+                continue;
+            }
+            match found.entry.kind {
+                Kind::Message => push(&mut error_log, found.text),
+                Kind::KernelLine => push(&mut kernel_log, found.text),
+                _ => {}
+            }
+        }
+    }
+    for (log, text) in [
+        (
+            "error_log",
+            (!error_log.is_empty()).then(|| server_text::error_log(&error_log)),
+        ),
+        (
+            "kernel_log",
+            (!kernel_log.is_empty()).then(|| Text::own(OwnText::KernelLog, kernel_log)),
+        ),
+    ] {
+        if let Some(text) = text {
+            read.texts.push((Moment::default(), text));
+            read.facts.push(Fact::new(format!("capture.{log}"), QUOTED));
+        }
+    }
+    stages.push_to(&mut read, path);
+    read.brought = brought(&read.mentions);
+    read
+}
+
+/// Stages of statements that somebody ran for it (`SHOW PROFILE`): what took seconds is told, the others are passed over.
+#[derive(Default)]
+struct Stages(Vec<(&'static lexicon::Entry, usize, f64)>);
+
+impl Stages {
+    /// Whether the line is one.
+    fn take(&mut self, line: &Line<'_>) -> bool {
+        let Some((name, seconds)) = stage(line.trimmed()) else {
+            return false;
+        };
+        let entry = lexicon::Lexicon::get().lookup(Kind::State, name);
+        if let Some(entry) = entry.filter(|_| seconds >= STAGE_SECONDS_MIN) {
+            self.0.push((entry, line.number, seconds));
+        }
+        true
+    }
+
+    fn push_to(self, read: &mut Read, path: &str) {
+        let longest = self.0.iter().map(|(_, _, seconds)| *seconds);
+        let longest = longest.fold(0.0, f64::max);
+        for (entry, line, seconds) in self.0 {
+            if seconds >= STAGE_SHARE_MIN * longest {
+                let found = lexicon::Mention {
+                    entry,
+                    text: entry.pattern,
+                };
+                push_mention(read, path, line, &found, false);
+            }
+        }
+    }
+}
+
+/// Lines that are quoted beside the log itself: it is known what was in it.
+pub(crate) fn without_quoted(texts: &[TimedText], facts: &mut Vec<TimedFact>) {
+    for (log, kind) in [
+        ("error_log", TextKind::ErrorLog),
+        ("kernel_log", TextKind::KernelLog),
+    ] {
+        if texts
+            .iter()
+            .filter(|timed| timed.text.kind() == kind)
+            .count()
+            > 1
+        {
+            let name = format!("capture.{log}");
+            facts.retain(|timed| timed.fact.name != name);
+        }
+    }
+}
+
+fn amount(words: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    let end = words.find(|c| !is_of_name(c)).unwrap_or(words.len());
+    let (name, value) = words.split_at(end);
+    if value.is_empty() {
+        return name.to_lowercase();
+    }
+    let is_of_value = |c: char| c.is_ascii_alphanumeric() || ".,-+%".contains(c);
+    let from = value.rfind(|c| !is_of_value(c)).map_or(0, |at| at + 1);
+    let value = value.get(from..).unwrap_or_default();
+    format!("{name} = {value}").to_lowercase()
+}
+
+fn push(log: &mut String, line: &str) {
+    let line = line.trim_end_matches(['`', '"', '\'', '*', ' ']);
+    log.push_str(line);
+    log.push('\n');
+}
+
+fn brought(mentions: &[Mention]) -> String {
+    let names: Vec<&str> = mentions
+        .iter()
+        .take(NAMED_MAX)
+        .map(|one| one.word.as_str())
+        .collect();
+    let more = match mentions.len() > NAMED_MAX {
+        true => ", ...",
+        false => "",
+    };
+    let count = counted(mentions.len(), "word", "words");
+    format!("{count} with a meaning: {}{more}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, import};
+
+    #[test]
+    fn nothing_else_that_a_sentence_says_is_kept() {
+        let text = "It said blocked for more than 120 seconds, and the password is geheim4711 for `geheimtab`.\n\
+            And Got error 28 from storage engine for geheim4712 of geheimuser@geheimhost: write to geheim@example.net.\n\
+            Nearly all say Waiting for table flush, table geheimtab, and stand in buf_LRU_get_free_block(geheim4713).\n\
+            Innodb_log_waits is 77 for geheim4714, max_connections = geheim4715, init_connect = 'SET @geheim = 4716'.\n";
+        let bytes = text.as_bytes();
+        let imported = import(&[Input { path: "x", bytes }]);
+        let incident = imported.incident.unwrap();
+        let words: Vec<&str> = incident
+            .mentions
+            .iter()
+            .map(|one| one.word.as_str())
+            .collect();
+        assert!(words.contains(&"Waiting for table flush"), "{words:?}");
+        assert!(words.contains(&"buf_LRU_get_free_block"), "{words:?}");
+        assert!(words.contains(&"innodb_log_waits = 77"), "{words:?}");
+        assert!(incident.texts.len() == 2, "{:?}", incident.texts);
+        let kept = format!("{incident:?} {:?}", imported.parts);
+        assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn a_message_within_a_listing_is_told_besides() {
+        let text = "Id: 7\nUser: app\nHost: web1:4711\ndb: shop\nCommand: Query\nTime: 12\nState: Waiting for table flush\nInfo: SELECT 1\n";
+        let text = format!(
+            "*************************** 1. row ***************************\n{text}\
+             ERROR 1040 (HY000): Too many connections\n"
+        );
+        let bytes = text.as_bytes();
+        let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+        // The state is counted where it stands: here it is no word of somebody's.
+        assert!(
+            incident
+                .mentions
+                .iter()
+                .all(|one| one.is_read || one.word != "Waiting for table flush"),
+            "{:?}",
+            incident.mentions
+        );
+        assert!(
+            incident
+                .mentions
+                .iter()
+                .any(|one| one.word.to_lowercase().contains("too many connections")),
+            "{:?}",
+            incident.mentions
+        );
+    }
+}

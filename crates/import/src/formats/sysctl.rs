@@ -1,0 +1,91 @@
+//! Settings of the kernel, as facts.
+
+use model::Fact;
+
+use crate::clean::Line;
+use crate::format::{Format, Group, Recogniser, sign};
+use crate::read::{Read, counted};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "sysctl",
+    group: Group::Host,
+    name: "sysctl output",
+    by: "`sysctl -a`, `/etc/sysctl.conf`",
+    tells: "settings of memory, disks, queues and limits",
+    recognisers: &[Recogniser::new(170, "", sign::EQUAL | sign::DOT, |at| {
+        is_sysctl(at.line)
+    })],
+    read,
+    ..Format::NONE
+};
+
+/// `vm.swappiness = 60`, as `sysctl -a` prints it, or without the blanks, as files have it.
+fn is_sysctl(line: &str) -> bool {
+    const AREAS: [&str; 9] = [
+        "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "user", "vm",
+    ];
+    line.split_once('=').is_some_and(|(key, _)| {
+        key.trim_end().split_once('.').is_some_and(|(area, rest)| {
+            AREAS.contains(&area) && !rest.is_empty() && !rest.contains(' ')
+        })
+    })
+}
+
+/// Kernel settings that are kept.
+const SETTINGS_MAX: usize = 400;
+
+/// Kernel settings that say something of memory, disks, queues and limits.
+const SETTINGS: [&str; 8] = [
+    "vm.",
+    "net.core.",
+    "net.ipv4.tcp_",
+    "net.ipv4.ip_local_port_range",
+    "net.netfilter.",
+    "net.nf_",
+    "fs.",
+    "kernel.",
+];
+
+/// Settings as facts.
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    for line in lines {
+        let Some((key, value)) = line.trimmed().split_once('=') else {
+            continue;
+        };
+        let key = key.trim();
+        let is_wanted = SETTINGS.iter().any(|start| key.starts_with(start));
+        if is_wanted && read.facts.len() < SETTINGS_MAX {
+            let value: String = value
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .chars()
+                .take(200)
+                .collect();
+            read.facts.push(Fact::new(format!("sysctl.{key}"), value));
+        }
+    }
+    read.brought = counted(read.facts.len(), "setting", "settings");
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn settings_of_areas_that_matter() {
+        let read = read(&clean::lines(
+            "vm.swappiness=60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
+        ));
+        assert_eq!(
+            read.facts,
+            [
+                Fact::new("sysctl.vm.swappiness", "60"),
+                Fact::new("sysctl.net.ipv4.tcp_wmem", "4096 16384 4194304")
+            ]
+        );
+    }
+}

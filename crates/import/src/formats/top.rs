@@ -1,0 +1,261 @@
+//! `top -b`: shares of the processors, and which processes used them.
+
+use std::collections::BTreeMap;
+
+use model::{Reading, Unit};
+
+use crate::clean::Line;
+use crate::columns::{
+    first_words, is_process_state, is_process_time, is_share, is_whole, number, shares,
+};
+use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
+use crate::read::{Read, Tick, counted};
+
+pub(crate) static FORMAT: Format = Format {
+    id: "top",
+    group: Group::Host,
+    name: "top output",
+    by: "top, in any language",
+    tells: "shares of the processors, what each program used of them",
+    recognisers: &[
+        Recogniser::new(250, "tP", 0, |at| is_top_header(at.text)),
+        Recogniser::new(270, DIGITS, sign::COLON, |at| is_top_row(at.text)),
+    ],
+    continues: |_, next| {
+        is_top_line(next.text) || (next.own.is_none() && is_top_summary(next.text))
+    },
+    absorbs: |_, next| is_top_line(next.text),
+    gap: Gap::Lines(3),
+    preference: 6,
+    read,
+    ..Format::NONE
+};
+
+fn is_top_header(text: &str) -> bool {
+    text.starts_with("top - ")
+        || (text.starts_with("PID ")
+            && text.contains("%CPU")
+            && (text.contains("COMMAND") || text.contains(" PR ") && text.contains(" NI ")))
+}
+
+/// The columns of top as it comes.
+const TOP: [&str; 12] = [
+    "PID", "USER", "PR", "NI", "VIRT", "RES", "SHR", "S", "%CPU", "%MEM", "TIME+", "COMMAND",
+];
+
+/// `2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld`.
+pub(crate) fn is_top_row(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let Some(
+        [
+            pid,
+            user,
+            priority,
+            nice,
+            virtual_size,
+            resident,
+            shared,
+            state,
+            cpu,
+            memory,
+            time,
+            _,
+        ],
+    ) = first_words(&mut words)
+    else {
+        return false;
+    };
+    is_whole(pid)
+        && !is_whole(user)
+        && (priority == "rt" || priority.parse::<i32>().is_ok())
+        && nice.parse::<i32>().is_ok()
+        && [virtual_size, resident, shared].into_iter().all(is_size)
+        && state.len() == 1
+        && is_process_state(state)
+        && is_share(cpu)
+        && is_share(memory)
+        && is_process_time(time)
+}
+
+/// `12312`, `21.0g`.
+fn is_size(word: &str) -> bool {
+    let digits = word.trim_end_matches(['k', 'm', 'g', 't', 'p']);
+    word.len() <= digits.len() + 1 && is_share(digits)
+}
+
+fn is_top_line(text: &str) -> bool {
+    const STARTS: [&str; 9] = [
+        "top - ", "Tasks:", "Threads:", "Cpu(s):", "%Cpu", "Mem:", "Swap:", "KiB ", "MiB ",
+    ];
+    STARTS.iter().any(|start| text.starts_with(start))
+        || (text.split_whitespace().count() >= 11
+            && text
+                .split_whitespace()
+                .next()
+                .is_some_and(|pid| pid.parse::<u32>().is_ok()))
+}
+
+/// `Aufgaben: 213 gesamt,   1 laufend`: a name, and numbers with a word behind each.
+fn is_top_summary(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, rest)| {
+        name.chars().count() <= 12
+            && rest.contains(',')
+            && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+/// Processes of one print of top that are kept.
+const PROCESSES_MAX: usize = 200;
+
+/// `top -b`: shares of the processors, and which processes used them.
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read::default();
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut columns: Vec<String> = Vec::new();
+    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
+    let mut prints: u64 = 0;
+    let mut processes = 0_usize;
+    let mut end = |readings: &mut Vec<Reading>, shares: &mut BTreeMap<String, f64>| {
+        for (command, share) in std::mem::take(shares) {
+            readings.push(Reading::gauge(
+                format!("top.{command}.cpus"),
+                Unit::Count,
+                share,
+            ));
+        }
+        if !readings.is_empty() {
+            read.ticks.push(Tick {
+                source: "top",
+                at: None,
+                after: prints * 1000,
+                readings: std::mem::take(readings),
+            });
+            prints += 1;
+        }
+    };
+    for line in lines {
+        let text = line.trimmed();
+        if text.starts_with("top - ") {
+            end(&mut readings, &mut shares);
+            columns.clear();
+        } else if let Some(rest) = cpu_line(text) {
+            readings.extend(cpu_shares(rest));
+        } else if text.starts_with("PID ") {
+            columns = text.split_whitespace().map(str::to_owned).collect();
+        } else if !columns.is_empty() || is_top_row(text) {
+            if columns.is_empty() {
+                columns = TOP.map(str::to_owned).into();
+            }
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let cell = |name: &str| {
+                let index = columns.iter().position(|column| column == name)?;
+                words.get(index).copied()
+            };
+            // In other languages it has another name, and is the last one.
+            let last = || words.get(columns.len() - 1).copied();
+            if let Some((command, share)) = cell("COMMAND")
+                .or_else(last)
+                .zip(cell("%CPU").and_then(number))
+                && processes < PROCESSES_MAX
+                && share > 0.0
+            {
+                processes += 1;
+                *shares.entry(plain(command)).or_default() += share / 100.0;
+            }
+        }
+    }
+    end(&mut readings, &mut shares);
+    read.brought = counted(
+        processes,
+        "process that used processors",
+        "processes that used processors",
+    );
+    read
+}
+
+fn plain(command: &str) -> String {
+    command
+        .chars()
+        .take(40)
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+/// What stands behind `%Cpu(s):`, in any writing.
+fn cpu_line(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once(':')?;
+    (name.len() <= 12 && name.to_ascii_lowercase().contains("cpu(s)")).then_some(rest)
+}
+
+/// The times of the processors, in the order that all languages have.
+const TIMES: [&str; 8] = ["us", "sy", "ni", "id", "wa", "hi", "si", "st"];
+
+/// `12.0 us, 80.0 sy, …`, `12.0%us, 80.0%sy, …` and `12,0 be, 80,0 sy, …`.
+fn cpu_shares(text: &str) -> Vec<Reading> {
+    let parts: Vec<(Option<f64>, &str)> = parts(text)
+        .map(|part| {
+            let part = part.trim();
+            let end = part.find(|c: char| !c.is_ascii_digit() && !".,".contains(c));
+            let (value, name) = part.split_at(end.unwrap_or(part.len()));
+            (number(value), name.trim_matches(['%', ' ']))
+        })
+        .collect();
+    let is_english = parts.iter().any(|(_, name)| *name == "us");
+    let share = |name: &str| {
+        let is_it = |(place, part): &(usize, &(Option<f64>, &str))| match is_english {
+            true => part.1 == name,
+            false => TIMES.get(*place) == Some(&name),
+        };
+        parts
+            .iter()
+            .enumerate()
+            .find(is_it)
+            .and_then(|(_, part)| part.0)
+    };
+    shares(share("us"), share("sy"), share("wa"), share("st"))
+}
+
+/// What stands between commas, but for those between the digits of a number.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let ends = text
+        .match_indices(',')
+        .map(|(at, _)| at)
+        .filter(move |at| !(is_digit(at.checked_sub(1)) && is_digit(Some(at + 1))))
+        .chain([text.len()]);
+    ends.scan(0, move |from, to| {
+        let part = text.get(*from..to);
+        *from = to + 1;
+        part
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn rows_of_top() {
+        let told = read(&clean::lines(
+            "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   77 root 39 19 0 0 0 R 100.0 0.0 92:06.94 khugepaged\n",
+        ));
+        assert_eq!(told.values("cpu.system_share"), [0.8]);
+        assert_eq!(told.values("top.khugepaged.cpus"), [1.0]);
+        // `top -b | grep mysqld`.
+        let told = read(&clean::lines(
+            " 2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld\n",
+        ));
+        assert_eq!(told.values("top.mysqld.cpus"), [9.03]);
+    }
+}

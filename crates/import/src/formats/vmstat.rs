@@ -1,0 +1,128 @@
+//! `vmstat 1`: what processors, memory and swap did from row to row.
+
+use model::{Reading, Unit};
+
+use crate::clean::Line;
+use crate::columns::{Sums, is_numbers, shares};
+use crate::format::{Format, Gap, Group, Recogniser};
+use crate::read::{MOMENTS_MAX, Read, Tick, counted};
+use crate::times;
+
+pub(crate) static FORMAT: Format = Format {
+    id: "vmstat",
+    group: Group::Host,
+    name: "vmstat output",
+    by: "vmstat, in any language",
+    tells: "shares of the processors, processes that run or are blocked, context switches, swapping",
+    recognisers: &[Recogniser::new(330, "pr", 0, |at| {
+        is_vmstat_header(at.text)
+    })],
+    continues: |_, next| is_numbers(next.text),
+    absorbs: |_, next| is_numbers(next.text),
+    gap: Gap::Lines(3),
+    preference: 5,
+    read,
+    ..Format::NONE
+};
+
+fn is_vmstat_header(text: &str) -> bool {
+    text.starts_with("procs -")
+        || (text.starts_with("r ") && text.contains(" swpd ") && text.contains(" cs "))
+}
+
+/// `vmstat 1`: the first row is the mean since the start and is left out when others follow.
+fn read(lines: &[Line<'_>]) -> Read {
+    let mut read = Read {
+        relative: true,
+        ..Read::default()
+    };
+    let mut columns: Vec<&str> = Vec::new();
+    let mut rows: Vec<(Option<i64>, &str)> = Vec::new();
+    let mut at = None;
+    for line in lines {
+        let text = line.trimmed();
+        if let Some(moment) = times::ts(text) {
+            at = Some(moment);
+        } else if text.starts_with("r ") {
+            columns = text.split_whitespace().collect();
+        } else if !columns.is_empty()
+            && is_numbers(text)
+            && text.split_whitespace().count() >= columns.len().min(13)
+        {
+            rows.push((at.take(), text));
+        }
+    }
+    if rows.len() > 1 {
+        rows.remove(0);
+    }
+    read.keep_newest(&mut rows, MOMENTS_MAX);
+    read.brought = counted(rows.len(), "moment", "moments");
+    let mut sums = Sums::default();
+    for (index, (at, text)) in rows.iter().enumerate() {
+        let values: Vec<f64> = text
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let value = |name: &str| {
+            let index = columns.iter().position(|column| *column == name)?;
+            values.get(index).copied()
+        };
+        let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
+        for (name, level) in [
+            ("cpu.procs_running", value("r")),
+            ("cpu.procs_blocked", value("b")),
+        ] {
+            readings.extend(level.map(|level| Reading::gauge(name, Unit::Count, level)));
+        }
+        // Kilobytes a second, as pages of 4 KiB.
+        sums.add(
+            &mut readings,
+            "vmstat.pswpin",
+            value("si").map(|kib| kib / 4.0),
+        );
+        sums.add(
+            &mut readings,
+            "vmstat.pswpout",
+            value("so").map(|kib| kib / 4.0),
+        );
+        sums.add(&mut readings, "cpu.context_switches", value("cs"));
+        read.ticks.push(Tick {
+            source: "cpu",
+            at: *at,
+            after: index as u64 * 1000,
+            readings,
+        });
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn of_a_log_of_weeks_the_newest_moments_are_kept() {
+        let mut text = String::from(
+            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
+        );
+        for number in 0..MOMENTS_MAX + 6 {
+            text.push_str(&format!("{number} 0 0 1 1 1 0 0 0 0 0 7 1 2 97 0 0\n"));
+        }
+        let read = read(&clean::lines(&text));
+        let running = read.values("cpu.procs_running");
+        assert_eq!((running.len(), running[0]), (MOMENTS_MAX, 6.0));
+        assert_eq!(read.skipped, [(0, "5 older moments".into())]);
+    }
+
+    #[test]
+    fn rows_of_vmstat() {
+        let read = read(&clean::lines(
+            "procs ---memory---\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+             1 0 0 1 1 1 0 0 0 0 5 9 1 1 98 0 0\n 9 2 0 1 1 1 8 0 0 0 5 70 10 80 5 5 0\n 9 2 0 1 1 1 8 0 0 0 5 30 10 80 5 5 0\n",
+        ));
+        assert_eq!(read.values("cpu.system_share"), [0.8, 0.8]);
+        assert_eq!(read.values("vmstat.pswpin"), [2.0, 4.0]);
+        assert_eq!(read.values("cpu.context_switches"), [70.0, 100.0]);
+    }
+}

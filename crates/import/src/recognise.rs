@@ -1,0 +1,96 @@
+//! Which format a line is of, by its own words.
+
+use std::sync::LazyLock;
+
+use crate::format::{Format, Place, Recogniser};
+use crate::formats::FORMATS;
+
+type Entry = (&'static Format, &'static Recogniser);
+
+/// Those that look at a line, by its first byte, in order. Most lines of a large capture meet a dozen of them.
+static BY_FIRST: LazyLock<Vec<Vec<Entry>>> = LazyLock::new(|| {
+    let all = in_order();
+    let of_byte = |byte: u8| {
+        let first =
+            |entry: &&Entry| entry.1.first.is_empty() || entry.1.first.as_bytes().contains(&byte);
+        all.iter().filter(first).copied().collect()
+    };
+    (0..=u8::MAX).map(of_byte).collect()
+});
+
+fn in_order() -> Vec<Entry> {
+    let of_format = |format: &&'static Format| {
+        let format = *format;
+        format.recognisers.iter().map(move |one| (format, one))
+    };
+    let mut all: Vec<Entry> = FORMATS.iter().flat_map(of_format).collect();
+    all.sort_by_key(|(_, recogniser)| recogniser.rank);
+    all
+}
+
+/// What the line is by itself, `text` without the blanks around it; `next` are the lines behind it.
+pub(crate) fn of_line(line: &str, text: &str, next: &[&str]) -> Option<&'static Format> {
+    let first = text.as_bytes().first()?;
+    let place = Place::new(line, text, next);
+    let mut looking = BY_FIRST.get(usize::from(*first))?.iter();
+    looking
+        .find(|(_, one)| place.has(one.signs) && (one.is)(&place))
+        .map(|(format, _)| *format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line would be if nothing told beforehand what need not be looked at.
+    fn by_all(all: &[Entry], line: &str, next: &[&str]) -> Option<&'static Format> {
+        let place = Place::new(line, line.trim(), next);
+        all.iter()
+            .find(|(_, one)| !place.text.is_empty() && (one.is)(&place))
+            .map(|(format, _)| *format)
+    }
+
+    fn is_same(text: &str, name: &str) {
+        let all = in_order();
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let next = &lines[index + 1..(index + 9).min(lines.len())];
+            let by_first = of_line(line, line.trim(), next);
+            assert_eq!(by_first, by_all(&all, line, next), "{name}: {line}");
+        }
+    }
+
+    #[test]
+    fn no_two_have_the_same_rank() {
+        let all = in_order();
+        let mut pairs = all.iter().zip(all.iter().skip(1));
+        let same = pairs.find(|((_, one), (_, next))| one.rank == next.rank);
+        assert!(
+            same.is_none(),
+            "{:?}",
+            same.map(|(one, next)| (one.0, next.0))
+        );
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_none() {
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples");
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
+        let mut left = vec![std::path::PathBuf::from(here), corpus.into()];
+        let mut files = 0;
+        while let Some(path) = left.pop() {
+            match std::fs::read_dir(&path) {
+                Ok(entries) => left.extend(entries.map(|entry| entry.unwrap().path())),
+                Err(_) => {
+                    let Ok(bytes) = std::fs::read(&path) else {
+                        continue;
+                    };
+                    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 20)]);
+                    is_same(&text, &path.display().to_string());
+                    files += 1;
+                }
+            }
+        }
+        assert!(files > 10, "{files} files");
+    }
+}
