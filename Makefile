@@ -5,7 +5,7 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench lab accuracy formats fuzz bpf
+.PHONY: help build demo test lint bench lab accuracy formats recipes fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,10 @@ accuracy: ## what is named for captures, published and our own: docs/accuracy.md
 formats: ## the table of formats in docs/captures.md, from their code
 	scripts/need build rust
 	FREEZEFRAME_FORMATS=1 cargo test --locked -p freezeframe-import --test formats
+
+recipes: ## follow the recipes of CONTRIBUTING.md in a copy of the crate
+	scripts/need build rust
+	FREEZEFRAME_RECIPES=1 cargo test --locked -p freezeframe-import --test recipe
 
 # Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
 FUZZ_CASES ?= 20000

@@ -1,4 +1,4 @@
-//! What is known of a format: by what its lines are recognised, where a piece of it ends, what it tells.
+//! What is known of a format: how its lines are recognised, where a piece ends, how it is read.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -12,28 +12,28 @@ use crate::tables::cells;
 pub struct Format {
     /// Its name in code, and that of its sample in `tests/samples`.
     pub id: &'static str,
-    /// What it tells of.
+    /// What it is about.
     pub group: Group,
     /// What it is called in an answer (`vmstat output`).
     pub name: &'static str,
     /// Which programs print it, or who writes it.
-    pub by: &'static str,
-    /// What is read of it, for people; empty where it is only known.
-    pub tells: &'static str,
-    /// By what lines are known as its own. Any of them will do.
+    pub printed_by: &'static str,
+    /// What is read, for people; empty where it is known and not read.
+    pub content: &'static str,
+    /// How lines are known as its own: by any of these.
     pub(crate) recognisers: &'static [Recogniser],
-    /// A head of a table above the line, where there is one, lets the line be of this format.
+    /// Whether a line below this head of a table may be of this format.
     pub(crate) allows_head: fn(&str) -> bool,
-    /// A line that is not recognised as its own belongs to the piece that has begun.
+    /// Whether a line that is not recognised as its own belongs to the piece that has begun.
     pub(crate) continues: fn(&Open, &Next<'_>) -> bool,
-    /// The line belongs to the piece whatever it would be by itself, so that no recogniser has to look at it. Holds only
-    /// where `continues` or a recogniser would say the same.
+    /// The same before any recogniser looks at the line, which takes most of the time. It must say no more than
+    /// `continues` and the recognisers do.
     pub(crate) absorbs: fn(&Open, &Next<'_>) -> bool,
-    /// Keeps in mind what a line of the piece, without the blanks around it, says of the lines behind it.
+    /// Keeps in [`Open`] what a line of the piece, without the blanks around it, says about the next ones.
     pub(crate) add: fn(&mut Open, &str),
-    /// Likewise of a line in a gap.
+    /// The same for a line in a gap.
     pub(crate) pass: fn(&mut Open, &str),
-    /// Lines between two lines of it that are of no format.
+    /// How many lines of no format may stand between two lines of a piece.
     pub(crate) gap: Gap,
     /// Rows with the same columns: the head of another table ends it.
     pub(crate) is_table: bool,
@@ -41,15 +41,15 @@ pub struct Format {
     pub(crate) heads: Heads,
     /// The server's version stands in it.
     pub(crate) has_version: bool,
-    /// Of two formats that tell the same signal as well as each other, the one with the lower number is taken.
+    /// Where several formats have the same signal, equally good, the one with the lowest number is taken.
     pub(crate) preference: u8,
-    /// What lines of it tell. Never fails: what cannot be read is in [`Read::skipped`].
+    /// Reads the lines of a piece. Never fails: what cannot be read is in [`Read::skipped`].
     pub(crate) read: fn(&[Line<'_>]) -> Read,
-    /// What a whole file of it tells that has no lines; absent where the bytes are none.
+    /// Reads a whole file, for a format without lines; absent where the bytes are something else.
     pub(crate) read_bytes: fn(&[u8]) -> Option<Read>,
 }
 
-/// What a format tells of, for lists of formats.
+/// What a format is about, for lists of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Where threads are, and where processors spend their time.
@@ -86,7 +86,7 @@ impl Group {
     }
 }
 
-/// By what a line of a format is known.
+/// How a line of a format is known.
 pub(crate) struct Recogniser {
     pub(crate) rank: u16,
     pub(crate) first: &'static str,
@@ -142,8 +142,8 @@ impl Format {
         id: "",
         group: Group::Host,
         name: "",
-        by: "",
-        tells: "",
+        printed_by: "",
+        content: "",
         recognisers: &[],
         allows_head: |_| true,
         continues: |_, _| false,

@@ -23,11 +23,12 @@ fn table() -> String {
         formats.sort_by_key(|format| format.name.to_lowercase());
         table.push_str(&format!("| **{}** | | |\n", group.name()));
         for format in formats {
-            let tells = match format.tells {
+            let content = match format.content {
                 "" => "(known and not read)",
-                tells => tells,
+                content => content,
             };
-            let cells = [format.name, format.by, tells].map(|cell| cell.replace('|', "\\|"));
+            let cells =
+                [format.name, format.printed_by, content].map(|cell| cell.replace('|', "\\|"));
             table.push_str(&format!("| {} |\n", cells.join(" | ")));
         }
     }
@@ -51,7 +52,7 @@ fn the_documented_formats_are_the_real_ones() {
 #[test]
 fn every_format_says_who_prints_it() {
     for format in FORMATS {
-        let cells = [format.id, format.name, format.by];
+        let cells = [format.id, format.name, format.printed_by];
         assert!(!cells.contains(&""), "{format:?}");
         assert!(!cells.concat().contains('\n'), "{format:?}");
     }

@@ -199,7 +199,7 @@ pub(crate) struct Explain {
     pub(crate) exit_code: bool,
 }
 
-/// Examples, and what is recognised: the names of the formats, by what they tell of.
+/// Examples, and the names of the formats that are recognised.
 fn explain_help() -> String {
     const EXAMPLES: &str = "Examples:
   freezeframe explain 3306-20261120T233015.123Z.frame
@@ -221,7 +221,7 @@ also several of them in one text.";
     for group in ::import::Group::ALL {
         let formats = ::import::FORMATS.iter().copied();
         let mut names: Vec<&str> = formats
-            .filter(|format| format.group == group && !format.tells.is_empty())
+            .filter(|format| format.group == group && !format.content.is_empty())
             .map(|format| format.name.trim_end_matches(" output"))
             .collect();
         names.sort_unstable_by_key(|name| name.to_lowercase());

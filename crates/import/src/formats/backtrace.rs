@@ -18,8 +18,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "backtrace",
     group: Group::Stacks,
     name: "backtraces of threads",
-    by: "gdb (also its `info threads`), pstack, gstack, eu-stack, quickstack, systemd-coredump",
-    tells: "all threads, their stacks",
+    printed_by: "gdb (also its `info threads`), pstack, gstack, eu-stack, quickstack, systemd-coredump",
+    content: "all threads, their stacks",
     recognisers: &[
         Recogniser::new(10, "#TS[", 0, |at| is_backtrace(at.text, at.next)),
         Recogniser::new(20, "*0123456789", 0, |at| listed_thread(at.text).is_some()),

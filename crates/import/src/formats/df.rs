@@ -10,8 +10,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "df",
     group: Group::Host,
     name: "df output",
-    by: "df, in any language",
-    tells: "how full each filesystem is",
+    printed_by: "df, in any language",
+    content: "how full each filesystem is",
     recognisers: &[Recogniser::new(380, "", sign::PERCENT, |at| {
         is_df_header(at.text, at.next)
     })],

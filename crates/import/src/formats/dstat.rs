@@ -11,8 +11,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "dstat",
     group: Group::Host,
     name: "dstat output",
-    by: "dstat, dool",
-    tells: "shares of the processors, processes that run or are blocked, context switches, swapping",
+    printed_by: "dstat, dool",
+    content: "shares of the processors, processes that run or are blocked, context switches, swapping",
     recognisers: &[Recogniser::new(280, "-ut", 0, |at| {
         is_title(at.text) || dstat_columns(at.text).is_some()
     })],

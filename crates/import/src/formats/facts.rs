@@ -10,8 +10,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "facts",
     group: Group::Server,
     name: "facts of freezeframe",
-    by: "`freezeframe export --pt-stalk`",
-    tells: "what the recorder knew of server and host",
+    printed_by: "`freezeframe export --pt-stalk`",
+    content: "what the recorder knew of server and host",
     recognisers: &[Recogniser::new(180, "", sign::EQUAL | sign::DOT, |at| {
         is_fact(at.text)
     })],

@@ -11,8 +11,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "free",
     group: Group::Host,
     name: "free output",
-    by: "free, in any language",
-    tells: "memory and swap",
+    printed_by: "free, in any language",
+    content: "memory and swap",
     recognisers: &[Recogniser::new(360, "", 0, |at| {
         !at.has(sign::DIGIT) && !at.has(sign::COLON) && is_free_header(at.text, at.next)
     })],

@@ -16,8 +16,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "iostat",
     group: Group::Host,
     name: "iostat output",
-    by: "iostat (Linux in any language, FreeBSD, Solaris)",
-    tells: "reads, writes, their times and queues by disk, shares of the processors",
+    printed_by: "iostat (Linux in any language, FreeBSD, Solaris)",
+    content: "reads, writes, their times and queues by disk, shares of the processors",
     recognisers: &[Recogniser::new(340, "", 0, |at| {
         (at.has(sign::PERCENT) || at.text.starts_with(['L', 'e']))
             && is_iostat_header(at.text, at.next)

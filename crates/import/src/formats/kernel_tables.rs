@@ -14,8 +14,8 @@ pub(crate) static SLABINFO: Format = Format {
     id: "slabinfo",
     group: Group::Host,
     name: "/proc/slabinfo",
-    by: "the kernel",
-    tells: "`slab.bytes`, `slab.NAME.bytes`: names and inodes of files, and the eight largest caches",
+    printed_by: "the kernel",
+    content: "`slab.bytes`, `slab.NAME.bytes`: names and inodes of files, and the eight largest caches",
     recognisers: &[Recogniser::new(390, "", 0, |at| {
         (at.text.starts_with(['s', '#']) || at.has(sign::COLON)) && is_slab_head(at.text)
     })],
@@ -28,8 +28,8 @@ pub(crate) static INTERRUPTS_TABLE: Format = Format {
     id: "interrupts",
     group: Group::Host,
     name: "/proc/interrupts",
-    by: "the kernel",
-    tells: "`interrupts.tlb_shootdowns`, `.function_calls`, `.rescheduling`, `.devices`, others by their name",
+    printed_by: "the kernel",
+    content: "`interrupts.tlb_shootdowns`, `.function_calls`, `.rescheduling`, `.devices`, others by their name",
     recognisers: &[Recogniser::new(400, "C", 0, |at| {
         is_interrupts_table(at.text, at.next)
     })],
@@ -44,8 +44,8 @@ pub(crate) static NUMASTAT: Format = Format {
     id: "numastat",
     group: Group::Host,
     name: "numastat of the nodes",
-    by: "numastat, `/sys/devices/system/node`",
-    tells: "`numa.NODE.numa_miss` and its like",
+    printed_by: "numastat, `/sys/devices/system/node`",
+    content: "`numa.NODE.numa_miss` and its like",
     recognisers: &[Recogniser::new(410, "n", 0, |at| {
         is_numa_head(at.text, at.next)
     })],

@@ -14,8 +14,8 @@ pub(crate) static SLOW: Format = Format {
     id: "slow_log",
     group: Group::Server,
     name: "slow log",
-    by: "the server",
-    tells: "statements by class",
+    printed_by: "the server",
+    content: "statements by class",
     recognisers: &[Recogniser::new(30, "#", 0, |at| is_slow_head(at.text))],
     continues: slow_continues,
     add: |open, text| {
@@ -32,8 +32,8 @@ pub(crate) static GENERAL: Format = Format {
     id: "general_log",
     group: Group::Server,
     name: "general log",
-    by: "the server",
-    tells: "statements by class",
+    printed_by: "the server",
+    content: "statements by class",
     recognisers: &[Recogniser::new(40, "", sign::TABLE, |at| {
         is_general(at.line)
     })],

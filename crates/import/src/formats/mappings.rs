@@ -14,8 +14,8 @@ pub(crate) static PMAP: Format = Format {
     id: "pmap",
     group: Group::Host,
     name: "pmap output",
-    by: "pmap",
-    tells: "the memory allocator (`server.allocator`), resident memory",
+    printed_by: "pmap",
+    content: "the memory allocator (`server.allocator`), resident memory",
     recognisers: &[Recogniser::new(420, "A0123456789", 0, |at| {
         is_pmap_head(at.text, at.next)
     })],
@@ -29,8 +29,8 @@ pub(crate) static PROC_MAPS: Format = Format {
     id: "proc_maps",
     group: Group::Host,
     name: "/proc/PID/maps",
-    by: "the kernel: maps and smaps",
-    tells: "the memory allocator (`server.allocator`)",
+    printed_by: "the kernel: maps and smaps",
+    content: "the memory allocator (`server.allocator`)",
     recognisers: &[Recogniser::new(430, "", sign::COLON, |at| {
         is_maps_line(at.text)
     })],
@@ -43,8 +43,8 @@ pub(crate) static LSOF: Format = Format {
     id: "lsof",
     group: Group::Host,
     name: "open files of a process",
-    by: "lsof, `ls -l /proc/PID/fd`",
-    tells: "how many (`process.open_files`), the memory allocator",
+    printed_by: "lsof, `ls -l /proc/PID/fd`",
+    content: "how many (`process.open_files`), the memory allocator",
     recognisers: &[Recogniser::new(440, "", 0, |at| {
         (at.text.starts_with(['C', 'l']) || at.has(sign::SLASH)) && is_lsof_head(at.text)
     })],

@@ -17,8 +17,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "name_value",
     group: Group::Server,
     name: "server variables or status",
-    by: "`SHOW STATUS`, `SHOW VARIABLES`, `mysqladmin ext -i` (also `-r`)",
-    tells: "signals and settings",
+    printed_by: "`SHOW STATUS`, `SHOW VARIABLES`, `mysqladmin ext -i` (also `-r`)",
+    content: "signals and settings",
     recognisers: &[Recogniser::new(160, "", sign::TABLE, |at| {
         is_name_value(at)
     })],

@@ -12,8 +12,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "netstat",
     group: Group::Host,
     name: "netstat output",
-    by: "netstat (also `-s`), ss",
-    tells: "connections by state, the listen queue of the server, overflows of listen queues",
+    printed_by: "netstat (also `-s`), ss",
+    content: "connections by state, the listen queue of the server, overflows of listen queues",
     recognisers: &[Recogniser::new(370, "APSNIUTM0123456789", 0, |at| {
         is_netstat(at.text, at.next)
     })],

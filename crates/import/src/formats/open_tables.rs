@@ -10,8 +10,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "open_tables",
     group: Group::Server,
     name: "open tables",
-    by: "`SHOW OPEN TABLES`",
-    tells: "",
+    printed_by: "`SHOW OPEN TABLES`",
+    content: "",
     recognisers: &[Recogniser::new(140, "", sign::TABLE, |at| {
         is_open_tables_head(at.text)
     })],

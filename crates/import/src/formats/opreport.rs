@@ -8,8 +8,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "opreport",
     group: Group::Stacks,
     name: "opreport listing",
-    by: "oprofile",
-    tells: "samples by function",
+    printed_by: "oprofile",
+    content: "samples by function",
     recognisers: &[Recogniser::new(70, "sC", 0, |at| {
         is_opreport_header(at.text)
     })],

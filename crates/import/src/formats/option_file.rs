@@ -8,8 +8,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "option_file",
     group: Group::Server,
     name: "option file",
-    by: "`my.cnf`",
-    tells: "settings",
+    printed_by: "`my.cnf`",
+    content: "settings",
     recognisers: &[Recogniser::new(210, "", 0, |at| {
         (at.has(sign::EQUAL) || at.text.starts_with('[')) && is_option_file(at.text)
     })],

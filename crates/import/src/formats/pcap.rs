@@ -21,8 +21,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "pcap",
     group: Group::Network,
     name: "packets of tcpdump",
-    by: "tcpdump (pcap, pcapng)",
-    tells: "statements by class",
+    printed_by: "tcpdump (pcap, pcapng)",
+    content: "statements by class",
     read_bytes: |bytes| is_pcap(bytes).then(|| read(bytes)),
     ..Format::NONE
 };

@@ -9,8 +9,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "perf_report",
     group: Group::Stacks,
     name: "perf report",
-    by: "`perf report` and `perf top` as text (also `-g`)",
-    tells: "samples by function, whole stacks where there are some",
+    printed_by: "`perf report` and `perf top` as text (also `-g`)",
+    content: "samples by function, whole stacks where there are some",
     recognisers: &[Recogniser::new(60, "#PSCO+-|0123456789", 0, |at| {
         is_perf_report(at.text)
     })],

@@ -14,8 +14,8 @@ pub(crate) static FOLDED: Format = Format {
     id: "folded",
     group: Group::Stacks,
     name: "folded stacks",
-    by: "stackcollapse scripts, `freezeframe export --folded`, profilers that write for flame graphs",
-    tells: "samples by whole stack",
+    printed_by: "stackcollapse scripts, `freezeframe export --folded`, profilers that write for flame graphs",
+    content: "samples by whole stack",
     recognisers: &[Recogniser::new(
         200,
         "",
@@ -30,8 +30,8 @@ pub(crate) static PERF_SCRIPT: Format = Format {
     id: "perf_script",
     group: Group::Stacks,
     name: "perf script output",
-    by: "`perf script`",
-    tells: "samples by whole stack",
+    printed_by: "`perf script`",
+    content: "samples by whole stack",
     recognisers: &[Recogniser::new(490, "", sign::COLON, |at| {
         is_perf_script(at.line, at.text, at.next)
     })],

@@ -17,8 +17,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "plockstat",
     group: Group::Stacks,
     name: "plockstat table",
-    by: "Solaris's plockstat",
-    tells: "waits by lock and caller; `plockstat.holds`, `plockstat.allocator_holds`",
+    printed_by: "Solaris's plockstat",
+    content: "waits by lock and caller; `plockstat.holds`, `plockstat.allocator_holds`",
     recognisers: &[Recogniser::new(80, "MRC", 0, |at| {
         is_plockstat_header(at.text) || is_plockstat_columns(at.text)
     })],

@@ -14,8 +14,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "pprof",
     group: Group::Stacks,
     name: "pprof profile",
-    by: "what writes pprof's format (also gzip'ed)",
-    tells: "samples by whole stack",
+    printed_by: "what writes pprof's format (also gzip'ed)",
+    content: "samples by whole stack",
     read_bytes: |bytes| is_binary(bytes).then(|| read(bytes)).flatten(),
     ..Format::NONE
 };

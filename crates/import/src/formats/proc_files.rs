@@ -12,8 +12,8 @@ pub(crate) static STAT: Format = Format {
     id: "proc_stat",
     group: Group::Host,
     name: "/proc/stat",
-    by: "the kernel",
-    tells: "shares of the processors, processes that run or are blocked, context switches",
+    printed_by: "the kernel",
+    content: "shares of the processors, processes that run or are blocked, context switches",
     recognisers: &[Recogniser::new(450, "c", 0, |at| is_proc_stat(at.line))],
     continues: |_, next| is_stat_line(next.text),
     absorbs: |_, next| is_stat_line(next.text),
@@ -29,8 +29,8 @@ pub(crate) static VMSTAT: Format = Format {
     id: "proc_vmstat",
     group: Group::Host,
     name: "/proc/vmstat",
-    by: "the kernel",
-    tells: "all its counters",
+    printed_by: "the kernel",
+    content: "all its counters",
     recognisers: &[Recogniser::new(460, "ncp", 0, |at| {
         is_proc_vmstat(at.line, at.next)
     })],
@@ -45,8 +45,8 @@ pub(crate) static MEMINFO: Format = Format {
     id: "proc_meminfo",
     group: Group::Host,
     name: "/proc/meminfo",
-    by: "the kernel",
-    tells: "all its amounts",
+    printed_by: "the kernel",
+    content: "all its amounts",
     recognisers: &[Recogniser::new(470, "M", 0, |at| {
         at.text.starts_with("MemTotal:") || at.text.starts_with("MemFree:")
     })],
@@ -61,8 +61,8 @@ pub(crate) static DISKSTATS: Format = Format {
     id: "proc_diskstats",
     group: Group::Host,
     name: "/proc/diskstats",
-    by: "the kernel",
-    tells: "reads, writes, their times and queues by disk",
+    printed_by: "the kernel",
+    content: "reads, writes, their times and queues by disk",
     recognisers: &[Recogniser::new(480, DIGITS, 0, |at| is_diskstats(at.text))],
     preference: 10,
     // The name stands behind two numbers.

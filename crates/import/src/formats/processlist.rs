@@ -18,8 +18,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "processlist",
     group: Group::Server,
     name: "processlist",
-    by: "`SHOW PROCESSLIST` in boxes, with tabs or `\\G`, of phpMyAdmin, of mytop",
-    tells: "sessions by state, the longest",
+    printed_by: "`SHOW PROCESSLIST` in boxes, with tabs or `\\G`, of phpMyAdmin, of mytop",
+    content: "sessions by state, the longest",
     recognisers: &[Recogniser::new(100, "", sign::TABLE, |at| {
         is_processlist(at)
     })],

@@ -13,8 +13,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "ps",
     group: Group::Host,
     name: "ps output",
-    by: "ps (any columns, threads; also rows without a head)",
-    tells: "the server's memory; with a row a thread how many cannot be interrupted",
+    printed_by: "ps (any columns, threads; also rows without a head)",
+    content: "the server's memory; with a row a thread how many cannot be interrupted",
     // Before top, whose table has columns that ps has not.
     recognisers: &[
         Recogniser::new(240, "UPTLSEFNRCW%", 0, |at| is_ps_header(at.text)),

@@ -17,8 +17,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "rds_monitoring",
     group: Group::Host,
     name: "Enhanced Monitoring of RDS",
-    by: "Amazon RDS: objects as the console shows them, or the answer of `aws logs get-log-events --log-group-name RDSOSMetrics`",
-    tells: "processors, memory, disks, swapping, the server's memory",
+    printed_by: "Amazon RDS: objects as the console shows them, or the answer of `aws logs get-log-events --log-group-name RDSOSMetrics`",
+    content: "processors, memory, disks, swapping, the server's memory",
     recognisers: &[Recogniser::new(300, "{", 0, |at| {
         at.text.starts_with(BEGIN)
     })],

@@ -14,8 +14,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "replication",
     group: Group::Server,
     name: "replication status",
-    by: "`SHOW SLAVE STATUS`, `SHOW REPLICA STATUS`, of all channels",
-    tells: "`replica.seconds_behind`, `replica.receives`, `replica.applies` (1 or 0), `replica.relay_log_bytes`, `replica.received_position`, `replica.applied_position` (of the source's binary log)",
+    printed_by: "`SHOW SLAVE STATUS`, `SHOW REPLICA STATUS`, of all channels",
+    content: "`replica.seconds_behind`, `replica.receives`, `replica.applies` (1 or 0), `replica.relay_log_bytes`, `replica.received_position`, `replica.applied_position` (of the source's binary log)",
     recognisers: &[Recogniser::new(130, "", 0, is_replication)],
     continues: |open, next| {
         is_bare_query(next.text)

@@ -18,8 +18,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "rows",
     group: Group::Server,
     name: "rows of the server's tables",
-    by: "`INNODB_TRX`, `INNODB_LOCKS`, `INNODB_LOCK_WAITS`, `data_locks`, `data_lock_waits`, `metadata_locks`, `threads`, digests, `INNODB_METRICS`, `sys` views of waits, `SHOW ENGINE INNODB MUTEX`",
-    tells: "who waits for whom, how long transactions are open, what was asked",
+    printed_by: "`INNODB_TRX`, `INNODB_LOCKS`, `INNODB_LOCK_WAITS`, `data_locks`, `data_lock_waits`, `metadata_locks`, `threads`, digests, `INNODB_METRICS`, `sys` views of waits, `SHOW ENGINE INNODB MUTEX`",
+    content: "who waits for whom, how long transactions are open, what was asked",
     recognisers: &[Recogniser::new(90, "", sign::TABLE, is_rows)],
     continues,
     absorbs: |open, next| {

@@ -16,8 +16,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "sentences",
     group: Group::People,
     name: "words in sentences",
-    by: "people: tickets, mails, posts",
-    tells: "states, functions, messages of logs and amounts that somebody quotes",
+    printed_by: "people: tickets, mails, posts",
+    content: "states, functions, messages of logs and amounts that somebody quotes",
     // What is outside of all pieces: `read` is called with it.
     ..Format::NONE
 };

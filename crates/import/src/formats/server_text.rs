@@ -18,8 +18,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "server_text",
     group: Group::Server,
     name: "InnoDB status or error log",
-    by: "the server: `SHOW ENGINE INNODB STATUS`, its log",
-    tells: "transactions, waits for latches, history, warnings; of a crash the signal, the assertion and how many sessions there were",
+    printed_by: "the server: `SHOW ENGINE INNODB STATUS`, its log",
+    content: "transactions, waits for latches, history, warnings; of a crash the signal, the assertion and how many sessions there were",
     recognisers: &[Recogniser::new(50, "", 0, |at| {
         is_server_line(at.text) || is_section(at.text, at.next)
     })],

@@ -8,8 +8,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "stalk_trigger",
     group: Group::Server,
     name: "pt-stalk trigger",
-    by: "pt-stalk",
-    tells: "why it collected",
+    printed_by: "pt-stalk",
+    content: "why it collected",
     recognisers: &[Recogniser::new(120, "", sign::EQUAL, |at| {
         at.text.contains(" pt-stalk ran with --") || at.text.contains(" Check results: ")
     })],

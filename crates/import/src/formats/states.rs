@@ -16,8 +16,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "states",
     group: Group::Server,
     name: "sessions by state",
-    by: "a processlist counted by state (`sort | uniq -c`, `GROUP BY state`)",
-    tells: "sessions by state",
+    printed_by: "a processlist counted by state (`sort | uniq -c`, `GROUP BY state`)",
+    content: "sessions by state",
     recognisers: &[Recogniser::new(110, "|0123456789sScCnNtTqQpP", 0, |at| {
         is_states(at)
     })],

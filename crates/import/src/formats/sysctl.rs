@@ -10,8 +10,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "sysctl",
     group: Group::Host,
     name: "sysctl output",
-    by: "`sysctl -a`, `/etc/sysctl.conf`",
-    tells: "settings of memory, disks, queues and limits",
+    printed_by: "`sysctl -a`, `/etc/sysctl.conf`",
+    content: "settings of memory, disks, queues and limits",
     recognisers: &[Recogniser::new(170, "", sign::EQUAL | sign::DOT, |at| {
         is_sysctl(at.line)
     })],

@@ -14,8 +14,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "sysstat",
     group: Group::Host,
     name: "mpstat or sar output",
-    by: "mpstat, sar",
-    tells: "shares of the processors, memory, paging, disks, queues",
+    printed_by: "mpstat, sar",
+    content: "shares of the processors, memory, paging, disks, queues",
     recognisers: &[Recogniser::new(350, "L0123456789", 0, |at| {
         is_sysstat_header(at.text)
     })],

@@ -15,8 +15,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "top",
     group: Group::Host,
     name: "top output",
-    by: "top, in any language",
-    tells: "shares of the processors, what each program used of them",
+    printed_by: "top, in any language",
+    content: "shares of the processors, what each program used of them",
     recognisers: &[
         Recogniser::new(250, "tP", 0, |at| is_top_header(at.text)),
         Recogniser::new(270, DIGITS, sign::COLON, |at| is_top_row(at.text)),

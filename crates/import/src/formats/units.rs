@@ -11,8 +11,8 @@ pub(crate) static UNIT: Format = Format {
     id: "unit",
     group: Group::Host,
     name: "systemctl status",
-    by: "`systemctl status` of the server's unit",
-    tells: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
+    printed_by: "`systemctl status` of the server's unit",
+    content: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
     recognisers: &[Recogniser::new(310, "", sign::DOT, |at| {
         is_unit_head(at.text, at.next)
     })],
@@ -26,8 +26,8 @@ pub(crate) static CONTAINERS: Format = Format {
     id: "containers",
     group: Group::Host,
     name: "docker stats",
-    by: "`docker stats`, `podman stats` of the server's container",
-    tells: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
+    printed_by: "`docker stats`, `podman stats` of the server's container",
+    content: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
     recognisers: &[Recogniser::new(320, "CI", sign::SLASH, |at| {
         is_containers_head(at.text)
     })],

@@ -15,8 +15,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "unread",
     group: Group::Server,
     name: "known text",
-    by: "`EXPLAIN` (as a table, a tree or JSON), `SHOW PROFILE`, `SHOW PROFILES`, prepared statements, table handles and events of performance_schema, variables by thread, statuses of other engines, MySQLTuner, iotop, strace, pt-stalk's own log, ProxySQL's sessions",
-    tells: "",
+    printed_by: "`EXPLAIN` (as a table, a tree or JSON), `SHOW PROFILE`, `SHOW PROFILES`, prepared statements, table handles and events of performance_schema, variables by thread, statuses of other engines, MySQLTuner, iotop, strace, pt-stalk's own log, ProxySQL's sessions",
+    content: "",
     recognisers: &[Recogniser::new(150, "", 0, |at| unread(at).is_some())],
     continues: |open, next| {
         is_bare_query(next.text)

@@ -12,8 +12,8 @@ pub(crate) static FORMAT: Format = Format {
     id: "vmstat",
     group: Group::Host,
     name: "vmstat output",
-    by: "vmstat, in any language",
-    tells: "shares of the processors, processes that run or are blocked, context switches, swapping",
+    printed_by: "vmstat, in any language",
+    content: "shares of the processors, processes that run or are blocked, context switches, swapping",
     recognisers: &[Recogniser::new(330, "pr", 0, |at| {
         is_vmstat_header(at.text)
     })],
