@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What every format is declared with, behind `pub(crate) `: the name of the static follows.
+/// A line that declares a format begins with this and goes on with the name of the static and `: Format = `.
 const DECLARATION: &str = "pub(crate) static ";
 
 fn main() -> io::Result<()> {
@@ -24,13 +24,17 @@ fn main() -> io::Result<()> {
         let module = path.file_stem().and_then(|stem| stem.to_str());
         let module = module.ok_or_else(|| io::Error::other(format!("{path:?}: no name")))?;
         let _ = writeln!(modules, "#[path = {path:?}]\npub(crate) mod {module};");
-        for line in fs::read_to_string(path)?.lines() {
-            if let Some(declared) = line.strip_prefix(DECLARATION)
-                && let Some((name, _)) = declared.split_once(": Format = ")
-            {
-                let _ = writeln!(formats, "    &{module}::{name},");
-            }
+        let text = fs::read_to_string(path)?;
+        let declared = text.lines().filter_map(|line| {
+            let (name, _) = line.strip_prefix(DECLARATION)?.split_once(": Format = ")?;
+            Some(format!("    &{module}::{name},\n"))
+        });
+        let declared: String = declared.collect();
+        if declared.is_empty() {
+            let why = format!("{path:?}: no `{DECLARATION}NAME: Format = ` in it");
+            return Err(io::Error::other(why));
         }
+        formats.push_str(&declared);
     }
     let code = format!(
         "{modules}\n/// All formats, by the names of their files.\npub static FORMATS: &[&Format] = &[\n{formats}];\n"

@@ -87,6 +87,7 @@ impl Group {
 }
 
 /// How a line of a format is known.
+#[derive(Clone, Copy)]
 pub(crate) struct Recogniser {
     pub(crate) rank: u16,
     pub(crate) first: &'static str,

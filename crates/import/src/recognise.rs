@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use crate::format::{Format, Place, Recogniser};
 use crate::formats::FORMATS;
 
-type Entry = (&'static Format, &'static Recogniser);
+type Entry = (Recogniser, &'static Format);
 
-/// Those that look at a line, by its first byte, in order. Most lines of a large capture meet a dozen of them.
+/// For each first byte of a line those that look at it, in order.
 static BY_FIRST: LazyLock<Vec<Vec<Entry>>> = LazyLock::new(|| {
     let all = in_order();
     let of_byte = |byte: u8| {
         let first =
-            |entry: &&Entry| entry.1.first.is_empty() || entry.1.first.as_bytes().contains(&byte);
+            |entry: &&Entry| entry.0.first.is_empty() || entry.0.first.as_bytes().contains(&byte);
         all.iter().filter(first).copied().collect()
     };
     (0..=u8::MAX).map(of_byte).collect()
@@ -21,10 +21,10 @@ static BY_FIRST: LazyLock<Vec<Vec<Entry>>> = LazyLock::new(|| {
 fn in_order() -> Vec<Entry> {
     let of_format = |format: &&'static Format| {
         let format = *format;
-        format.recognisers.iter().map(move |one| (format, one))
+        format.recognisers.iter().map(move |one| (*one, format))
     };
     let mut all: Vec<Entry> = FORMATS.iter().flat_map(of_format).collect();
-    all.sort_by_key(|(_, recogniser)| recogniser.rank);
+    all.sort_by_key(|(recogniser, _)| recogniser.rank);
     all
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn of_line(line: &str, text: &str, next: &[&str]) -> Option<&'static 
     let place = Place::new(line, text, next);
     let mut looking = BY_FIRST.get(usize::from(*first))?.iter();
     looking
-        .find(|(_, one)| place.has(one.signs) && (one.is)(&place))
-        .map(|(format, _)| *format)
+        .find(|(one, _)| place.has(one.signs) && (one.is)(&place))
+        .map(|(_, format)| *format)
 }
 
 #[cfg(test)]
@@ -46,8 +46,8 @@ mod tests {
     fn by_all(all: &[Entry], line: &str, next: &[&str]) -> Option<&'static Format> {
         let place = Place::new(line, line.trim(), next);
         all.iter()
-            .find(|(_, one)| !place.text.is_empty() && (one.is)(&place))
-            .map(|(format, _)| *format)
+            .find(|(one, _)| !place.text.is_empty() && (one.is)(&place))
+            .map(|(_, format)| *format)
     }
 
     fn is_same(text: &str, name: &str) {
@@ -64,11 +64,11 @@ mod tests {
     fn no_two_have_the_same_rank() {
         let all = in_order();
         let mut pairs = all.iter().zip(all.iter().skip(1));
-        let same = pairs.find(|((_, one), (_, next))| one.rank == next.rank);
+        let same = pairs.find(|((one, _), (next, _))| one.rank == next.rank);
         assert!(
             same.is_none(),
             "{:?}",
-            same.map(|(one, next)| (one.0, next.0))
+            same.map(|(one, next)| (one.1, next.1))
         );
     }
 
