@@ -1,5 +1,6 @@
-//! Columns of numbers, as tools of the host print them.
+//! Columns of numbers, as tools of the host print them, and the signals that they become.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use model::{Reading, Unit};
@@ -21,22 +22,124 @@ pub(crate) fn is_numbers(text: &str) -> bool {
     words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
 }
 
-/// Counters made of what they grew by.
+/// What a column becomes: a level, or a counter of a rate a second.
+pub(crate) struct Column {
+    column: &'static str,
+    signal: &'static str,
+    unit: Unit,
+    factor: f64,
+    is_rate: bool,
+}
+
+/// A level: what is printed, times a factor.
+pub(crate) const fn level(
+    column: &'static str,
+    signal: &'static str,
+    unit: Unit,
+    factor: f64,
+) -> Column {
+    Column {
+        column,
+        signal,
+        unit,
+        factor,
+        is_rate: false,
+    }
+}
+
+/// A counter of events: what is printed is so many a second, times a factor.
+pub(crate) const fn rate(column: &'static str, signal: &'static str, factor: f64) -> Column {
+    Column {
+        is_rate: true,
+        ..level(column, signal, Unit::Count, factor)
+    }
+}
+
+/// Counters made of what they grew by: rates become counters again, so that they are compared like those of /proc.
 #[derive(Default)]
-pub(crate) struct Sums(HashMap<&'static str, f64>);
+pub(crate) struct Sums(HashMap<Cow<'static, str>, f64>);
 
 impl Sums {
-    pub(crate) fn add(
+    /// A counter that has grown.
+    pub(crate) fn counter(
         &mut self,
-        readings: &mut Vec<Reading>,
-        name: &'static str,
-        grown: Option<f64>,
-    ) {
-        if let Some(grown) = grown {
-            let sum = self.0.entry(name).or_insert(0.0);
-            *sum += grown;
-            readings.push(Reading::counter(name, Unit::Count, *sum));
+        name: impl Into<Cow<'static, str>>,
+        unit: Unit,
+        grown: f64,
+    ) -> Reading {
+        let name = name.into();
+        let sum = self.0.entry(name.clone()).or_insert(0.0);
+        *sum += grown;
+        Reading::counter(name, unit, *sum)
+    }
+
+    /// What the columns of a row become, of so many seconds; `value` is the number in a column.
+    pub(crate) fn readings(
+        &mut self,
+        columns: &[Column],
+        seconds: f64,
+        value: impl Fn(&str) -> Option<f64>,
+    ) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        for one in columns {
+            let Some(value) = value(one.column) else {
+                continue;
+            };
+            let value = value * one.factor;
+            readings.push(match one.is_rate {
+                true => self.counter(one.signal, one.unit, value * seconds),
+                false => Reading::gauge(one.signal, one.unit, value),
+            });
         }
+        readings
+    }
+
+    /// What a disk did in so many seconds; `value` is the number in the first of some columns that is there, by the names
+    /// that iostat of Linux, FreeBSD and Solaris and sar give them.
+    pub(crate) fn disk(
+        &mut self,
+        disk: &str,
+        seconds: f64,
+        value: impl Fn(&[&str]) -> Option<f64>,
+    ) -> Vec<Reading> {
+        let (reads, writes, flushes) = (value(&["r/s"]), value(&["w/s"]), value(&["f/s"]));
+        // Solaris has the waiting in front of the disk and in it apart.
+        let both = |before: &str, within: &str| Some(value(&[before])? + value(&[within])?);
+        // Before sysstat 10 there is one time for reads and writes together, and on Unix but for later FreeBSD.
+        let wait = both("wsvc_t", "asvc_t").or_else(|| value(&["await", "svc_t"]));
+        let times = |rate: Option<f64>, each: Option<f64>| Some(rate? * each?);
+        let bytes = |kib: &[&str], sectors: &[&str], mib: &str| {
+            value(kib)
+                .map(|kib| kib * 1024.0)
+                .or_else(|| value(sectors).map(|sectors| sectors * 512.0))
+                .or_else(|| value(&[mib]).map(|mib| mib * 1_048_576.0))
+        };
+        let read_bytes = bytes(&["rkB/s", "kr/s"], &["rsec/s", "rd_sec/s"], "rMB/s");
+        let write_bytes = bytes(&["wkB/s", "kw/s"], &["wsec/s", "wr_sec/s"], "wMB/s");
+        let read_ms = times(reads, value(&["r_await", "ms/r"]).or(wait));
+        let write_ms = times(writes, value(&["w_await", "ms/w"]).or(wait));
+        let busy_ms = value(&["%util", "%b"]).map(|percent| percent * 10.0);
+        let flush_ms = times(flushes, value(&["f_await"]));
+        let mut readings = Vec::new();
+        for (name, unit, rate) in [
+            ("reads", Unit::Count, reads),
+            ("writes", Unit::Count, writes),
+            ("read_bytes", Unit::Bytes, read_bytes),
+            ("write_bytes", Unit::Bytes, write_bytes),
+            ("read_ms", Unit::Milliseconds, read_ms),
+            ("write_ms", Unit::Milliseconds, write_ms),
+            ("busy_ms", Unit::Milliseconds, busy_ms),
+            ("discards", Unit::Count, value(&["d/s"])),
+            ("flushes", Unit::Count, flushes),
+            ("flush_ms", Unit::Milliseconds, flush_ms),
+        ] {
+            let name = format!("disk.{disk}.{name}");
+            readings.extend(rate.map(|rate| self.counter(name, unit, rate * seconds)));
+        }
+        let queue = both("wait", "actv").or_else(|| value(&["aqu-sz", "avgqu-sz", "qlen"]));
+        let name = format!("disk.{disk}.in_flight");
+        readings.extend(queue.map(|queue| Reading::gauge(name, Unit::Count, queue)));
+        readings
     }
 }
 

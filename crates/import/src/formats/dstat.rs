@@ -3,9 +3,9 @@
 use model::{Reading, Unit};
 
 use crate::clean::Line;
-use crate::columns::{Sums, number, shares};
+use crate::columns::{Column, Sums, level, number, rate, shares};
 use crate::format::{Format, Group, Recogniser};
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {
     id: "dstat",
@@ -68,6 +68,14 @@ fn dstat_value(word: &str) -> Option<f64> {
 /// Bytes of a page of memory.
 const PAGE: f64 = 4096.0;
 
+const COLUMNS: [Column; 5] = [
+    level("run", "cpu.procs_running", Unit::Count, 1.0),
+    level("blk", "cpu.procs_blocked", Unit::Count, 1.0),
+    rate("in", "vmstat.pswpin", 1.0 / PAGE),
+    rate("out", "vmstat.pswpout", 1.0 / PAGE),
+    rate("csw", "cpu.context_switches", 1.0),
+];
+
 /// The first row is the mean since the start of the machine and is left out when others follow.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut columns: Vec<Vec<&str>> = Vec::new();
@@ -91,14 +99,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     let mut sums = Sums::default();
     for (after, row) in (0..).step_by(1000).zip(&rows) {
         let readings = readings(row, &mut sums);
-        if !readings.is_empty() {
-            read.ticks.push(Tick {
-                source: "cpu",
-                at: None,
-                after,
-                readings,
-            });
-        }
+        read.push("cpu", None, after, readings);
     }
     read
 }
@@ -126,19 +127,7 @@ fn readings(row: &[(&str, f64)], sums: &mut Sums) -> Vec<Reading> {
         found.map(|(_, value)| *value)
     };
     let mut readings = shares(value("usr"), value("sys"), value("wai"), value("stl"));
-    for (name, level) in [
-        ("cpu.procs_running", value("run")),
-        ("cpu.procs_blocked", value("blk")),
-    ] {
-        readings.extend(level.map(|level| Reading::gauge(name, Unit::Count, level)));
-    }
-    for (name, grown) in [
-        ("vmstat.pswpin", value("in").map(|bytes| bytes / PAGE)),
-        ("vmstat.pswpout", value("out").map(|bytes| bytes / PAGE)),
-        ("cpu.context_switches", value("csw")),
-    ] {
-        sums.add(&mut readings, name, grown);
-    }
+    readings.extend(sums.readings(&COLUMNS, 1.0, value));
     readings
 }
 

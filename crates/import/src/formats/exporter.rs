@@ -7,7 +7,7 @@ use model::{Fact, Reading, Unit};
 
 use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser};
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 use crate::shell::capitalised;
 
 pub(crate) static FORMAT: Format = Format {
@@ -26,10 +26,10 @@ pub(crate) static FORMAT: Format = Format {
 /// A line of it: `name{label="value",…} number`, of which the moment that may follow is not kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Metric<'a> {
-    pub(crate) name: &'a str,
+    name: &'a str,
     /// What stands between the braces; empty where there are none.
-    pub(crate) labels: &'a str,
-    pub(crate) value: f64,
+    labels: &'a str,
+    value: f64,
 }
 
 /// What the names of the metrics of mysqld_exporter and of node_exporter begin with.
@@ -79,7 +79,7 @@ fn metric(text: &str) -> Option<Metric<'_>> {
 
 impl<'a> Metric<'a> {
     /// The first label's value; empty where there is none.
-    pub(crate) fn label(&self) -> &'a str {
+    fn label(&self) -> &'a str {
         let value = self.labels.split_once("=\"").map(|(_, rest)| rest);
         value
             .and_then(|rest| rest.split_once('"'))
@@ -237,14 +237,8 @@ impl Answer<'_> {
             ("meminfo", self.meminfo),
             ("cpu", self.cpu),
         ] {
-            if !readings.is_empty() {
-                read.ticks.push(Tick {
-                    source,
-                    at: self.at,
-                    after: after.map_or(0, |seconds| (seconds * 1000.0) as u64),
-                    readings,
-                });
-            }
+            let after = after.map_or(0, |seconds| (seconds * 1000.0) as u64);
+            read.push(source, self.at, after, readings);
         }
     }
 }

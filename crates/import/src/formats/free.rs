@@ -5,7 +5,7 @@ use model::{Reading, Unit};
 use crate::clean::Line;
 use crate::columns::number;
 use crate::format::{Format, Group, Recogniser, sign};
-use crate::read::{Read, Tick};
+use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {
     id: "free",
@@ -122,14 +122,8 @@ fn read(lines: &[Line<'_>]) -> Read {
                 read.brought = format!("{:.1} GiB of memory", total.value / 1_073_741_824.0);
             }
         }
-        if !readings.is_empty() {
-            read.ticks.push(Tick {
-                source: "meminfo",
-                at: None,
-                after: prints.saturating_sub(1) * 1000,
-                readings,
-            });
-        }
+        let after = prints.saturating_sub(1) * 1000;
+        read.push("meminfo", None, after, readings);
     }
     read
 }

@@ -1,11 +1,9 @@
 //! `iostat`: what disks did from report to report.
 
-use std::collections::BTreeMap;
-
-use model::{Reading, Unit};
+use model::Reading;
 
 use crate::clean::Line;
-use crate::columns::{is_numbers, number};
+use crate::columns::{Sums, is_numbers, number, shares};
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::formats::proc_files::is_whole;
 use crate::formats::sysstat::is_host_line;
@@ -99,12 +97,12 @@ const DISKS_MAX: usize = 200;
 
 /// One table of disks.
 #[derive(Default)]
-pub(crate) struct Report {
-    pub(crate) disks: Vec<(String, Vec<f64>)>,
-    pub(crate) columns: Vec<String>,
-    pub(crate) processors: Vec<f64>,
+struct Report {
+    disks: Vec<(String, Vec<f64>)>,
+    columns: Vec<String>,
+    processors: Vec<f64>,
     /// Second of the day, where `-t` told it.
-    pub(crate) clock: Option<u64>,
+    clock: Option<u64>,
 }
 
 /// The first report is the mean since the machine's start, and is left out when others follow.
@@ -161,7 +159,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         relative: true,
         ..Read::default()
     };
-    let mut sums = BTreeMap::new();
+    let mut sums = Sums::default();
     let (mut after, mut before): (u64, Option<u64>) = (0, None);
     for (index, report) in reports.iter().enumerate() {
         let seconds = match (before, report.clock) {
@@ -197,90 +195,16 @@ fn second_of_day(text: &str) -> Option<u64> {
 }
 
 /// What the disks did in so many seconds, as counters.
-pub(crate) fn disks(
-    report: &Report,
-    seconds: f64,
-    sums: &mut BTreeMap<String, f64>,
-) -> Vec<Reading> {
-    let mut out = Vec::new();
+fn disks(report: &Report, seconds: f64, sums: &mut Sums) -> Vec<Reading> {
+    let mut readings = Vec::new();
     for (disk, values) in &report.disks {
-        let value = |names: &[&str]| {
-            let place = report
-                .columns
-                .iter()
-                .position(|column| names.contains(&column.as_str()))?;
+        readings.extend(sums.disk(disk, seconds, |names| {
+            let mut columns = report.columns.iter();
+            let place = columns.position(|column| names.contains(&column.as_str()))?;
             values.get(place).copied()
-        };
-        let reads = value(&["r/s"]);
-        let writes = value(&["w/s"]);
-        let flushes = value(&["f/s"]);
-        // Before sysstat 10 there is one time for reads and writes together, and on Unix but for
-        // later FreeBSD. Solaris tells the waiting in front of the disk and in it apart.
-        let wait = match (value(&["wsvc_t"]), value(&["asvc_t"])) {
-            (Some(before), Some(within)) => Some(before + within),
-            _ => value(&["await", "svc_t"]),
-        };
-        let kib = |names: &[&str], sectors: &[&str], mib: &[&str]| {
-            value(names)
-                .map(|kib| kib * 1024.0)
-                .or_else(|| value(sectors).map(|sectors| sectors * 512.0))
-                .or_else(|| value(mib).map(|mib| mib * 1048576.0))
-        };
-        let times = |rate: Option<f64>, each: Option<f64>| Some(rate? * each?);
-        let counters = [
-            ("reads", Unit::Count, reads),
-            ("writes", Unit::Count, writes),
-            (
-                "read_bytes",
-                Unit::Bytes,
-                kib(&["rkB/s", "kr/s"], &["rsec/s"], &["rMB/s"]),
-            ),
-            (
-                "write_bytes",
-                Unit::Bytes,
-                kib(&["wkB/s", "kw/s"], &["wsec/s"], &["wMB/s"]),
-            ),
-            (
-                "read_ms",
-                Unit::Milliseconds,
-                times(reads, value(&["r_await", "ms/r"]).or(wait)),
-            ),
-            (
-                "write_ms",
-                Unit::Milliseconds,
-                times(writes, value(&["w_await", "ms/w"]).or(wait)),
-            ),
-            (
-                "busy_ms",
-                Unit::Milliseconds,
-                value(&["%util", "%b"]).map(|share| share * 10.0),
-            ),
-            ("discards", Unit::Count, value(&["d/s"])),
-            ("flushes", Unit::Count, flushes),
-            (
-                "flush_ms",
-                Unit::Milliseconds,
-                times(flushes, value(&["f_await"])),
-            ),
-        ];
-        for (name, unit, rate) in counters {
-            if let Some(rate) = rate {
-                let name = format!("disk.{disk}.{name}");
-                let sum = sums.entry(name.clone()).or_insert(0.0);
-                *sum += rate * seconds;
-                out.push(Reading::counter(name, unit, *sum));
-            }
-        }
-        let queue = match (value(&["wait"]), value(&["actv"])) {
-            (Some(before), Some(within)) => Some(before + within),
-            _ => value(&["aqu-sz", "avgqu-sz", "qlen"]),
-        };
-        if let Some(queue) = queue {
-            let name = format!("disk.{disk}.in_flight");
-            out.push(Reading::gauge(name, Unit::Count, queue));
-        }
+        }));
     }
-    out
+    readings
 }
 
 /// `%user %nice %system %iowait %steal %idle`.
@@ -288,14 +212,12 @@ fn processors_of(values: &[f64]) -> Vec<Reading> {
     let [user, nice, system, iowait, steal, _] = values else {
         return Vec::new();
     };
-    let share = |name, percent: f64| Reading::gauge(name, Unit::Share, percent / 100.0);
-    vec![
-        share("cpu.user_share", user + nice),
-        share("cpu.system_share", *system),
-        share("cpu.busy_share", user + nice + system),
-        share("cpu.iowait_share", *iowait),
-        share("cpu.steal_share", *steal),
-    ]
+    shares(
+        Some(user + nice),
+        Some(*system),
+        Some(*iowait),
+        Some(*steal),
+    )
 }
 
 #[cfg(test)]

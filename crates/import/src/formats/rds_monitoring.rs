@@ -1,17 +1,14 @@
 //! Amazon RDS, Enhanced Monitoring ("OS metrics in Enhanced Monitoring" of its User Guide tells the units): the only
 //! thing to be had of the host there. `crate::rds_monitoring` makes a line of each object.
 
-use std::collections::BTreeMap;
-
 use model::{Reading, Unit};
 use serde_json::Value;
 
 use crate::clean::Line;
 use crate::columns::{Sums, shares};
 use crate::format::{Format, Group, Recogniser};
-use crate::formats::iostat::{Report, disks};
 use crate::rds_monitoring::BEGIN;
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {
     id: "rds_monitoring",
@@ -73,7 +70,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     };
     read.keep_newest(&mut moments, MOMENTS_MAX);
     read.brought = counted(moments.len(), "moment", "moments");
-    let (mut swapped, mut written) = (Sums::default(), BTreeMap::new());
+    let mut sums = Sums::default();
     let mut before: Option<i64> = None;
     for (after, (at, text)) in (0..).step_by(1000).zip(&moments) {
         let Some(object) = parsed(text) else { continue };
@@ -84,19 +81,12 @@ fn read(lines: &[Line<'_>]) -> Read {
             .unwrap_or(INTERVAL);
         before = *at;
         for (source, readings) in [
-            ("cpu", processors(&object, seconds, &mut swapped)),
+            ("cpu", processors(&object, seconds, &mut sums)),
             ("meminfo", memory(&object)),
-            ("disk", disks(&report(&object), seconds, &mut written)),
+            ("disk", disks(&object, seconds, &mut sums)),
             ("process", server(&object)),
         ] {
-            if !readings.is_empty() {
-                read.ticks.push(Tick {
-                    source,
-                    at: *at,
-                    after,
-                    readings,
-                });
-            }
+            read.push(source, *at, after, readings);
         }
     }
     read
@@ -107,7 +97,7 @@ fn moment(object: &Value) -> Option<i64> {
     Some(at.us(0) / 1000)
 }
 
-fn processors(object: &Value, seconds: f64, swapped: &mut Sums) -> Vec<Reading> {
+fn processors(object: &Value, seconds: f64, sums: &mut Sums) -> Vec<Reading> {
     let share = |name: &str| object["cpuUtilization"][name].as_f64();
     let with = |name: &str, more: &str| Some(share(name)? + share(more).unwrap_or(0.0));
     let mut readings = shares(
@@ -127,7 +117,7 @@ fn processors(object: &Value, seconds: f64, swapped: &mut Sums) -> Vec<Reading> 
     // Kilobytes a second, as pages of 4 KiB.
     for (name, way) in [("vmstat.pswpin", "in"), ("vmstat.pswpout", "out")] {
         let pages = object["swap"][way].as_f64().map(|kib| kib / 4.0 * seconds);
-        swapped.add(&mut readings, name, pages);
+        readings.extend(pages.map(|pages| sums.counter(name, Unit::Count, pages)));
     }
     readings
 }
@@ -145,21 +135,20 @@ fn memory(object: &Value) -> Vec<Reading> {
     MEMORY.iter().filter_map(reading).collect()
 }
 
-/// The disks as iostat has them.
-fn report(object: &Value) -> Report {
-    let all = object["diskIO"].as_array().into_iter().flatten();
-    let rows = all.filter_map(|disk| {
-        let values = DISK.iter().map(|(_, theirs)| disk[*theirs].as_f64());
-        Some((
-            plain(disk["device"].as_str()?),
-            values.collect::<Option<_>>()?,
-        ))
-    });
-    Report {
-        columns: DISK.map(|(name, _)| name.to_owned()).into(),
-        disks: rows.collect(),
-        ..Report::default()
+/// The disks that have all their numbers.
+fn disks(object: &Value, seconds: f64, sums: &mut Sums) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for disk in object["diskIO"].as_array().into_iter().flatten() {
+        let is_whole = DISK.iter().all(|(_, theirs)| disk[*theirs].is_number());
+        let Some(name) = disk["device"].as_str().filter(|_| is_whole) else {
+            continue;
+        };
+        readings.extend(sums.disk(&plain(name), seconds, |names| {
+            let (_, theirs) = DISK.iter().find(|(name, _)| names.contains(name))?;
+            disk[*theirs].as_f64()
+        }));
     }
+    readings
 }
 
 fn plain(device: &str) -> String {

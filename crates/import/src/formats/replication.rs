@@ -6,7 +6,7 @@ use server::{ReplicaChannel, replica_readings};
 use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 use crate::tables::{add_row, cells, is_rule, is_vertical_row, vertical_name};
 use crate::times;
 
@@ -155,12 +155,8 @@ impl Prints {
         }
         let readings = replica_readings(&channels);
         if !readings.is_empty() {
-            self.read.ticks.push(Tick {
-                source: "replica",
-                at: self.at,
-                after: self.nth * 1000,
-                readings,
-            });
+            self.read
+                .push("replica", self.at, self.nth * 1000, readings);
             self.nth += 1;
         }
         self.most = self.most.max(channels.len());

@@ -105,8 +105,8 @@ const COUNTS: [&str; 12] = [
 /// A row without a table.
 #[derive(Debug, PartialEq, Eq)]
 struct Counted<'a> {
-    pub(crate) sessions: u64,
-    pub(crate) state: &'a str,
+    sessions: u64,
+    state: &'a str,
     /// `State:` stood in front of the state.
     labelled: bool,
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use model::{Fact, Reading, Unit};
 
 use crate::clean::Line;
-use crate::columns::number;
+use crate::columns::{Column, Sums, level, number, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 use crate::times::clock;
 
 pub(crate) static FORMAT: Format = Format {
@@ -79,87 +79,31 @@ fn is_sysstat_row(text: &str) -> bool {
 /// Rows that are read.
 const ROWS_MAX: usize = 200_000;
 
-/// What a column of sar becomes.
-enum Becomes {
-    /// A level, with this factor.
-    Level(&'static str, Unit, f64),
-    /// A counter, of a rate a second with this factor.
-    Counter(&'static str, Unit, f64),
-}
-
 /// Columns, by the name that sysstat gives them.
-const COLUMNS: [(&str, Becomes); 16] = [
-    (
-        "runq-sz",
-        Becomes::Level("cpu.procs_running", Unit::Count, 1.0),
-    ),
-    (
-        "blocked",
-        Becomes::Level("cpu.procs_blocked", Unit::Count, 1.0),
-    ),
-    (
-        "cswch/s",
-        Becomes::Counter("cpu.context_switches", Unit::Count, 1.0),
-    ),
-    (
-        "pswpin/s",
-        Becomes::Counter("vmstat.pswpin", Unit::Count, 1.0),
-    ),
-    (
-        "pswpout/s",
-        Becomes::Counter("vmstat.pswpout", Unit::Count, 1.0),
-    ),
-    (
-        "pgscank/s",
-        Becomes::Counter("vmstat.pgscan_kswapd", Unit::Count, 1.0),
-    ),
-    (
-        "pgscand/s",
-        Becomes::Counter("vmstat.pgscan_direct", Unit::Count, 1.0),
-    ),
-    (
-        "pgsteal/s",
-        Becomes::Counter("vmstat.pgsteal", Unit::Count, 1.0),
-    ),
-    (
-        "fault/s",
-        Becomes::Counter("vmstat.pgfault", Unit::Count, 1.0),
-    ),
-    (
-        "majflt/s",
-        Becomes::Counter("vmstat.pgmajfault", Unit::Count, 1.0),
-    ),
-    (
-        "kbmemfree",
-        Becomes::Level("meminfo.MemFree", Unit::Bytes, 1024.0),
-    ),
-    (
-        "kbavail",
-        Becomes::Level("meminfo.MemAvailable", Unit::Bytes, 1024.0),
-    ),
-    (
-        "kbcached",
-        Becomes::Level("meminfo.Cached", Unit::Bytes, 1024.0),
-    ),
-    (
-        "kbdirty",
-        Becomes::Level("meminfo.Dirty", Unit::Bytes, 1024.0),
-    ),
-    (
-        "kbswpfree",
-        Becomes::Level("meminfo.SwapFree", Unit::Bytes, 1024.0),
-    ),
-    (
-        "kbanonpg",
-        Becomes::Level("meminfo.AnonPages", Unit::Bytes, 1024.0),
-    ),
+const COLUMNS: [Column; 16] = [
+    level("runq-sz", "cpu.procs_running", Unit::Count, 1.0),
+    level("blocked", "cpu.procs_blocked", Unit::Count, 1.0),
+    rate("cswch/s", "cpu.context_switches", 1.0),
+    rate("pswpin/s", "vmstat.pswpin", 1.0),
+    rate("pswpout/s", "vmstat.pswpout", 1.0),
+    rate("pgscank/s", "vmstat.pgscan_kswapd", 1.0),
+    rate("pgscand/s", "vmstat.pgscan_direct", 1.0),
+    rate("pgsteal/s", "vmstat.pgsteal", 1.0),
+    rate("fault/s", "vmstat.pgfault", 1.0),
+    rate("majflt/s", "vmstat.pgmajfault", 1.0),
+    level("kbmemfree", "meminfo.MemFree", Unit::Bytes, 1024.0),
+    level("kbavail", "meminfo.MemAvailable", Unit::Bytes, 1024.0),
+    level("kbcached", "meminfo.Cached", Unit::Bytes, 1024.0),
+    level("kbdirty", "meminfo.Dirty", Unit::Bytes, 1024.0),
+    level("kbswpfree", "meminfo.SwapFree", Unit::Bytes, 1024.0),
+    level("kbanonpg", "meminfo.AnonPages", Unit::Bytes, 1024.0),
 ];
 
 #[derive(Default)]
 struct Reader {
     read: Read,
     columns: Vec<String>,
-    sums: BTreeMap<String, f64>,
+    sums: Sums,
     /// Second of the day of the first row, of the row before, and the days that passed.
     first: Option<u64>,
     latest: u64,
@@ -251,12 +195,7 @@ impl Reader {
         let readings = self.readings(&values, after);
         self.rows += 1;
         for (source, readings) in readings {
-            self.read.ticks.push(Tick {
-                source,
-                at: None,
-                after,
-                readings,
-            });
+            self.read.push(source, None, after, readings);
         }
         self.before = Some(after);
     }
@@ -304,84 +243,23 @@ impl Reader {
             };
             let user = sum(&["%usr", "%user", "%nice", "%guest"]);
             let system = sum(&["%sys", "%system", "%irq", "%soft"]);
-            let readings: Vec<Reading> = [
-                ("cpu.user_share", user),
-                ("cpu.system_share", system),
-                ("cpu.busy_share", user.zip(system).map(|(a, b)| a + b)),
-                ("cpu.iowait_share", numeric("%iowait")),
-                ("cpu.steal_share", numeric("%steal")),
-            ]
-            .into_iter()
-            .filter_map(|(name, percent)| Some(Reading::gauge(name, Unit::Share, percent? / 100.0)))
-            .collect();
-            return match readings.is_empty() {
-                true => Vec::new(),
-                false => vec![("cpu", readings)],
-            };
+            let readings = shares(user, system, numeric("%iowait"), numeric("%steal"));
+            return vec![("cpu", readings)];
         }
         if let Some(device) = value("DEV") {
-            let device = device.to_owned();
-            let columns = [
-                ("read_bytes", "rkB/s", 1024.0, Unit::Bytes),
-                ("read_bytes", "rd_sec/s", 512.0, Unit::Bytes),
-                ("write_bytes", "wkB/s", 1024.0, Unit::Bytes),
-                ("write_bytes", "wr_sec/s", 512.0, Unit::Bytes),
-                ("busy_ms", "%util", 10.0, Unit::Milliseconds),
-            ];
-            let told: Vec<(String, Unit, f64)> = columns
-                .into_iter()
-                .filter_map(|(name, column, factor, unit)| {
-                    let rate = numeric(column)?;
-                    Some((
-                        format!("disk.{device}.{name}"),
-                        unit,
-                        rate * factor * seconds,
-                    ))
-                })
-                .collect();
-            let queue = numeric("aqu-sz").or_else(|| numeric("avgqu-sz"));
-            let mut readings: Vec<Reading> = told
-                .into_iter()
-                .map(|(name, unit, grown)| self.counter(name, unit, grown))
-                .collect();
-            if let Some(queue) = queue {
-                let name = format!("disk.{device}.in_flight");
-                readings.push(Reading::gauge(name, Unit::Count, queue));
-            }
-            return vec![("disk", readings)];
+            let value = |names: &[&str]| names.iter().find_map(|name| numeric(name));
+            return vec![("disk", self.sums.disk(device, seconds, value))];
         }
-        let told: Vec<(&'static str, Unit, f64, bool)> = COLUMNS
-            .iter()
-            .filter_map(|(column, becomes)| {
-                let value = numeric(column)?;
-                Some(match becomes {
-                    Becomes::Level(name, unit, factor) => (*name, *unit, value * factor, false),
-                    Becomes::Counter(name, unit, factor) => {
-                        (*name, *unit, value * factor * seconds, true)
-                    }
-                })
-            })
-            .collect();
         let mut by_source: BTreeMap<&'static str, Vec<Reading>> = BTreeMap::new();
-        for (name, unit, value, is_counter) in told {
-            let source = match name.split('.').next() {
+        for reading in self.sums.readings(&COLUMNS, seconds, numeric) {
+            let source = match reading.name.split('.').next() {
                 Some("vmstat") => "vmstat",
                 Some("meminfo") => "meminfo",
                 _ => "cpu",
             };
-            let reading = match is_counter {
-                true => self.counter(name.to_owned(), unit, value),
-                false => Reading::gauge(name, unit, value),
-            };
             by_source.entry(source).or_default().push(reading);
         }
         by_source.into_iter().collect()
-    }
-
-    fn counter(&mut self, name: String, unit: Unit, grown: f64) -> Reading {
-        let sum = self.sums.entry(name.clone()).or_insert(0.0);
-        *sum += grown;
-        Reading::counter(name, unit, *sum)
     }
 }
 

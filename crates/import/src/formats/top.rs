@@ -9,7 +9,7 @@ use crate::columns::{
     first_words, is_process_state, is_process_time, is_share, is_whole, number, shares,
 };
 use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
-use crate::read::{Read, Tick, counted};
+use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {
     id: "top",
@@ -124,12 +124,7 @@ fn read(lines: &[Line<'_>]) -> Read {
             ));
         }
         if !readings.is_empty() {
-            read.ticks.push(Tick {
-                source: "top",
-                at: None,
-                after: prints * 1000,
-                readings: std::mem::take(readings),
-            });
+            read.push("top", None, prints * 1000, std::mem::take(readings));
             prints += 1;
         }
     };

@@ -1,11 +1,11 @@
 //! `vmstat 1`: what processors, memory and swap did from row to row.
 
-use model::{Reading, Unit};
+use model::Unit;
 
 use crate::clean::Line;
-use crate::columns::{Sums, is_numbers, shares};
+use crate::columns::{Column, Sums, is_numbers, level, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
-use crate::read::{MOMENTS_MAX, Read, Tick, counted};
+use crate::read::{MOMENTS_MAX, Read, counted};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -29,6 +29,15 @@ fn is_vmstat_header(text: &str) -> bool {
     text.starts_with("procs -")
         || (text.starts_with("r ") && text.contains(" swpd ") && text.contains(" cs "))
 }
+
+const COLUMNS: [Column; 5] = [
+    level("r", "cpu.procs_running", Unit::Count, 1.0),
+    level("b", "cpu.procs_blocked", Unit::Count, 1.0),
+    // Kilobytes a second, as pages of 4 KiB.
+    rate("si", "vmstat.pswpin", 0.25),
+    rate("so", "vmstat.pswpout", 0.25),
+    rate("cs", "cpu.context_switches", 1.0),
+];
 
 /// `vmstat 1`: the first row is the mean since the start and is left out when others follow.
 fn read(lines: &[Line<'_>]) -> Read {
@@ -68,30 +77,8 @@ fn read(lines: &[Line<'_>]) -> Read {
             values.get(index).copied()
         };
         let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
-        for (name, level) in [
-            ("cpu.procs_running", value("r")),
-            ("cpu.procs_blocked", value("b")),
-        ] {
-            readings.extend(level.map(|level| Reading::gauge(name, Unit::Count, level)));
-        }
-        // Kilobytes a second, as pages of 4 KiB.
-        sums.add(
-            &mut readings,
-            "vmstat.pswpin",
-            value("si").map(|kib| kib / 4.0),
-        );
-        sums.add(
-            &mut readings,
-            "vmstat.pswpout",
-            value("so").map(|kib| kib / 4.0),
-        );
-        sums.add(&mut readings, "cpu.context_switches", value("cs"));
-        read.ticks.push(Tick {
-            source: "cpu",
-            at: *at,
-            after: index as u64 * 1000,
-            readings,
-        });
+        readings.extend(sums.readings(&COLUMNS, 1.0, value));
+        read.push("cpu", *at, index as u64 * 1000, readings);
     }
     read
 }
