@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     name: "words in sentences",
     printed_by: "people: tickets, mails, posts",
     content: "states, functions, messages of logs and amounts that somebody quotes",
-    // What is outside of all pieces: `read` is called with it.
+    // No line is recognised as its own: `read`, below, gets the lines that are in no piece.
     ..Format::NONE
 };
 
