@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "top",
     group: Group::Host,
     name: "top output",
-    printed_by: "top, in any language",
+    printed_by: "top, in any language (also rows without a head)",
     content: "shares of the processors, what each program used of them",
     recognisers: &[
         Recogniser::new(250, "tP", 0, |at| is_top_header(at.text)),
