@@ -3,14 +3,12 @@
 //! The drawing has no fixed width: curves live in a nested picture that is stretched, everything
 //! with letters is placed in percent, so letters keep their size from a phone to a wide screen.
 
-use std::fmt::Write;
-
+use crate::markup::{Markup, markup};
 use model::{Incident, Millis};
 
 use crate::{
     axis::{ValueAxis, place_in_time, time_ticks},
     curve::{Curve, Point},
-    escape,
     standard::Chart,
     when,
 };
@@ -112,11 +110,11 @@ fn events(incident: &Incident) -> Vec<Event> {
 }
 
 /// The chart as an SVG element; `id` must be unique on the page.
-pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -> String {
+pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -> Markup {
     let axis = value_axis(&chart.curves);
     let top = frame.rows as f64 * LABEL_ROW_PX;
     let bottom = top + PLOT_PX;
-    let mut out = format!(
+    let mut out = markup!(
         "<svg class=\"plot\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" width=\"100%\" \
          height=\"{height}\" data-top=\"{top}\" data-bottom=\"{bottom}\" data-low=\"{low}\" \
          data-high=\"{high}\" data-factor=\"{factor}\" data-suffix=\"{suffix}\">\
@@ -125,55 +123,65 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
         low = axis.low,
         high = axis.high,
         factor = axis.scale.factor,
-        suffix = escape::html(axis.scale.short_suffix()),
-        title = escape::html(&chart.title),
-        description = escape::html(&describe(incident, chart)),
+        suffix = axis.scale.short_suffix(),
+        title = chart.title,
+        description = describe(incident, chart),
+        ..id,
+        ..top,
+        ..bottom
     );
-    let _ = write!(
-        out,
+    out += markup!(
         "<rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{PLOT_PX}\"/>",
         frame.stall.0 * 100.0,
         (frame.stall.1 - frame.stall.0).max(0.0) * 100.0,
+        ..top,
+        ..PLOT_PX
     );
     for (value, label) in &axis.ticks {
         let y = bottom - axis.place(*value) * PLOT_PX;
-        let _ = write!(
-            out,
+        out += markup!(
             "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
              <text class=\"value\" x=\"-6\" y=\"{:.1}\">{}</text>",
             y + 3.5,
-            escape::html(label),
+            label,
+            ..y
         );
     }
     for (index, (place, label)) in frame.ticks.iter().enumerate() {
         let (x, odd) = (place * 100.0, if index % 2 == 1 { " odd" } else { "" });
-        let _ = write!(
-            out,
+        out += markup!(
             "<line class=\"tick\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{bottom}\" y2=\"{}\"/>\
              <text class=\"time{odd}\" x=\"{x:.2}%\" y=\"{}\">{label}</text>",
             bottom + 4.0,
             bottom + 16.0,
+            ..x,
+            ..bottom,
+            ..odd,
+            ..label
         );
     }
-    let _ = write!(
-        out,
+    out += markup!(
         "<svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{PLOT_PX}\" \
          viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+        ..top,
+        ..PLOT_PX,
+        ..WIDTH,
+        ..HEIGHT
     );
     let alone = chart.curves.len() == 1;
     for (index, curve) in chart.curves.iter().enumerate().rev() {
-        out.push_str(&curve_paths(incident, &axis, curve, index, alone));
+        out += curve_paths(incident, &axis, curve, index, alone);
     }
-    out.push_str(&failed_marks(incident, chart));
-    out.push_str("</svg>");
+    out += failed_marks(incident, chart);
+    out += Markup::literal("</svg>");
     for event in &frame.events {
-        out.push_str(&event_line(event, bottom));
+        out += event_line(event, bottom);
     }
-    out.push_str("</svg>");
+    out += Markup::literal("</svg>");
     out
 }
 
-fn event_line(event: &Event, bottom: f64) -> String {
+fn event_line(event: &Event, bottom: f64) -> Markup {
     let x = event.place * 100.0;
     let baseline = (event.row + 1) as f64 * LABEL_ROW_PX - 4.0;
     let (anchor, dx) = if event.before {
@@ -181,11 +189,16 @@ fn event_line(event: &Event, bottom: f64) -> String {
     } else {
         ("start", 4)
     };
-    format!(
+    markup!(
         "<g class=\"event {class}\"><line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{from}\" y2=\"{bottom}\"/>\
          <text x=\"{x:.2}%\" dx=\"{dx}\" y=\"{baseline}\" text-anchor=\"{anchor}\">{class}</text></g>",
         class = event.class,
         from = baseline - 8.0,
+        ..x,
+        ..bottom,
+        ..dx,
+        ..baseline,
+        ..anchor
     )
 }
 
@@ -214,36 +227,38 @@ fn curve_paths(
     curve: &Curve,
     index: usize,
     alone: bool,
-) -> String {
+) -> Markup {
     let points = curve.reduced(incident.window);
     let x = |at: Millis| (place_in_time(incident, at) * WIDTH).round();
     let y = |value: f64| ((1.0 - axis.place(value)) * HEIGHT).round();
     let floor = y(0.0);
-    let (mut line, mut area, mut dots) = (String::new(), String::new(), String::new());
+    let (mut line, mut area, mut dots) = (Markup::new(), Markup::new(), Markup::new());
     for (number, stretch) in points.chunk_by(|_, next| next.joined).enumerate() {
         let Some(first) = stretch.first() else {
             continue;
         };
         if stretch.len() == 1 && first.since == first.at {
-            let _ = write!(dots, "M{} {}h0", x(first.at), y(first.value));
+            dots += markup!("M{} {}h0", x(first.at), y(first.value));
             continue;
         }
         let path = stretch_path(stretch, curve.step, x, y);
         if alone && axis.low <= 0.0 {
             let begin = if curve.step { first.since } else { first.at };
-            let _ = write!(area, "{path}V{floor}H{}Z", x(begin));
+            area += markup!("{path}V{floor}H{}Z", x(begin), ..path, ..floor);
         }
         if number > 0 {
-            line.push(' ');
+            line += Markup::literal(" ");
         }
-        line.push_str(&path);
+        line += path;
     }
-    let mut out = String::new();
+    let mut out = Markup::new();
     for (kind, path) in [("area", area), ("line", line), ("dots", dots)] {
         if !path.is_empty() {
-            let _ = write!(
-                out,
-                "<path class=\"{kind} c{index}\" data-line=\"{index}\" d=\"{path}\"/>"
+            out += markup!(
+                "<path class=\"{kind} c{index}\" data-line=\"{index}\" d=\"{path}\"/>",
+                ..kind,
+                ..index,
+                ..path
             );
         }
     }
@@ -255,39 +270,39 @@ fn stretch_path(
     step: bool,
     x: impl Fn(Millis) -> f64,
     y: impl Fn(f64) -> f64,
-) -> String {
-    let mut path = String::new();
+) -> Markup {
+    let mut path = Markup::new();
     let mut pen = None;
     for point in stretch {
         let (to_x, to_y) = (x(point.at), y(point.value));
-        let _ = match (pen, step) {
-            (None, true) => write!(path, "M{} {to_y}H{to_x}", x(point.since)),
-            (None, false) => write!(path, "M{to_x} {to_y}"),
-            (Some((_, pen_y)), true) if pen_y == to_y => write!(path, "H{to_x}"),
-            (Some(_), true) => write!(path, "V{to_y}H{to_x}"),
-            (Some((pen_x, pen_y)), false) if pen_x == to_x && pen_y == to_y => Ok(()),
-            (Some(_), false) => write!(path, "L{to_x} {to_y}"),
+        path += match (pen, step) {
+            (None, true) => markup!("M{} {to_y}H{to_x}", x(point.since), ..to_y, ..to_x),
+            (None, false) => markup!("M{to_x} {to_y}", ..to_x, ..to_y),
+            (Some((_, pen_y)), true) if pen_y == to_y => markup!("H{to_x}", ..to_x),
+            (Some(_), true) => markup!("V{to_y}H{to_x}", ..to_y, ..to_x),
+            (Some((pen_x, pen_y)), false) if pen_x == to_x && pen_y == to_y => Markup::new(),
+            (Some(_), false) => markup!("L{to_x} {to_y}", ..to_x, ..to_y),
         };
         pen = Some((to_x, to_y));
     }
     path
 }
 
-fn failed_marks(incident: &Incident, chart: &Chart) -> String {
-    let mut path = String::new();
+fn failed_marks(incident: &Incident, chart: &Chart) -> Markup {
+    let mut path = Markup::new();
     let mut last = None;
     let mut marks = 0;
     for probe in &chart.failed {
         let x = (place_in_time(incident, probe.at) * WIDTH).round();
         if last != Some(x) && marks < FAILED_MARKS_MAX {
-            let _ = write!(path, "M{x} 0V70");
+            path += markup!("M{x} 0V70", ..x);
             last = Some(x);
             marks += 1;
         }
     }
     match path.is_empty() {
         true => path,
-        false => format!("<path class=\"failed\" d=\"{path}\"/>"),
+        false => markup!("<path class=\"failed\" d=\"{path}\"/>", ..path),
     }
 }
 
@@ -302,14 +317,13 @@ fn describe(incident: &Incident, chart: &Chart) -> String {
         clock(incident.stall.trigger),
     );
     if let Some(end) = incident.stall.end {
-        let _ = write!(out, ", end {}", clock(end));
+        out += &format!(", end {}", clock(end));
     }
     out.push('.');
     for curve in &chart.curves {
         if let Some(stats) = curve.stats(incident.window) {
             let say = |value| curve.quantity.say(value);
-            let _ = write!(
-                out,
+            out += &format!(
                 " {}: least {}, mean {}, most {}.",
                 curve.label,
                 say(stats.min),
@@ -319,7 +333,7 @@ fn describe(incident: &Incident, chart: &Chart) -> String {
         }
     }
     if !chart.failed.is_empty() {
-        let _ = write!(out, " Probes without an answer: {}.", chart.failed.len());
+        out += &format!(" Probes without an answer: {}.", chart.failed.len());
     }
     out
 }
@@ -347,7 +361,7 @@ mod tests {
             curves: curves.into_iter().collect(),
             failed: Vec::new(),
         };
-        svg(&incident, &Frame::new(&incident), &chart, "c")
+        svg(&incident, &Frame::new(&incident), &chart, "c").into_string()
     }
 
     #[test]

@@ -1,36 +1,6 @@
-//! Text from outside, made harmless for a page and for a terminal.
+//! Text from outside, made harmless for a terminal; for a page, see [`crate::markup`].
 
-use model::{Plain, is_deceptive, push_visible};
-
-/// Escapes text for HTML content and for quoted attributes.
-///
-/// Line ends and tabs stay; other control characters and the ones that reorder or hide text
-/// become visible.
-pub(crate) fn html(text: &str) -> String {
-    html_cut(text, usize::MAX)
-}
-
-/// As [`html`], cut so that the result has at most about `bytes_max` bytes; a cut is shown by "…".
-pub(crate) fn html_cut(text: &str, bytes_max: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(bytes_max));
-    for character in text.chars() {
-        if out.len() >= bytes_max {
-            out.push('…');
-            break;
-        }
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(character),
-            _ if is_deceptive(character) => push_visible(&mut out, character),
-            _ => out.push(character),
-        }
-    }
-    out
-}
+use model::Plain;
 
 /// Escapes text for one line of a terminal: nothing in it can move the cursor, change colours,
 /// reorder or hide what stands beside it.
@@ -59,16 +29,6 @@ pub(crate) fn json(document: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_page_gets_entities_and_visible_controls() {
-        assert_eq!(
-            html("<a href=\"x\">'&\u{1b}\n"),
-            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\x1b\n"
-        );
-        assert_eq!(html("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(html_cut("<<<<", 6), "&lt;&lt;…");
-    }
 
     #[test]
     fn a_terminal_gets_no_control() {

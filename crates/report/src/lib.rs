@@ -13,6 +13,7 @@ mod flame_half;
 mod flame_tree;
 mod html;
 mod json;
+mod markup;
 mod pick;
 mod sheet;
 mod standard;

@@ -113,8 +113,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "The fullest table is shown; the other 2",
         "id=\"signals\"",
     ] {
-        let part = part.replace("&#39;", "'");
-        let found = page[at..].find(&part);
+        let found = page[at..].find(part);
         assert!(
             found.is_some(),
             "{part} is missing after {}",

@@ -1,18 +1,16 @@
 //! What the server was asked before the onset and in the stall, a table for each way that looked.
 
+use crate::markup::{Markup, markup, row};
 use model::Incident;
 
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Holds, Table, cell, column};
 use crate::evidence::asked::{Asked, AskedRow, asked, senders};
-use crate::{
-    escape,
-    units::{Quantity, digits, grouped},
-};
+use crate::units::{Quantity, digits, grouped};
 
 /// Rows of a table.
 const ROWS_MAX: usize = 15;
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let ways = asked(incident);
     if ways.is_empty() {
         return None;
@@ -20,77 +18,80 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
     Some(ways.iter().map(way).collect())
 }
 
-fn way(of_way: &Asked) -> String {
+fn way(of_way: &Asked) -> Markup {
     let columns = [
-        Column("Statement", Holds::Code),
-        Column("A second, before", Holds::Numbers),
-        Column("A second, in stall", Holds::Numbers),
-        Column("At a time, before", Holds::Numbers),
-        Column("At a time, in stall", Holds::Numbers),
-        Column("Errors", Holds::Numbers),
-        Column("From", Holds::Words),
+        column("Statement", Holds::Code),
+        column("A second, before", Holds::Numbers),
+        column("A second, in stall", Holds::Numbers),
+        column("At a time, before", Holds::Numbers),
+        column("At a time, in stall", Holds::Numbers),
+        column("Errors", Holds::Numbers),
+        column("From", Holds::Words),
     ];
     let rows = of_way.rows.iter().map(row);
-    let mut out = format!("<p>{}</p>", head(of_way));
-    out.push_str(&Table::wide("", &columns).rows(rows, ROWS_MAX));
+    let mut out = markup!("<p>{}</p>", head(of_way));
+    out += Table::wide("", &columns).rows(rows, ROWS_MAX);
     if !of_way.blind.is_empty() {
-        let items: String = of_way
+        let items: Markup = of_way
             .blind
             .iter()
-            .map(|absent| format!("<li>{}: {}</li>", cell(&absent.what), cell(&absent.detail)))
+            .map(|absent| markup!("<li>{}: {}</li>", cell(&absent.what), cell(&absent.detail)))
             .collect();
-        out.push_str(&format!(
-            "<details><summary>What this way does not see</summary><ul>{items}</ul></details>"
-        ));
+        out += markup!(
+            "<details><summary>What this way does not see</summary><ul>{items}</ul></details>",
+            ..items
+        );
     }
     out
 }
 
-fn head(of_way: &Asked) -> String {
+fn head(of_way: &Asked) -> Markup {
     let looked = |seconds: Option<f64>, rate: Option<f64>| {
         let (seconds, rate) = seconds.zip(rate)?;
-        Some(format!(
+        Some(markup!(
             "<b>{}</b> statements a second (seen for {})",
             digits(rate),
-            escape::html(&Quantity::Seconds.say(seconds))
+            Quantity::Seconds.say(seconds)
         ))
     };
     let before = looked(of_way.before_seconds, of_way.before);
     let stall = looked(of_way.stall_seconds, of_way.in_stall);
-    let mut out = format!("<b>By {}</b>: ", escape::html(of_way.way.words()));
-    out.push_str(&match (before, stall) {
-        (Some(before), Some(stall)) => format!("{before} before the onset, {stall} in the stall."),
-        (None, Some(stall)) => format!("{stall} in the stall; it did not look before."),
-        (Some(before), None) => format!("{before} before the onset; nothing in the stall."),
-        (None, None) => String::new(),
-    });
+    let mut out = markup!("<b>By {}</b>: ", of_way.way.words());
+    out += match (before, stall) {
+        (Some(before), Some(stall)) => {
+            markup!("{} before the onset, {} in the stall.", before, stall)
+        }
+        (None, Some(stall)) => markup!("{} in the stall; it did not look before.", stall),
+        (Some(before), None) => markup!("{} before the onset; nothing in the stall.", before),
+        (None, None) => Markup::new(),
+    };
     if let Some(share) = of_way.seen_share.filter(|_| of_way.is_blind_to_most()) {
-        out.push_str(&format!(
+        out += markup!(
             " <b>That is {:.1} % of what the server counted</b>: most is not seen this way.",
             100.0 * share
-        ));
+        );
     }
     if of_way.lost > 0 {
-        out.push_str(&format!(
+        out += markup!(
             " {} were lost.",
             grouped(i64::try_from(of_way.lost).unwrap_or(i64::MAX))
-        ));
+        );
     }
     out
 }
 
-fn row(row: &AskedRow) -> Vec<String> {
+fn row(row: &AskedRow) -> Vec<Markup> {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
-    vec![
-        cell(&row.fingerprint),
+    row![
+        row.fingerprint,
         number(row.before),
-        format!("<b>{}</b>", number(row.in_stall)),
+        markup!("<b>{}</b>", number(row.in_stall)),
         number(row.time_before),
         number(row.time_in_stall),
         match row.errors_in_stall {
             None | Some(0) => String::new(),
             Some(errors) => grouped(i64::try_from(errors).unwrap_or(i64::MAX)),
         },
-        cell(&senders(row)),
+        senders(row),
     ]
 }

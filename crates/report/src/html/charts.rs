@@ -1,5 +1,6 @@
 //! Charts with their numbers.
 
+use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, ProbeOutcome};
 
@@ -8,66 +9,62 @@ use crate::{
     chart::{self, Frame},
     curve::Curve,
     derived::FailedProbe,
-    escape,
     pick::Picked,
     standard::Chart,
 };
 
 /// Charts whose signals witnesses name.
-pub(super) fn named(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<String> {
+pub(super) fn named(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<Markup> {
     if picked.named.is_empty() {
-        return Some("<p class=\"none\">No finding names a recorded signal.</p>".to_owned());
+        return Some(Markup::literal(
+            "<p class=\"none\">No finding names a recorded signal.</p>",
+        ));
     }
     let frame = Frame::new(incident);
-    let figures: String = picked
+    let figures: Markup = picked
         .named
         .iter()
         .enumerate()
         .map(|(index, chart)| {
             let by = named_by(incident, verdict, picked, index);
-            figure(incident, &frame, chart, index, &by)
+            figure(incident, &frame, chart, index, by)
         })
         .collect();
-    Some(format!("<div class=\"charts\">{figures}</div>"))
+    Some(markup!("<div class=\"charts\">{figures}</div>", ..figures))
 }
 
 /// The other standard charts.
-pub(super) fn other(incident: &Incident, picked: &Picked) -> Option<String> {
+pub(super) fn other(incident: &Incident, picked: &Picked) -> Option<Markup> {
     let frame = Frame::new(incident);
     let first = picked.named.len();
-    let figures: String = picked
+    let figures: Markup = picked
         .other
         .iter()
         .enumerate()
-        .map(|(index, chart)| figure(incident, &frame, chart, first + index, ""))
+        .map(|(index, chart)| figure(incident, &frame, chart, first + index, Markup::new()))
         .collect();
     let mut out = match figures.is_empty() {
-        true => String::new(),
-        false => format!("<div class=\"charts\">{figures}</div>"),
+        true => Markup::new(),
+        false => markup!("<div class=\"charts\">{figures}</div>", ..figures),
     };
     if !picked.silent.is_empty() {
-        let titles: Vec<String> = picked
-            .silent
-            .iter()
-            .map(|title| escape::html(title))
-            .collect();
-        out.push_str(&format!(
+        out += markup!(
             "<p class=\"none\">Recorded, and zero all the time: {}.</p>",
-            titles.join(", ")
-        ));
+            picked.silent.join(", ")
+        );
     }
     if picked.left_out > 0 {
-        out.push_str(&format!(
+        out += markup!(
             "<p class=\"none\">{} more charts are not shown.</p>",
             picked.left_out
-        ));
+        );
     }
     (!out.is_empty()).then_some(out)
 }
 
 /// Links to the findings whose witnesses name a chart.
-fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usize) -> String {
-    verdict
+fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usize) -> Markup {
+    let links = verdict
         .findings
         .iter()
         .chain(&verdict.folded)
@@ -80,36 +77,37 @@ fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usiz
                 .any(|witness| picked.charts_of(incident, witness).contains(&chart))
         })
         .map(|(index, finding)| {
-            format!(
+            markup!(
                 "<a href=\"#{}\" title=\"{}\">finding {}</a>",
                 anchors::finding(index),
-                escape::html(&finding.title),
+                finding.title,
                 index + 1
             )
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
+        });
+    Markup::join(links, ", ")
 }
 
-fn figure(incident: &Incident, frame: &Frame, chart: &Chart, index: usize, by: &str) -> String {
+fn figure(incident: &Incident, frame: &Frame, chart: &Chart, index: usize, by: Markup) -> Markup {
     let id = anchors::chart(index);
     let named = match by.is_empty() {
-        true => String::new(),
-        false => format!(" <span class=\"by\">Named by {by}.</span>"),
+        true => Markup::new(),
+        false => markup!(" <span class=\"by\">Named by {by}.</span>", ..by),
     };
-    format!(
+    markup!(
         "<figure class=\"chart\" id=\"{id}\"><figcaption><h3>{title}</h3><p>{note}{named}</p>\
          </figcaption>\n<div class=\"frame\">{svg}</div>\n{legend}{failed}</figure>\n",
-        title = escape::html(&chart.title),
-        note = escape::html(&chart.note),
+        title = chart.title,
+        note = chart.note,
         svg = chart::svg(incident, frame, chart, &id),
         legend = legend(incident, &chart.curves),
         failed = failed(&chart.failed),
+        ..id,
+        ..named
     )
 }
 
-fn legend(incident: &Incident, curves: &[Curve]) -> String {
-    let rows: String = curves
+fn legend(incident: &Incident, curves: &[Curve]) -> Markup {
+    let rows: Markup = curves
         .iter()
         .enumerate()
         .map(|(index, curve)| {
@@ -123,40 +121,44 @@ fn legend(incident: &Incident, curves: &[Curve]) -> String {
                 all.map(|stats| stats.mean),
                 all.map(|stats| stats.max),
             ];
-            let cells: String = numbers
+            let cells: Markup = numbers
                 .into_iter()
                 .map(|value| {
                     let said = value
                         .map_or_else(|| "–".to_owned(), |value| curve.quantity.say_short(value));
-                    format!("<td>{}</td>", escape::html(&said))
+                    markup!("<td>{}</td>", said)
                 })
                 .collect();
             let noun = match curve.quantity.noun() {
-                "" => String::new(),
-                noun => format!(", {noun}"),
+                "" => Markup::new(),
+                noun => markup!(", {}", noun),
             };
-            format!(
+            markup!(
                 "<tr><th scope=\"row\"><i class=\"swatch c{index}\"></i>{}{noun}</th>{cells}\
                  <td class=\"at\" data-line=\"{index}\"></td></tr>",
-                escape::html(&curve.label)
+                curve.label,
+                ..index,
+                ..noun,
+                ..cells
             )
         })
         .collect();
     if rows.is_empty() {
-        return String::new();
+        return Markup::new();
     }
-    format!(
+    markup!(
         "<table class=\"legend\"><thead><tr><th scope=\"col\"><span class=\"unseen\">Signal</span></th>\
          <th scope=\"col\" title=\"mean before the onset\">before</th>\
          <th scope=\"col\" title=\"mean from onset to end\">in stall</th>\
          <th scope=\"col\">min</th><th scope=\"col\">mean</th><th scope=\"col\">max</th>\
-         <th scope=\"col\" class=\"at\"></th></tr></thead><tbody>{rows}</tbody></table>"
+         <th scope=\"col\" class=\"at\"></th></tr></thead><tbody>{rows}</tbody></table>",
+        ..rows
     )
 }
 
-fn failed(failed: &[FailedProbe]) -> String {
+fn failed(failed: &[FailedProbe]) -> Markup {
     if failed.is_empty() {
-        return String::new();
+        return Markup::new();
     }
     let mut kinds: Vec<(ProbeOutcome, usize)> = Vec::new();
     for probe in failed {
@@ -173,7 +175,7 @@ fn failed(failed: &[FailedProbe]) -> String {
         .iter()
         .map(|(outcome, count)| format!("{} {count}", outcome.words()))
         .collect();
-    format!(
+    markup!(
         "<p class=\"failures\"><i class=\"swatch failed\"></i>Probes without an answer: {}</p>",
         kinds.join(", ")
     )

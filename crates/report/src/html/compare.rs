@@ -1,6 +1,6 @@
 //! A comparison as a page: the answer, charts before and after, tables.
 
-use std::fmt::Write;
+use crate::markup::{Markup, markup, row};
 
 use diagnosis::compare::{
     Answer, Change, Comparison, Role, SettingChange, SideHead, SideNumbers, SignalChange,
@@ -8,11 +8,11 @@ use diagnosis::compare::{
 
 use super::HtmlOptions;
 use super::head;
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Holds, Table, cell, column};
 use crate::axis::ValueAxis;
 use crate::text::compare::side;
 use crate::units::{self, Quantity};
-use crate::{escape, when};
+use crate::when;
 
 /// Units of the stretched picture, across and down.
 const WIDTH: f64 = 2000.0;
@@ -37,8 +37,8 @@ const ROWS_MAX: usize = 40;
 /// A comparison as one HTML page that needs nothing else and has no script. Times are UTC.
 pub fn compare_html(comparison: &Comparison, _options: &HtmlOptions) -> String {
     let mut out = head::document(&comparison.sentence, &[]);
-    out.push_str("<main>\n");
-    out.push_str(&header(comparison));
+    out += Markup::literal("<main>\n");
+    out += header(comparison);
     let with_cause = comparison.cause.is_some();
     for (role, id) in [
         (Role::Deciding, "deciding"),
@@ -59,20 +59,14 @@ pub fn compare_html(comparison: &Comparison, _options: &HtmlOptions) -> String {
         if rows.is_empty() {
             continue;
         }
-        let figures: String = rows.iter().map(|row| figure(comparison, row)).collect();
-        section(
-            &mut out,
+        let figures: Markup = rows.iter().map(|row| figure(comparison, row)).collect();
+        out += super::section(
             id,
             title,
-            &format!("<div class=\"charts\">{figures}</div>"),
+            markup!("<div class=\"charts\">{figures}</div>", ..figures),
         );
     }
-    section(
-        &mut out,
-        "numbers",
-        "All numbers",
-        &numbers(&comparison.signals),
-    );
+    out += super::section("numbers", "All numbers", numbers(&comparison.signals));
     let tables = [
         (
             "statements",
@@ -95,30 +89,27 @@ pub fn compare_html(comparison: &Comparison, _options: &HtmlOptions) -> String {
     ];
     for (id, title, rows, say) in tables {
         if !rows.is_empty() {
-            section(&mut out, id, title, &changes(rows, say));
+            out += super::section(id, title, changes(rows, say));
         }
     }
     if !comparison.settings.is_empty() {
-        section(
-            &mut out,
+        out += super::section(
             "settings",
             "Settings and facts that differ",
-            &settings(&comparison.settings),
+            settings(&comparison.settings),
         );
     }
-    section(
-        &mut out,
+    out += super::section(
         "how",
         "How it was computed",
-        &format!("<p>{}</p>", escape::html(&comparison.method)),
+        markup!("<p>{}</p>", comparison.method),
     );
-    let _ = write!(
-        out,
+    out += markup!(
         "</main>\n<footer><p>Written by freezeframe {}. All times are UTC. Statements have no literals.</p></footer>\n\
          </body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
     );
-    out
+    out.into_string()
 }
 
 type Say = fn(f64) -> String;
@@ -126,50 +117,49 @@ const PER_SECOND: Say = |value| format!("{}/s", units::bare(value));
 const SHARE: Say = |value| Quantity::Share.say(value);
 const PLAIN: Say = units::bare;
 
-fn section(out: &mut String, id: &str, title: &str, body: &str) {
-    let _ = writeln!(out, "<section id=\"{id}\"><h2>{title}</h2>{body}</section>");
-}
-
-fn header(comparison: &Comparison) -> String {
+fn header(comparison: &Comparison) -> Markup {
     let class = match comparison.verdict {
         Answer::Worked => "worked",
         Answer::NoEffect => "no-effect",
         Answer::Worse => "worse",
         Answer::NotProven => "not-proven",
     };
-    let cause = comparison.cause.as_ref().map_or_else(String::new, |cause| {
-        format!(
-            " <b>{}</b> <code>{}</code>",
-            escape::html(&cause.title),
-            escape::html(&cause.id)
-        )
+    let cause = comparison.cause.as_ref().map_or_else(Markup::new, |cause| {
+        markup!(" <b>{}</b> <code>{}</code>", cause.title, cause.id)
     });
     let row = |name: &str, side_of: &SideHead| {
-        format!(
+        markup!(
             "<div class=\"wide\"><dt>{name}</dt><dd>{}</dd></div>",
-            escape::html(&side(side_of))
+            side(side_of),
+            ..name
         )
     };
     let list = |title: &str, lines: &[String]| match lines.is_empty() {
-        true => String::new(),
+        true => Markup::new(),
         false => {
-            let items: String = lines
+            let items: Markup = lines
                 .iter()
-                .map(|line| format!("<li>{}</li>", escape::html(line)))
+                .map(|line| markup!("<li>{}</li>", line))
                 .collect();
-            format!("<div class=\"half\"><h3>{title}</h3><ul>{items}</ul></div>")
+            markup!(
+                "<div class=\"half\"><h3>{title}</h3><ul>{items}</ul></div>",
+                ..title,
+                ..items
+            )
         }
     };
-    format!(
+    markup!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>before and after</span></p>\n\
          <h1>{sentence}</h1>\n<p class=\"line\"><span class=\"badge {class}\">{answer}</span>{cause}</p>\n\
          <dl class=\"head\">{before}{after}</dl></header>\n<div class=\"halves\">{why}{missing}</div>\n",
-        sentence = escape::html(&comparison.sentence),
+        sentence = comparison.sentence,
         answer = comparison.verdict.words(),
         before = row("Before", &comparison.before),
         after = row("After", &comparison.after),
         why = list("Why", &comparison.reasons),
         missing = list("What is missing", &comparison.missing),
+        ..class,
+        ..cause
     )
 }
 
@@ -184,22 +174,25 @@ fn quantity(signal: &SignalChange) -> (Quantity, f64) {
     }
 }
 
-fn figure(comparison: &Comparison, signal: &SignalChange) -> String {
+fn figure(comparison: &Comparison, signal: &SignalChange) -> Markup {
     let say = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| signal.say(value));
     let row = |name: &str, index: usize, numbers: &SideNumbers| {
         let held = numbers
             .held
             .map_or_else(|| "–".to_owned(), |held| Quantity::Share.say(held));
-        format!(
+        markup!(
             "<tr><th scope=\"row\"><i class=\"swatch c{index}\"></i>{name}</th>\
              <td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{held}</td></tr>",
-            escape::html(&say(numbers.mean)),
-            escape::html(&say(numbers.median)),
-            escape::html(&say(numbers.p95)),
-            escape::html(&say(numbers.max)),
+            say(numbers.mean),
+            say(numbers.median),
+            say(numbers.p95),
+            say(numbers.max),
+            ..index,
+            ..name,
+            ..held
         )
     };
-    format!(
+    markup!(
         "<figure class=\"chart\"><figcaption><h3>{title}</h3><p><b>{fate}</b>: {change} \
          (95 % interval {interval})</p></figcaption>\n<div class=\"frame\">{svg}</div>\n\
          <table class=\"legend\"><thead><tr><th scope=\"col\"><span class=\"unseen\">Side</span></th>\
@@ -208,15 +201,15 @@ fn figure(comparison: &Comparison, signal: &SignalChange) -> String {
          sign</th></tr></thead><tbody>{before}{after}</tbody></table></figure>\n",
         title = cell(&signal.title),
         fate = signal.fate.words(),
-        change = escape::html(&signal.say_change()),
-        interval = escape::html(&signal.say_interval()),
+        change = signal.say_change(),
+        interval = signal.say_interval(),
         svg = svg(comparison, signal),
         before = row("before", 1, &signal.before),
         after = row("after", 0, &signal.after),
     )
 }
 
-fn svg(comparison: &Comparison, signal: &SignalChange) -> String {
+fn svg(comparison: &Comparison, signal: &SignalChange) -> Markup {
     let (quantity, factor) = quantity(signal);
     let values = || {
         let points = signal.before.points.iter().chain(&signal.after.points);
@@ -228,19 +221,19 @@ fn svg(comparison: &Comparison, signal: &SignalChange) -> String {
         values().reduce(f64::max).unwrap_or(1.0),
     );
     let bottom = TOP_PX + PLOT_PX;
-    let mut out = format!(
+    let mut out = markup!(
         "<svg class=\"plot\" role=\"img\" width=\"100%\" height=\"{}\"><title>{}</title>",
         bottom + BOTTOM_PX,
         cell(&signal.title)
     );
     for (value, label) in &axis.ticks {
         let y = bottom - axis.place(*value) * PLOT_PX;
-        let _ = write!(
-            out,
+        out += markup!(
             "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
              <text class=\"value\" x=\"-6\" y=\"{:.1}\">{}</text>",
             y + 3.5,
-            escape::html(label),
+            label,
+            ..y
         );
     }
     let sides = [
@@ -249,8 +242,7 @@ fn svg(comparison: &Comparison, signal: &SignalChange) -> String {
     ];
     for (name, from, _, _, head) in &sides {
         let clock = when::clock_time;
-        let _ = write!(
-            out,
+        out += markup!(
             "<text x=\"{:.2}%\" y=\"{}\" style=\"text-anchor:middle\">{name}</text>\
              <text x=\"{:.2}%\" y=\"{y}\" style=\"text-anchor:start\">{}</text>\
              <text class=\"odd\" x=\"{:.2}%\" y=\"{y}\" style=\"text-anchor:end\">{}</text>",
@@ -261,44 +253,60 @@ fn svg(comparison: &Comparison, signal: &SignalChange) -> String {
             (from + SIDE) * 100.0,
             clock(head.to_ms),
             y = bottom + 15.0,
+            ..name
         );
     }
-    let _ = write!(
-        out,
+    out += markup!(
         "<svg class=\"curves\" y=\"{TOP_PX}\" width=\"100%\" height=\"{PLOT_PX}\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+        ..TOP_PX,
+        ..PLOT_PX,
+        ..WIDTH,
+        ..HEIGHT
     );
     let y = |value: f64| ((1.0 - axis.place(value * factor)) * HEIGHT).round();
     let edge = ((SIDE + SECOND) / 2.0 * WIDTH).round();
-    let _ = write!(out, "<path class=\"divide\" d=\"M{edge} 0V{HEIGHT}\"/>");
+    out += markup!(
+        "<path class=\"divide\" d=\"M{edge} 0V{HEIGHT}\"/>",
+        ..edge,
+        ..HEIGHT
+    );
     if let Some(limit) = signal.limit
         && limit * factor <= axis.high
     {
-        let _ = write!(out, "<path class=\"limit\" d=\"M0 {}H{WIDTH}\"/>", y(limit));
+        out += markup!(
+            "<path class=\"limit\" d=\"M0 {}H{WIDTH}\"/>",
+            y(limit),
+            ..WIDTH
+        );
     }
     for (_, from, index, numbers, head) in sides {
         let length = head.length_ms().max(1) as f64;
         let x = |at: u64| ((from + SIDE * (at as f64 / length).clamp(0.0, 1.0)) * WIDTH).round();
         let path = path(&numbers.points, x, y);
         if !path.is_empty() {
-            let _ = write!(out, "<path class=\"line c{index}\" d=\"{path}\"/>");
+            out += markup!(
+                "<path class=\"line c{index}\" d=\"{path}\"/>",
+                ..index,
+                ..path
+            );
         }
         if let Some(mean) = numbers.mean {
-            let _ = write!(
-                out,
+            out += markup!(
                 "<path class=\"mean c{index}\" d=\"M{:.0} {}H{:.0}\"/>",
                 from * WIDTH,
                 y(mean),
-                (from + SIDE) * WIDTH
+                (from + SIDE) * WIDTH,
+                ..index
             );
         }
     }
-    out.push_str("</svg></svg>");
+    out += Markup::literal("</svg></svg>");
     out
 }
 
 /// The readings as a path: of many, the smallest and the largest of each stretch of time.
-fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -> String {
+fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -> Markup {
     let mut distances: Vec<u64> = points
         .windows(2)
         .filter_map(|pair| Some(pair.get(1)?.0.saturating_sub(pair.first()?.0)))
@@ -307,7 +315,7 @@ fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -
     let usual = distances.get(distances.len() / 2).copied().unwrap_or(1_000);
     let per_bucket = points.len().div_ceil(BUCKETS).max(1);
     let gap = usual.saturating_mul(GAP_FACTOR * per_bucket as u64);
-    let mut out = String::new();
+    let mut out = Markup::new();
     let mut last: Option<u64> = None;
     for bucket in points.chunks(per_bucket) {
         let by_value = |one: &&(u64, f64), other: &&(u64, f64)| one.1.total_cmp(&other.1);
@@ -327,25 +335,25 @@ fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -
         for (at, value) in distinct {
             let joined = last.is_some_and(|last| at.saturating_sub(last) <= gap);
             let command = if joined { 'L' } else { 'M' };
-            let _ = write!(out, "{command}{} {}", x(*at), y(*value));
+            out += markup!("{command}{} {}", x(*at), y(*value), ..command);
             last = Some(*at);
         }
     }
     out
 }
 
-fn numbers(signals: &[SignalChange]) -> String {
+fn numbers(signals: &[SignalChange]) -> Markup {
     let columns = [
-        Column("Signal", Holds::Code),
-        Column("Before", Holds::Numbers),
-        Column("After", Holds::Numbers),
-        Column("Change", Holds::Numbers),
-        Column("95 % interval", Holds::Numbers),
-        Column("Effect (Cliff's delta)", Holds::Numbers),
-        Column("p", Holds::Numbers),
-        Column("Readings", Holds::Numbers),
-        Column("Independent blocks", Holds::Numbers),
-        Column("", Holds::Words),
+        column("Signal", Holds::Code),
+        column("Before", Holds::Numbers),
+        column("After", Holds::Numbers),
+        column("Change", Holds::Numbers),
+        column("95 % interval", Holds::Numbers),
+        column("Effect (Cliff's delta)", Holds::Numbers),
+        column("p", Holds::Numbers),
+        column("Readings", Holds::Numbers),
+        column("Independent blocks", Holds::Numbers),
+        column("", Holds::Words),
     ];
     let rows = signals.iter().map(|signal| {
         let say =
@@ -354,17 +362,17 @@ fn numbers(signals: &[SignalChange]) -> String {
             side.blocks
                 .map_or_else(|| "–".to_owned(), |blocks| format!("{blocks:.0}"))
         };
-        vec![
-            cell(&signal.title),
-            escape::html(&say(signal.before.mean)),
-            escape::html(&say(signal.after.mean)),
-            escape::html(&signal.say_change()),
-            escape::html(&signal.say_interval()),
+        row![
+            signal.title,
+            say(signal.before.mean),
+            say(signal.after.mean),
+            signal.say_change(),
+            signal.say_interval(),
             signal
                 .cliff
                 .map_or_else(|| "–".to_owned(), |cliff| format!("{cliff:+.2}")),
             match signal.p_adjusted.or(signal.p) {
-                Some(p) if p < 0.001 => "&lt; 0.001".to_owned(),
+                Some(p) if p < 0.001 => "< 0.001".to_owned(),
                 Some(p) => format!("{p:.3}"),
                 None => "–".to_owned(),
             },
@@ -376,43 +384,43 @@ fn numbers(signals: &[SignalChange]) -> String {
     Table::wide("", &columns).rows(rows, ROWS_MAX)
 }
 
-fn changes(rows: &[Change], say: Say) -> String {
+fn changes(rows: &[Change], say: Say) -> Markup {
     let columns = [
-        Column("", Holds::Code),
-        Column("Before", Holds::Numbers),
-        Column("After", Holds::Numbers),
-        Column("Difference", Holds::Numbers),
+        column("", Holds::Code),
+        column("Before", Holds::Numbers),
+        column("After", Holds::Numbers),
+        column("Difference", Holds::Numbers),
     ];
     let rows = rows.iter().map(|row| {
         let difference = row.after - row.before;
         let sign = if difference > 0.0 { "+" } else { "" };
-        vec![
-            cell(&row.name),
-            escape::html(&say(row.before)),
-            escape::html(&say(row.after)),
-            escape::html(&format!("{sign}{}", say(difference))),
+        row![
+            row.name,
+            say(row.before),
+            say(row.after),
+            format!("{sign}{}", say(difference)),
         ]
     });
     Table::wide("", &columns).rows(rows, ROWS_MAX)
 }
 
-fn settings(rows: &[SettingChange]) -> String {
+fn settings(rows: &[SettingChange]) -> Markup {
     let columns = [
-        Column("Name", Holds::Code),
-        Column("Before", Holds::Words),
-        Column("After", Holds::Words),
+        column("Name", Holds::Code),
+        column("Before", Holds::Words),
+        column("After", Holds::Words),
     ];
     let say = |value: &Option<String>| match value.as_deref() {
         None => "not read".to_owned(),
         Some("") => "(empty)".to_owned(),
-        Some(value) => cell(value),
+        Some(value) => value.to_owned(),
     };
     let rows = rows.iter().map(|row| {
         let name = match row.of_cause {
-            true => format!("<b>{}</b>", cell(&row.name)),
+            true => markup!("<b>{}</b>", cell(&row.name)),
             false => cell(&row.name),
         };
-        vec![name, say(&row.before), say(&row.after)]
+        row![name, say(&row.before), say(&row.after)]
     });
     Table::wide("", &columns).rows(rows, ROWS_MAX)
 }

@@ -1,10 +1,11 @@
 //! Facts: settings, versions, limits; and those that changed.
 
+use crate::markup::{Markup, markup, row};
 use std::collections::BTreeMap;
 
 use model::{Incident, TimedFact};
 
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Holds, Table, cell, column};
 use crate::{units::Quantity, when};
 
 /// Rows of a table of facts.
@@ -47,11 +48,9 @@ const FIRST_VARIABLES: [&str; 28] = [
     "performance_schema",
 ];
 
-const PAIR: [Column; 2] = [Column("Name", Holds::Code), Column("Value", Holds::Code)];
-
 type ByName<'a> = BTreeMap<&'a str, Vec<&'a TimedFact>>;
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let facts = by_name(incident);
     if facts.is_empty() {
         return None;
@@ -59,28 +58,26 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
     let variable = |name: &str| name.strip_prefix("variables.").map(str::to_owned);
     let is_first =
         |name: &str| variable(name).is_some_and(|name| FIRST_VARIABLES.contains(&name.as_str()));
+    let pair = [column("Name", Holds::Code), column("Value", Holds::Code)];
     let group = |title: &str, belongs: &dyn Fn(&str) -> bool| {
-        let rows: Vec<Vec<String>> = facts
+        let rows: Vec<Vec<Markup>> = facts
             .iter()
             .filter(|(name, _)| belongs(name))
             .map(|(name, values)| {
                 let shown = name.strip_prefix("variables.").unwrap_or(name);
-                vec![
-                    cell(shown),
-                    value_cell(name, held_at_onset(incident, values)),
-                ]
+                row![shown, value_cell(name, held_at_onset(incident, values)),]
             })
             .collect();
         match rows.is_empty() {
-            true => String::new(),
-            false => Table::narrow("pairs", title, &PAIR).rows(rows, FACTS_MAX),
+            true => Markup::new(),
+            false => Table::narrow("pairs", title, &pair).rows(rows, FACTS_MAX),
         }
     };
     let server = |name: &str| name.starts_with("server.");
     let host = |name: &str| name.starts_with("host.") || name.starts_with("cgroup.");
     let memory = |name: &str| name.starts_with("thp.");
     let rest = |name: &str| !server(name) && !host(name) && !memory(name) && !is_first(name);
-    let mut out = format!(
+    let mut out = markup!(
         "<div class=\"columns\">{}{}{}{}</div>",
         group("Server", &server),
         group("Host", &host),
@@ -89,16 +86,17 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
     );
     let others = facts.keys().filter(|name| rest(name)).count();
     if others > 0 {
-        out.push_str(&format!(
+        out += markup!(
             "<details><summary>All other facts: {others}</summary><div class=\"columns\">{}</div></details>",
-            group("All others", &rest)
-        ));
+            group("All others", &rest),
+            ..others
+        );
     }
     Some(out)
 }
 
 /// Facts that changed within the recording.
-pub(super) fn changes(incident: &Incident) -> Option<String> {
+pub(super) fn changes(incident: &Incident) -> Option<Markup> {
     if incident.facts.is_empty() {
         return None;
     }
@@ -109,22 +107,24 @@ pub(super) fn changes(incident: &Incident) -> Option<String> {
         .filter(|(before, after)| before.fact.value != after.fact.value)
         .collect();
     if changed.is_empty() {
-        return Some("<p class=\"none\">No fact changed while it was recorded.</p>".to_owned());
+        return Some(Markup::literal(
+            "<p class=\"none\">No fact changed while it was recorded.</p>",
+        ));
     }
     changed.sort_by_key(|(_, after)| after.at);
     let time = when::column(&incident.clock, "Time");
     let columns = [
-        Column(&time, Holds::Words),
-        Column("Fact", Holds::Code),
-        Column("From", Holds::Code),
-        Column("To", Holds::Code),
+        column(&time, Holds::Words),
+        column("Fact", Holds::Code),
+        column("From", Holds::Code),
+        column("To", Holds::Code),
     ];
     let rows = changed.iter().map(|(before, after)| {
-        vec![
+        row![
             when::moment(&incident.clock, after.at),
-            cell(&after.fact.name),
-            cell(&before.fact.value),
-            cell(&after.fact.value),
+            after.fact.name,
+            before.fact.value,
+            after.fact.value,
         ]
     });
     Some(Table::wide("", &columns).rows(rows, CHANGES_MAX))
@@ -142,13 +142,13 @@ fn by_name(incident: &Incident) -> ByName<'_> {
 }
 
 /// A value as its owner writes it; a long number of bytes also in words.
-fn value_cell(name: &str, value: &str) -> String {
+fn value_cell(name: &str, value: &str) -> Markup {
     let bytes = value
         .parse::<f64>()
         .ok()
         .filter(|bytes| *bytes >= BYTES_IN_WORDS_MIN);
     match bytes.filter(|_| name.ends_with("_bytes") || name.ends_with("_size")) {
-        Some(bytes) => format!(
+        Some(bytes) => markup!(
             "{} <small>{}</small>",
             cell(value),
             Quantity::Bytes.say(bytes)

@@ -1,15 +1,15 @@
 //! Findings: why, against, what would refute them, what to do.
 
+use crate::markup::{Markup, markup, row};
 use diagnosis::{Finding, Level, Remedy, Verdict, Witness};
 use model::Incident;
 
 use super::{
     anchors,
     head::badge,
-    table::{Column, Holds, Table, cell},
+    table::{Holds, Table, column},
 };
 use crate::{
-    escape,
     pick::Picked,
     steps::{self, Piece},
     units,
@@ -20,52 +20,60 @@ const REJECTED_MAX: usize = 40;
 /// Ratios to the baseline below this are not worth words.
 const RATIO_MIN: f64 = 1.5;
 
-pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<String> {
+pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<Markup> {
     let article = |(index, finding)| self::article(incident, verdict, picked, index, finding);
     let shown = verdict.findings.len();
     let mut out = mechanism(verdict);
     if verdict.findings.is_empty() {
-        out.push_str("<p class=\"none\">No cause of the catalogue has enough witnesses here.</p>");
+        out += Markup::literal(
+            "<p class=\"none\">No cause of the catalogue has enough witnesses here.</p>",
+        );
     }
-    out.extend(verdict.findings.iter().enumerate().map(article));
+    out += verdict.findings.iter().enumerate().map(article).collect();
     if !verdict.folded.is_empty() {
-        let articles: String = verdict
+        let articles: Markup = verdict
             .folded
             .iter()
             .enumerate()
             .map(|(at, finding)| article((shown + at, finding)))
             .collect();
-        out.push_str(&format!(
+        out += markup!(
             "<details class=\"folded\"><summary>Weaker findings: {}</summary>{articles}</details>",
-            verdict.folded.len()
-        ));
+            verdict.folded.len(),
+            ..articles
+        );
     }
     if !verdict.rejected.is_empty() {
         let columns = [
-            Column("Cause", Holds::Words),
-            Column("Why it is not it", Holds::Words),
+            column("Cause", Holds::Words),
+            column("Why it is not it", Holds::Words),
         ];
         let rows = verdict.rejected.iter().map(|rejected| {
-            let title = escape::html(&rejected.title);
-            vec![
-                format!("{title} <code>{}</code>", escape::html(&rejected.cause)),
-                cell(&rejected.why),
+            let title = &rejected.title;
+            row![
+                markup!("{title} <code>{}</code>", rejected.cause, ..title),
+                rejected.why,
             ]
         });
-        out.push_str("<h3>Looked alike and is not it</h3>");
-        out.push_str(&Table::wide("", &columns).rows(rows, REJECTED_MAX));
+        out += Markup::literal("<h3>Looked alike and is not it</h3>");
+        out += Table::wide("", &columns).rows(rows, REJECTED_MAX);
     }
     Some(out)
 }
 
 /// What the processors, the threads and the sessions are in.
-fn mechanism(verdict: &Verdict) -> String {
+fn mechanism(verdict: &Verdict) -> Markup {
     if verdict.mechanism.is_empty() {
-        return String::new();
+        return Markup::new();
     }
-    let says = verdict.mechanism.iter().map(|one| escape::html(&one.says));
-    let items: String = says.map(|says| format!("<li>{says}</li>")).collect();
-    format!("<h3>What is going on</h3><ul class=\"mechanism\">{items}</ul>")
+    let says = verdict.mechanism.iter().map(|one| &one.says);
+    let items: Markup = says
+        .map(|says| markup!("<li>{says}</li>", ..says))
+        .collect();
+    markup!(
+        "<h3>What is going on</h3><ul class=\"mechanism\">{items}</ul>",
+        ..items
+    )
 }
 
 fn article(
@@ -74,67 +82,70 @@ fn article(
     picked: &Picked,
     index: usize,
     finding: &Finding,
-) -> String {
+) -> Markup {
     let level = finding.level.word();
-    let mut evidence = String::from("<div class=\"half\">");
-    evidence.push_str("<h4>Why</h4>");
-    evidence.push_str(&witnesses(incident, picked, &finding.witnesses));
+    let mut evidence = Markup::literal("<div class=\"half\">");
+    evidence += Markup::literal("<h4>Why</h4>");
+    evidence += witnesses(incident, picked, &finding.witnesses);
     if !finding.against.is_empty() {
-        evidence.push_str("<h4>Against</h4>");
-        evidence.push_str(&witnesses(incident, picked, &finding.against));
+        evidence += Markup::literal("<h4>Against</h4>");
+        evidence += witnesses(incident, picked, &finding.against);
     }
-    let who: String = steps::who(&finding.actors)
+    let who: Markup = steps::who(&finding.actors)
         .iter()
-        .map(|line| format!("<li>{}</li>", escape::html(line)))
+        .map(|line| markup!("<li>{}</li>", line))
         .collect();
     if !who.is_empty() {
-        evidence.push_str(&format!("<h4>Who</h4><ul class=\"who\">{who}</ul>"));
+        evidence += markup!("<h4>Who</h4><ul class=\"who\">{who}</ul>", ..who);
     }
-    evidence.push_str(&list("What would refute it", &finding.refuted_by));
+    evidence += list("What would refute it", &finding.refuted_by);
     let unknown = match finding.level {
         Level::Suspicion => "What would decide it",
         _ => "Not known",
     };
-    evidence.push_str(&list(unknown, &finding.unknown));
-    evidence.push_str(&related(verdict, finding));
-    evidence.push_str(&list("Known from", &finding.sources));
-    evidence.push_str("</div>");
-    format!(
+    evidence += list(unknown, &finding.unknown);
+    evidence += related(verdict, finding);
+    evidence += list("Known from", &finding.sources);
+    evidence += Markup::literal("</div>");
+    markup!(
         "<article class=\"finding {level}\" id=\"{id}\"><header><h3><span class=\"ordinal\">{ordinal}</span> \
          {title} {badge} <code>{cause}</code></h3><p>{what}</p></header>\n<div class=\"halves\">{evidence}\n\
          {remedy}</div></article>\n",
         id = anchors::finding(index),
         ordinal = index + 1,
         badge = badge(finding.level),
-        title = escape::html(&finding.title),
-        cause = escape::html(&finding.cause),
+        title = finding.title,
+        cause = finding.cause,
         what = prose(&finding.what),
         remedy = remedy(&finding.remedy),
+        ..level,
+        ..evidence
     )
 }
 
-fn witnesses(incident: &Incident, picked: &Picked, witnesses: &[Witness]) -> String {
-    let items: String = witnesses
+fn witnesses(incident: &Incident, picked: &Picked, witnesses: &[Witness]) -> Markup {
+    let items: Markup = witnesses
         .iter()
         .map(|witness| {
-            format!(
+            markup!(
                 "<li><p>{}</p><p class=\"numbers\">{}</p></li>\n",
-                escape::html(&witness.says),
+                witness.says,
                 numbers(incident, picked, witness)
             )
         })
         .collect();
-    format!("<ol class=\"witnesses\">{items}</ol>")
+    markup!("<ol class=\"witnesses\">{items}</ol>", ..items)
 }
 
-fn numbers(incident: &Incident, picked: &Picked, witness: &Witness) -> String {
-    let mut parts = vec![format!(
-        "<span class=\"source\">{}</span>",
-        escape::html(&witness.source)
-    )];
+fn numbers(incident: &Incident, picked: &Picked, witness: &Witness) -> Markup {
+    let mut parts = vec![markup!("<span class=\"source\">{}</span>", witness.source)];
     let mut add = |name: &str, value: Option<f64>| {
         if let Some(value) = value {
-            parts.push(format!("<span>{name} <b>{}</b></span>", units::bare(value)));
+            parts.push(markup!(
+                "<span>{name} <b>{}</b></span>",
+                units::bare(value),
+                ..name
+            ));
         }
     };
     add("measured", witness.value);
@@ -144,20 +155,20 @@ fn numbers(incident: &Incident, picked: &Picked, witness: &Witness) -> String {
         && baseline > 0.0
         && value / baseline >= RATIO_MIN
     {
-        parts.push(format!(
+        parts.push(markup!(
             "<span><b>{}</b> times before</span>",
             units::bare(value / baseline)
         ));
     }
     if witness.conclusive {
-        parts.push("<span class=\"tag\">conclusive</span>".to_owned());
+        parts.push(Markup::literal("<span class=\"tag\">conclusive</span>"));
     }
     parts.push(links(incident, picked, witness));
-    parts.join(" ")
+    Markup::join(parts, " ")
 }
 
 /// Links to the charts of a witness, or to the place where the evidence of its source stands.
-fn links(incident: &Incident, picked: &Picked, witness: &Witness) -> String {
+fn links(incident: &Incident, picked: &Picked, witness: &Witness) -> Markup {
     let charts = picked.charts_of(incident, witness);
     let is_fact = |name: &String| incident.facts.iter().any(|timed| timed.fact.name == *name);
     if charts.is_empty() {
@@ -167,31 +178,31 @@ fn links(incident: &Incident, picked: &Picked, witness: &Witness) -> String {
             "processlist" => "sessions",
             "innodb" => "innodb",
             "threads" => "threads",
-            _ => return String::new(),
+            _ => return Markup::new(),
         };
-        return format!("<a href=\"#{section}\">evidence</a>");
+        return markup!("<a href=\"#{section}\">evidence</a>", ..section);
     }
     let many = charts.len() > 1;
-    charts
-        .iter()
-        .enumerate()
-        .map(|(number, chart)| {
-            let label = if many {
-                format!("chart {}", number + 1)
-            } else {
-                "chart".to_owned()
-            };
-            format!("<a href=\"#{}\">{label}</a>", anchors::chart(*chart))
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let links = charts.iter().enumerate().map(|(number, chart)| {
+        let label = if many {
+            format!("chart {}", number + 1)
+        } else {
+            "chart".to_owned()
+        };
+        markup!(
+            "<a href=\"#{}\">{label}</a>",
+            anchors::chart(*chart),
+            ..label
+        )
+    });
+    Markup::join(links, " ")
 }
 
-fn related(verdict: &Verdict, finding: &Finding) -> String {
+fn related(verdict: &Verdict, finding: &Finding) -> Markup {
     if finding.relations.is_empty() {
-        return String::new();
+        return Markup::new();
     }
-    let items: String = finding
+    let items: Markup = finding
         .relations
         .iter()
         .map(|relation| {
@@ -199,81 +210,83 @@ fn related(verdict: &Verdict, finding: &Finding) -> String {
             let other = all
                 .enumerate()
                 .find(|(_, other)| other.cause == relation.cause);
-            let cause = escape::html(&relation.cause);
+            let cause = &relation.cause;
             let name = other.map_or_else(
-                || format!("<code>{cause}</code>"),
+                || markup!("<code>{cause}</code>", ..cause),
                 |(index, other)| {
-                    format!(
+                    markup!(
                         "<a href=\"#{}\">{}</a>",
                         anchors::finding(index),
-                        escape::html(&other.title)
+                        other.title
                     )
                 },
             );
-            format!(
+            markup!(
                 "<li>{} {name}</li>",
-                escape::html(&relation.kind.replace('-', " "))
+                relation.kind.replace('-', " "),
+                ..name
             )
         })
         .collect();
-    format!("<h4>Related</h4><ul>{items}</ul>")
+    markup!("<h4>Related</h4><ul>{items}</ul>", ..items)
 }
 
-fn remedy(remedy: &Remedy) -> String {
+fn remedy(remedy: &Remedy) -> Markup {
     let risk = match remedy.risk.is_empty() {
-        true => String::new(),
-        false => format!("<h4>Risk</h4><p>{}</p>", prose(&remedy.risk)),
+        true => Markup::new(),
+        false => markup!("<h4>Risk</h4><p>{}</p>", prose(&remedy.risk)),
     };
     let paired = remedy.paired();
-    format!(
+    markup!(
         "<div class=\"half remedy\">{}{}{}{}{risk}{}</div>",
         list("With freezeframe", &remedy.fix),
         list("Do now", &steps::with_undo(&paired.now)),
         list("For good", &steps::with_undo(&paired.durable)),
         list("Undo", &paired.rest),
         list("See that it worked", &remedy.verify),
+        ..risk
     )
 }
 
-fn list(heading: &str, steps: &[impl AsRef<str>]) -> String {
+fn list(heading: &str, steps: &[impl AsRef<str>]) -> Markup {
     if steps.is_empty() {
-        return String::new();
+        return Markup::new();
     }
-    let items: String = steps.iter().map(|step| self::step(step.as_ref())).collect();
-    format!("<h4>{heading}</h4><ul>{items}</ul>")
+    let items: Markup = steps.iter().map(|step| self::step(step.as_ref())).collect();
+    markup!("<h4>{heading}</h4><ul>{items}</ul>", ..heading, ..items)
 }
 
-fn step(step: &str) -> String {
+fn step(step: &str) -> Markup {
     let pieces = steps::pieces(step);
-    let class = match pieces.first() {
+    let class = Markup::literal(match pieces.first() {
         Some(Piece::Command(_)) => " class=\"bare\"",
         _ => "",
-    };
+    });
     let is_command = |piece: &Piece<'_>| matches!(piece, Piece::Command(_));
-    let mut content = String::new();
+    let mut content = Markup::new();
     for group in pieces.chunk_by(|a, b| is_command(a) && is_command(b)) {
         let lines: Vec<&str> = group
             .iter()
             .map(|(Piece::Command(text) | Piece::Prose(text))| *text)
             .collect();
-        content.push_str(&match group.iter().any(is_command) {
-            true => format!(
+        content += match group.iter().any(is_command) {
+            true => markup!(
                 "<pre class=\"command\"><code>{}</code></pre>",
-                escape::html(&lines.join("\n"))
+                lines.join("\n")
             ),
-            false => format!("<p>{}</p>", prose(&lines.join(" "))),
-        });
+            false => markup!("<p>{}</p>", prose(&lines.join(" "))),
+        };
     }
-    format!("<li{class}>{content}</li>\n")
+    markup!("<li{class}>{content}</li>\n", ..class, ..content)
 }
 
 /// Words with what stands between backticks as code.
-fn prose(text: &str) -> String {
+fn prose(text: &str) -> Markup {
     steps::spans(text)
         .into_iter()
         .map(|(code, part)| match code {
-            true => format!("<code>{}</code>", escape::html(part)),
-            false => escape::html(part),
+            true => markup!("<code>{}</code>", part),
+            false => markup!("{}", part),
         })
         .collect()
 }

@@ -1,10 +1,11 @@
 //! The flame graph: its data for the script, and the same in numbers.
 
+use crate::markup::{Markup, markup, row};
 use std::{cmp::Reverse, ops::Range};
 
 use serde::Serialize;
 
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Holds, Table, cell, column};
 use crate::{
     escape,
     flame_tree::{FlameTree, FrameSums, Half, Kind, TreeFrame},
@@ -91,31 +92,34 @@ impl Graph<'_> {
     }
 
     /// The graph. The functions in numbers belong below it.
-    pub(super) fn figure(&self) -> String {
+    pub(super) fn figure(&self) -> Markup {
         if !self.script {
-            return "<p class=\"none\">This page was written without its scripts, so it has no \
-                    flame graph; the tables have the functions in numbers.</p>"
-                .to_owned();
+            return Markup::literal(
+                "<p class=\"none\">This page was written without its scripts, so it has no \
+                    flame graph; the tables have the functions in numbers.</p>",
+            );
         }
         let (data, folded) = self.data();
         let bound = match folded {
-            0 => String::new(),
-            _ => format!(
+            0 => Markup::new(),
+            _ => markup!(
                 " <b>{} rare frames are put together as “(n more)”</b>, so that the page stays small.",
                 units::grouped(folded as i64)
             ),
         };
-        format!(
+        markup!(
             "<figure class=\"flame\"><figcaption><p>Each box is a function and hangs from the one that called it; \
              its width is its share of the samples. Click a box to zoom.{bound}</p></figcaption>\n\
              <noscript><p class=\"none\">The graph is drawn by a script; the table below has the functions in numbers.</p></noscript>\n\
              <div class=\"flame-view\"></div>\n\
-             <script type=\"application/json\">{data}</script></figure>\n"
+             <script type=\"application/json\">{data}</script></figure>\n",
+            ..bound,
+            ..data
         )
     }
 
     /// The data, and how many nodes were put together.
-    fn data(&self) -> (String, usize) {
+    fn data(&self) -> (Markup, usize) {
         let mut nodes_max = self.limits.nodes_max;
         loop {
             let tree = self.tree.pruned(nodes_max);
@@ -127,7 +131,7 @@ impl Graph<'_> {
         }
     }
 
-    fn data_of(&self, tree: &FlameTree) -> String {
+    fn data_of(&self, tree: &FlameTree) -> Markup {
         let sides = self.sides();
         let data = Data {
             label: self.label,
@@ -153,10 +157,7 @@ impl Graph<'_> {
                 .map(|side| tree.nodes.iter().map(|node| node.value[*side]).collect())
                 .collect(),
         };
-        // A string is the only place where a < can stand, and JSON reads it back.
-        serde_json::to_string(&data)
-            .unwrap_or_default()
-            .replace('<', "\\u003c")
+        Markup::json(&data)
     }
 }
 
@@ -181,7 +182,7 @@ fn frame(frame: &TreeFrame) -> (String, String, u8) {
 
 /// The functions of a tree in numbers, as a table: by the samples with them innermost; of two halves by the change of
 /// their share.
-pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) -> String {
+pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) -> Markup {
     let mut sums = tree.sums();
     let shares = |value: [u64; 2]| [0, 1].map(|side| share(value[side], &tree.halves[side]));
     let change = |value: [u64; 2]| shares(value)[1] - shares(value)[0];
@@ -204,7 +205,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
         .get(rows.start..rows.end.min(sums.len()))
         .unwrap_or_default();
     if shown.is_empty() {
-        return String::new();
+        return Markup::new();
     }
     let first = |sum: &FrameSums| {
         let frame = &tree.frames[sum.frame];
@@ -216,81 +217,69 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
         let image = cell(&frame.image);
         let why = frame.nameless.map_or("", |why| why.words());
         (
-            format!(
+            markup!(
                 "<i class=\"flame-{side}\" title=\"{side}\"></i>{}",
-                cell(&frame.name)
+                cell(&frame.name),
+                ..side
             ),
             match why {
                 "" => image,
-                _ => format!("{image} <small>{why}</small>"),
+                _ => markup!("{image} <small>{why}</small>", ..image, ..why),
             },
         )
     };
     let numbers = Holds::Numbers;
     if !compares {
         let columns = [
-            Column("Function", Holds::Code),
-            Column("Itself", numbers),
-            Column("With what it called", numbers),
-            Column("Samples", numbers),
-            Column("Image", Holds::Words),
+            column("Function", Holds::Code),
+            column("Itself", numbers),
+            column("With what it called", numbers),
+            column("Samples", numbers),
+            column("Image", Holds::Words),
         ];
         let rows = shown.iter().map(|sum| {
             let (name, image) = first(sum);
             let [own, total] = [sum.own, sum.total].map(|value| percent(shares(value)[1]));
-            vec![name, own, total, samples(sum.own[1]), image]
+            row![name, own, total, samples(sum.own[1]), image]
         });
         return Table::wide("", &columns).rows(rows, usize::MAX);
     }
+    let titled = |what: &str, side: usize| column(format!("{what}, {}", names[side]), numbers);
     let columns = [
-        Column("Function", Holds::Code),
-        Column("Change, points", numbers),
-        Column("Itself, first", numbers),
-        Column("Itself, second", numbers),
-        Column("With callees, first", numbers),
-        Column("With callees, second", numbers),
-        Column("Image", Holds::Words),
+        column("Function", Holds::Code),
+        column("Change, points", numbers),
+        titled("Itself", 0),
+        titled("Itself", 1),
+        titled("With callees", 0),
+        titled("With callees", 1),
+        column("Image", Holds::Words),
     ];
-    let titles: Vec<String> = columns
-        .iter()
-        .map(|Column(title, _)| title.replace("first", names[0]).replace("second", names[1]))
-        .collect();
-    let columns: Vec<Column<'_>> = columns
-        .iter()
-        .zip(&titles)
-        .map(|(Column(_, holds), title)| Column(title, *holds))
-        .collect();
     let rows = shown.iter().map(|sum| {
         let (name, image) = first(sum);
         let [own, total] = [sum.own, sum.total].map(|value| shares(value).map(percent));
-        let [own, total] = [own, total].map(|sides| sides.to_vec());
-        let mut row = vec![name, points(change(sum.own))];
-        row.extend(own.into_iter().chain(total));
-        row.push(image);
-        row
+        let change = points(change(sum.own));
+        row![name, change, own[0], own[1], total[0], total[1], image]
     });
     Table::wide("", &columns).rows(rows, usize::MAX)
 }
 
 /// The threads of a tree by name, as a table: processors that they had, most first.
-pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> String {
+pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
     let sides = if names.len() == 2 { 0..2 } else { 1..2 };
     let mut threads = tree.threads();
     threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
-    let mut columns = vec![Column("Thread", Holds::Code)];
-    let titles: Vec<String> = names
-        .iter()
-        .map(|name| format!("Processors, {name}"))
-        .collect();
-    columns.extend(titles.iter().map(|title| Column(title, Holds::Numbers)));
+    let mut columns = vec![column("Thread", Holds::Code)];
+    let titles = names.iter().map(|name| format!("Processors, {name}"));
+    columns.extend(titles.map(|title| column(title, Holds::Numbers)));
     let rows = threads.iter().take(THREADS_MAX).map(|thread| {
-        let mut row = vec![cell(&tree.frames[thread.frame].name)];
+        let mut row = row![tree.frames[thread.frame].name];
         row.extend(sides.clone().map(|side| {
             let each = tree.halves[side].processors_per_sample();
-            each.map_or_else(
+            let said = each.map_or_else(
                 || samples(thread.total[side]),
-                |each| cell(&units::digits(each * thread.total[side] as f64)),
-            )
+                |each| units::digits(each * thread.total[side] as f64),
+            );
+            cell(&said)
         }));
         row
     });

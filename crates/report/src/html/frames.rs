@@ -1,9 +1,9 @@
 //! One stack, as a line and as a list.
 
+use crate::markup::{Markup, markup};
 use model::{Frame, RunState, Side, StackBook, StackId};
 
 use super::table::cell;
-use crate::escape;
 
 /// Functions in the line that stands for a stack.
 const LINE_FRAMES_MAX: usize = 6;
@@ -14,7 +14,7 @@ const NAME_BYTES_MAX: usize = 300;
 
 /// The innermost functions in one line, as markup. Of a thread that sleeps the kernel's are left
 /// out where it has others: what it waits in is said beside it.
-pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) -> String {
+pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) -> Markup {
     let user = |frame: &&Frame| frame.side == Side::User;
     let skips = matches!(state, None | Some(RunState::Sleeping))
         && book.frames_of(stack).any(|frame| user(&frame));
@@ -28,21 +28,21 @@ pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) ->
         .map(|frame| frame.name.as_str())
         .collect();
     match shown.is_empty() {
-        true => format!("(no frames: {})", book.stack(stack).end.words()),
+        true => markup!("(no frames: {})", book.stack(stack).end.words()),
         false => {
             let more = if frames.len() > shown.len() {
                 " ← …"
             } else {
                 ""
             };
-            cell(&shown.join(" ← ")) + more
+            markup!("{}{}", cell(&shown.join(" ← ")), more)
         }
     }
 }
 
 /// All frames, innermost first, as a list. An image is named where it begins.
-pub(super) fn list(book: &StackBook, stack: StackId) -> String {
-    let mut items = String::new();
+pub(super) fn list(book: &StackBook, stack: StackId) -> Markup {
+    let mut items = Markup::new();
     let mut image = "";
     let mut left_out = 0;
     for (index, frame) in book.frames_of(stack).enumerate() {
@@ -50,38 +50,38 @@ pub(super) fn list(book: &StackBook, stack: StackId) -> String {
             left_out += 1;
             continue;
         }
-        let class = match frame.side {
+        let class = Markup::literal(match frame.side {
             Side::Kernel => " class=\"kernel\"",
             Side::User => "",
-        };
+        });
         let from = match frame.image == image {
-            true => String::new(),
-            false => format!(" <small>{}</small>", cell(&frame.image)),
+            true => Markup::new(),
+            false => markup!(" <small>{}</small>", cell(&frame.image)),
         };
         image = &frame.image;
-        items.push_str(&format!(
+        items += markup!(
             "<li{class}>{}{from}</li>",
-            escape::html_cut(&frame.name, NAME_BYTES_MAX)
-        ));
+            Markup::cut(&frame.name, NAME_BYTES_MAX),
+            ..class,
+            ..from
+        );
     }
     if left_out > 0 {
-        items.push_str(&format!(
-            "<li class=\"end\">{left_out} more frames are not shown</li>"
-        ));
+        items += markup!(
+            "<li class=\"end\">{left_out} more frames are not shown</li>",
+            ..left_out
+        );
     }
     let end = book.stack(stack).end;
     if !end.is_complete() {
-        items.push_str(&format!(
-            "<li class=\"end\">ends here: {}</li>",
-            end.words()
-        ));
+        items += markup!("<li class=\"end\">ends here: {}</li>", end.words());
     }
-    format!("<ol class=\"frames\">{items}</ol>")
+    markup!("<ol class=\"frames\">{items}</ol>", ..items)
 }
 
 /// The line, which unfolds to the list.
-pub(super) fn folded(book: &StackBook, stack: StackId, state: Option<RunState>) -> String {
-    format!(
+pub(super) fn folded(book: &StackBook, stack: StackId, state: Option<RunState>) -> Markup {
+    markup!(
         "<details class=\"stacked\"><summary>{}</summary>{}</details>",
         line(book, stack, state),
         list(book, stack)

@@ -1,9 +1,10 @@
 //! The page's head, the verdict at its top, and its script.
 
+use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
-use crate::{escape, when};
+use crate::when;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const FLAME_STYLE: &str = include_str!("../../assets/flame.css");
@@ -30,16 +31,15 @@ impl Script {
 }
 
 /// Everything of a page up to and with its opened body. The title is text.
-pub(super) fn document(title: &str, scripts: &[Script]) -> String {
-    let sources: Vec<String> = scripts
+pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
+    let hashes = scripts
         .iter()
-        .map(|script| format!("'sha256-{}'", script.sha256))
-        .collect();
-    let sources = match sources.is_empty() {
-        true => "'none'".to_owned(),
-        false => sources.join(" "),
+        .map(|script| markup!("'sha256-{}'", script.sha256));
+    let sources = match scripts.is_empty() {
+        true => Markup::literal("'none'"),
+        false => Markup::join(hashes, " "),
     };
-    format!(
+    markup!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'; img-src data:; script-src {sources}; \
@@ -48,20 +48,23 @@ pub(super) fn document(title: &str, scripts: &[Script]) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>\n{STYLE}{FLAME_STYLE}</style>\n</head>\n<body>\n",
-        title = escape::html(title),
+        ..title,
+        ..sources,
+        STYLE = Markup::literal(STYLE),
+        FLAME_STYLE = Markup::literal(FLAME_STYLE)
     )
 }
 
 /// The script elements.
-pub(super) fn scripts(scripts: &[Script]) -> String {
+pub(super) fn scripts(scripts: &[Script]) -> Markup {
     scripts
         .iter()
-        .map(|script| format!("<script>{}</script>\n", script.text))
+        .map(|script| markup!("<script>{}</script>\n", Markup::literal(script.text)))
         .collect()
 }
 
 /// Everything up to and with the verdict's header; `main` stays open.
-pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -> String {
+pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -> Markup {
     let wall = |at: Millis| incident.clock.wall_ms(at);
     let title = format!(
         "{}, {}: {}",
@@ -72,7 +75,7 @@ pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -
         },
         verdict.sentence
     );
-    format!(
+    markup!(
         "{document}<main data-from=\"{from}\" data-to=\"{to}\">\n{header}",
         document = document(&title, scripts),
         from = wall(incident.window.from),
@@ -90,17 +93,17 @@ fn place(incident: &Incident) -> String {
 }
 
 /// A level as a badge.
-pub(super) fn badge(level: diagnosis::Level) -> String {
-    format!(
+pub(super) fn badge(level: diagnosis::Level) -> Markup {
+    markup!(
         "<span class=\"badge {word}\">{word}</span>",
         word = level.word()
     )
 }
 
-fn header(incident: &Incident, verdict: &Verdict) -> String {
+fn header(incident: &Incident, verdict: &Verdict) -> Markup {
     let moment = |at: Millis| {
         let wall = incident.clock.wall_ms(at);
-        format!(
+        markup!(
             "<time datetime=\"{}\">{}</time>",
             when::rfc3339(wall),
             when::date_time(wall)
@@ -109,7 +112,7 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
     let stall = &incident.stall;
     let since_onset = |at: Millis| when::duration(at.saturating_sub(stall.onset));
     let level = verdict.findings.first().map_or_else(
-        || "<span class=\"badge\">no finding</span>".to_owned(),
+        || Markup::literal("<span class=\"badge\">no finding</span>"),
         |finding| badge(finding.level),
     );
     let server = &incident.server;
@@ -117,41 +120,36 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
         .pid
         .map(|pid| format!("pid {pid}"))
         .unwrap_or_default();
-    let details: Vec<String> = [&server.version, &pid, &server.address]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| escape::html(part))
-        .collect();
+    let mut details = vec![server.version.as_str(), &pid, &server.address];
+    details.retain(|part| !part.is_empty());
     let on = match incident.host.as_str() {
-        "" => String::new(),
-        host => format!(" on <b>{}</b>", escape::html(host)),
+        "" => Markup::new(),
+        host => markup!(" on <b>{}</b>", host),
     };
-    let triggers: String = stall
+    let triggers: Markup = stall
         .triggers
         .iter()
-        .map(|trigger| {
-            format!(
-                "<li><code>{}</code> {}</li>",
-                escape::html(&trigger.rule),
-                escape::html(&trigger.says)
-            )
-        })
+        .map(|trigger| markup!("<li><code>{}</code> {}</li>", trigger.rule, trigger.says))
         .collect();
     let (lasted, until) = match stall.end {
-        Some(end) => (since_onset(end), ""),
-        None => (since_onset(incident.window.to), " <small>and more</small>"),
+        Some(end) => (since_onset(end), Markup::new()),
+        None => (
+            since_onset(incident.window.to),
+            Markup::literal(" <small>and more</small>"),
+        ),
     };
     // Captures of other tools need not tell a time of day.
     let (line, times) = match incident.clock.is_known() {
         false => (
-            ", captured by other tools at a time that they do not tell".to_owned(),
-            "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>"
-                .to_owned(),
+            Markup::literal(", captured by other tools at a time that they do not tell"),
+            Markup::literal(
+                "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>",
+            ),
         ),
         true => {
             let end = match stall.end {
-                Some(end) => format!("{} <small>UTC</small>", moment(end)),
-                None => "not within the recording".to_owned(),
+                Some(end) => markup!("{} <small>UTC</small>", moment(end)),
+                None => Markup::literal("not within the recording"),
             };
             let onset = moment(stall.onset);
             let what = match stall.is_asked_only() {
@@ -159,30 +157,48 @@ fn header(incident: &Incident, verdict: &Verdict) -> String {
                 false => "stalled",
             };
             (
-                format!(", {what} {lasted}{until} from {onset} <small>UTC</small>"),
-                format!(
+                markup!(
+                    ", {what} {lasted}{until} from {onset} <small>UTC</small>",
+                    ..what,
+                    ..lasted,
+                    ..until,
+                    ..onset
+                ),
+                markup!(
                     "<div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
                      <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
                      <div><dt>End</dt><dd>{end}</dd></div>\
                      <div><dt>Lasted</dt><dd>{lasted}{until}</dd></div>",
                     trigger = moment(stall.trigger),
                     detection = since_onset(stall.trigger),
+                    ..onset,
+                    ..end,
+                    ..lasted,
+                    ..until
                 ),
             )
         }
     };
-    let before = when::stall_before(incident).map_or_else(String::new, |before| {
-        let before = escape::html(&before);
-        format!("<div class=\"wide\"><dt>One before</dt><dd>{before}</dd></div>\n")
+    let before = when::stall_before(incident).map_or_else(Markup::new, |before| {
+        markup!(
+            "<div class=\"wide\"><dt>One before</dt><dd>{before}</dd></div>\n",
+            ..before
+        )
     });
-    format!(
+    markup!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
          <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b>{on}{line}</p>\n\
          <dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{label}</b> {details}</dd></div>\n\
          {times}\n\
          {before}<div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
-        sentence = escape::html(&verdict.sentence),
-        label = escape::html(&server.label),
+        sentence = verdict.sentence,
+        label = server.label,
         details = details.join(", "),
+        ..level,
+        ..on,
+        ..line,
+        ..times,
+        ..before,
+        ..triggers
     )
 }

@@ -1,13 +1,13 @@
 //! What InnoDB said: its signals in numbers, and its status text.
 
+use crate::markup::{Markup, markup, row};
 use model::{Incident, Measure, Series, TextKind, TimedText};
 
 use super::{
     anchors,
-    table::{Column, Holds, Table, cell},
+    table::{Holds, Table, cell, column},
 };
 use crate::{
-    escape,
     pick::Picked,
     units::{Quantity, to_base},
     when,
@@ -18,7 +18,7 @@ const STATUS_BYTES_MAX: usize = 200_000;
 /// Signals shown.
 const SIGNALS_MAX: usize = 60;
 
-pub(super) fn section(incident: &Incident, picked: &Picked) -> Option<String> {
+pub(super) fn section(incident: &Incident, picked: &Picked) -> Option<Markup> {
     let status = || {
         incident
             .texts
@@ -35,13 +35,13 @@ pub(super) fn section(incident: &Incident, picked: &Picked) -> Option<String> {
         (after, "First after the trigger"),
     ] {
         if let Some(timed) = timed {
-            out.push_str(&text(incident, timed, words));
+            out += text(incident, timed, words);
         }
     }
     (!out.is_empty()).then_some(out)
 }
 
-fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
+fn signals(incident: &Incident, picked: &Picked) -> Option<Markup> {
     let mut all: Vec<&Series> = incident
         .timeline
         .matching("innodb.*")
@@ -57,11 +57,11 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
         return None;
     }
     let columns = [
-        Column("Signal", Holds::Code),
-        Column("Mean before", Holds::Numbers),
-        Column("Most before", Holds::Numbers),
-        Column("Mean in stall", Holds::Numbers),
-        Column("Most in stall", Holds::Numbers),
+        column("Signal", Holds::Code),
+        column("Mean before", Holds::Numbers),
+        column("Most before", Holds::Numbers),
+        column("Mean in stall", Holds::Numbers),
+        column("Most in stall", Holds::Numbers),
     ];
     let rows = all.iter().map(|series| {
         let say = |measure, window| {
@@ -70,15 +70,15 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
                 .measure(series, measure, window)
                 .map_or_else(
                     || "–".to_owned(),
-                    |value| escape::html(&Quantity::of(series).say(value * to_base(series.unit))),
+                    |value| Quantity::of(series).say(value * to_base(series.unit)),
                 )
         };
         let name = cell(&series.name);
         let name = match picked.chart_of_signal.get(&series.name) {
-            Some(chart) => format!("<a href=\"#{}\">{name}</a>", anchors::chart(*chart)),
+            Some(chart) => markup!("<a href=\"#{}\">{name}</a>", anchors::chart(*chart), ..name),
             None => name,
         };
-        vec![
+        row![
             name,
             say(Measure::Mean, incident.baseline_window()),
             say(Measure::Max, incident.baseline_window()),
@@ -92,11 +92,12 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<String> {
     )
 }
 
-fn text(incident: &Incident, timed: &TimedText, words: &str) -> String {
-    format!(
+fn text(incident: &Incident, timed: &TimedText, words: &str) -> Markup {
+    markup!(
         "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {}</summary>\
          <pre class=\"status\">{}</pre></details>\n",
         when::moment_utc(&incident.clock, timed.at),
-        escape::html_cut(timed.text.body(), STATUS_BYTES_MAX)
+        Markup::cut(timed.text.body(), STATUS_BYTES_MAX),
+        ..words
     )
 }

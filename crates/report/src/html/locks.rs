@@ -1,13 +1,13 @@
 //! Locks: who waited for what, for how long, and who held it.
 
+use crate::markup::{Markup, markup, row};
 use model::{Depth, Holder, HolderBy, Incident, LockRow, LockTable, NamedBy, StackBook};
 
 use super::{
     frames,
-    table::{Column, Holds, Table, cell},
+    table::{Holds, Table, cell, column},
 };
 use crate::{
-    escape,
     units::{Quantity, digits, grouped},
     when,
 };
@@ -29,7 +29,7 @@ const PATH_MAX: usize = 6;
 /// Other tables told of.
 const TABLES_MAX: usize = 20;
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let stall = incident.stall_window();
     let all = &incident.stacks.locks;
     let waited = |table: &LockTable| table.locks.iter().map(|row| row.total_us).sum::<f64>();
@@ -44,21 +44,22 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
         (false, true) => " before the onset",
         (false, false) => " after the stall",
     };
-    let mut out = format!(
+    let mut out = markup!(
         "<p>{}{place}. {}</p>",
         range(incident, shown),
-        depth(&shown.depth)
+        depth(&shown.depth),
+        ..place
     );
-    out.push_str(&locks(shown));
-    out.push_str(&details(book, shown));
-    out.push_str(&conditions(shown));
-    out.push_str(&kernel(shown));
+    out += locks(shown);
+    out += details(book, shown);
+    out += conditions(shown);
+    out += kernel(shown);
     if !shown.absent.is_empty() {
-        let items: String = shown
+        let items: Markup = shown
             .absent
             .iter()
             .map(|absent| {
-                format!(
+                markup!(
                     "<li>{}: {} <small>{}</small></li>",
                     cell(&absent.what),
                     absent.reason.words(),
@@ -66,20 +67,20 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
                 )
             })
             .collect();
-        out.push_str(&format!("<h4>Not taken</h4><ul>{items}</ul>"));
+        out += markup!("<h4>Not taken</h4><ul>{items}</ul>", ..items);
     }
     let others: Vec<&LockTable> = all
         .iter()
         .filter(|table| !std::ptr::eq(*table, shown))
         .collect();
     if !others.is_empty() {
-        out.push_str(&other_tables(incident, &others));
+        out += other_tables(incident, &others);
     }
     Some(out)
 }
 
-fn range(incident: &Incident, table: &LockTable) -> String {
-    format!(
+fn range(incident: &Incident, table: &LockTable) -> Markup {
+    markup!(
         "<b>{} to {}</b> ({})",
         when::moment(&incident.clock, table.from),
         when::moment_utc(&incident.clock, table.to),
@@ -111,60 +112,55 @@ fn depth(depth: &Depth) -> String {
                 grouped(i64::from(*stack_every))
             );
             if *cost_us > 0 {
-                out.push_str(&format!(
+                out += &format!(
                     " Counting took {} of processor time.",
                     time(*cost_us as f64)
-                ));
+                );
             }
             if let Some(ms) = switched_off_after_ms {
-                out.push_str(&format!(
+                out += &format!(
                     " It switched itself off after {}, above its limit of waits a second.",
                     when::duration(*ms)
-                ));
+                );
             }
             out
         }
         Depth::Told { by } => format!(
             "Told by {}: what it does not tell of a lock stands as 0.",
-            escape::html(by)
+            by
         ),
     }
 }
 
-fn locks(table: &LockTable) -> String {
+fn locks(table: &LockTable) -> Markup {
     if table.locks.is_empty() {
-        return "<p class=\"none\">No thread was seen waiting for a lock.</p>".to_owned();
+        return Markup::literal("<p class=\"none\">No thread was seen waiting for a lock.</p>");
     }
     let about = match table.depth {
         Depth::Sampled { .. } => "about ",
         Depth::Exact { .. } | Depth::Told { .. } => "",
     };
     let columns = [
-        Column("Lock", Holds::Code),
-        Column("Waiting at once", Holds::Numbers),
-        Column("Waits", Holds::Numbers),
-        Column("Waited", Holds::Numbers),
-        Column("Mean", Holds::Numbers),
-        Column("Longest", Holds::Numbers),
-        Column("Share of thread time", Holds::Numbers),
-        Column("Held by", Holds::Words),
+        column("Lock", Holds::Code),
+        column("Waiting at once", Holds::Numbers),
+        column("Waits", Holds::Numbers),
+        column("Waited", Holds::Numbers),
+        column("Mean", Holds::Numbers),
+        column("Longest", Holds::Numbers),
+        column("Share of thread time", Holds::Numbers),
+        column("Held by", Holds::Words),
     ];
     let rows = table.locks.iter().map(|row| {
         let held = row.holders.first().map_or_else(
             || "not known".to_owned(),
             |holder| match holder.by {
-                HolderBy::Server => format!("{}, {}", cell(&holder.name), cell(&doing(holder))),
-                _ => format!(
-                    "thread {} ({}), {}",
-                    holder.tid,
-                    cell(&holder.name),
-                    cell(&doing(holder))
-                ),
+                HolderBy::Server => format!("{}, {}", holder.name, doing(holder)),
+                _ => format!("thread {} ({}), {}", holder.tid, holder.name, doing(holder)),
             },
         );
-        vec![
-            cell(&row.name),
-            format!("<b>{}</b>", grouped(i64::from(row.waiters_max))),
+        row![
+            row.name,
+            markup!("<b>{}</b>", grouped(i64::from(row.waiters_max))),
             format!("{about}{}", number(row.waits)),
             format!("{about}{}", time(row.total_us)),
             time(row.mean_us()),
@@ -185,34 +181,36 @@ fn doing(holder: &Holder) -> String {
 }
 
 /// Callers and holders of each lock, the first one unfolded.
-fn details(book: &StackBook, table: &LockTable) -> String {
-    let mut out = String::new();
+fn details(book: &StackBook, table: &LockTable) -> Markup {
+    let mut out = Markup::new();
     let mut left_out = table.locks.len().saturating_sub(DETAILED_MAX);
     for (index, row) in table.locks.iter().take(DETAILED_MAX).enumerate() {
         if out.len() > DETAILS_BYTES_MAX {
             left_out += 1;
             continue;
         }
-        let open = if index == 0 { " open=\"\"" } else { "" };
-        out.push_str(&format!(
+        let open = Markup::literal(if index == 0 { " open=\"\"" } else { "" });
+        out += markup!(
             "<details class=\"lock\"{open}><summary><code>{}</code>: who asked, who held</summary>{}</details>",
             cell(&row.name),
-            detail(book, row)
-        ));
+            detail(book, row),
+            ..open
+        );
     }
     if left_out > 0 {
-        out.push_str(&format!(
-            "<p class=\"none\">Callers and holders of {left_out} more locks are not shown.</p>"
-        ));
+        out += markup!(
+            "<p class=\"none\">Callers and holders of {left_out} more locks are not shown.</p>",
+            ..left_out
+        );
     }
     out
 }
 
-fn detail(book: &StackBook, row: &LockRow) -> String {
+fn detail(book: &StackBook, row: &LockRow) -> Markup {
     let address = match row.address {
-        0 if row.named_by == NamedBy::Told => "its address is not told".to_owned(),
-        0 => "several addresses under one name".to_owned(),
-        address => format!("<code>{address:#x}</code>"),
+        0 if row.named_by == NamedBy::Told => Markup::literal("its address is not told"),
+        0 => Markup::literal("several addresses under one name"),
+        address => markup!("<code>{}</code>", format!("{address:#x}")),
     };
     let named = match row.named_by {
         NamedBy::Symbol => "named by its symbol",
@@ -221,14 +219,18 @@ fn detail(book: &StackBook, row: &LockRow) -> String {
         NamedBy::Address => "no name known",
         NamedBy::Told => "named by who told it",
     };
-    let mut out = format!("<p class=\"numbers\"><span>{named}</span> <span>{address}</span></p>");
+    let mut out = markup!(
+        "<p class=\"numbers\"><span>{named}</span> <span>{address}</span></p>",
+        ..named,
+        ..address
+    );
     for holder in row.holders.iter().take(HOLDERS_MAX) {
         if holder.by == HolderBy::Server {
-            out.push_str(&format!(
+            out += markup!(
                 "<p>Held by <b>{}</b>, {}; known from the server.</p>",
                 cell(&holder.name),
                 cell(&doing(holder))
-            ));
+            );
             continue;
         }
         let by = match holder.by {
@@ -236,33 +238,34 @@ fn detail(book: &StackBook, row: &LockRow) -> String {
             HolderBy::Stack => "its stack: it stands in code that runs only under this lock",
             HolderBy::Server => "the server",
         };
-        out.push_str(&format!(
+        out += markup!(
             "<p>Held by thread <b>{}</b> ({}), {}, in {} snapshots; known from {by}.</p>{}",
             holder.tid,
             cell(&holder.name),
             cell(&doing(holder)),
             grouped(i64::from(holder.snapshots)),
-            frames::folded(book, holder.stack, None)
-        ));
+            frames::folded(book, holder.stack, None),
+            ..by
+        );
     }
     if row.holders.len() > HOLDERS_MAX {
-        out.push_str(&format!(
+        out += markup!(
             "<p class=\"none\">{} more holders are not shown.</p>",
             row.holders.len() - HOLDERS_MAX
-        ));
+        );
     }
     if row.callers.is_empty() {
         return out;
     }
     let columns = [
-        Column("Asked for by, innermost first", Holds::Code),
-        Column("Waits", Holds::Numbers),
-        Column("Waited", Holds::Numbers),
-        Column("Longest", Holds::Numbers),
+        column("Asked for by, innermost first", Holds::Code),
+        column("Waits", Holds::Numbers),
+        column("Waited", Holds::Numbers),
+        column("Longest", Holds::Numbers),
     ];
     let rows = row.callers.iter().map(|caller| {
-        vec![
-            format!(
+        row![
+            markup!(
                 "<details class=\"stacked\"><summary>{}</summary>{}</details>",
                 path(&caller.path),
                 frames::list(book, caller.stack)
@@ -272,7 +275,8 @@ fn detail(book: &StackBook, row: &LockRow) -> String {
             time(caller.max_us),
         ]
     });
-    out + &Table::wide("", &columns).rows(rows, CALLERS_MAX)
+    out += Table::wide("", &columns).rows(rows, CALLERS_MAX);
+    out
 }
 
 fn path(functions: &[String]) -> String {
@@ -288,14 +292,14 @@ fn path(functions: &[String]) -> String {
     };
     match shown.is_empty() {
         true => "(not known)".to_owned(),
-        false => cell(&shown.join(" ← ")) + more,
+        false => shown.join(" ← ") + more,
     }
 }
 
-fn conditions(table: &LockTable) -> String {
+fn conditions(table: &LockTable) -> Markup {
     let idle = match table.idle_threads {
-        0 => String::new(),
-        count => format!(
+        0 => Markup::new(),
+        count => markup!(
             "<p>{} threads waited for work; they count nowhere above.</p>",
             grouped(i64::from(count))
         ),
@@ -304,15 +308,15 @@ fn conditions(table: &LockTable) -> String {
         return idle;
     }
     let columns = [
-        Column("Condition", Holds::Code),
-        Column("Waiting at once", Holds::Numbers),
-        Column("Waits", Holds::Numbers),
-        Column("Waited", Holds::Numbers),
-        Column("From", Holds::Code),
+        column("Condition", Holds::Code),
+        column("Waiting at once", Holds::Numbers),
+        column("Waits", Holds::Numbers),
+        column("Waited", Holds::Numbers),
+        column("From", Holds::Code),
     ];
     let rows = table.conditions.iter().map(|row| {
-        vec![
-            cell(&row.name),
+        row![
+            row.name,
             grouped(i64::from(row.waiters_max)),
             number(row.waits),
             time(row.total_us),
@@ -321,28 +325,29 @@ fn conditions(table: &LockTable) -> String {
                 .map_or_else(String::new, |caller| path(&caller.path)),
         ]
     });
-    format!(
+    markup!(
         "{idle}<details><summary>Waits on condition variables ({}): for work or an answer, no contention</summary>{}</details>",
         table.conditions.len(),
-        Table::wide("", &columns).rows(rows, LOCKS_MAX)
+        Table::wide("", &columns).rows(rows, LOCKS_MAX),
+        ..idle
     )
 }
 
-fn kernel(table: &LockTable) -> String {
+fn kernel(table: &LockTable) -> Markup {
     if table.kernel_locks.is_empty() {
-        return String::new();
+        return Markup::new();
     }
     let columns = [
-        Column("Lock of the kernel", Holds::Code),
-        Column("Waits", Holds::Numbers),
-        Column("By the server", Holds::Numbers),
-        Column("Waited", Holds::Numbers),
-        Column("Longest", Holds::Numbers),
-        Column("Asked for by, innermost first", Holds::Code),
+        column("Lock of the kernel", Holds::Code),
+        column("Waits", Holds::Numbers),
+        column("By the server", Holds::Numbers),
+        column("Waited", Holds::Numbers),
+        column("Longest", Holds::Numbers),
+        column("Asked for by, innermost first", Holds::Code),
     ];
     let rows = table.kernel_locks.iter().map(|row| {
-        vec![
-            cell(&row.name),
+        row![
+            row.name,
             number(row.waits),
             number(row.server_waits),
             time(row.total_us),
@@ -350,14 +355,14 @@ fn kernel(table: &LockTable) -> String {
             path(&row.path),
         ]
     });
-    format!(
+    markup!(
         "<h3>In the kernel</h3>{}",
         Table::wide("", &columns).rows(rows, KERNEL_LOCKS_MAX)
     )
 }
 
-fn other_tables(incident: &Incident, tables: &[&LockTable]) -> String {
-    let items: String = tables
+fn other_tables(incident: &Incident, tables: &[&LockTable]) -> Markup {
+    let items: Markup = tables
         .iter()
         .take(TABLES_MAX)
         .map(|table| {
@@ -366,27 +371,29 @@ fn other_tables(incident: &Incident, tables: &[&LockTable]) -> String {
                 |row| {
                     format!(
                         "{}: {} waiting at once, {} waited",
-                        cell(&row.name),
+                        row.name,
                         grouped(i64::from(row.waiters_max)),
                         time(row.total_us)
                     )
                 },
             );
-            format!("<li>{}: {first}</li>", range(incident, table))
+            markup!("<li>{}: {first}</li>", range(incident, table), ..first)
         })
         .collect();
     let more = match tables.len().saturating_sub(TABLES_MAX) {
-        0 => String::new(),
-        count => format!("<p class=\"none\">{count} more are not shown.</p>"),
+        0 => Markup::new(),
+        count => markup!("<p class=\"none\">{count} more are not shown.</p>", ..count),
     };
-    format!(
+    markup!(
         "<details><summary>The fullest table is shown; the other {} by their first lock</summary><ul>{items}</ul>{more}</details>",
-        tables.len()
+        tables.len(),
+        ..items,
+        ..more
     )
 }
 
 fn time(us: f64) -> String {
-    escape::html(&Quantity::Seconds.say(us * 1e-6))
+    Quantity::Seconds.say(us * 1e-6)
 }
 
 fn number(count: u64) -> String {
@@ -394,5 +401,5 @@ fn number(count: u64) -> String {
 }
 
 fn share(share: f64) -> String {
-    escape::html(&format!("{}%", digits(share * 100.0)))
+    format!("{}%", digits(share * 100.0))
 }

@@ -20,10 +20,11 @@ mod stacks;
 mod table;
 mod threads;
 
+use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::Incident;
 
-use crate::{escape, json::FORMAT, pick};
+use crate::{json::FORMAT, pick};
 
 pub use compare::compare_html;
 use head::Script;
@@ -51,7 +52,7 @@ const OPTIONAL: [&str; 4] = ["asked", "profile", "stacks", "locks"];
 struct Section {
     id: &'static str,
     title: &'static str,
-    body: Option<String>,
+    body: Option<Markup>,
 }
 
 /// An incident with its verdict as one HTML page: no resource is loaded from anywhere, all of it
@@ -59,7 +60,7 @@ struct Section {
 /// script and is a table without it. Times are UTC. Its size is bounded.
 pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
     let picked = pick::charts(incident, verdict);
-    let section = |id, title, body| Section { id, title, body };
+    let of = |id, title, body| Section { id, title, body };
     let profile = profile::section(incident, options.script);
     let scripts: &[Script] = match (options.script, &profile) {
         (false, _) => &[],
@@ -67,36 +68,36 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         (true, Some(_)) => &[Script::REPORT, Script::FLAME],
     };
     let sections = [
-        section(
+        of(
             "findings",
             "Findings",
             findings::section(incident, verdict, &picked),
         ),
-        section(
+        of(
             "evidence",
             "What the findings rest on",
             charts::named(incident, verdict, &picked),
         ),
-        section(
+        of(
             "asked",
             "What the server was asked",
             asked::section(incident),
         ),
-        section("profile", "Where the processors were", profile),
-        section("stacks", "What the threads did", stacks::section(incident)),
-        section("locks", "Locks", locks::section(incident)),
-        section("signals", "Other signals", charts::other(incident, &picked)),
-        section("sessions", "Sessions", sessions::section(incident)),
-        section("innodb", "InnoDB", innodb::section(incident, &picked)),
-        section("threads", "Server threads", threads::section(incident)),
-        section("facts", "Facts", facts::section(incident)),
-        section("changes", "What changed", facts::changes(incident)),
-        section(
+        of("profile", "Where the processors were", profile),
+        of("stacks", "What the threads did", stacks::section(incident)),
+        of("locks", "Locks", locks::section(incident)),
+        of("signals", "Other signals", charts::other(incident, &picked)),
+        of("sessions", "Sessions", sessions::section(incident)),
+        of("innodb", "InnoDB", innodb::section(incident, &picked)),
+        of("threads", "Server threads", threads::section(incident)),
+        of("facts", "Facts", facts::section(incident)),
+        of("changes", "What changed", facts::changes(incident)),
+        of(
             "absent",
             "Absent evidence",
             absences::section(incident, verdict),
         ),
-        section("read", "What was read", absences::read(verdict)),
+        of("read", "What was read", absences::read(verdict)),
     ];
     // Evidence that not every recorder takes: why it is not there stands among the absent.
     let sections = sections
@@ -104,32 +105,46 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         .filter(|section| !OPTIONAL.contains(&section.id) || section.body.is_some())
         .collect::<Vec<_>>();
     let mut out = head::head(incident, verdict, scripts);
-    out.push_str(&nav(&sections));
-    for Section { id, title, body } in &sections {
-        let body = body
-            .as_deref()
-            .unwrap_or("<p class=\"none\">Nothing of this was recorded.</p>");
-        out.push_str(&format!(
-            "<section id=\"{id}\"><h2>{title}</h2>{body}</section>\n"
-        ));
+    out += nav(&sections);
+    for Section { id, title, body } in sections {
+        let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
+        out += section(id, title, body);
     }
-    out.push_str("</main>\n");
-    out.push_str(&footer(incident));
-    out.push_str(&head::scripts(scripts));
-    out.push_str("</body>\n</html>\n");
-    out
+    out += Markup::literal("</main>\n");
+    out += footer(incident);
+    out += head::scripts(scripts);
+    out += Markup::literal("</body>\n</html>\n");
+    out.into_string()
 }
 
-fn nav(sections: &[Section]) -> String {
-    let links: String = sections
+/// A section of a page.
+fn section(id: &str, title: &str, body: Markup) -> Markup {
+    markup!(
+        "<section id=\"{}\"><h2>{}</h2>{}</section>\n",
+        id,
+        title,
+        body
+    )
+}
+
+/// What stands where there is nothing to show.
+fn none(text: &str) -> Markup {
+    markup!("<p class=\"none\">{}</p>", text)
+}
+
+fn nav(sections: &[Section]) -> Markup {
+    let links: Markup = sections
         .iter()
-        .map(|section| format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title))
+        .map(|section| markup!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title))
         .collect();
-    format!("<nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n")
+    markup!(
+        "<nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n",
+        ..links
+    )
 }
 
-fn footer(incident: &Incident) -> String {
-    format!(
+fn footer(incident: &Incident) -> Markup {
+    markup!(
         "<footer><p>Incident <code>{id}</code>, recorded by freezeframe {recorder}, written by \
          freezeframe {version}, the same verdict as JSON: <code>{FORMAT}</code>. \
          {times} Statements have no literals.</p></footer>\n",
@@ -137,8 +152,9 @@ fn footer(incident: &Incident) -> String {
             true => "All times are UTC.",
             false => "The captures tell no time of day.",
         },
-        id = escape::html(&incident.id),
-        recorder = escape::html(&incident.tool_version),
+        id = incident.id,
+        recorder = incident.tool_version,
         version = env!("CARGO_PKG_VERSION"),
+        ..FORMAT
     )
 }

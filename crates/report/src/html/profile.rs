@@ -1,5 +1,6 @@
 //! Where the processors were: the profiles of an incident, and a profile on a page of its own.
 
+use crate::markup::{Markup, markup};
 use model::{Incident, Profile, StackBook};
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     head::{self, Script},
 };
 use crate::{
-    escape,
     flame_tree::{FlameTree, Half, Whose},
     units, when,
 };
@@ -20,7 +20,7 @@ const CHANGES_FOLDED_MAX: usize = 60;
 const FUNCTIONS_MAX: usize = 60;
 
 /// The stall against the time before it: the server, and apart from it what else ran.
-pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
+pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
     let evidence = &incident.stacks;
     let (onset, end) = (incident.stall.onset, incident.stall_window().to);
     // A profile belongs to where most of it lies.
@@ -60,24 +60,27 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<String> {
         } else {
             "before the onset"
         };
-        out.push_str(&format!(
-            "<p class=\"none\">There is no profile {missing} to compare with.</p>"
-        ));
+        out += markup!(
+            "<p class=\"none\">There is no profile {missing} to compare with.</p>",
+            ..missing
+        );
     }
     if is_apart {
         let others = tree(Whose::Others);
-        out.push_str("<h3>Beside the server: other programs and the kernel's own threads</h3>");
-        out.push_str(&flame::threads(&others, names));
-        out.push_str(&format!(
+        out += Markup::literal(
+            "<h3>Beside the server: other programs and the kernel's own threads</h3>",
+        );
+        out += flame::threads(&others, names);
+        out += markup!(
             "<details><summary>Their flame graph and functions</summary>{}</details>",
             compared(&others, names, Whose::Others, script)
-        ));
+        );
     }
     Some(out)
 }
 
 /// How busy the processors were with it, its flame graph, and its functions in numbers.
-fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> String {
+fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> Markup {
     let mut out = said(tree, names, whose);
     let (label, limits) = match whose {
         Whose::Others => (
@@ -93,7 +96,7 @@ fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> Str
         limits,
         script,
     };
-    out.push_str(&graph.figure());
+    out += graph.figure();
     let which = match whose {
         Whose::Everybody => "Functions",
         Whose::Server => "Functions of the server",
@@ -103,33 +106,34 @@ fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> Str
         2 => "whose share changed most",
         _ => "that took most",
     };
-    out.push_str(&format!("<h3>{which} {title}</h3>"));
-    out.push_str(&flame::functions(tree, names, 0..CHANGES_MAX));
+    out += markup!("<h3>{which} {title}</h3>", ..which, ..title);
+    out += flame::functions(tree, names, 0..CHANGES_MAX);
     let more = flame::functions(tree, names, CHANGES_MAX..CHANGES_FOLDED_MAX);
     if !more.is_empty() {
-        out.push_str(&format!(
-            "<details><summary>More functions</summary>{more}</details>"
-        ));
+        out += markup!(
+            "<details><summary>More functions</summary>{more}</details>",
+            ..more
+        );
     }
     out
 }
 
 /// How the samples were taken and how busy the processors were, a paragraph for each half.
-fn said(tree: &FlameTree, names: &[&str], whose: Whose) -> String {
+fn said(tree: &FlameTree, names: &[&str], whose: Whose) -> Markup {
     let halves = match names.len() {
         2 => &tree.halves[..],
         _ => &tree.halves[1..],
     };
-    let lines: String = names
+    let lines: Markup = names
         .iter()
         .zip(halves)
-        .map(|(name, half)| format!("<li>{}</li>", half_said(name, half, whose)))
+        .map(|(name, half)| markup!("<li>{}</li>", half_said(name, half, whose)))
         .collect();
-    format!("<ul>{lines}</ul>")
+    markup!("<ul>{lines}</ul>", ..lines)
 }
 
-fn half_said(name: &str, half: &Half, whose: Whose) -> String {
-    let name = escape::html(&flame::capitalised(name));
+fn half_said(name: &str, half: &Half, whose: Whose) -> Markup {
+    let name = flame::capitalised(name);
     let by = match whose {
         Whose::Everybody => "",
         Whose::Server => " with the server",
@@ -137,30 +141,32 @@ fn half_said(name: &str, half: &Half, whose: Whose) -> String {
     };
     let busy = half
         .processors_per_sample()
-        .map_or_else(String::new, |one| {
+        .map_or_else(Markup::new, |one| {
             let of = match half.processors {
                 0 | 1 => " processors".to_owned(),
                 count => format!(" of {count} processors"),
             };
             let busy = units::digits(one * half.samples as f64);
-            format!(": <b>{}</b>{of} busy{by} on average", escape::html(&busy))
+            markup!(": <b>{}</b>{of} busy{by} on average", busy, ..of, ..by)
         });
-    let mut out = format!(
+    let mut out = markup!(
         "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
         flame::samples(half.taken),
         when::duration(half.length_ms),
         half.hz,
+        ..name,
+        ..busy
     );
     if half.hz_least < half.hz {
-        out.push_str(&format!(
+        out += markup!(
             " (those taken at down to {} a second count accordingly more)",
             half.hz_least
-        ));
+        );
     }
     if half.lost > 0 {
-        out.push_str(&format!("; {} more were lost", flame::samples(half.lost)));
+        out += markup!("; {} more were lost", flame::samples(half.lost));
     }
-    out.push('.');
+    out += Markup::literal(".");
     out
 }
 
@@ -197,18 +203,20 @@ fn page(title: &str, tree: &FlameTree, names: &[&str], table_title: &str) -> Str
         limits: Limits::PAGE,
         script: true,
     };
-    format!(
+    markup!(
         "{document}<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>profile</span></p>\n\
          <h1>{title}</h1>{said}</header>\n{figure}\
          <section id=\"functions\"><h2>{table_title}</h2>{table}</section>\n</main>\n\
          <footer><p>Written by freezeframe {version}. Idle processors give no samples.</p></footer>\n\
          {scripts}</body>\n</html>\n",
         document = head::document(title, &SCRIPTS),
-        title = escape::html(title),
+        ..title,
         said = said(tree, names, Whose::Everybody),
         figure = graph.figure(),
         table = flame::functions(tree, names, 0..FUNCTIONS_MAX),
         version = env!("CARGO_PKG_VERSION"),
         scripts = head::scripts(&SCRIPTS),
+        ..table_title
     )
+    .into_string()
 }

@@ -1,11 +1,12 @@
 //! The processlist at the worst moment beside the last one before the onset.
 
+use crate::markup::{Markup, markup, row};
 use std::collections::BTreeMap;
 
 use model::{Incident, Millis, ProcessList, Session, TextKind, Window};
 
-use super::table::{Column, Holds, Table, cell};
-use crate::{escape, units, when};
+use super::table::{Holds, Table, column};
+use crate::{units, when};
 
 /// Rows of a histogram.
 const GROUPS_MAX: usize = 10;
@@ -19,7 +20,7 @@ struct Moment {
     list: ProcessList,
 }
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let stall = incident.stall_window();
     let worst = worst(incident, stall);
     let before = last_before(incident);
@@ -39,33 +40,29 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
             &at_worst.by_command,
         ),
     ];
-    let tables: String = groups
+    let tables: Markup = groups
         .iter()
         .map(|(title, before, worst)| histogram(title, before, worst))
         .collect();
-    let mut out = format!(
+    let mut out = markup!(
         "<p>{}</p>",
         summary(incident, before.as_ref(), worst.as_ref())
     );
-    out.push_str(&format!("<div class=\"histograms\">{tables}</div>"));
+    out += markup!("<div class=\"histograms\">{tables}</div>", ..tables);
     if let Some(moment) = worst
         .as_ref()
         .filter(|moment| !moment.list.longest.is_empty())
     {
-        out.push_str(&longest(
-            incident,
-            moment,
-            "Longest sessions at the worst moment",
-        ));
+        out += longest(incident, moment, "Longest sessions at the worst moment");
     }
     if let Some(moment) = before
         .as_ref()
         .filter(|moment| !moment.list.longest.is_empty())
     {
-        out.push_str(&format!(
+        out += markup!(
             "<details><summary>Longest sessions before the onset</summary>{}</details>",
             longest(incident, moment, "Longest sessions before the onset")
-        ));
+        );
     }
     Some(out)
 }
@@ -120,27 +117,28 @@ fn active(list: &ProcessList) -> u64 {
         .fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>) -> String {
+fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>) -> Markup {
     let say = |moment: &Moment, words: &str| {
-        format!(
+        markup!(
             "{words} ({}) <b>{}</b> of {} sessions were busy",
             when::moment_utc(&incident.clock, moment.at),
             count(active(&moment.list)),
             count(moment.list.sessions),
+            ..words
         )
     };
     let worst = worst.map_or_else(
-        || "No processlist could be read in the stall".to_owned(),
+        || Markup::literal("No processlist could be read in the stall"),
         |moment| say(moment, "At the worst moment"),
     );
     let before = before.map_or_else(
-        || "none was recorded before the onset".to_owned(),
+        || Markup::literal("none was recorded before the onset"),
         |moment| say(moment, "before the onset"),
     );
-    format!("{worst}; {before}.")
+    markup!("{}; {}.", worst, before)
 }
 
-fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<String, u64>) -> String {
+fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<String, u64>) -> Markup {
     let mut names: Vec<&String> = worst.keys().chain(before.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -151,11 +149,12 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
         .map(|name| of(worst, name).max(of(before, name)))
         .max()
         .unwrap_or(0);
+    let head = |markup, holds| column(Markup::literal(markup), holds);
     let columns = [
-        Column("<span class=\"unseen\">Name</span>", Holds::Words),
-        Column("<i class=\"swatch before\"></i>before", Holds::Numbers),
-        Column("<i class=\"swatch c0\"></i>worst", Holds::Numbers),
-        Column("<span class=\"unseen\">Bars</span>", Holds::Words),
+        head("<span class=\"unseen\">Name</span>", Holds::Words),
+        head("<i class=\"swatch before\"></i>before", Holds::Numbers),
+        head("<i class=\"swatch c0\"></i>worst", Holds::Numbers),
+        head("<span class=\"unseen\">Bars</span>", Holds::Words),
     ];
     let rows = names.iter().map(|name| {
         let shown = if name.is_empty() {
@@ -163,8 +162,8 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
         } else {
             name.as_str()
         };
-        vec![
-            cell(shown),
+        row![
+            shown,
             count(of(before, name)),
             count(of(worst, name)),
             bars(of(before, name), of(worst, name), most),
@@ -174,7 +173,7 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
 }
 
 /// Two bars: before, and at the worst moment.
-fn bars(before: u64, worst: u64, most: u64) -> String {
+fn bars(before: u64, worst: u64, most: u64) -> Markup {
     let width = |count: u64| {
         if most == 0 {
             0.0
@@ -182,7 +181,7 @@ fn bars(before: u64, worst: u64, most: u64) -> String {
             count as f64 * 100.0 / most as f64
         }
     };
-    format!(
+    markup!(
         "<span class=\"bar before\" style=\"width:{:.1}%\"></span>\
          <span class=\"bar\" style=\"width:{:.1}%\"></span>",
         width(before),
@@ -190,27 +189,27 @@ fn bars(before: u64, worst: u64, most: u64) -> String {
     )
 }
 
-fn longest(incident: &Incident, moment: &Moment, caption: &str) -> String {
+fn longest(incident: &Incident, moment: &Moment, caption: &str) -> Markup {
     let columns = [
-        Column("Id", Holds::Numbers),
-        Column("User", Holds::Words),
-        Column("Host", Holds::Words),
-        Column("Database", Holds::Words),
-        Column("Command", Holds::Words),
-        Column("Time", Holds::Numbers),
-        Column("State", Holds::Words),
-        Column("Statement", Holds::Code),
+        column("Id", Holds::Numbers),
+        column("User", Holds::Words),
+        column("Host", Holds::Words),
+        column("Database", Holds::Words),
+        column("Command", Holds::Words),
+        column("Time", Holds::Numbers),
+        column("State", Holds::Words),
+        column("Statement", Holds::Code),
     ];
     let row = |session: &Session| {
-        vec![
+        row![
             session.id.to_string(),
-            cell(&session.user),
-            cell(&session.host),
-            cell(&session.db),
-            cell(&session.command),
-            escape::html(&units::Quantity::Seconds.say(session.seconds)),
-            cell(&session.state),
-            cell(&session.statement),
+            session.user,
+            session.host,
+            session.db,
+            session.command,
+            units::Quantity::Seconds.say(session.seconds),
+            session.state,
+            session.statement,
         ]
     };
     let caption = format!(

@@ -1,11 +1,10 @@
 //! A sheet as a page.
 
-use std::fmt::Write;
+use crate::markup::{Markup, markup};
 
 use super::head;
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Column, Holds, Table, cell, column};
 use crate::axis::ValueAxis;
-use crate::escape;
 use crate::sheet::{Bar, Bars, Part, Sheet, SheetSection, Tone};
 
 /// Rows of a table.
@@ -24,78 +23,68 @@ const COLOURS: usize = 5;
 /// The sheet as one HTML page that needs nothing else and has no script.
 pub fn sheet_html(sheet: &Sheet) -> String {
     let mut out = head::document(&sheet.title, &[]);
-    let _ = write!(
-        out,
+    out += markup!(
         "<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>{}</span></p>\n\
          <h1>{}</h1>\n<p class=\"line\">{}</p></header>\n",
-        escape::html(&sheet.kind),
-        escape::html(&sheet.title),
-        escape::html(&sheet.line),
+        sheet.kind,
+        sheet.title,
+        sheet.line,
     );
     for (number, section) in sheet.sections.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<section id=\"s{}\"><h2>{}{}</h2>{}</section>",
+        out += markup!(
+            "<section id=\"s{}\"><h2>{}{}</h2>{}</section>\n",
             number + 1,
-            escape::html(&section.title),
+            section.title,
             badge(section),
-            section.parts.iter().map(part).collect::<String>()
+            section.parts.iter().map(part).collect::<Markup>()
         );
     }
-    let _ = write!(
-        out,
+    out += markup!(
         "</main>\n<footer><p>Written by freezeframe {}. All times are UTC.</p></footer>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
     );
-    out
+    out.into_string()
 }
 
-fn badge(section: &SheetSection) -> String {
+fn badge(section: &SheetSection) -> Markup {
     let Some((word, tone)) = &section.badge else {
-        return String::new();
+        return Markup::new();
     };
     let class = match tone {
         Tone::Good => "worked",
         Tone::Bad => "worse",
         Tone::Open => "not-proven",
     };
-    format!(
-        " <span class=\"badge {class}\">{}</span>",
-        escape::html(word)
-    )
+    markup!(" <span class=\"badge {class}\">{}</span>", word, ..class)
 }
 
-fn part(part: &Part) -> String {
+fn part(part: &Part) -> Markup {
     match part {
-        Part::Words(text) => format!("<p>{}</p>\n", escape::html(text)),
-        Part::Heading(text) => format!("<h3>{}</h3>\n", escape::html(text)),
+        Part::Words(text) => markup!("<p>{}</p>\n", text),
+        Part::Heading(text) => markup!("<h3>{}</h3>\n", text),
         Part::List(lines) => {
-            let items: String = lines
+            let items: Markup = lines
                 .iter()
-                .map(|line| format!("<li>{}</li>", escape::html(line)))
+                .map(|line| markup!("<li>{}</li>", line))
                 .collect();
-            format!("<ul>{items}</ul>\n")
+            markup!("<ul>{items}</ul>\n", ..items)
         }
         Part::Commands(lines) => lines
             .iter()
-            .map(|line| format!("<pre class=\"command\">{}</pre>\n", escape::html(line)))
+            .map(|line| markup!("<pre class=\"command\">{}</pre>\n", line))
             .collect(),
         Part::Table(columns, rows) => table(columns, rows),
         Part::Bars(bars) => figure(bars),
     }
 }
 
-fn table(columns: &[String], rows: &[Vec<String>]) -> String {
-    let titles: Vec<String> = columns.iter().map(|title| escape::html(title)).collect();
-    let columns: Vec<Column> = titles
+fn table(columns: &[String], rows: &[Vec<String>]) -> Markup {
+    let columns: Vec<Column> = columns
         .iter()
         .enumerate()
-        .map(|(number, title)| {
-            let holds = match number {
-                0 => Holds::Words,
-                _ => Holds::Numbers,
-            };
-            Column(title, holds)
+        .map(|(number, title)| match number {
+            0 => column(title, Holds::Words),
+            _ => column(title, Holds::Numbers),
         })
         .collect();
     let rows = rows
@@ -104,56 +93,58 @@ fn table(columns: &[String], rows: &[Vec<String>]) -> String {
     Table::wide("", &columns).rows(rows, ROWS_MAX)
 }
 
-fn figure(bars: &Bars) -> String {
-    format!(
+fn figure(bars: &Bars) -> Markup {
+    markup!(
         "<figure class=\"chart\"><figcaption><h3>{}</h3></figcaption>\n{}</figure>\n",
-        escape::html(&bars.title),
+        bars.title,
         svg(bars)
     )
 }
 
 /// Bars from left to right, with whiskers where the mean may lie.
-fn svg(bars: &Bars) -> String {
+fn svg(bars: &Bars) -> Markup {
     let axis = ValueAxis::new(bars.unit.quantity(), 0.0, bars.highest());
     let x = |value: f64| NAME_PERCENT + axis.place(value).clamp(0.0, 1.0) * BAR_PERCENT;
-    let mut body = String::new();
+    let mut body = Markup::new();
     let mut y = 0.0;
     for group in &bars.groups {
         if !group.title.is_empty() {
             y += GROUP_PX;
-            let _ = write!(
-                body,
+            body += markup!(
                 "<text x=\"0\" y=\"{:.0}\" style=\"font-weight:600\">{}</text>",
                 y - 7.0,
                 cell(&group.title)
             );
         }
         for (number, bar) in group.bars.iter().enumerate() {
-            body.push_str(&row(bars, bar, number % COLOURS, y, &x));
+            body += row(bars, bar, number % COLOURS, y, &x);
             y += ROW_PX;
         }
     }
-    let mut out = format!(
+    let mut out = markup!(
         "<svg class=\"plot\" role=\"img\" width=\"100%\" height=\"{:.0}\"><title>{}</title>",
         y + AXIS_PX,
         cell(&bars.title)
     );
     for (value, label) in &axis.ticks {
         let at = x(*value);
-        let _ = write!(
-            out,
+        out += markup!(
             "<line class=\"grid\" x1=\"{at:.2}%\" x2=\"{at:.2}%\" y1=\"0\" y2=\"{y:.0}\"/>\
              <text x=\"{at:.2}%\" y=\"{:.0}\" style=\"text-anchor:middle\">{}</text>",
             y + 13.0,
-            escape::html(label)
+            label,
+            ..at,
+            ..y
         );
     }
-    out + &body + "</svg>"
+    out += body;
+    out += Markup::literal("</svg>");
+    out
 }
 
-fn row(bars: &Bars, bar: &Bar, colour: usize, y: f64, x: &impl Fn(f64) -> f64) -> String {
+fn row(bars: &Bars, bar: &Bar, colour: usize, y: f64, x: &impl Fn(f64) -> f64) -> Markup {
     let middle = y + ROW_PX / 2.0;
-    let mut out = format!(
+    let mut out = markup!(
         "<text x=\"{:.1}%\" y=\"{:.1}\" style=\"text-anchor:end\">{}</text>",
         NAME_PERCENT - 1.0,
         middle + 4.0,
@@ -163,33 +154,36 @@ fn row(bars: &Bars, bar: &Bar, colour: usize, y: f64, x: &impl Fn(f64) -> f64) -
         None => ("–".to_owned(), NAME_PERCENT),
         Some(value) => {
             let (low, high) = (x(value.low), x(value.high));
-            let _ = write!(
-                out,
+            out += markup!(
                 "<rect x=\"{NAME_PERCENT}%\" y=\"{:.1}\" width=\"{:.2}%\" height=\"{BAR_PX}\" \
                  style=\"fill:var(--c{colour})\"/>",
                 middle - BAR_PX / 2.0,
                 x(value.mean) - NAME_PERCENT,
+                ..NAME_PERCENT,
+                ..BAR_PX,
+                ..colour
             );
             if value.high > value.low {
-                let _ = write!(
-                    out,
+                out += markup!(
                     "<g style=\"stroke:var(--ink);stroke-width:1.5\">\
                      <line x1=\"{low:.2}%\" x2=\"{high:.2}%\" y1=\"{middle:.1}\" y2=\"{middle:.1}\"/>\
                      <line x1=\"{low:.2}%\" x2=\"{low:.2}%\" y1=\"{:.1}\" y2=\"{:.1}\"/>\
                      <line x1=\"{high:.2}%\" x2=\"{high:.2}%\" y1=\"{0:.1}\" y2=\"{1:.1}\"/></g>",
                     middle - 4.0,
                     middle + 4.0,
+                    ..low,
+                    ..high,
+                    ..middle
                 );
             }
             (bars.unit.say_interval(value), high.max(x(value.mean)))
         }
     };
-    let _ = write!(
-        out,
+    out += markup!(
         "<text x=\"{:.2}%\" y=\"{:.1}\">{}</text>",
         end + 1.0,
         middle + 4.0,
-        escape::html(&said)
+        said
     );
     out
 }

@@ -1,6 +1,7 @@
 //! What the threads did: equal stacks in the stall against the minute before, and who held what
 //! the crowd waited for.
 
+use crate::markup::{Markup, markup, row};
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
@@ -10,10 +11,9 @@ use model::{
 
 use super::{
     frames,
-    table::{Column, Holds, Table, cell},
+    table::{Holds, Table, cell, column},
 };
 use crate::{
-    escape,
     evidence::chain::chain_sentence,
     units::{Quantity, digits, grouped},
     when,
@@ -30,7 +30,7 @@ const CHAINS_MAX: usize = 5;
 /// Thread names told of a group.
 const NAMES_MAX: usize = 4;
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let evidence = &incident.stacks;
     let stall = incident.stall_window();
     let calm = Window {
@@ -43,38 +43,39 @@ pub(super) fn section(incident: &Incident) -> Option<String> {
         return None;
     }
     let mut out = chains(incident);
-    out.push_str(&format!("<p>{}</p>", taken(&evidence.snapshots, seen)));
+    out += markup!("<p>{}</p>", taken(&evidence.snapshots, seen));
     let groups = groups(&evidence.runs, &moments, [calm, stall]);
-    let rows: Vec<Vec<String>> = groups
+    let rows: Vec<Vec<Markup>> = groups
         .iter()
         .take(GROUPS_MAX + GROUPS_FOLDED_MAX)
         .map(|group| group.row(incident, seen))
         .collect();
-    let table = |caption: &str, rows: &[Vec<String>]| {
+    let table = |caption: &str, rows: &[Vec<Markup>]| {
         let columns = [
-            Column("Stack, innermost first", Holds::Code),
-            Column("Threads before", Holds::Numbers),
-            Column("Threads in stall", Holds::Numbers),
-            Column("State", Holds::Words),
-            Column("In", Holds::Words),
-            Column("Thread name", Holds::Words),
-            Column("Longest in one wait", Holds::Numbers),
+            column("Stack, innermost first", Holds::Code),
+            column("Threads before", Holds::Numbers),
+            column("Threads in stall", Holds::Numbers),
+            column("State", Holds::Words),
+            column("In", Holds::Words),
+            column("Thread name", Holds::Words),
+            column("Longest in one wait", Holds::Numbers),
         ];
         Table::wide(caption, &columns).rows(rows.iter().cloned(), usize::MAX)
     };
     let (open, folded) = rows.split_at(rows.len().min(GROUPS_MAX));
-    out.push_str(&table("Equal stacks, those that grew most first", open));
+    out += table("Equal stacks, those that grew most first", open);
     if !folded.is_empty() {
         let not_shown = groups.len() - rows.len();
         let more = match not_shown {
             0 => String::new(),
             _ => format!(" ({} more are not shown)", grouped(not_shown as i64)),
         };
-        out.push_str(&format!(
+        out += markup!(
             "<details><summary>{} more groups{more}</summary>{}</details>",
             folded.len(),
-            table("", folded)
-        ));
+            table("", folded),
+            ..more
+        );
     }
     Some(out)
 }
@@ -87,8 +88,8 @@ fn between(moments: &[Millis], from: Millis, to: Millis) -> usize {
 }
 
 /// How the snapshots were taken.
-fn taken(notes: &[SnapshotNote], seen: [usize; 2]) -> String {
-    let mut out = format!(
+fn taken(notes: &[SnapshotNote], seen: [usize; 2]) -> Markup {
+    let mut out = markup!(
         "Stacks of all threads: <b>{}</b> snapshots in the minute before the onset, <b>{}</b> in the stall.",
         grouped(seen[0] as i64),
         grouped(seen[1] as i64)
@@ -104,24 +105,17 @@ fn taken(notes: &[SnapshotNote], seen: [usize; 2]) -> String {
             by.iter().map(|note| u64::from(value(note))).sum::<u64>()
         };
         let (threads, complete) = (sum(|note| note.threads), sum(|note| note.complete));
-        let time = |us: u64| escape::html(&Quantity::Seconds.say(us as f64 * 1e-6));
-        out.push_str(&format!(
-            " {}: {} each (median)",
-            method.words(),
-            time(*median)
-        ));
+        let time = |us: u64| Quantity::Seconds.say(us as f64 * 1e-6);
+        out += markup!(" {}: {} each (median)", method.words(), time(*median));
         if threads > 0 {
             let share = complete as f64 * 100.0 / threads as f64;
-            out.push_str(&format!(", {share:.1}% of the stacks complete"));
+            out += markup!(", {share:.1}% of the stacks complete", ..share);
         }
         let stopped = by.iter().map(|note| note.stopped_us).max().unwrap_or(0);
         if stopped > 0 {
-            out.push_str(&format!(
-                ", a thread stopped for {} at the most",
-                time(stopped)
-            ));
+            out += markup!(", a thread stopped for {} at the most", time(stopped));
         }
-        out.push('.');
+        out += Markup::literal(".");
     }
     out
 }
@@ -188,13 +182,13 @@ fn groups(runs: &[ThreadRun], moments: &[Millis], windows: [Window; 2]) -> Vec<G
 fn threads(mean: f64) -> String {
     match mean {
         0.0 => "0".to_owned(),
-        _ if mean < 0.05 => "&lt;0.1".to_owned(),
+        _ if mean < 0.05 => "<0.1".to_owned(),
         _ => digits((mean * 10.0).round() / 10.0),
     }
 }
 
 impl Group {
-    fn row(&self, incident: &Incident, snapshots: [usize; 2]) -> Vec<String> {
+    fn row(&self, incident: &Incident, snapshots: [usize; 2]) -> Vec<Markup> {
         let mean = |side: usize| match snapshots[side] {
             0 => "–".to_owned(),
             count => threads(self.seen[side] as f64 / count as f64),
@@ -204,17 +198,17 @@ impl Group {
         let mut shown: Vec<String> = names
             .iter()
             .take(NAMES_MAX)
-            .map(|(name, _)| cell(name))
+            .map(|(name, _)| (*name).clone())
             .collect();
         if names.len() > NAMES_MAX {
             shown.push(format!("{} more", names.len() - NAMES_MAX));
         }
-        vec![
+        row![
             frames::folded(&incident.stacks.book, self.stack, Some(self.state)),
             mean(0),
-            format!("<b>{}</b>", mean(1)),
-            format!("<span class=\"whole\">{}</span>", self.state.words()),
-            cell(&self.call),
+            markup!("<b>{}</b>", mean(1)),
+            markup!("<span class=\"whole\">{}</span>", self.state.words()),
+            self.call,
             shown.join(", "),
             self.longest_ms.map_or_else(String::new, when::duration),
         ]
@@ -222,7 +216,7 @@ impl Group {
 }
 
 /// The chains of the stall, each once, the largest crowd first.
-fn chains(incident: &Incident) -> String {
+fn chains(incident: &Incident) -> Markup {
     let stall = incident.stall_window();
     let inside = |table: &&LockTable| table.to >= stall.from && table.from <= stall.to;
     let tables = || incident.stacks.locks.iter().filter(inside);
@@ -242,31 +236,36 @@ fn chains(incident: &Incident) -> String {
     found.retain(|(chain, _)| !chain.links.is_empty());
     found.sort_by_key(|(chain, _)| std::cmp::Reverse(crowd(chain)));
     if found.is_empty() {
-        return String::new();
+        return Markup::new();
     }
     let all = tables().count();
-    let items: String = found
+    let items: Markup = found
         .iter()
         .take(CHAINS_MAX)
         .map(|(chain, times)| {
             let times = match (all, times) {
-                (0 | 1, _) => String::new(),
-                (_, times) => format!(" <small>in {times} of {all} lock tables</small>"),
+                (0 | 1, _) => Markup::new(),
+                (_, times) => markup!(
+                    " <small>in {times} of {all} lock tables</small>",
+                    ..times,
+                    ..all
+                ),
             };
-            format!(
+            markup!(
                 "<li>{}.{times}{}</li>",
                 cell(&chain_sentence(chain)),
-                holders(incident, chain)
+                holders(incident, chain),
+                ..times
             )
         })
         .collect();
-    format!("<ol class=\"chains\">{items}</ol>")
+    markup!("<ol class=\"chains\">{items}</ol>", ..items)
 }
 
-fn holders(incident: &Incident, chain: &WaitChain) -> String {
+fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
     let holder = |link: &ChainLink| {
         let holder = link.holder.as_ref()?;
-        Some(format!(
+        Some(markup!(
             "<p>Thread <b>{}</b> ({}), holder of {}:</p>{}",
             holder.tid,
             cell(&holder.name),
@@ -274,10 +273,13 @@ fn holders(incident: &Incident, chain: &WaitChain) -> String {
             frames::list(&incident.stacks.book, holder.stack)
         ))
     };
-    let stacks: String = chain.links.iter().filter_map(holder).collect();
+    let stacks: Markup = chain.links.iter().filter_map(holder).collect();
     match stacks.is_empty() {
-        true => String::new(),
-        false => format!("<details><summary>What they stood in</summary>{stacks}</details>"),
+        true => Markup::new(),
+        false => markup!(
+            "<details><summary>What they stood in</summary>{stacks}</details>",
+            ..stacks
+        ),
     }
 }
 
@@ -333,7 +335,7 @@ mod tests {
     fn means_read_well() {
         for (mean, words) in [
             (0.0, "0"),
-            (0.04, "&lt;0.1"),
+            (0.04, "<0.1"),
             (0.237, "0.2"),
             (57.0, "57"),
             (311.26, "311"),

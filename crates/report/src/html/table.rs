@@ -1,16 +1,24 @@
 //! Tables with limits.
 
-use crate::escape;
+use crate::markup::{Markup, Show, markup};
 
 /// Bytes of one table's markup at the most, about: outside text may be anything.
 const TABLE_BYTES_MAX: usize = 150_000;
 
-/// Bytes of markup of one cell at the most, about.
-const CELL_BYTES_MAX: usize = 1_500;
+/// A column: its title, and what it holds.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    title: Markup,
+    holds: Holds,
+}
 
-/// A column: its title as markup, and what it holds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Column<'a>(pub(super) &'a str, pub(super) Holds);
+/// A column.
+pub(super) fn column(title: impl Show, holds: Holds) -> Column {
+    Column {
+        title: title.cell(),
+        holds,
+    }
+}
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +36,17 @@ pub(super) enum Holds {
 pub(super) struct Table<'a> {
     class: &'static str,
     caption: &'a str,
-    columns: &'a [Column<'a>],
+    columns: &'a [Column],
 }
 
 /// A text as a cell's markup.
-pub(super) fn cell(text: &str) -> String {
-    escape::html_cut(text, CELL_BYTES_MAX)
+pub(super) fn cell(text: &str) -> Markup {
+    text.cell()
 }
 
 impl<'a> Table<'a> {
     /// A table over the page's width, whose rows become blocks of labelled lines on narrow screens.
-    pub(super) fn wide(caption: &'a str, columns: &'a [Column<'a>]) -> Self {
+    pub(super) fn wide(caption: &'a str, columns: &'a [Column]) -> Self {
         Self {
             class: "stack",
             caption,
@@ -47,7 +55,7 @@ impl<'a> Table<'a> {
     }
 
     /// A table that stays one on narrow screens.
-    pub(super) fn narrow(class: &'static str, caption: &'a str, columns: &'a [Column<'a>]) -> Self {
+    pub(super) fn narrow(class: &'static str, caption: &'a str, columns: &'a [Column]) -> Self {
         Self {
             class,
             caption,
@@ -55,65 +63,68 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The table with its rows. Cells are markup; the first one of a row is the row's header. Rows
-    /// beyond `rows_max` or the size limit are counted in a last line.
+    /// The table with its rows. The first cell of a row is the row's header. Rows beyond `rows_max` or
+    /// the size limit are counted in a last line.
     pub(super) fn rows(
         self,
-        rows: impl IntoIterator<Item = Vec<String>>,
+        rows: impl IntoIterator<Item = Vec<Markup>>,
         rows_max: usize,
-    ) -> String {
-        let mut body = String::new();
+    ) -> Markup {
+        let mut body = Markup::new();
         let mut left_out = 0;
         for (index, row) in rows.into_iter().enumerate() {
             if index >= rows_max || body.len() > TABLE_BYTES_MAX {
                 left_out += 1;
             } else {
-                body.push_str(&self.row(&row));
+                body += self.row(&row);
             }
         }
-        let head: String = self
+        let head: Markup = self
             .columns
             .iter()
-            .map(|Column(title, holds)| {
-                let class = if *holds == Holds::Numbers {
-                    " class=\"number\""
-                } else {
-                    ""
+            .map(|column| {
+                let class = match column.holds {
+                    Holds::Numbers => Markup::literal(" class=\"number\""),
+                    _ => Markup::new(),
                 };
-                format!("<th scope=\"col\"{class}>{title}</th>")
+                markup!("<th scope=\"col\"{}>{}</th>", class, column.title)
             })
             .collect();
         let caption = match self.caption {
-            "" => String::new(),
-            caption => format!("<caption>{}</caption>", escape::html(caption)),
+            "" => Markup::new(),
+            caption => markup!("<caption>{}</caption>", caption),
         };
         let more = match left_out {
-            0 => String::new(),
-            _ => format!("<p class=\"none\">{left_out} more rows are not shown.</p>"),
+            0 => Markup::new(),
+            count => markup!("<p class=\"none\">{} more rows are not shown.</p>", count),
         };
-        format!(
-            "<table class=\"{}\">{caption}<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>{more}",
-            self.class
+        markup!(
+            "<table class=\"{}\">{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table>{}",
+            self.class,
+            caption,
+            head,
+            body,
+            more
         )
     }
 
-    fn row(&self, row: &[String]) -> String {
-        let mut out = String::from("<tr>");
-        for (number, (cell, Column(title, holds))) in row.iter().zip(self.columns).enumerate() {
-            let class = match holds {
+    fn row(&self, row: &[Markup]) -> Markup {
+        let mut out = Markup::literal("<tr>");
+        for (number, (cell, column)) in row.iter().zip(self.columns).enumerate() {
+            let class = Markup::literal(match column.holds {
                 Holds::Words => "",
                 Holds::Numbers => " class=\"number\"",
                 Holds::Code => " class=\"code\"",
-            };
-            out.push_str(&match number {
-                0 => format!("<th scope=\"row\"{class}>{cell}</th>"),
-                _ if self.class == "stack" => {
-                    format!("<td data-label=\"{title}\"{class}>{cell}</td>")
-                }
-                _ => format!("<td{class}>{cell}</td>"),
             });
+            out += match number {
+                0 => markup!("<th scope=\"row\"{}>{}</th>", class, cell),
+                _ if self.class == "stack" => {
+                    markup!("<td data-label=\"{}\"{}>{}</td>", column.title, class, cell)
+                }
+                _ => markup!("<td{}>{}</td>", class, cell),
+            };
         }
-        out.push_str("</tr>\n");
+        out += Markup::literal("</tr>\n");
         out
     }
 }

@@ -1,11 +1,11 @@
 //! The server's threads by the CPU time they took.
 
+use crate::markup::{Markup, row};
 use model::{Incident, Measure, TextKind, Window};
 use serde::Deserialize;
 
-use super::table::{Column, Holds, Table, cell};
+use super::table::{Holds, Table, column};
 use crate::{
-    escape,
     units::{Quantity, digits},
     when,
 };
@@ -15,8 +15,9 @@ const NAMES_MAX: usize = 20;
 /// Single threads shown.
 const THREADS_MAX: usize = 20;
 
-pub(super) fn section(incident: &Incident) -> Option<String> {
-    let out = by_name(incident).unwrap_or_default() + &single(incident).unwrap_or_default();
+pub(super) fn section(incident: &Incident) -> Option<Markup> {
+    let mut out = by_name(incident).unwrap_or_default();
+    out += single(incident).unwrap_or_default();
     (!out.is_empty()).then_some(out)
 }
 
@@ -28,7 +29,7 @@ struct Row<'a> {
     wait: [Option<f64>; 2],
 }
 
-fn by_name(incident: &Incident) -> Option<String> {
+fn by_name(incident: &Incident) -> Option<Markup> {
     let windows = [incident.baseline_window(), incident.stall_window()];
     let mut rows: Vec<Row<'_>> = incident
         .timeline
@@ -61,20 +62,19 @@ fn by_name(incident: &Incident) -> Option<String> {
     let most = |row: &Row<'_>| row.run.iter().flatten().copied().fold(0.0, f64::max);
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(b.name)));
     let columns = [
-        Column("Thread name", Holds::Code),
-        Column("Threads", Holds::Numbers),
-        Column("CPUs used before", Holds::Numbers),
-        Column("CPUs used in stall", Holds::Numbers),
-        Column("Waiting for a CPU before", Holds::Numbers),
-        Column("Waiting for a CPU in stall", Holds::Numbers),
+        column("Thread name", Holds::Code),
+        column("Threads", Holds::Numbers),
+        column("CPUs used before", Holds::Numbers),
+        column("CPUs used in stall", Holds::Numbers),
+        column("Waiting for a CPU before", Holds::Numbers),
+        column("Waiting for a CPU in stall", Holds::Numbers),
     ];
     // Nanoseconds of each nanosecond: how many did so at a time.
-    let at_a_time = |rate: Option<f64>| {
-        rate.map_or_else(|| "–".to_owned(), |rate| escape::html(&digits(rate * 1e-9)))
-    };
+    let at_a_time =
+        |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), |rate| digits(rate * 1e-9));
     let rows = rows.iter().map(|row| {
-        vec![
-            cell(row.name),
+        row![
+            row.name,
             row.count.map_or_else(|| "–".to_owned(), digits),
             at_a_time(row.run[0]),
             at_a_time(row.run[1]),
@@ -98,7 +98,7 @@ struct Thread {
 }
 
 /// The first list of the busiest threads after the trigger.
-fn single(incident: &Incident) -> Option<String> {
+fn single(incident: &Incident) -> Option<Markup> {
     let lists = || {
         incident
             .texts
@@ -110,18 +110,18 @@ fn single(incident: &Incident) -> Option<String> {
         .or_else(|| lists().next_back())?;
     let threads: Vec<Thread> = serde_json::from_str(timed.text.body()).ok()?;
     let columns = [
-        Column("Thread", Holds::Words),
-        Column("Name", Holds::Code),
-        Column("State", Holds::Words),
-        Column("CPU time", Holds::Numbers),
-        Column("Waited for a CPU", Holds::Numbers),
+        column("Thread", Holds::Words),
+        column("Name", Holds::Code),
+        column("State", Holds::Words),
+        column("CPU time", Holds::Numbers),
+        column("Waited for a CPU", Holds::Numbers),
     ];
-    let time = |ms: f64| escape::html(&Quantity::Seconds.say(ms / 1000.0));
+    let time = |ms: f64| Quantity::Seconds.say(ms / 1000.0);
     let rows = threads.iter().map(|thread| {
-        vec![
+        row![
             thread.tid.to_string(),
-            cell(&thread.name),
-            cell(&thread.state),
+            thread.name,
+            thread.state,
             time(thread.run_ms),
             time(thread.wait_ms),
         ]
