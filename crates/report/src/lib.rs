@@ -2,11 +2,14 @@
 //! [`html`] as one page that needs nothing else. No I/O; what was recorded is outside text and
 //! is escaped in all three.
 
+mod anchors;
 mod axis;
 mod chart;
 mod compare_json;
+mod content;
 mod curve;
 mod derived;
+mod document;
 mod escape;
 pub mod evidence;
 mod flame_half;
@@ -15,7 +18,6 @@ mod html;
 mod json;
 mod markup;
 mod pick;
-mod sheet;
 mod standard;
 mod steps;
 #[cfg(test)]
@@ -25,13 +27,12 @@ mod units;
 mod when;
 
 pub use compare_json::compare_json;
+pub use document::terminal::document_text;
+pub use document::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section, Tone};
 pub use html::{
-    HtmlOptions, compare_html, html, profile_diff_page, profile_page, queries_diff_page,
-    queries_page, sheet_html,
+    HtmlOptions, compare_html, document_html, html, profile_diff_page, profile_page,
+    queries_diff_page, queries_page,
 };
 pub use json::json;
-pub use sheet::{
-    Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, Tone, sheet_text,
-};
 pub use text::compare::compare_text;
 pub use text::{TextOptions, text};

@@ -15,7 +15,7 @@ const CELL_BYTES_MAX: usize = 1_500;
 
 /// A piece of a page: balanced or not, but nothing in it is text that was taken for a tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Markup(String);
+pub struct Markup(String);
 
 impl Markup {
     /// Nothing.

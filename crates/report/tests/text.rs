@@ -140,5 +140,5 @@ fn a_long_list_of_absences_is_cut_and_says_so() {
     verdict.absent = (0..500).map(absent).collect();
     let text = text(&common::incident(), &verdict, &TextOptions::default());
     assert!(text.contains("thing 29: gone") && !text.contains("thing 30"));
-    assert!(text.contains("472 more are not listed."));
+    assert!(text.contains("472 more are not shown."));
 }

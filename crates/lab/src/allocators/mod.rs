@@ -39,13 +39,13 @@ pub(crate) fn run(args: &Allocators) -> Result<ExitCode> {
     let summaries = told::summaries(&trials);
     let sheet = told::sheet(kind, args.rounds, &trials, &summaries, &left_out);
     if let Some(path) = &args.html {
-        write_private(path, report::sheet_html(&sheet).as_bytes())?;
+        write_private(path, report::document_html(&sheet).as_bytes())?;
     }
     if args.json {
         let document = told::json(kind, args.rounds, &trials, &summaries, &left_out);
         output::print_json(&document)?;
     } else {
-        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_page(&report::document_text(&sheet, &output::text_options()))?;
         if let Some(path) = &args.html {
             output::print(&format!("wrote {}", path.display()))?;
         }

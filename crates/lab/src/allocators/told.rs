@@ -1,6 +1,6 @@
 //! What the rounds came to, for people and for programs.
 
-use report::{Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection};
+use report::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section};
 use serde::Serialize;
 use serde_json::{Value, json};
 use testbed::{Allocator, ServerKind};
@@ -119,7 +119,7 @@ pub(super) fn sheet(
     trials: &[Trial],
     summaries: &[Summary],
     left_out: &[String],
-) -> Sheet {
+) -> Document {
     let most = AT_A_TIME.len() - 1;
     let words: Vec<String> = summaries
         .iter()
@@ -139,13 +139,13 @@ pub(super) fn sheet(
         how(kind, trials),
     ];
     if !left_out.is_empty() {
-        sections.push(SheetSection {
+        sections.push(Section {
             title: "Left out".to_owned(),
             badge: None,
-            parts: vec![Part::List(left_out.to_vec())],
+            parts: vec![Part::list(left_out.to_vec())],
         });
     }
-    Sheet {
+    Document {
         kind: "memory allocators".to_owned(),
         title: format!(
             "{} analytic queries at a time: {}",
@@ -190,7 +190,7 @@ fn against(summaries: &[Summary]) -> String {
     format!("against {first}")
 }
 
-fn queries(summaries: &[Summary]) -> SheetSection {
+fn queries(summaries: &[Summary]) -> Section {
     let mut columns = vec!["allocator".to_owned()];
     columns.extend(AT_A_TIME.map(|n| format!("{n} at a time")));
     columns.push(format!(
@@ -243,23 +243,23 @@ fn queries(summaries: &[Summary]) -> SheetSection {
             })
             .collect()
     };
-    SheetSection {
+    Section {
         title: "Analytic queries".to_owned(),
         badge: None,
         parts: vec![
-            Part::Table(columns, rows),
+            Part::numbers(columns, rows),
             Part::Bars(Bars {
                 title: "Time until all are done: shorter is better".to_owned(),
                 unit: BarUnit::Seconds,
                 groups: groups(|summary| &summary.query_seconds, 0),
             }),
             Part::Heading("Scaling".to_owned()),
-            Part::Words(format!(
+            Part::paragraph(format!(
                 "How many times the work of one query alone was done in the same time. With {} processors \
                  {0} is as good as it gets.",
                 processors()
             )),
-            Part::Table(scaling_columns, scaled),
+            Part::numbers(scaling_columns, scaled),
             Part::Bars(Bars {
                 title: "Scaling: longer is better".to_owned(),
                 unit: BarUnit::Times,
@@ -269,13 +269,13 @@ fn queries(summaries: &[Summary]) -> SheetSection {
     }
 }
 
-fn transactions(summaries: &[Summary]) -> SheetSection {
+fn transactions(summaries: &[Summary]) -> Section {
     let unit = BarUnit::PerSecond;
-    SheetSection {
+    Section {
         title: format!("Small transactions, {CLIENTS} clients"),
         badge: None,
         parts: vec![
-            Part::Table(
+            Part::numbers(
                 vec![
                     "allocator".to_owned(),
                     "transactions".to_owned(),
@@ -303,13 +303,13 @@ fn transactions(summaries: &[Summary]) -> SheetSection {
     }
 }
 
-fn memory(summaries: &[Summary]) -> SheetSection {
+fn memory(summaries: &[Summary]) -> Section {
     let unit = BarUnit::Bytes;
-    SheetSection {
+    Section {
         title: "Resident memory of the server".to_owned(),
         badge: None,
         parts: vec![
-            Part::Table(
+            Part::numbers(
                 [
                     "allocator",
                     "warm",
@@ -348,7 +348,7 @@ fn memory(summaries: &[Summary]) -> SheetSection {
     }
 }
 
-fn how(kind: ServerKind, trials: &[Trial]) -> SheetSection {
+fn how(kind: ServerKind, trials: &[Trial]) -> Section {
     let environments = trials
         .iter()
         .filter(|trial| !trial.environment.is_empty())
@@ -370,11 +370,11 @@ fn how(kind: ServerKind, trials: &[Trial]) -> SheetSection {
                 .to_owned(),
         );
     }
-    SheetSection {
+    Section {
         title: "How it was measured".to_owned(),
         badge: None,
         parts: vec![
-            Part::Words(format!(
+            Part::paragraph(format!(
                 "One private {} on the same data, started anew for each allocator in each round; the order moves \
                  by one from round to round. Each session says the query {TIMES} times. The query calls a function \
                  that the lab builds and loads, which allocates and frees 32 blocks a row with operator new and \
@@ -385,7 +385,7 @@ fn how(kind: ServerKind, trials: &[Trial]) -> SheetSection {
                 TRANSACTIONS.as_secs()
             )),
             Part::Commands(vec![QUERY.to_owned()]),
-            Part::List(lines),
+            Part::list(lines),
         ],
     }
 }

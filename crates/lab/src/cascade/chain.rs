@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use report::{Part, SheetSection};
+use report::{Part, Section};
 use serde_json::Value;
 
 use super::act::{Told, Trial, verdict};
@@ -77,11 +77,11 @@ fn in_words(comparison: &Value) -> String {
     }
 }
 
-pub(super) fn overview(chain: &[Link<'_>]) -> SheetSection {
-    SheetSection {
+pub(super) fn overview(chain: &[Link<'_>]) -> Section {
+    Section {
         title: "One after the other".to_owned(),
         badge: None,
-        parts: vec![Part::List(chain.iter().map(Link::line).collect())],
+        parts: vec![Part::list(chain.iter().map(Link::line))],
     }
 }
 

@@ -41,13 +41,13 @@ pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
     let server = cascade.kind.name();
     let sheet = told::sheet(server, &cascade.what, begin, &told);
     let page = args.dir.join("cascade.html");
-    write_private(&page, report::sheet_html(&sheet).as_bytes())?;
+    write_private(&page, report::document_html(&sheet).as_bytes())?;
     if args.json {
         let document = serde_json::json!({ "server": server, "what": cascade.what, "acts": told });
         output::print_json(&document)?;
     } else {
         output::print("")?;
-        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_page(&report::document_text(&sheet, &output::text_options()))?;
         output::print_line(&format!("wrote {}", page.display()))?;
     }
     let proven = told.iter().all(told::is_proven);
@@ -81,9 +81,9 @@ pub(crate) fn prove(
     let told = [told];
     let sheet = told::sheet(kind.name(), &scenario.what, begin, &told);
     let page = dir.join(format!("{}.html", scenario.name));
-    write_private(&page, report::sheet_html(&sheet).as_bytes())?;
+    write_private(&page, report::document_html(&sheet).as_bytes())?;
     if !quiet {
-        output::print_page(&report::sheet_text(&sheet, &output::text_options()))?;
+        output::print_page(&report::document_text(&sheet, &output::text_options()))?;
         output::print_line(&format!("wrote {}", page.display()))?;
     }
     let [told] = told;

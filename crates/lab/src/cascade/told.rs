@@ -1,7 +1,7 @@
 //! What the acts came to, on one page.
 
 use jiff::Timestamp;
-use report::{Bar, BarGroup, BarUnit, Bars, Interval, Part, Sheet, SheetSection, Tone};
+use report::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section, Tone};
 use serde_json::Value;
 
 use super::act::{Measured, Told, Trial};
@@ -29,9 +29,9 @@ fn wrong_beside(told: &Told) -> bool {
         .any(|named| named.role == Role::Wrong)
 }
 
-pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -> Sheet {
+pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -> Document {
     let proven = acts.iter().filter(|told| is_proven(told)).count();
-    let mut sections: Vec<SheetSection> = acts
+    let mut sections: Vec<Section> = acts
         .iter()
         .enumerate()
         .map(|(number, told)| section(number + 1, told))
@@ -57,7 +57,7 @@ pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -
             acts.len()
         ),
     };
-    Sheet {
+    Document {
         kind: "cause, remedy, proof".to_owned(),
         title,
         line: format!(
@@ -75,10 +75,10 @@ fn signs(finding: &Value) -> Part {
     let signs = finding["witnesses"].as_array().into_iter().flatten();
     let mut list = vec![headline(finding)];
     list.extend(signs.take(SIGNS_MAX).map(|sign| text(&sign["says"])));
-    Part::List(list)
+    Part::list(list)
 }
 
-fn section(number: usize, told: &Told) -> SheetSection {
+fn section(number: usize, told: &Told) -> Section {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
         (Some(1), _) if !names_effects(told) => ("effect not named", Tone::Bad),
@@ -94,16 +94,16 @@ fn section(number: usize, told: &Told) -> SheetSection {
         _ => ("not named first", Tone::Bad),
     };
     let mut parts = vec![
-        Part::Words(told.what.trim().to_owned()),
+        Part::paragraph(told.what.trim().to_owned()),
         Part::Heading("What was said of it".to_owned()),
-        Part::Words(outcome.sentence.clone()),
+        Part::paragraph(outcome.sentence.clone()),
     ];
     parts.extend(told.finding.iter().map(signs));
     for through in &told.through {
         parts.push(Part::Heading(format!("Its effect: {}", through.cause)));
         parts.push(match &through.finding {
             Some(finding) => signs(finding),
-            None => Part::Words("It was not named as such.".to_owned()),
+            None => Part::paragraph("It was not named as such.".to_owned()),
         });
     }
     let beside = told.named.iter().filter(|named| named.role != Role::True);
@@ -121,7 +121,7 @@ fn section(number: usize, told: &Told) -> SheetSection {
         parts.extend(proof(remedy));
     }
     parts.push(numbers(told));
-    SheetSection {
+    Section {
         title: format!("{number}. {}", outcome.scenario),
         badge: Some((word.to_owned(), tone)),
         parts,
@@ -130,7 +130,7 @@ fn section(number: usize, told: &Told) -> SheetSection {
 
 fn listed<'a>(begin: &str, named: impl Iterator<Item = &'a Named>) -> Option<Part> {
     let list: Vec<String> = named.map(Named::to_string).collect();
-    let words = || Part::Words(format!("{begin}: {}.", list.join("; ")));
+    let words = || Part::paragraph(format!("{begin}: {}.", list.join("; ")));
     (!list.is_empty()).then(words)
 }
 
@@ -159,15 +159,15 @@ fn proof(trial: &Trial) -> Vec<Part> {
             ]
         })
         .collect();
-    let mut parts = vec![Part::List(lines)];
+    let mut parts = vec![Part::list(lines)];
     if !rows.is_empty() {
         let columns = ["sign", "before", "after", ""].map(str::to_owned);
-        parts.push(Part::Table(columns.to_vec(), rows));
+        parts.push(Part::numbers(columns.to_vec(), rows));
     }
     parts.extend(match &trial.incident {
-        Some(_) if trial.named.is_empty() => {
-            Some(Part::Words("Nothing is named in this break.".to_owned()))
-        }
+        Some(_) if trial.named.is_empty() => Some(Part::paragraph(
+            "Nothing is named in this break.".to_owned(),
+        )),
         _ => listed("Named in this break", trial.named.iter()),
     });
     parts
@@ -200,7 +200,7 @@ fn breaks(told: &Told) -> Vec<(String, &Measured)> {
 
 fn numbers(told: &Told) -> Part {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-    Part::Table(
+    Part::numbers(
         [
             "the same break",
             "statements",
@@ -227,7 +227,7 @@ fn numbers(told: &Told) -> Part {
     )
 }
 
-fn together(acts: &[Told]) -> SheetSection {
+fn together(acts: &[Told]) -> Section {
     let group = |told: &Told| BarGroup {
         title: told.outcome.scenario.clone(),
         bars: breaks(told)
@@ -242,7 +242,7 @@ fn together(acts: &[Told]) -> SheetSection {
             })
             .collect(),
     };
-    SheetSection {
+    Section {
         title: "All together".to_owned(),
         badge: None,
         parts: vec![Part::Bars(Bars {
@@ -319,7 +319,7 @@ pub(super) mod tests {
             let sheet = sheet("mysql-5.5", "", Timestamp::UNIX_EPOCH, &[act]);
             let badge = sheet.sections[0].badge.as_ref().unwrap();
             assert_eq!(badge.0, word);
-            let text = report::sheet_text(&sheet, &report::TextOptions::default());
+            let text = report::document_text(&sheet, &report::TextOptions::default());
             let wrong = text.contains("disk-full, which is wrong");
             assert_eq!(wrong, word == "a wrong one beside", "{text}");
         }

@@ -4,10 +4,11 @@
 use model::StackBook;
 use serde::Serialize;
 
-use super::frames_text::FrameLines;
+use super::frames_text::{write_nameless, write_stack};
 use super::groups::{StackGroup, StackGroups};
 use super::stacks_json::{GroupOut, frames_out, thread_out, to_text};
 use super::stacks_text::{StacksTextOptions, field, names, plural, rule};
+use crate::document::Stack;
 use crate::text::page::Style;
 use crate::units::{Quantity, grouped};
 
@@ -78,7 +79,6 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
         0 => groups.groups.len(),
         most => most,
     };
-    let mut frames = FrameLines::new(options.frames_max);
     for group in groups.groups.iter().take(shown) {
         page.blank();
         let heading = format!(
@@ -95,7 +95,16 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
             Counted::Threads => {}
             Counted::Samples => field(&mut page, "threads", &[shares(group)]),
         }
-        frames.write(&mut page, 2, input.book, group.stack);
+        let stack = Stack::of(input.book, group.stack);
+        let frames_max = options.frames_max;
+        write_stack(
+            &mut page,
+            2,
+            &Stack {
+                frames_max,
+                ..stack
+            },
+        );
     }
     let rest = groups.groups.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
@@ -113,7 +122,7 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
         );
         page.paragraph(0, &text, Style::Dim);
     }
-    frames.finish(&mut page);
+    write_nameless(&mut page);
     page.finish()
 }
 

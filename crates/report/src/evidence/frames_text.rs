@@ -1,9 +1,8 @@
 //! Frames as lines of a terminal.
 
-use std::collections::{BTreeMap, HashSet};
+use model::{Frame, Nameless, Side};
 
-use model::{Frame, Nameless, Side, StackBook, StackId};
-
+use crate::document::Stack;
 use crate::{
     escape,
     text::{
@@ -19,116 +18,96 @@ const KERNEL_IMAGE: &str = "[kernel]";
 /// Columns that are left to a function's name beside a long image's.
 const NAME_MIN: usize = 24;
 
-/// Writes frames, and remembers which had no name and why.
-#[derive(Debug, Default)]
-pub(crate) struct FrameLines {
-    /// Frames of a stack that are shown; 0 for all.
-    pub(crate) frames_max: usize,
-    /// Frames of the kernel among them that are shown, the innermost; all without.
-    pub(crate) kernel_max: Option<usize>,
-    unnamed: BTreeMap<(Nameless, String), HashSet<String>>,
+/// The stack at an indent: a line for each frame, innermost first, and why it ends when it is
+/// not complete. The page remembers which had no name and why.
+pub(crate) fn write_stack(page: &mut Page, indent: usize, stack: &Stack) {
+    let shown = match stack.frames_max {
+        0 => usize::MAX,
+        most => most,
+    };
+    let frames: Vec<&Frame> = stack
+        .frames
+        .iter()
+        .enumerate()
+        .filter(|(at, frame)| {
+            frame.side == Side::User || *at < stack.kernel_max && !enters_kernel(&frame.name)
+        })
+        .map(|(_, frame)| frame)
+        .collect();
+    let mut image = "";
+    for frame in frames.iter().take(shown) {
+        write_frame(page, indent, frame, frame.image != image);
+        image = &frame.image;
+    }
+    let hidden = frames.len().saturating_sub(shown);
+    if hidden > 0 {
+        let frames = if hidden == 1 { "frame" } else { "frames" };
+        let text = format!("{hidden} more {frames}");
+        page.item(indent, "    … ", &text, Style::Dim);
+    }
+    if !stack.end.is_complete() {
+        let what = match stack.frames.is_empty() {
+            true => "no frames",
+            false => "cut here",
+        };
+        let text = format!("{what}: {}", stack.end.words());
+        page.item(indent, "    ", &text, Style::Dim);
+    }
 }
 
-impl FrameLines {
-    /// Shows at most so many frames of a stack; 0 for all.
-    pub(crate) fn new(frames_max: usize) -> Self {
-        Self {
-            frames_max,
-            ..Self::default()
+fn write_frame(page: &mut Page, indent: usize, frame: &Frame, new_image: bool) {
+    let mark = match frame.side {
+        Side::Kernel => KERNEL_MARK,
+        Side::User => "    ",
+    };
+    let aside = match frame.nameless {
+        Some(reason) => {
+            page.nameless
+                .entry((reason, frame.image.clone()))
+                .or_default()
+                .insert(frame.name.clone());
+            format!("({})", short(reason))
         }
-    }
+        None if new_image && frame.image != KERNEL_IMAGE => escape::terminal(&frame.image),
+        None => String::new(),
+    };
+    let room = page.width().saturating_sub(indent + mark.len());
+    let aside = wrap::cut(&aside, room.saturating_sub(NAME_MIN));
+    let gap = if aside.is_empty() { "" } else { "  " };
+    let name = match frame.name.is_empty() {
+        true => "(empty name)".to_owned(),
+        false => escape::terminal(&frame.name),
+    };
+    let taken = wrap::columns(&aside) + gap.len();
+    let name = wrap::cut_middle(&name, room.saturating_sub(taken));
+    let lead = " ".repeat(indent);
+    page.raw(&[
+        (&lead, Style::Plain),
+        (mark, Style::Mark),
+        (&name, Style::Plain),
+        (gap, Style::Plain),
+        (&aside, Style::Dim),
+    ]);
+}
 
-    /// The stack at an indent: a line for each frame, innermost first, and why it ends when it is
-    /// not complete.
-    pub(crate) fn write(&mut self, page: &mut Page, indent: usize, book: &StackBook, id: StackId) {
-        let stack = book.stack(id);
-        let mut image = String::new();
-        let shown = match self.frames_max {
-            0 => usize::MAX,
-            most => most,
-        };
-        let kernel_max = self.kernel_max.unwrap_or(usize::MAX);
-        let frames: Vec<&Frame> = book
-            .frames_of(id)
-            .enumerate()
-            .filter(|(at, frame)| {
-                frame.side == Side::User || *at < kernel_max && !enters_kernel(&frame.name)
-            })
-            .map(|(_, frame)| frame)
-            .collect();
-        for frame in frames.iter().take(shown) {
-            self.line(page, indent, frame, frame.image != image);
-            image.clone_from(&frame.image);
-        }
-        let hidden = frames.len().saturating_sub(shown);
-        if hidden > 0 {
-            let frames = if hidden == 1 { "frame" } else { "frames" };
-            let text = format!("{hidden} more {frames}");
-            page.item(indent, "    … ", &text, Style::Dim);
-        }
-        if !stack.end.is_complete() {
-            let what = match stack.frames.is_empty() {
-                true => "no frames",
-                false => "cut here",
-            };
-            let text = format!("{what}: {}", stack.end.words());
-            page.item(indent, "    ", &text, Style::Dim);
-        }
+/// The reasons of all frames written so far that have no name.
+pub(crate) fn write_nameless(page: &mut Page) {
+    let nameless = std::mem::take(&mut page.nameless);
+    if nameless.is_empty() {
+        return;
     }
-
-    fn line(&mut self, page: &mut Page, indent: usize, frame: &Frame, new_image: bool) {
-        let mark = match frame.side {
-            Side::Kernel => KERNEL_MARK,
-            Side::User => "    ",
+    page.heading("WITHOUT A NAME");
+    for ((reason, image), names) in nameless {
+        let functions = match names.len() {
+            1 => "1 function".to_owned(),
+            count => format!("{count} functions"),
         };
-        let aside = match frame.nameless {
-            Some(reason) => {
-                self.unnamed
-                    .entry((reason, frame.image.clone()))
-                    .or_default()
-                    .insert(frame.name.clone());
-                format!("({})", short(reason))
-            }
-            None if new_image && frame.image != KERNEL_IMAGE => escape::terminal(&frame.image),
-            None => String::new(),
+        let image = match image.as_str() {
+            "" => "",
+            image => &format!(" in {image}"),
         };
-        let room = page.width().saturating_sub(indent + mark.len());
-        let aside = wrap::cut(&aside, room.saturating_sub(NAME_MIN));
-        let gap = if aside.is_empty() { "" } else { "  " };
-        let name = match frame.name.is_empty() {
-            true => "(empty name)".to_owned(),
-            false => escape::terminal(&frame.name),
-        };
-        let taken = wrap::columns(&aside) + gap.len();
-        let name = wrap::cut_middle(&name, room.saturating_sub(taken));
-        let lead = " ".repeat(indent);
-        page.raw(&[
-            (&lead, Style::Plain),
-            (mark, Style::Mark),
-            (&name, Style::Plain),
-            (gap, Style::Plain),
-            (&aside, Style::Dim),
-        ]);
-    }
-
-    /// The reasons of all frames written so far that have no name.
-    pub(crate) fn finish(self, page: &mut Page) {
-        if self.unnamed.is_empty() {
-            return;
-        }
-        page.heading("WITHOUT A NAME");
-        for ((reason, image), names) in self.unnamed {
-            let functions = match names.len() {
-                1 => "1 function".to_owned(),
-                count => format!("{count} functions"),
-            };
-            let image = match image.as_str() {
-                "" => "",
-                image => &format!(" in {image}"),
-            };
-            let line = format!("{functions}{image} ({}): {}", short(reason), reason.words());
-            page.item(2, "- ", &line, Style::Plain);
-        }
+        let line = format!("{functions}{image} ({}): {}", short(reason), reason.words());
+        page.item(2, "- ", &line, Style::Plain);
     }
 }
 

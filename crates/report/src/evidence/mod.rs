@@ -9,7 +9,7 @@ pub mod asked;
 pub mod captured;
 pub mod chain;
 pub mod folded;
-mod frames_text;
+pub(crate) mod frames_text;
 pub mod futex;
 pub mod groups;
 pub mod locks_json;

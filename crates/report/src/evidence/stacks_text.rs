@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use model::{RunState, StackBook, ThreadSession};
 
 use super::{
-    frames_text::FrameLines,
+    frames_text::{write_nameless, write_stack},
     futex::futex_command_name,
     groups::{GroupThread, StackGroup, StackGroups, group_snapshots},
     stacks_json::{StacksInput, address},
 };
+use crate::document::Stack;
 use crate::{
     TextOptions, escape,
     text::{
@@ -61,7 +62,6 @@ fn write_groups(
     sessions: &HashMap<u32, ThreadSession>,
     options: &StacksTextOptions,
 ) {
-    let mut frames = FrameLines::new(options.frames_max);
     let shown = match options.groups_max {
         0 => groups.groups.len(),
         most => most,
@@ -74,7 +74,16 @@ fn write_groups(
         field(page, "moved", &unmoved(groups, group));
         field(page, "taken", &sampled(&group.threads));
         field(page, "sessions", &session_lines(&group.threads, sessions));
-        frames.write(page, 2, book, group.stack);
+        let stack = Stack::of(book, group.stack);
+        let frames_max = options.frames_max;
+        write_stack(
+            page,
+            2,
+            &Stack {
+                frames_max,
+                ..stack
+            },
+        );
     }
     let rest = groups.groups.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
@@ -89,7 +98,7 @@ fn write_groups(
         );
         page.paragraph(0, &text, Style::Dim);
     }
-    frames.finish(page);
+    write_nameless(page);
 }
 
 fn headline(input: &StacksInput<'_>, groups: &StackGroups) -> String {

@@ -4,7 +4,7 @@ use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, ProbeOutcome};
 
-use super::anchors;
+use crate::anchors;
 use crate::{
     chart::{self, Frame},
     curve::Curve,

@@ -1,17 +1,16 @@
 //! A comparison as a page: the answer, charts before and after, tables.
 
-use crate::markup::{Markup, markup, row};
-
-use diagnosis::compare::{
-    Answer, Change, Comparison, Role, SettingChange, SideHead, SideNumbers, SignalChange,
-};
+use diagnosis::compare::{Answer, Comparison, Role, SideHead, SideNumbers, SignalChange};
 
 use super::HtmlOptions;
+use super::document::parts;
 use super::head;
-use super::table::{Holds, Table, cell, column};
+use super::table::cell;
 use crate::axis::ValueAxis;
-use crate::text::compare::side;
-use crate::units::{self, Quantity};
+use crate::content::compare::{reasons, role_title, sections, side, signals};
+use crate::document::Part;
+use crate::markup::{Markup, markup};
+use crate::units::Quantity;
 use crate::when;
 
 /// Units of the stretched picture, across and down.
@@ -31,91 +30,39 @@ const SIDE: f64 = 0.495;
 const BUCKETS: usize = 240;
 /// Two readings further apart than this many usual distances are not joined.
 const GAP_FACTOR: u64 = 4;
-/// Rows of a table.
-const ROWS_MAX: usize = 40;
 
 /// A comparison as one HTML page that needs nothing else and has no script. Times are UTC.
 pub fn compare_html(comparison: &Comparison, _options: &HtmlOptions) -> String {
     let mut out = head::document(&comparison.sentence, &[]);
     out += Markup::literal("<main>\n");
     out += header(comparison);
-    let with_cause = comparison.cause.is_some();
     for (role, id) in [
         (Role::Deciding, "deciding"),
         (Role::Supporting, "supporting"),
         (Role::ServerWide, "server"),
     ] {
-        let title = match (role, with_cause) {
-            (Role::Deciding, true) => "Signs that decide",
-            (Role::Deciding, false) => "What clients feel",
-            (Role::Supporting, _) => "Other signs of the cause",
-            (Role::ServerWide, _) => "The server",
-        };
-        let rows: Vec<&SignalChange> = comparison
-            .signals
-            .iter()
+        let signals = comparison.signals.iter();
+        let figures: Markup = signals
             .filter(|signal| signal.role == role)
+            .map(|signal| figure(comparison, signal))
             .collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let figures: Markup = rows.iter().map(|row| figure(comparison, row)).collect();
-        out += super::section(
-            id,
-            title,
-            markup!("<div class=\"charts\">{figures}</div>", ..figures),
-        );
-    }
-    out += super::section("numbers", "All numbers", numbers(&comparison.signals));
-    let tables = [
-        (
-            "statements",
-            "Statements a second",
-            &comparison.statements,
-            PER_SECOND,
-        ),
-        (
-            "functions",
-            "Functions, share of the server's samples",
-            &comparison.functions,
-            SHARE,
-        ),
-        (
-            "locks",
-            "Locks, threads that waited",
-            &comparison.locks,
-            PLAIN,
-        ),
-    ];
-    for (id, title, rows, say) in tables {
-        if !rows.is_empty() {
-            out += super::section(id, title, changes(rows, say));
+        if !figures.is_empty() {
+            let figures = markup!("<div class=\"charts\">{}</div>", figures);
+            out += super::section(id, role_title(role, comparison), figures);
         }
     }
-    if !comparison.settings.is_empty() {
-        out += super::section(
-            "settings",
-            "Settings and facts that differ",
-            settings(&comparison.settings),
-        );
+    let numbers = parts(&[Part::Table(signals(comparison, None))]);
+    out += super::section("numbers", "All numbers", numbers);
+    for (number, section) in sections(comparison).iter().enumerate() {
+        let id = format!("s{}", number + 1);
+        out += super::section(&id, &section.title, parts(&section.parts));
     }
-    out += super::section(
-        "how",
-        "How it was computed",
-        markup!("<p>{}</p>", comparison.method),
-    );
-    out += markup!(
-        "</main>\n<footer><p>Written by freezeframe {}. All times are UTC. Statements have no literals.</p></footer>\n\
-         </body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
+    out += Markup::literal("</main>\n");
+    out += head::footer(Markup::literal(
+        "All times are UTC. Statements have no literals.",
+    ));
     out.into_string()
 }
-
-type Say = fn(f64) -> String;
-const PER_SECOND: Say = |value| format!("{}/s", units::bare(value));
-const SHARE: Say = |value| Quantity::Share.say(value);
-const PLAIN: Say = units::bare;
 
 fn header(comparison: &Comparison) -> Markup {
     let class = match comparison.verdict {
@@ -134,30 +81,26 @@ fn header(comparison: &Comparison) -> Markup {
             ..name
         )
     };
-    let list = |title: &str, lines: &[String]| match lines.is_empty() {
-        true => Markup::new(),
-        false => {
-            let items: Markup = lines
-                .iter()
-                .map(|line| markup!("<li>{}</li>", line))
-                .collect();
+    let reasons: Markup = reasons(comparison)
+        .iter()
+        .map(|section| {
+            let parts = parts(&section.parts);
             markup!(
-                "<div class=\"half\"><h3>{title}</h3><ul>{items}</ul></div>",
-                ..title,
-                ..items
+                "<div class=\"half\"><h3>{}</h3>{}</div>",
+                section.title,
+                parts
             )
-        }
-    };
+        })
+        .collect();
     markup!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>before and after</span></p>\n\
          <h1>{sentence}</h1>\n<p class=\"line\"><span class=\"badge {class}\">{answer}</span>{cause}</p>\n\
-         <dl class=\"head\">{before}{after}</dl></header>\n<div class=\"halves\">{why}{missing}</div>\n",
+         <dl class=\"head\">{before}{after}</dl></header>\n<div class=\"halves\">{reasons}</div>\n",
         sentence = comparison.sentence,
         answer = comparison.verdict.words(),
         before = row("Before", &comparison.before),
         after = row("After", &comparison.after),
-        why = list("Why", &comparison.reasons),
-        missing = list("What is missing", &comparison.missing),
+        ..reasons,
         ..class,
         ..cause
     )
@@ -340,87 +283,4 @@ fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -
         }
     }
     out
-}
-
-fn numbers(signals: &[SignalChange]) -> Markup {
-    let columns = [
-        column("Signal", Holds::Code),
-        column("Before", Holds::Numbers),
-        column("After", Holds::Numbers),
-        column("Change", Holds::Numbers),
-        column("95 % interval", Holds::Numbers),
-        column("Effect (Cliff's delta)", Holds::Numbers),
-        column("p", Holds::Numbers),
-        column("Readings", Holds::Numbers),
-        column("Independent blocks", Holds::Numbers),
-        column("", Holds::Words),
-    ];
-    let rows = signals.iter().map(|signal| {
-        let say =
-            |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| signal.say(value));
-        let blocks = |side: &SideNumbers| {
-            side.blocks
-                .map_or_else(|| "–".to_owned(), |blocks| format!("{blocks:.0}"))
-        };
-        row![
-            signal.title,
-            say(signal.before.mean),
-            say(signal.after.mean),
-            signal.say_change(),
-            signal.say_interval(),
-            signal
-                .cliff
-                .map_or_else(|| "–".to_owned(), |cliff| format!("{cliff:+.2}")),
-            match signal.p_adjusted.or(signal.p) {
-                Some(p) if p < 0.001 => "< 0.001".to_owned(),
-                Some(p) => format!("{p:.3}"),
-                None => "–".to_owned(),
-            },
-            format!("{} / {}", signal.before.readings, signal.after.readings),
-            format!("{} / {}", blocks(&signal.before), blocks(&signal.after)),
-            signal.fate.words().to_owned(),
-        ]
-    });
-    Table::wide("", &columns).rows(rows, ROWS_MAX)
-}
-
-fn changes(rows: &[Change], say: Say) -> Markup {
-    let columns = [
-        column("", Holds::Code),
-        column("Before", Holds::Numbers),
-        column("After", Holds::Numbers),
-        column("Difference", Holds::Numbers),
-    ];
-    let rows = rows.iter().map(|row| {
-        let difference = row.after - row.before;
-        let sign = if difference > 0.0 { "+" } else { "" };
-        row![
-            row.name,
-            say(row.before),
-            say(row.after),
-            format!("{sign}{}", say(difference)),
-        ]
-    });
-    Table::wide("", &columns).rows(rows, ROWS_MAX)
-}
-
-fn settings(rows: &[SettingChange]) -> Markup {
-    let columns = [
-        column("Name", Holds::Code),
-        column("Before", Holds::Words),
-        column("After", Holds::Words),
-    ];
-    let say = |value: &Option<String>| match value.as_deref() {
-        None => "not read".to_owned(),
-        Some("") => "(empty)".to_owned(),
-        Some(value) => value.to_owned(),
-    };
-    let rows = rows.iter().map(|row| {
-        let name = match row.of_cause {
-            true => markup!("<b>{}</b>", cell(&row.name)),
-            false => cell(&row.name),
-        };
-        row![name, say(&row.before), say(&row.after)]
-    });
-    Table::wide("", &columns).rows(rows, ROWS_MAX)
 }

@@ -114,7 +114,7 @@ pub(super) fn changes(incident: &Incident) -> Option<Markup> {
     changed.sort_by_key(|(_, after)| after.at);
     let time = when::column(&incident.clock, "Time");
     let columns = [
-        column(&time, Holds::Words),
+        column(&time, Holds::Text),
         column("Fact", Holds::Code),
         column("From", Holds::Code),
         column("To", Holds::Code),

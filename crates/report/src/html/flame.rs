@@ -235,7 +235,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
             column("Itself", numbers),
             column("With what it called", numbers),
             column("Samples", numbers),
-            column("Image", Holds::Words),
+            column("Image", Holds::Text),
         ];
         let rows = shown.iter().map(|sum| {
             let (name, image) = first(sum);
@@ -252,7 +252,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
         titled("Itself", 1),
         titled("With callees", 0),
         titled("With callees", 1),
-        column("Image", Holds::Words),
+        column("Image", Holds::Text),
     ];
     let rows = shown.iter().map(|sum| {
         let (name, image) = first(sum);

@@ -1,7 +1,8 @@
 //! One stack, as a line and as a list.
 
+use crate::document::Stack;
 use crate::markup::{Markup, markup};
-use model::{Frame, RunState, Side, StackBook, StackId};
+use model::{Frame, RunState, Side};
 
 use super::table::cell;
 
@@ -14,12 +15,13 @@ const NAME_BYTES_MAX: usize = 300;
 
 /// The innermost functions in one line, as markup. Of a thread that sleeps the kernel's are left
 /// out where it has others: what it waits in is said beside it.
-pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) -> Markup {
+fn line(stack: &Stack) -> Markup {
     let user = |frame: &&Frame| frame.side == Side::User;
-    let skips = matches!(state, None | Some(RunState::Sleeping))
-        && book.frames_of(stack).any(|frame| user(&frame));
-    let frames: Vec<&Frame> = book
-        .frames_of(stack)
+    let skips = matches!(stack.state, None | Some(RunState::Sleeping))
+        && stack.frames.iter().any(|frame| user(&frame));
+    let frames: Vec<&Frame> = stack
+        .frames
+        .iter()
         .filter(|frame| !skips || user(frame))
         .collect();
     let shown: Vec<&str> = frames
@@ -28,7 +30,7 @@ pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) ->
         .map(|frame| frame.name.as_str())
         .collect();
     match shown.is_empty() {
-        true => markup!("(no frames: {})", book.stack(stack).end.words()),
+        true => markup!("(no frames: {})", stack.end.words()),
         false => {
             let more = if frames.len() > shown.len() {
                 " ← …"
@@ -41,11 +43,11 @@ pub(super) fn line(book: &StackBook, stack: StackId, state: Option<RunState>) ->
 }
 
 /// All frames, innermost first, as a list. An image is named where it begins.
-pub(super) fn list(book: &StackBook, stack: StackId) -> Markup {
+pub(super) fn list(stack: &Stack) -> Markup {
     let mut items = Markup::new();
     let mut image = "";
     let mut left_out = 0;
-    for (index, frame) in book.frames_of(stack).enumerate() {
+    for (index, frame) in stack.frames.iter().enumerate() {
         if index >= LIST_FRAMES_MAX {
             left_out += 1;
             continue;
@@ -72,7 +74,7 @@ pub(super) fn list(book: &StackBook, stack: StackId) -> Markup {
             ..left_out
         );
     }
-    let end = book.stack(stack).end;
+    let end = stack.end;
     if !end.is_complete() {
         items += markup!("<li class=\"end\">ends here: {}</li>", end.words());
     }
@@ -80,10 +82,15 @@ pub(super) fn list(book: &StackBook, stack: StackId) -> Markup {
 }
 
 /// The line, which unfolds to the list.
-pub(super) fn folded(book: &StackBook, stack: StackId, state: Option<RunState>) -> Markup {
+pub(super) fn folded(stack: &Stack) -> Markup {
+    unfolds(line(stack), stack)
+}
+
+/// A summary, which unfolds to the frames.
+pub(crate) fn unfolds(summary: Markup, stack: &Stack) -> Markup {
     markup!(
         "<details class=\"stacked\"><summary>{}</summary>{}</details>",
-        line(book, stack, state),
-        list(book, stack)
+        summary,
+        list(stack)
     )
 }

@@ -55,6 +55,15 @@ pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
     )
 }
 
+/// The end of a page: what may be said of all of it, and by whom it was written. `main` is closed.
+pub(super) fn footer(says: Markup) -> Markup {
+    markup!(
+        "<footer><p>Written by freezeframe {}. {}</p></footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        says
+    )
+}
+
 /// The script elements.
 pub(super) fn scripts(scripts: &[Script]) -> Markup {
     scripts

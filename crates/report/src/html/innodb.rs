@@ -3,10 +3,8 @@
 use crate::markup::{Markup, markup, row};
 use model::{Incident, Measure, Series, TextKind, TimedText};
 
-use super::{
-    anchors,
-    table::{Holds, Table, cell, column},
-};
+use super::table::{Holds, Table, cell, column};
+use crate::anchors;
 use crate::{
     pick::Picked,
     units::{Quantity, to_base},

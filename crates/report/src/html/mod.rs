@@ -1,10 +1,9 @@
 //! One self-contained page.
 
-mod absences;
-mod anchors;
-mod asked;
+mod bars;
 mod charts;
 mod compare;
+mod document;
 mod facts;
 mod findings;
 mod flame;
@@ -15,22 +14,25 @@ mod locks;
 mod profile;
 mod queries;
 mod sessions;
-mod sheet;
 mod stacks;
 mod table;
 mod threads;
 
-use crate::markup::{Markup, markup};
+use crate::markup::{Markup, Show, markup};
 use diagnosis::Verdict;
 use model::Incident;
 
+use crate::content::{self, absences};
+use crate::document::Part;
+use crate::evidence::asked::asked;
 use crate::{json::FORMAT, pick};
 
 pub use compare::compare_html;
+pub use document::document_html;
+pub(crate) use frames::unfolds;
 use head::Script;
 pub use profile::{profile_diff_page, profile_page};
 pub use queries::{queries_diff_page, queries_page};
-pub use sheet::sheet_html;
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,12 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         of(
             "asked",
             "What the server was asked",
-            asked::section(incident),
+            filled(
+                asked(incident)
+                    .iter()
+                    .flat_map(content::asked::way)
+                    .collect(),
+            ),
         ),
         of("profile", "Where the processors were", profile),
         of("stacks", "What the threads did", stacks::section(incident)),
@@ -95,9 +102,16 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         of(
             "absent",
             "Absent evidence",
-            absences::section(incident, verdict),
+            some(
+                absences::absent(incident, verdict),
+                "Every source brought what it was asked for.",
+            ),
         ),
-        of("read", "What was read", absences::read(verdict)),
+        of(
+            "read",
+            "What was read",
+            some(absences::read(verdict), "Not stated."),
+        ),
     ];
     // Evidence that not every recorder takes: why it is not there stands among the absent.
     let sections = sections
@@ -117,8 +131,18 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
     out.into_string()
 }
 
+/// Parts as the body of a section, where there are any.
+fn filled(parts: Vec<Part>) -> Option<Markup> {
+    (!parts.is_empty()).then(|| document::parts(&parts))
+}
+
+/// Parts as the body of a section, or that there are none.
+fn some(parts: Vec<Part>, nothing: &str) -> Option<Markup> {
+    Some(filled(parts).unwrap_or_else(|| none(nothing)))
+}
+
 /// A section of a page.
-fn section(id: &str, title: &str, body: Markup) -> Markup {
+fn section(id: &str, title: impl Show, body: Markup) -> Markup {
     markup!(
         "<section id=\"{}\"><h2>{}</h2>{}</section>\n",
         id,

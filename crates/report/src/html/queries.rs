@@ -204,7 +204,7 @@ fn time_measure(class: &QueryClass) -> Option<&QueryMeasure> {
 }
 
 fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -> Markup {
-    let mut columns = vec![column("Attribute", Holds::Words)];
+    let mut columns = vec![column("Attribute", Holds::Text)];
     if of.is_some() {
         columns.push(column("Share", Holds::Numbers));
     }
@@ -346,9 +346,9 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
 fn distribution(time: &QueryMeasure) -> Markup {
     let most = time.decades.iter().copied().max().unwrap_or(0).max(1);
     let columns = [
-        column("Time from", Holds::Words),
+        column("Time from", Holds::Text),
         column("Statements", Holds::Numbers),
-        column("", Holds::Words),
+        column("", Holds::Text),
     ];
     let rows = DECADES.iter().zip(&time.decades).map(|(name, number)| {
         let width = 100.0 * *number as f64 / most as f64;

@@ -151,10 +151,10 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
         .unwrap_or(0);
     let head = |markup, holds| column(Markup::literal(markup), holds);
     let columns = [
-        head("<span class=\"unseen\">Name</span>", Holds::Words),
+        head("<span class=\"unseen\">Name</span>", Holds::Text),
         head("<i class=\"swatch before\"></i>before", Holds::Numbers),
         head("<i class=\"swatch c0\"></i>worst", Holds::Numbers),
-        head("<span class=\"unseen\">Bars</span>", Holds::Words),
+        head("<span class=\"unseen\">Bars</span>", Holds::Text),
     ];
     let rows = names.iter().map(|name| {
         let shown = if name.is_empty() {
@@ -192,12 +192,12 @@ fn bars(before: u64, worst: u64, most: u64) -> Markup {
 fn longest(incident: &Incident, moment: &Moment, caption: &str) -> Markup {
     let columns = [
         column("Id", Holds::Numbers),
-        column("User", Holds::Words),
-        column("Host", Holds::Words),
-        column("Database", Holds::Words),
-        column("Command", Holds::Words),
+        column("User", Holds::Text),
+        column("Host", Holds::Text),
+        column("Database", Holds::Text),
+        column("Command", Holds::Text),
         column("Time", Holds::Numbers),
-        column("State", Holds::Words),
+        column("State", Holds::Text),
         column("Statement", Holds::Code),
     ];
     let row = |session: &Session| {

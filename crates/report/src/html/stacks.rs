@@ -13,6 +13,7 @@ use super::{
     frames,
     table::{Holds, Table, cell, column},
 };
+use crate::document::Stack;
 use crate::{
     evidence::chain::chain_sentence,
     units::{Quantity, digits, grouped},
@@ -55,9 +56,9 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
             column("Stack, innermost first", Holds::Code),
             column("Threads before", Holds::Numbers),
             column("Threads in stall", Holds::Numbers),
-            column("State", Holds::Words),
-            column("In", Holds::Words),
-            column("Thread name", Holds::Words),
+            column("State", Holds::Text),
+            column("In", Holds::Text),
+            column("Thread name", Holds::Text),
             column("Longest in one wait", Holds::Numbers),
         ];
         Table::wide(caption, &columns).rows(rows.iter().cloned(), usize::MAX)
@@ -204,7 +205,10 @@ impl Group {
             shown.push(format!("{} more", names.len() - NAMES_MAX));
         }
         row![
-            frames::folded(&incident.stacks.book, self.stack, Some(self.state)),
+            frames::folded(&Stack {
+                state: Some(self.state),
+                ..Stack::of(&incident.stacks.book, self.stack)
+            }),
             mean(0),
             markup!("<b>{}</b>", mean(1)),
             markup!("<span class=\"whole\">{}</span>", self.state.words()),
@@ -270,7 +274,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
             holder.tid,
             cell(&holder.name),
             cell(&link.lock),
-            frames::list(&incident.stacks.book, holder.stack)
+            frames::list(&Stack::of(&incident.stacks.book, holder.stack))
         ))
     };
     let stacks: Markup = chain.links.iter().filter_map(holder).collect();

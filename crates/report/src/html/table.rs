@@ -1,5 +1,6 @@
 //! Tables with limits.
 
+pub(super) use crate::document::Holds;
 use crate::markup::{Markup, Show, markup};
 
 /// Bytes of one table's markup at the most, about: outside text may be anything.
@@ -18,17 +19,6 @@ pub(super) fn column(title: impl Show, holds: Holds) -> Column {
         title: title.cell(),
         holds,
     }
-}
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
-    /// Words.
-    Words,
-    /// Numbers.
-    Numbers,
-    /// Code, names, statements.
-    Code,
 }
 
 /// A table's frame.
@@ -112,7 +102,7 @@ impl<'a> Table<'a> {
         let mut out = Markup::literal("<tr>");
         for (number, (cell, column)) in row.iter().zip(self.columns).enumerate() {
             let class = Markup::literal(match column.holds {
-                Holds::Words => "",
+                Holds::Text => "",
                 Holds::Numbers => " class=\"number\"",
                 Holds::Code => " class=\"code\"",
             });

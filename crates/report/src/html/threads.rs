@@ -110,9 +110,9 @@ fn single(incident: &Incident) -> Option<Markup> {
         .or_else(|| lists().next_back())?;
     let threads: Vec<Thread> = serde_json::from_str(timed.text.body()).ok()?;
     let columns = [
-        column("Thread", Holds::Words),
+        column("Thread", Holds::Text),
         column("Name", Holds::Code),
-        column("State", Holds::Words),
+        column("State", Holds::Text),
         column("CPU time", Holds::Numbers),
         column("Waited for a CPU", Holds::Numbers),
     ];

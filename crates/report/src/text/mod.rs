@@ -1,31 +1,26 @@
 //! The verdict as people read it in a terminal at night.
 
-mod asked;
 pub(crate) mod compare;
 pub(crate) mod page;
 mod spark;
 mod threads;
 pub(crate) mod wrap;
 
-use diagnosis::{Actor, Finding, Level, Verdict, Witness};
-use model::{Incident, Millis};
+use diagnosis::{Finding, Verdict};
+use model::{Incident, Millis, QueryWay};
 
-use crate::{
-    escape, pick,
-    steps::{self, Piece},
-    units, when,
-};
+use crate::content::{self, absences, findings, findings::Context};
+use crate::document::{Part, Section, terminal};
+use crate::evidence::asked::{self, Asked};
+use crate::{escape, pick, when};
 use page::{Page, Style};
-
-/// Sources that are listed.
-const SOURCES_MAX: usize = 60;
 
 /// Width of lines when the terminal's is not known, in columns.
 const WIDTH_USUAL: usize = 80;
 /// The narrowest lines, in columns.
 const WIDTH_MIN: usize = 40;
-/// Absences listed.
-const ABSENCES_MAX: usize = 30;
+/// Ways of looking at statements that are shown; the page has all of them.
+const WAYS_MAX: usize = 2;
 /// Curves in the block of curves.
 const CURVES_MAX: usize = 5;
 /// Columns between a curve's label, its cells and its maximum.
@@ -67,44 +62,57 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         .iter()
         .any(|source| source.lines.is_some() || source.skipped.is_some());
     if is_import {
-        read(&mut page, verdict);
+        section(&mut page, "What was read", absences::read(verdict));
     }
     curves(&mut page, incident, verdict);
-    mechanism(&mut page, verdict);
+    section(&mut page, "What is going on", findings::mechanism(verdict));
+    let context = Context {
+        incident,
+        verdict,
+        picked: None,
+    };
     let count = verdict.findings.len();
     for (index, finding) in verdict.findings.iter().enumerate() {
         let number = format!("{} of {count}", index + 1);
-        self::finding(&mut page, &number, finding);
+        self::finding(&mut page, &context, &number, finding);
     }
-    asked::asked_section(&mut page, incident);
+    section(&mut page, "What the server was asked", asked(incident));
     threads::threads(&mut page, incident);
     folded(&mut page, verdict);
-    rejected(&mut page, verdict);
-    absent(&mut page, incident, verdict);
+    let rejected = absences::rejected(verdict);
+    section(&mut page, "Looked alike and is not it", rejected);
+    let absent = absences::absent(incident, verdict);
+    section(&mut page, "Absent evidence", absent);
     if !is_import {
-        read(&mut page, verdict);
+        section(&mut page, "What was read", absences::read(verdict));
     }
     page.finish()
 }
 
-/// What was read: of captures of other tools the first thing, with what was left out and why.
-fn read(page: &mut Page, verdict: &Verdict) {
-    if verdict.sources.is_empty() {
-        return;
+/// A section, where there is something in it.
+fn section(page: &mut Page, title: &str, parts: Vec<Part>) {
+    if let Some(section) = Section::of(title, parts) {
+        terminal::write_section(page, &section);
     }
-    page.heading("WHAT WAS READ");
-    for source in verdict.sources.iter().take(SOURCES_MAX) {
-        page.item(2, "- ", &source.line(), Style::Plain);
-    }
-    let more = verdict.sources.len().saturating_sub(SOURCES_MAX);
-    if more > 0 {
-        page.item(
-            2,
-            "- ",
-            &format!("and {more} more (--json has all)"),
-            Style::Plain,
-        );
-    }
+}
+
+/// What the server was asked: by the ways that looked in the stall, the first of them.
+fn asked(incident: &Incident) -> Vec<Part> {
+    let seen: Vec<Asked> = asked::asked(incident)
+        .into_iter()
+        .filter(|asked| asked.stall_seconds.is_some())
+        .collect();
+    // Counters know no statements: they are shown where no way that does looked before the stall.
+    let compared = |asked: &Asked| asked.before_seconds.is_some() && !asked.is_blind_to_most();
+    let counters = QueryWay::StatementCounters;
+    let known = seen
+        .iter()
+        .any(|asked| compared(asked) && asked.way != counters);
+    seen.iter()
+        .filter(|asked| !known || asked.way != counters)
+        .take(WAYS_MAX)
+        .flat_map(content::asked::way)
+        .collect()
 }
 
 fn head(page: &mut Page, incident: &Incident) {
@@ -236,18 +244,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
     );
 }
 
-/// What the processors, the threads and the sessions are in, with what the first name means.
-fn mechanism(page: &mut Page, verdict: &Verdict) {
-    if verdict.mechanism.is_empty() {
-        return;
-    }
-    page.heading("WHAT IS GOING ON");
-    for mechanism in &verdict.mechanism {
-        page.item(2, "- ", &mechanism.says, Style::Plain);
-    }
-}
-
-fn finding(page: &mut Page, number: &str, finding: &Finding) {
+fn finding(page: &mut Page, context: &Context<'_>, number: &str, finding: &Finding) {
     page.blank();
     page.rule(
         &format!("{number}: {}", finding.level.word().to_uppercase()),
@@ -259,89 +256,8 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
         Style::Bold,
     );
     page.paragraph(0, &finding.what, Style::Plain);
-    page.heading("WHY");
-    witnesses(page, &finding.witnesses);
-    if !finding.against.is_empty() {
-        page.heading("AGAINST");
-        witnesses(page, &finding.against);
-    }
-    who(page, &finding.actors);
-    let remedy = &finding.remedy;
-    list(page, "WHAT WOULD REFUTE IT", &finding.refuted_by);
-    let unknown = match finding.level {
-        Level::Suspicion => "WHAT WOULD DECIDE IT",
-        _ => "NOT KNOWN",
-    };
-    list(page, unknown, &finding.unknown);
-    list(page, "WITH FREEZEFRAME", &remedy.fix);
-    let paired = remedy.paired();
-    list(page, "DO NOW", &steps::with_undo(&paired.now));
-    list(page, "FOR GOOD", &steps::with_undo(&paired.durable));
-    list(page, "UNDO", &paired.rest);
-    if !remedy.risk.is_empty() {
-        page.heading("RISK");
-        page.paragraph(2, &remedy.risk, Style::Plain);
-    }
-    list(page, "SEE THAT IT WORKED", &remedy.verify);
-    let related: Vec<String> = finding
-        .relations
-        .iter()
-        .map(|relation| format!("{} {}", relation.kind.replace('-', " "), relation.cause))
-        .collect();
-    list(page, "RELATED", &related);
-    list(page, "KNOWN FROM", &finding.sources);
-}
-
-/// Who did it, and of several that may be it that they only may.
-fn who(page: &mut Page, actors: &[Actor]) {
-    let told: Vec<String> = steps::who(actors);
-    if told.is_empty() {
-        return;
-    }
-    page.heading("WHO");
-    for line in &told {
-        page.item(2, "- ", line, Style::Plain);
-    }
-}
-
-fn witnesses(page: &mut Page, witnesses: &[Witness]) {
-    for witness in witnesses {
-        page.item(2, "- ", &witness.says, Style::Plain);
-        page.paragraph(4, &numbers(witness), Style::Dim);
-    }
-}
-
-/// A witness' numbers and where they are from.
-fn numbers(witness: &Witness) -> String {
-    let mut parts = vec![witness.source.clone()];
-    let mut add = |name: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            parts.push(format!("{name} {}", units::bare(value)));
-        }
-    };
-    add("measured", witness.value);
-    add("before", witness.baseline);
-    add("limit", witness.limit);
-    if witness.conclusive {
-        parts.push("conclusive".to_owned());
-    }
-    format!("({})", parts.join("; "))
-}
-
-fn list(page: &mut Page, heading: &str, steps: &[impl AsRef<str>]) {
-    if steps.is_empty() {
-        return;
-    }
-    page.heading(heading);
-    for step in steps {
-        let mut mark = "- ";
-        for piece in steps::pieces(step.as_ref()) {
-            match piece {
-                Piece::Prose(prose) => page.item(2, mark, prose, Style::Plain),
-                Piece::Command(command) => page.command(4, command),
-            }
-            mark = "  ";
-        }
+    for (_, section) in findings::sections(context, finding) {
+        terminal::write_section(page, &section);
     }
 }
 
@@ -358,53 +274,5 @@ fn folded(page: &mut Page, verdict: &Verdict) {
             finding.cause
         );
         page.item(2, "- ", &line, Style::Plain);
-    }
-}
-
-fn rejected(page: &mut Page, verdict: &Verdict) {
-    if verdict.rejected.is_empty() {
-        return;
-    }
-    page.heading("LOOKED ALIKE AND IS NOT IT");
-    for rejected in &verdict.rejected {
-        let line = format!("{} [{}]: {}", rejected.title, rejected.cause, rejected.why);
-        page.item(2, "- ", &line, Style::Plain);
-    }
-}
-
-/// What the verdict misses, and then what the recording misses beside that.
-fn absent(page: &mut Page, incident: &Incident, verdict: &Verdict) {
-    let recorded = incident
-        .absent
-        .iter()
-        .map(|timed| (&timed.absent, Some(timed.count)));
-    let named = verdict.absent.iter().map(|absent| {
-        let timed = incident.absent.iter().find(|timed| timed.absent == *absent);
-        (absent, timed.map(|timed| timed.count))
-    });
-    let all: Vec<_> = named
-        .chain(recorded.filter(|(absent, _)| !verdict.absent.contains(absent)))
-        .collect();
-    if all.is_empty() {
-        return;
-    }
-    page.heading("ABSENT EVIDENCE");
-    let left_out = all.len().saturating_sub(ABSENCES_MAX);
-    for (absent, count) in all.into_iter().take(ABSENCES_MAX) {
-        let times = count
-            .filter(|count| *count > 1)
-            .map(|count| format!(" ({count} times)"));
-        let detail = if absent.detail.is_empty() { "" } else { ": " };
-        let line = format!(
-            "{}: {}{detail}{}{}",
-            absent.what,
-            absent.reason.words(),
-            absent.detail,
-            times.unwrap_or_default()
-        );
-        page.item(2, "- ", &line, Style::Plain);
-    }
-    if left_out > 0 {
-        page.paragraph(4, &format!("{left_out} more are not listed."), Style::Dim);
     }
 }

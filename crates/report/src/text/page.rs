@@ -1,6 +1,9 @@
 //! A page of terminal lines: wrapping, indents, styles. Everything that goes in is escaped here.
 
+use std::collections::{BTreeMap, HashSet};
+
 use diagnosis::Level;
+use model::Nameless;
 
 use super::wrap;
 use crate::{escape, steps};
@@ -39,6 +42,8 @@ pub(crate) struct Page {
     out: String,
     width: usize,
     color: bool,
+    /// Functions of the frames written so far that have no name, by reason and image.
+    pub(crate) nameless: BTreeMap<(Nameless, String), HashSet<String>>,
 }
 
 impl Page {
@@ -48,6 +53,7 @@ impl Page {
             out: String::new(),
             width,
             color,
+            nameless: BTreeMap::new(),
         }
     }
 

@@ -243,8 +243,8 @@ fn locks_with_callers_holders_and_the_chain() {
          - 57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its\n    \
          stack), which waits for malloc arena main_arena with 2 others, held by\n    \
          thread 4712 (mysqld, by the lock's owner field), which runs.\n",
-        "WAITERS    WAITS     TOTAL      MEAN       MAX  SHARE  LOCK\n     \
-         57   ~1,240   ~41.2 s  ~33.2 ms   ≥2.42 s  31.7%  kernel_mutex\n",
+        "WAITERS    WAITS     TOTAL      MEAN       MAX   SHARE  LOCK\n     \
+         57   ~1,240   ~41.2 s  ~33.2 ms   ≥2.42 s   31.7%  kernel_mutex\n",
         " <0.001%  rocksdb::InstrumentedMu…\n                                                        \
          ta::a_name_that_is_longe\n",
         "\nkernel_mutex\n  \
@@ -257,7 +257,7 @@ fn locks_with_callers_holders_and_the_chain() {
          ut_free  mariadbd\n",
         "no stack was taken",
         "  131 threads wait for work.\n",
-        "  21,340   20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n          \
+        "  21,340   20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n    \
          rwsem_down_write_slowpath < down_write_killable < vm_mmap_pgoff\n",
         "  - exact counts of waits: not permitted: needs CAP_BPF and CAP_PERFMON: setcap\n",
     ] {
@@ -268,7 +268,7 @@ fn locks_with_callers_holders_and_the_chain() {
         "Exact: every wait was counted and timed, 1,234,567 waits; callers are from one\n\
          wait in 64; counting cost 131 ms (4.68% of one processor). It switched itself\n\
          off after 2.8 s, above the set rate of events: what came later is not counted.\n",
-        "     57    1,240    41.2 s   33.2 ms    2.42 s  31.7%  kernel_mutex\n",
+        "     57    1,240    41.2 s   33.2 ms    2.42 s   31.7%  kernel_mutex\n",
     ] {
         assert!(exact.contains(part), "{part}\n{exact}");
     }

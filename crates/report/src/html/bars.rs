@@ -1,14 +1,11 @@
-//! A sheet as a page.
+//! Bars as a figure of a page.
 
 use crate::markup::{Markup, markup};
 
-use super::head;
-use super::table::{Column, Holds, Table, cell, column};
+use super::table::cell;
 use crate::axis::ValueAxis;
-use crate::sheet::{Bar, Bars, Part, Sheet, SheetSection, Tone};
+use crate::document::{Bar, Bars};
 
-/// Rows of a table.
-const ROWS_MAX: usize = 200;
 /// Heights in CSS pixels: of a bar's row, of the bar in it, of a group's title, of the axis.
 const ROW_PX: f64 = 22.0;
 const BAR_PX: f64 = 12.0;
@@ -20,80 +17,8 @@ const BAR_PERCENT: f64 = 50.0;
 /// Colours of the page's style.
 const COLOURS: usize = 5;
 
-/// The sheet as one HTML page that needs nothing else and has no script.
-pub fn sheet_html(sheet: &Sheet) -> String {
-    let mut out = head::document(&sheet.title, &[]);
-    out += markup!(
-        "<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>{}</span></p>\n\
-         <h1>{}</h1>\n<p class=\"line\">{}</p></header>\n",
-        sheet.kind,
-        sheet.title,
-        sheet.line,
-    );
-    for (number, section) in sheet.sections.iter().enumerate() {
-        out += markup!(
-            "<section id=\"s{}\"><h2>{}{}</h2>{}</section>\n",
-            number + 1,
-            section.title,
-            badge(section),
-            section.parts.iter().map(part).collect::<Markup>()
-        );
-    }
-    out += markup!(
-        "</main>\n<footer><p>Written by freezeframe {}. All times are UTC.</p></footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    out.into_string()
-}
-
-fn badge(section: &SheetSection) -> Markup {
-    let Some((word, tone)) = &section.badge else {
-        return Markup::new();
-    };
-    let class = match tone {
-        Tone::Good => "worked",
-        Tone::Bad => "worse",
-        Tone::Open => "not-proven",
-    };
-    markup!(" <span class=\"badge {class}\">{}</span>", word, ..class)
-}
-
-fn part(part: &Part) -> Markup {
-    match part {
-        Part::Words(text) => markup!("<p>{}</p>\n", text),
-        Part::Heading(text) => markup!("<h3>{}</h3>\n", text),
-        Part::List(lines) => {
-            let items: Markup = lines
-                .iter()
-                .map(|line| markup!("<li>{}</li>", line))
-                .collect();
-            markup!("<ul>{items}</ul>\n", ..items)
-        }
-        Part::Commands(lines) => lines
-            .iter()
-            .map(|line| markup!("<pre class=\"command\">{}</pre>\n", line))
-            .collect(),
-        Part::Table(columns, rows) => table(columns, rows),
-        Part::Bars(bars) => figure(bars),
-    }
-}
-
-fn table(columns: &[String], rows: &[Vec<String>]) -> Markup {
-    let columns: Vec<Column> = columns
-        .iter()
-        .enumerate()
-        .map(|(number, title)| match number {
-            0 => column(title, Holds::Words),
-            _ => column(title, Holds::Numbers),
-        })
-        .collect();
-    let rows = rows
-        .iter()
-        .map(|row| row.iter().map(|text| cell(text)).collect());
-    Table::wide("", &columns).rows(rows, ROWS_MAX)
-}
-
-fn figure(bars: &Bars) -> Markup {
+/// The bars as a figure.
+pub(super) fn figure(bars: &Bars) -> Markup {
     markup!(
         "<figure class=\"chart\"><figcaption><h3>{}</h3></figcaption>\n{}</figure>\n",
         bars.title,
@@ -193,7 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::sheet::{BarGroup, BarUnit, Interval};
+    use crate::document::{BarGroup, BarUnit, Interval};
 
     #[test]
     fn what_is_in_it_is_text() {
@@ -219,23 +144,7 @@ mod tests {
                 ],
             }],
         };
-        let page = sheet_html(&Sheet {
-            kind: evil.clone(),
-            title: evil.clone(),
-            line: evil.clone(),
-            sections: vec![SheetSection {
-                title: evil.clone(),
-                badge: Some((evil.clone(), Tone::Open)),
-                parts: vec![
-                    Part::Words(evil.clone()),
-                    Part::Heading(evil.clone()),
-                    Part::List(vec![evil.clone()]),
-                    Part::Commands(vec![evil.clone()]),
-                    Part::Table(vec![evil.clone(); 2], vec![vec![evil.clone(); 2]]),
-                    Part::Bars(bars),
-                ],
-            }],
-        });
+        let page = figure(&bars).into_string();
         assert!(!page.contains("<script"), "{page}");
         assert_eq!(page.matches("<rect ").count(), 1);
         // The mean of 3 lies below the end of the axis, and the whiskers reach over it.

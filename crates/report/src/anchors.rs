@@ -1,11 +1,11 @@
 //! Names of places on the page, for links to them.
 
 /// The anchor of a chart.
-pub(super) fn chart(index: usize) -> String {
+pub(crate) fn chart(index: usize) -> String {
     format!("chart-{}", index + 1)
 }
 
 /// The anchor of the finding at this place among all.
-pub(super) fn finding(index: usize) -> String {
+pub(crate) fn finding(index: usize) -> String {
     format!("finding-{}", index + 1)
 }

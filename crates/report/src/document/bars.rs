@@ -1,68 +1,15 @@
-//! A sheet: what the lab measured, in sections of words, tables and bars, for a terminal and as a page.
+//! Bars: values beside each other on one scale.
 
 use serde::Serialize;
 
 use crate::escape;
 use crate::text::page::{Page, Style};
-use crate::text::{TextOptions, wrap};
+use crate::text::wrap;
 use crate::units::Quantity;
 
 /// Columns of a bar at the most and at least.
 const BAR_MAX: usize = 60;
 const BAR_MIN: usize = 10;
-
-/// A document.
-#[derive(Debug, Clone, Default)]
-pub struct Sheet {
-    /// What kind of document, in a few words.
-    pub kind: String,
-    /// What came of it, in a sentence.
-    pub title: String,
-    /// Under what conditions, in a sentence.
-    pub line: String,
-    /// What follows.
-    pub sections: Vec<SheetSection>,
-}
-
-/// A section of a sheet.
-#[derive(Debug, Clone, Default)]
-pub struct SheetSection {
-    /// Its heading.
-    pub title: String,
-    /// What came of it, in a word or two, and how it looks.
-    pub badge: Option<(String, Tone)>,
-    /// What is in it.
-    pub parts: Vec<Part>,
-}
-
-/// How a badge looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// As it should be.
-    Good,
-    /// Not as it should be.
-    Bad,
-    /// Neither.
-    Open,
-}
-
-/// A part of a section.
-#[derive(Debug, Clone)]
-pub enum Part {
-    /// A paragraph.
-    Words(String),
-    /// A heading over the next part.
-    Heading(String),
-    /// Sentences, one after another.
-    List(Vec<String>),
-    /// Lines to be typed.
-    Commands(Vec<String>),
-    /// A table: the names of its columns, and rows of as many cells. The first column holds words, the
-    /// others numbers.
-    Table(Vec<String>, Vec<Vec<String>>),
-    /// Bars.
-    Bars(Bars),
-}
 
 /// Values beside each other, as bars from zero on one scale.
 #[derive(Debug, Clone)]
@@ -175,77 +122,8 @@ impl Bars {
     }
 }
 
-/// The sheet for a terminal. No line is wider than the width, save tables.
-pub fn sheet_text(sheet: &Sheet, options: &TextOptions) -> String {
-    let mut page = options.page();
-    page.paragraph(0, &sheet.title, Style::Bold);
-    page.paragraph(0, &sheet.line, Style::Dim);
-    for section in &sheet.sections {
-        page.blank();
-        let badge = match &section.badge {
-            Some((word, _)) => format!(": {word}"),
-            None => String::new(),
-        };
-        page.paragraph(0, &format!("{}{badge}", section.title), Style::Bold);
-        for part in &section.parts {
-            part_text(&mut page, part);
-        }
-    }
-    page.finish()
-}
-
-fn part_text(page: &mut Page, part: &Part) {
-    match part {
-        Part::Words(text) => page.paragraph(2, text, Style::Plain),
-        Part::Heading(text) => page.paragraph(2, text, Style::Bold),
-        Part::List(lines) => {
-            for line in lines {
-                page.item(2, "- ", line, Style::Plain);
-            }
-        }
-        Part::Commands(lines) => {
-            for line in lines {
-                page.command(4, line);
-            }
-        }
-        Part::Table(columns, rows) => table_text(page, columns, rows),
-        Part::Bars(bars) => bars_text(page, bars),
-    }
-}
-
-fn table_text(page: &mut Page, columns: &[String], rows: &[Vec<String>]) {
-    let safe = |cells: &[String]| -> Vec<String> {
-        cells.iter().map(|cell| escape::terminal(cell)).collect()
-    };
-    let head = safe(columns);
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| safe(row)).collect();
-    let widths: Vec<usize> = head
-        .iter()
-        .enumerate()
-        .map(|(column, title)| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            let widest = cells.map(|cell| wrap::columns(cell)).max().unwrap_or(0);
-            widest.max(wrap::columns(title))
-        })
-        .collect();
-    let line = |cells: &[String]| {
-        let mut out = String::from("  ");
-        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width.saturating_sub(wrap::columns(cell)));
-            match column {
-                0 => out.push_str(&format!("{cell}{pad}")),
-                _ => out.push_str(&format!("  {pad}{cell}")),
-            }
-        }
-        out
-    };
-    page.raw(&[(&line(&head), Style::Dim)]);
-    for row in &rows {
-        page.raw(&[(&line(row), Style::Plain)]);
-    }
-}
-
-fn bars_text(page: &mut Page, bars: &Bars) {
+/// The bars for a terminal.
+pub(super) fn bars_text(page: &mut Page, bars: &Bars) {
     page.blank();
     page.paragraph(2, &bars.title, Style::Bold);
     let all = || bars.groups.iter().flat_map(|group| &group.bars);
@@ -335,40 +213,5 @@ mod tests {
         assert_eq!(say(BarUnit::Seconds, 1.0, 0.8, 1.2), "1 s (800 ms – 1.2 s)");
         assert_eq!(say(BarUnit::Times, 2.0, 1.5, 2.5), "2.00 (1.50 – 2.50) ×");
         assert_eq!(say(BarUnit::Times, 2.0, 2.0, 2.0), "2.00 ×");
-    }
-
-    #[test]
-    fn a_terminal_gets_columns_and_no_control() {
-        let sheet = Sheet {
-            kind: "trial".to_owned(),
-            title: "It\u{1b}[2J worked".to_owned(),
-            line: "on two processors".to_owned(),
-            sections: vec![SheetSection {
-                title: "Time".to_owned(),
-                badge: Some(("worked".to_owned(), Tone::Good)),
-                parts: vec![
-                    Part::Table(
-                        vec!["allocator".to_owned(), "time".to_owned()],
-                        vec![vec!["glibc\u{7}".to_owned(), "1.5 s".to_owned()]],
-                    ),
-                    Part::Bars(Bars {
-                        title: "Time".to_owned(),
-                        unit: BarUnit::Seconds,
-                        groups: vec![BarGroup {
-                            title: String::new(),
-                            bars: vec![Bar {
-                                name: "glibc".to_owned(),
-                                value: interval(1.5, 1.4, 1.6),
-                            }],
-                        }],
-                    }),
-                ],
-            }],
-        };
-        let text = sheet_text(&sheet, &TextOptions::default());
-        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
-        assert!(text.contains("Time: worked\n"), "{text}");
-        assert!(text.contains("  allocator   time\n"), "{text}");
-        assert!(text.contains("1.5 (1.4 – 1.6) s  █"), "{text}");
     }
 }

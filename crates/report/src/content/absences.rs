@@ -1,0 +1,117 @@
+//! What is missing, and what was read.
+
+use diagnosis::Verdict;
+use model::{Absent, Incident};
+
+use crate::document::{Column, Holds, List, Part, Prose, Row, Shape, Table};
+use crate::when;
+
+/// Absences shown on a terminal and on a page.
+const ABSENCES_MAX: (usize, usize) = (30, 100);
+/// Things read that are shown.
+const SOURCES_MAX: (usize, usize) = (60, 100);
+/// Rejected causes shown on a page.
+const REJECTED_MAX: usize = 40;
+
+/// What the verdict misses, and then what the recording misses beside that.
+pub(crate) fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+    let timed = |absent: &Absent| incident.absent.iter().find(|timed| timed.absent == *absent);
+    let recorded = incident.absent.iter().map(|timed| &timed.absent);
+    let rows: Vec<Row> = verdict
+        .absent
+        .iter()
+        .chain(recorded.filter(|absent| !verdict.absent.contains(absent)))
+        .map(|absent| {
+            let timed = timed(absent);
+            let dash = || "–".to_owned();
+            let at = |at| when::moment(&incident.clock, at);
+            let times = match timed.map_or(1, |timed| timed.count) {
+                0 | 1 => String::new(),
+                count => format!(" ({count} times)"),
+            };
+            Row::of([
+                absent.what.clone(),
+                absent.reason.words().to_owned(),
+                absent.detail.clone(),
+                timed.map_or_else(dash, |timed| timed.count.to_string()),
+                timed.map_or_else(dash, |timed| at(timed.first)),
+                timed.map_or_else(dash, |timed| at(timed.last)),
+            ])
+            .sentence(sentence(absent) + &times)
+        })
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let moment = |name| Column::new(when::column(&incident.clock, name), Holds::Numbers);
+    let columns = vec![
+        Column::new("What", Holds::Text),
+        Column::new("Why", Holds::Text),
+        Column::new("Detail", Holds::Text),
+        Column::new("Times", Holds::Numbers),
+        moment("From"),
+        moment("To"),
+    ];
+    let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
+    vec![Part::Table(table.limits(ABSENCES_MAX.0, ABSENCES_MAX.1))]
+}
+
+/// What was not taken, and why.
+fn sentence(absent: &Absent) -> String {
+    let detail = if absent.detail.is_empty() { "" } else { ": " };
+    format!(
+        "{}: {}{detail}{}",
+        absent.what,
+        absent.reason.words(),
+        absent.detail
+    )
+}
+
+/// What was not taken, a sentence each.
+pub(crate) fn list(absents: &[Absent]) -> Vec<Part> {
+    match absents.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::List(List::of(absents.iter().map(sentence)))],
+    }
+}
+
+/// What was read, and what of it was left out.
+pub(crate) fn read(verdict: &Verdict) -> Vec<Part> {
+    if verdict.sources.is_empty() {
+        return Vec::new();
+    }
+    let rows = verdict.sources.iter().map(|source| {
+        let line = source.line();
+        let what = line
+            .strip_prefix(&source.path)
+            .map_or(line.as_str(), |rest| rest.trim_start_matches(": "));
+        Row::of([source.path.as_str(), what]).sentence(line.clone())
+    });
+    let columns = vec![
+        Column::new("Path", Holds::Code),
+        Column::new("What it is", Holds::Text),
+    ];
+    let more = verdict.sources.len().saturating_sub(SOURCES_MAX.0);
+    let mut table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
+    table.more = format!("{more} more are not shown (--json has all).");
+    vec![Part::Table(table.limits(SOURCES_MAX.0, SOURCES_MAX.1))]
+}
+
+/// Causes that looked alike, and why it is none of them.
+pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
+    if verdict.rejected.is_empty() {
+        return Vec::new();
+    }
+    let rows = verdict.rejected.iter().map(|rejected| {
+        let cause = format!("{} [{}]", rejected.title, rejected.cause);
+        let sentence = format!("{cause}: {}", rejected.why);
+        let title = Prose::from(format!("{} ", rejected.title));
+        Row::of([title.code(&rejected.cause), rejected.why.as_str().into()]).sentence(sentence)
+    });
+    let columns = vec![
+        Column::new("Cause", Holds::Text),
+        Column::new("Why it is not it", Holds::Text),
+    ];
+    let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
+    vec![Part::Table(table.limits(usize::MAX, REJECTED_MAX))]
+}

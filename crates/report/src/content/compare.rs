@@ -1,0 +1,207 @@
+//! A comparison: its sides, its signals in numbers, why, what is missing, what else changed.
+
+use diagnosis::compare::{Change, Comparison, Role, SettingChange, SideHead, SideNumbers};
+
+use crate::document::{Column, Holds, Part, Prose, Row, Section, Shape, Table};
+use crate::units::{self, Quantity};
+use crate::when;
+
+/// Rows of the tables of statements, functions and locks, on a terminal and on a page.
+const ROWS_MAX: (usize, usize) = (6, 40);
+/// Settings that are listed, on a terminal and on a page.
+const SETTINGS_MAX: (usize, usize) = (10, 40);
+/// Least columns of a signal's name on a terminal.
+const NAME_MIN: usize = 30;
+
+/// "2026-11-21 09:23:47 to 09:26:48 UTC, 3 min 1 s, the stall of 3306 on db7".
+pub(crate) fn side(side: &SideHead) -> String {
+    let second = |wall_ms: i64| {
+        let text = when::date_time(wall_ms);
+        text.split_once('.')
+            .map_or(text.clone(), |(seconds, _)| seconds.to_owned())
+    };
+    let host = match side.host.as_str() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    let what = format!(
+        "{}, {} of {}{host}",
+        when::duration(side.length_ms()),
+        side.stretch.words(),
+        side.server
+    );
+    if !side.time_is_known() {
+        return format!("time not known, {what}");
+    }
+    let (from, to) = (second(side.from_ms), second(side.to_ms));
+    let to = match (from.split_once(' '), to.split_once(' ')) {
+        (Some((day, _)), Some((same, time))) if day == same => time.to_owned(),
+        _ => to,
+    };
+    format!("{from} to {to} UTC, {what}")
+}
+
+/// The heading of the signals of a role.
+pub(crate) fn role_title(role: Role, comparison: &Comparison) -> &'static str {
+    match role {
+        Role::Deciding if comparison.cause.is_some() => "Signs that decide",
+        Role::Deciding => "What clients feel",
+        Role::Supporting => "Other signs of the cause",
+        Role::ServerWide => "The server",
+    }
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
+}
+
+/// The signals in numbers: those of a role, or all. The columns are as wide as all of them need.
+pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
+    let of_role = |of: Role| role.is_none_or(|role| role == of);
+    let blocks = |side: &SideNumbers| or_dash(side.blocks.map(|blocks| format!("{blocks:.0}")));
+    let rows: Vec<(Role, Row)> = comparison
+        .signals
+        .iter()
+        .map(|signal| {
+            let say = |value: Option<f64>| or_dash(value.map(|value| signal.say(value)));
+            let row = Row::of([
+                signal.title.clone(),
+                say(signal.before.mean),
+                say(signal.after.mean),
+                signal.say_change(),
+                signal.say_interval(),
+                or_dash(signal.cliff.map(|cliff| format!("{cliff:+.2}"))),
+                match signal.p_adjusted.or(signal.p) {
+                    Some(p) if p < 0.001 => "< 0.001".to_owned(),
+                    p => or_dash(p.map(|p| format!("{p:.3}"))),
+                },
+                format!("{} / {}", signal.before.readings, signal.after.readings),
+                format!("{} / {}", blocks(&signal.before), blocks(&signal.after)),
+                signal.fate.words().to_owned(),
+            ]);
+            let strong = signal.role == Role::Deciding;
+            (signal.role, Row { strong, ..row })
+        })
+        .collect();
+    let number = |title: &str| Column::new(title, Holds::Numbers);
+    let on_terminal = |title: &str, short: &str, at: usize| {
+        let cells = rows.iter().filter_map(|(_, row)| row.cells.get(at));
+        let widest = cells.map(|cell| crate::text::wrap::columns(&cell.plain()));
+        number(title).short(short, widest.max().unwrap_or(0))
+    };
+    let columns = vec![
+        Column::new("Signal", Holds::Code).short("", 0),
+        on_terminal("Before", "before", 1),
+        on_terminal("After", "after", 2),
+        on_terminal("Change", "change", 3),
+        on_terminal("95 % interval", "95 % interval", 4),
+        number("Effect (Cliff's delta)").page_only(),
+        number("p").page_only(),
+        number("Readings").page_only(),
+        number("Independent blocks").page_only(),
+        Column::new("", Holds::Text).rank(1),
+    ];
+    let shown = rows.into_iter().filter(|(role, _)| of_role(*role));
+    let shape = Shape {
+        name_min: NAME_MIN,
+        ..Shape::USUAL
+    };
+    Table::new(columns)
+        .rows(shown.map(|(_, row)| row))
+        .shape(shape)
+        .limits(usize::MAX, ROWS_MAX.1)
+}
+
+/// Why the answer is what it is, and what is missing.
+pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
+    let list = |lines: &[String]| match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::list(lines.iter().cloned())],
+    };
+    let why = Section::of("Why", list(&comparison.reasons));
+    let missing = Section::of("What is missing", list(&comparison.missing));
+    why.into_iter().chain(missing).collect()
+}
+
+/// What else changed, and how all of it was computed.
+pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
+    let per_second = |value: f64| format!("{}/s", units::bare(value));
+    let share = |value: f64| Quantity::Share.say(value);
+    let functions = changes("Function", &comparison.functions, &share);
+    [
+        (
+            "Settings and facts that differ",
+            settings(&comparison.settings),
+        ),
+        (
+            "Statements a second",
+            changes("Statement", &comparison.statements, &per_second),
+        ),
+        ("Functions, share of the server's samples", functions),
+        (
+            "Locks, threads that waited",
+            changes("Lock", &comparison.locks, &units::bare),
+        ),
+        (
+            "How it was computed",
+            vec![Part::Note(comparison.method.as_str().into())],
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(title, parts)| Section::of(title, parts))
+    .collect()
+}
+
+fn changes(name: &str, rows: &[Change], say: &dyn Fn(f64) -> String) -> Vec<Part> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![
+        Column::new(name, Holds::Code).short("", 0),
+        Column::new("Before", Holds::Numbers).short("before", 6),
+        Column::new("After", Holds::Numbers).short("after", 5),
+        Column::new("Difference", Holds::Numbers).page_only(),
+    ];
+    let rows = rows.iter().map(|row| {
+        let difference = row.after - row.before;
+        let sign = if difference > 0.0 { "+" } else { "" };
+        Row::of([
+            row.name.clone(),
+            say(row.before),
+            say(row.after),
+            format!("{sign}{}", say(difference)),
+        ])
+    });
+    let table = Table::new(columns).rows(rows);
+    vec![Part::Table(table.limits(ROWS_MAX.0, ROWS_MAX.1))]
+}
+
+fn settings(rows: &[SettingChange]) -> Vec<Part> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let say = |value: &Option<String>| match value.as_deref() {
+        None => "not read".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(value) => value.to_owned(),
+    };
+    let columns = vec![
+        Column::new("Name", Holds::Code),
+        Column::new("Before", Holds::Text),
+        Column::new("After", Holds::Text),
+    ];
+    let rows = rows.iter().map(|row| {
+        let (before, after) = (say(&row.before), say(&row.after));
+        let sentence = format!("{}: {before} → {after}", row.name);
+        let name = match row.of_cause {
+            true => Prose::default().strong(&row.name),
+            false => row.name.as_str().into(),
+        };
+        Row {
+            strong: row.of_cause,
+            ..Row::of([name, before.into(), after.into()]).sentence(sentence)
+        }
+    });
+    let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
+    vec![Part::Table(table.limits(SETTINGS_MAX.0, SETTINGS_MAX.1))]
+}

@@ -1,0 +1,202 @@
+//! A finding: why, against, what would refute it, what to do.
+
+use diagnosis::{Finding, Level, Verdict, Witness};
+use model::Incident;
+
+use crate::document::{List, Part, Prose, Section};
+use crate::markup::{Markup, markup};
+use crate::pick::Picked;
+use crate::{anchors, steps, units};
+
+/// Ratios to the baseline below this are not worth a number.
+const RATIO_MIN: f64 = 1.5;
+
+/// Where a section of a finding stands on a page, which has two columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// What speaks for it and against it.
+    Evidence,
+    /// What to do.
+    Remedy,
+}
+
+/// What findings point at: the charts of a page, where there is one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'a> {
+    /// The incident.
+    pub(crate) incident: &'a Incident,
+    /// All findings.
+    pub(crate) verdict: &'a Verdict,
+    /// The charts of the page; none on a terminal.
+    pub(crate) picked: Option<&'a Picked>,
+}
+
+/// What the processors, the threads and the sessions are in.
+pub(crate) fn mechanism(verdict: &Verdict) -> Vec<Part> {
+    match verdict.mechanism.is_empty() {
+        true => Vec::new(),
+        false => {
+            let says = verdict.mechanism.iter().map(|one| one.says.as_str());
+            vec![Part::List(List::of(says).class("mechanism"))]
+        }
+    }
+}
+
+/// The sections of a finding, in the order in which a terminal has them.
+pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(Half, Section)> {
+    let remedy = &finding.remedy;
+    let paired = remedy.paired();
+    let actors = steps::who(&finding.actors);
+    let who = match actors.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::List(List::of(actors).class("who"))],
+    };
+    let unknown = match finding.level {
+        Level::Suspicion => "What would decide it",
+        _ => "Not known",
+    };
+    let risk = match remedy.risk.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::Paragraph(Prose::with_code(&remedy.risk))],
+    };
+    use Half::{Evidence, Remedy};
+    let all = [
+        (Evidence, "Why", witnesses(context, &finding.witnesses)),
+        (Evidence, "Against", witnesses(context, &finding.against)),
+        (Evidence, "Who", who),
+        (Evidence, "What would refute it", steps(&finding.refuted_by)),
+        (Evidence, unknown, steps(&finding.unknown)),
+        (Remedy, "With freezeframe", steps(&remedy.fix)),
+        (Remedy, "Do now", steps(&steps::with_undo(&paired.now))),
+        (
+            Remedy,
+            "For good",
+            steps(&steps::with_undo(&paired.durable)),
+        ),
+        (Remedy, "Undo", steps(&paired.rest)),
+        (Remedy, "Risk", risk),
+        (Remedy, "See that it worked", steps(&remedy.verify)),
+        (Evidence, "Related", related(context.verdict, finding)),
+        (Evidence, "Known from", steps(&finding.sources)),
+    ];
+    all.into_iter()
+        .filter_map(|(half, title, parts)| Some((half, Section::of(title, parts)?)))
+        .collect()
+}
+
+fn steps(steps: &[impl AsRef<str>]) -> Vec<Part> {
+    match steps.is_empty() {
+        true => Vec::new(),
+        false => {
+            let steps = steps.iter().map(|step| step.as_ref().to_owned());
+            vec![Part::Steps(steps.collect())]
+        }
+    }
+}
+
+fn witnesses(context: &Context<'_>, witnesses: &[Witness]) -> Vec<Part> {
+    if witnesses.is_empty() {
+        return Vec::new();
+    }
+    let items = witnesses
+        .iter()
+        .map(|witness| (witness.says.as_str().into(), numbers(context, witness)));
+    let list = List {
+        class: "witnesses",
+        ordered: true,
+        items: items.collect(),
+    };
+    vec![Part::List(list)]
+}
+
+/// A witness' numbers and where they are from.
+fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
+    let mut out = Prose::default()
+        .page(Markup::literal("<span class=\"source\">"))
+        .terminal("(")
+        .text(&witness.source)
+        .page(Markup::literal("</span>"));
+    let numbers = [
+        ("measured", witness.value),
+        ("before", witness.baseline),
+        ("limit", witness.limit),
+    ];
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            out = out
+                .page(Markup::literal(" <span>"))
+                .terminal("; ")
+                .text(format!("{name} "))
+                .strong(units::bare(value))
+                .page(Markup::literal("</span>"));
+        }
+    }
+    if let (Some(value), Some(baseline)) = (witness.value, witness.baseline)
+        && baseline > 0.0
+        && value / baseline >= RATIO_MIN
+    {
+        let times = Prose::default().strong(units::bare(value / baseline));
+        let times = times.text(" times before").markup(usize::MAX);
+        out = out.page(markup!(" <span>{}</span>", times));
+    }
+    if witness.conclusive {
+        out = out
+            .page(Markup::literal(" <span class=\"tag\">"))
+            .terminal("; ")
+            .text("conclusive")
+            .page(Markup::literal("</span>"));
+    }
+    out = out.terminal(")");
+    match context.picked {
+        Some(picked) => out.then(links(context.incident, picked, witness)),
+        None => out,
+    }
+}
+
+/// Links to the charts of a witness, or to the place where the evidence of its source stands.
+fn links(incident: &Incident, picked: &Picked, witness: &Witness) -> Prose {
+    let charts = picked.charts_of(incident, witness);
+    let is_fact = |name: &String| incident.facts.iter().any(|timed| timed.fact.name == *name);
+    if charts.is_empty() {
+        let section = match witness.source.as_str() {
+            _ if witness.signals.iter().any(is_fact) => "facts",
+            "variables" | "thp" | "host" | "server" => "facts",
+            "processlist" => "sessions",
+            "innodb" => "innodb",
+            "threads" => "threads",
+            _ => return Prose::default(),
+        };
+        return Prose::from(" ").link(section.to_owned(), "evidence");
+    }
+    let many = charts.len() > 1;
+    charts
+        .iter()
+        .enumerate()
+        .fold(Prose::default(), |out, (number, chart)| {
+            let label = match many {
+                true => format!("chart {}", number + 1),
+                false => "chart".to_owned(),
+            };
+            out.text(" ").link(anchors::chart(*chart), label)
+        })
+}
+
+/// The causes that it is related to; a page has a link to the finding, where there is one.
+fn related(verdict: &Verdict, finding: &Finding) -> Vec<Part> {
+    if finding.relations.is_empty() {
+        return Vec::new();
+    }
+    let lines = finding.relations.iter().map(|relation| {
+        let all = verdict.findings.iter().chain(&verdict.folded);
+        let other = all
+            .enumerate()
+            .find(|(_, other)| other.cause == relation.cause);
+        let kind = Prose::from(format!("{} ", relation.kind.replace('-', " ")));
+        let name = match other {
+            Some((index, other)) => Prose::default().link(anchors::finding(index), &other.title),
+            None => Prose::default().code(&relation.cause),
+        };
+        kind.terminal(&relation.cause).page(name.markup(usize::MAX))
+    });
+    vec![Part::list(lines)]
+}
