@@ -5,3 +5,4 @@ pub(crate) mod asked;
 pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;
+pub(crate) mod queries;

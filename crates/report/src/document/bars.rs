@@ -8,7 +8,7 @@ use crate::text::wrap;
 use crate::units::Quantity;
 
 /// Columns of a bar at the most and at least.
-const BAR_MAX: usize = 60;
+pub(super) const BAR_MAX: usize = 60;
 const BAR_MIN: usize = 10;
 
 /// Values beside each other, as bars from zero on one scale.

@@ -82,12 +82,31 @@ pub enum Part {
     Bars(Bars),
     /// A text behind a word or two, which its other lines stand below on a terminal.
     Lead(&'static str, Prose),
+    /// Names and their values.
+    Fields(Vec<(&'static str, String)>),
+    /// A line over the next part.
+    Label(String),
+    /// Lines as they stand: statements, plans.
+    Block(String, Tint),
+    /// How many there are of each, beside each other.
+    Counts(Vec<(&'static str, u64)>),
     /// A stack.
     Stack(Stack),
     /// What unfolds on a page.
     Folded(Folded),
     /// What a page alone has.
     PageOnly(Markup),
+}
+
+/// How a terminal shows lines as they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tint {
+    /// As any text.
+    Plain,
+    /// Coloured.
+    Mark,
+    /// Faint, and cut at the page's edge instead of folded.
+    Faint,
 }
 
 /// Parts that unfold on a page; a terminal has them below their summary, or not at all.

@@ -1,7 +1,7 @@
 //! A document for a terminal.
 
 use super::table::{Column, Holds, Row, Table};
-use super::{Document, List, Part, Section, bars};
+use super::{Document, List, Part, Section, Tint, bars};
 use crate::evidence::frames_text::write_stack;
 use crate::steps::{self, Piece};
 use crate::text::TextOptions;
@@ -9,6 +9,8 @@ use crate::text::page::{Page, Style};
 use crate::text::wrap;
 use crate::{escape, units};
 
+/// Lines of a block at the most.
+const BLOCK_LINES_MAX: usize = 24;
 /// Columns of a name with less than which the numbers of a row stand below it.
 const NAME_LEAST: usize = 12;
 /// Columns between the last number and a name behind it.
@@ -41,9 +43,9 @@ pub(crate) fn write_section(page: &mut Page, section: &Section) {
 pub(crate) fn write_parts(page: &mut Page, parts: &[Part]) {
     for (index, part) in parts.iter().enumerate() {
         match part {
-            Part::Paragraph(text) => page.paragraph(2, &text.plain(), Style::Plain),
-            Part::Note(text) => page.paragraph(2, &text.plain(), Style::Dim),
-            Part::Heading(text) => page.paragraph(2, text, Style::Bold),
+            Part::Paragraph(text) => page.paragraph(page.margin, &text.plain(), Style::Plain),
+            Part::Note(text) => page.paragraph(page.margin, &text.plain(), Style::Dim),
+            Part::Heading(text) => page.paragraph(page.margin, text, Style::Bold),
             Part::List(list) => write_list(page, list),
             Part::Steps(steps) => write_steps(page, steps),
             Part::Commands(lines) => {
@@ -53,6 +55,14 @@ pub(crate) fn write_parts(page: &mut Page, parts: &[Part]) {
             }
             Part::Table(table) => write_table(page, table),
             Part::Bars(bars) => bars::bars_text(page, bars),
+            Part::Fields(fields) => {
+                for (name, value) in fields {
+                    page.field(name, value);
+                }
+            }
+            Part::Label(text) => page.paragraph(page.margin, text, Style::Dim),
+            Part::Block(text, tint) => write_block(page, text, *tint),
+            Part::Counts(counts) => write_counts(page, counts),
             Part::Lead(lead, text) => {
                 page.item(2, &format!("{lead} "), &text.plain(), Style::Plain);
             }
@@ -69,6 +79,60 @@ pub(crate) fn write_parts(page: &mut Page, parts: &[Part]) {
             }
             Part::Stack(_) | Part::Folded(_) | Part::PageOnly(_) => {}
         }
+    }
+}
+
+/// Lines as they stand: folded to the width, or cut.
+fn write_block(page: &mut Page, text: &str, tint: Tint) {
+    let width = page.width().saturating_sub(2);
+    let (style, is_cut) = match tint {
+        Tint::Plain => (Style::Plain, false),
+        Tint::Mark => (Style::Mark, false),
+        Tint::Faint => (Style::Dim, true),
+    };
+    // Plans have tabs between their columns.
+    let lines = text.lines().map(|line| line.replace('\t', "  "));
+    let mut lines: Vec<String> = lines
+        .flat_map(|line| match is_cut {
+            true => vec![wrap::cut(&escape::terminal(&line), width)],
+            false => wrap::wrap(&escape::terminal(&line), width),
+        })
+        .collect();
+    if lines.len() > BLOCK_LINES_MAX {
+        lines.truncate(BLOCK_LINES_MAX);
+        lines.push("…".to_owned());
+    }
+    for line in lines {
+        page.raw(&[("  ", Style::Plain), (&line, style)]);
+    }
+}
+
+/// A bar for each, as long as the largest leaves room for.
+fn write_counts(page: &mut Page, counts: &[(&str, u64)]) {
+    let most = counts
+        .iter()
+        .map(|(_, count)| *count)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let room = page.width().saturating_sub(24).clamp(8, bars::BAR_MAX);
+    for (name, count) in counts {
+        let bar = match count {
+            0 => 0,
+            count => ((*count as f64 / most as f64 * room as f64).round() as usize).max(1),
+        };
+        let said = match count {
+            0 => String::new(),
+            count => format!(
+                " {}",
+                units::grouped(i64::try_from(*count).unwrap_or(i64::MAX))
+            ),
+        };
+        page.raw(&[
+            (&format!("{name:>6}  "), Style::Plain),
+            (&"#".repeat(bar), Style::Mark),
+            (&said, Style::Dim),
+        ]);
     }
 }
 
@@ -191,7 +255,7 @@ fn write_rows(page: &mut Page, table: &Table, rows: &[Row]) {
             page.paragraph(shape.indent, &cell(row, 0), Style::Bold);
             let columns = table.columns.iter().enumerate().skip(1);
             let named: Vec<String> = columns
-                .filter(|(_, column)| column.short.is_some())
+                .filter(|(at, column)| column.short.is_some() && !cell(row, *at).is_empty())
                 .map(|(at, column)| format!("{} {}", title(column).to_lowercase(), cell(row, at)))
                 .collect();
             page.paragraph(4, &named.join(", "), Style::Plain);

@@ -5,23 +5,14 @@ use std::collections::HashMap;
 use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
-use super::queries_text::time_of;
-use super::queries_words::{count, counted, item, range, rate, seconds};
+use super::queries_text::page;
+use super::queries_words::{counted, range, rate, seconds};
 use super::stacks_json::to_text;
-use crate::{
-    TextOptions, escape,
-    text::{
-        page::{Page, Style},
-        wrap,
-    },
-    units::{Quantity, digits},
-};
-
-/// Columns of a line where the terminal does not tell.
-const WIDTH_USUAL: usize = 120;
-
-/// Columns of a page that has room for times beside the rates.
-const WIDE: usize = 96;
+use crate::TextOptions;
+use crate::content::queries::{self, time_of};
+use crate::document::{Section, terminal};
+use crate::text::page::Style;
+use crate::units::{Quantity, digits};
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -205,87 +196,17 @@ pub fn diff_json(diff: &QueriesDiff, limit: usize) -> String {
 
 /// The comparison as text, most changed first.
 pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String {
-    let width = match options.text.width {
-        0 => WIDTH_USUAL,
-        width => width.max(40),
-    };
-    let mut page = Page::new(width, options.text.color);
+    let mut page = page(&options.text);
     for (name, mark, side) in [
         (options.names.0, "before  ", &diff.before),
         (options.names.1, "during  ", &diff.during),
     ] {
-        page.item(
-            0,
-            mark,
-            &format!("{name}: {}", side_words(side)),
-            Style::Plain,
-        );
+        let text = format!("{name}: {}", side_words(side));
+        page.item(0, mark, &text, Style::Plain);
     }
-    if diff.by_kind {
-        page.paragraph(
-            0,
-            "The two were seen in different ways, so kinds of statements are compared, not classes.",
-            Style::Plain,
-        );
-    }
-    page.heading("WHAT CHANGED");
-    if diff.changes.is_empty() {
-        page.paragraph(0, "Nothing: there are no statements.", Style::Plain);
-    }
-    let has_load = diff
-        .changes
-        .iter()
-        .any(|change| change.before.load.is_some() || change.during.load.is_some());
-    let is_wide = page.width() >= WIDE;
-    let line = |columns: [&str; 4]| {
-        let [rank, rates, loads, means] = columns;
-        match has_load && is_wide {
-            true => format!("{rank:>4}  {rates:>22}  {loads:>18}  {means:>20}  "),
-            false => format!("{rank:>4}  {rates:>22}  "),
-        }
-    };
-    if !diff.changes.is_empty() {
-        let title = line([
-            "Rank",
-            &format!("{} →", rate_title(diff)),
-            "Load →",
-            "Mean →",
-        ]) + "Item";
-        page.raw(&[(&wrap::cut(&title, page.width()), Style::Dim)]);
-    }
-    for (index, change) in diff.changes.iter().take(options.limit).enumerate() {
-        let said = said(diff, change);
-        let lead = line([
-            &(index + 1).to_string(),
-            &said.rates,
-            &said.loads,
-            &said.means,
-        ]);
-        let item = escape::terminal(&item(&change.fingerprint, &change.kind));
-        let room = page.width().saturating_sub(wrap::columns(&lead));
-        let lead = wrap::cut(&lead, page.width());
-        let style = if change.weight >= 0.1 {
-            Style::Bold
-        } else {
-            Style::Plain
-        };
-        page.raw(&[(&lead, Style::Plain), (&wrap::cut(&item, room), style)]);
-    }
-    let more = diff.changes.len().saturating_sub(options.limit);
-    if more > 0 {
-        page.paragraph(
-            6,
-            &format!("{} more changed less", count(more as u64)),
-            Style::Dim,
-        );
-    }
-    if diff.before.folded + diff.during.folded > 0 {
-        let words = format!(
-            "Not told apart: {} statements before, {} during.",
-            count(diff.before.folded),
-            count(diff.during.folded)
-        );
-        page.paragraph(0, &words, Style::Plain);
+    let changes = queries::changes(diff, options.limit);
+    if let Some(section) = Section::of("What changed", changes) {
+        terminal::write_section(&mut page, &section);
     }
     page.finish()
 }

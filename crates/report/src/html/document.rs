@@ -1,13 +1,16 @@
 //! A document as a page, and its parts as markup.
 
-use super::table::{self, column};
+use super::table::{self, Holds, column};
 use super::{bars, frames, head, section};
 use crate::document::{Document, List, Part, Row, Section, Table, Tone};
-use crate::markup::{Markup, markup};
+use crate::markup::{Markup, Show, markup, row};
 use crate::steps::{self, Piece};
+use crate::units;
 
 /// Bytes of markup of one text in a paragraph or a list at the most, about.
 const TEXT_BYTES_MAX: usize = 20_000;
+/// Bytes of markup of a block of lines at the most, about.
+const BLOCK_BYTES_MAX: usize = 8_000;
 /// Bytes of markup after which no more blocks follow that unfold.
 const FOLDED_BYTES_MAX: usize = 300_000;
 /// Bytes of markup of one text in a cell at the most, about: outside text may be anything.
@@ -86,6 +89,19 @@ fn part(part: &Part) -> Markup {
         Part::Table(table) => self::table(table),
         Part::Bars(bars) => bars::figure(bars),
         Part::Lead(lead, text) => markup!("<p>{} {}</p>\n", lead, text.markup(TEXT_BYTES_MAX)),
+        Part::Fields(fields) => {
+            let field = |(name, value): &(&str, String)| {
+                markup!("<div><dt>{}</dt><dd>{}</dd></div>", name, value.cell())
+            };
+            let fields: Markup = fields.iter().map(field).collect();
+            markup!("<dl class=\"head\">{}</dl>", fields)
+        }
+        Part::Label(text) => markup!("<h4>{}</h4>", text),
+        Part::Block(text, _) => {
+            let text = Markup::cut(text, BLOCK_BYTES_MAX);
+            markup!("<pre class=\"status\">{}</pre>", text)
+        }
+        Part::Counts(counts) => self::counts(counts),
         Part::Stack(stack) => frames::folded(stack),
         Part::Folded(folded) => {
             let class = match folded.class {
@@ -142,6 +158,31 @@ fn table(table: &Table) -> Markup {
     let rows = table.rows.iter().map(cells);
     let frame = table::Table::narrow(table.class, &table.caption, &columns);
     frame.rows(rows, table.page_max)
+}
+
+/// A bar for each in a table.
+fn counts(counts: &[(&str, u64)]) -> Markup {
+    let most = counts
+        .iter()
+        .map(|(_, count)| *count)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let columns = [
+        column("", Holds::Text),
+        column("Number", Holds::Numbers),
+        column("", Holds::Text),
+    ];
+    let rows = counts.iter().map(|(name, count)| {
+        let width = 100.0 * *count as f64 / most as f64;
+        let bar = match count {
+            0 => Markup::new(),
+            _ => markup!("<span class=\"bar\" style=\"width:{:.1}%\"></span>", width),
+        };
+        let count = units::grouped(i64::try_from(*count).unwrap_or(i64::MAX));
+        row![*name, count, bar]
+    });
+    table::Table::narrow("histogram", "", &columns).rows(rows, counts.len())
 }
 
 fn step(step: &str) -> Markup {

@@ -42,6 +42,8 @@ pub(crate) struct Page {
     out: String,
     width: usize,
     color: bool,
+    /// Columns before the parts of a document.
+    pub(crate) margin: usize,
     /// Functions of the frames written so far that have no name, by reason and image.
     pub(crate) nameless: BTreeMap<(Nameless, String), HashSet<String>>,
 }
@@ -53,6 +55,7 @@ impl Page {
             out: String::new(),
             width,
             color,
+            margin: 2,
             nameless: BTreeMap::new(),
         }
     }
