@@ -63,7 +63,7 @@ impl Markup {
 
     /// For [`markup!`] alone: the format is a literal and every argument a [`Shown`].
     #[doc(hidden)]
-    pub(crate) fn of_shown(arguments: fmt::Arguments<'_>) -> Self {
+    pub(crate) fn from_shown(arguments: fmt::Arguments<'_>) -> Self {
         Self(arguments.to_string())
     }
 }
@@ -186,7 +186,7 @@ macro_rules! markup {
 macro_rules! shown {
     ([$format:literal] [$($done:tt)*]) => {
         // `concat!` keeps `format_args!` from capturing names.
-        $crate::markup::Markup::of_shown(format_args!(concat!($format) $($done)*))
+        $crate::markup::Markup::from_shown(format_args!(concat!($format) $($done)*))
     };
     ([$format:literal] [$($done:tt)*] ..$name:ident $(, $($rest:tt)*)?) => {
         $crate::markup::shown!(

@@ -29,7 +29,7 @@ pub(crate) fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
                 0 | 1 => String::new(),
                 count => format!(" ({count} times)"),
             };
-            Row::of([
+            Row::new([
                 absent.what.clone(),
                 absent.reason.words().to_owned(),
                 absent.detail.clone(),
@@ -71,7 +71,7 @@ fn sentence(absent: &Absent) -> String {
 pub(crate) fn list(absents: &[Absent]) -> Vec<Part> {
     match absents.is_empty() {
         true => Vec::new(),
-        false => vec![Part::List(List::of(absents.iter().map(sentence)))],
+        false => vec![Part::List(List::new(absents.iter().map(sentence)))],
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn read(verdict: &Verdict) -> Vec<Part> {
         let what = line
             .strip_prefix(&source.path)
             .map_or(line.as_str(), |rest| rest.trim_start_matches(": "));
-        Row::of([source.path.as_str(), what]).sentence(line.clone())
+        Row::new([source.path.as_str(), what]).sentence(line.clone())
     });
     let columns = vec![
         Column::new("Path", Holds::Code),
@@ -106,7 +106,7 @@ pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
         let cause = format!("{} [{}]", rejected.title, rejected.cause);
         let sentence = format!("{cause}: {}", rejected.why);
         let title = Prose::from(format!("{} ", rejected.title));
-        Row::of([title.code(&rejected.cause), rejected.why.as_str().into()]).sentence(sentence)
+        Row::new([title.code(&rejected.cause), rejected.why.as_str().into()]).sentence(sentence)
     });
     let columns = vec![
         Column::new("Cause", Holds::Text),

@@ -64,7 +64,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         .iter()
         .map(|signal| {
             let say = |value: Option<f64>| or_dash(value.map(|value| signal.say(value)));
-            let row = Row::of([
+            let row = Row::new([
                 signal.title.clone(),
                 say(signal.before.mean),
                 say(signal.after.mean),
@@ -118,8 +118,8 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
         true => Vec::new(),
         false => vec![Part::list(lines.iter().cloned())],
     };
-    let why = Section::of("Why", list(&comparison.reasons));
-    let missing = Section::of("What is missing", list(&comparison.missing));
+    let why = Section::from_parts("Why", list(&comparison.reasons));
+    let missing = Section::from_parts("What is missing", list(&comparison.missing));
     why.into_iter().chain(missing).collect()
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
         ),
     ]
     .into_iter()
-    .filter_map(|(title, parts)| Section::of(title, parts))
+    .filter_map(|(title, parts)| Section::from_parts(title, parts))
     .collect()
 }
 
@@ -165,7 +165,7 @@ fn changes(name: &str, rows: &[Change], say: &dyn Fn(f64) -> String) -> Vec<Part
     let rows = rows.iter().map(|row| {
         let difference = row.after - row.before;
         let sign = if difference > 0.0 { "+" } else { "" };
-        Row::of([
+        Row::new([
             row.name.clone(),
             say(row.before),
             say(row.after),
@@ -199,7 +199,7 @@ fn settings(rows: &[SettingChange]) -> Vec<Part> {
         };
         Row {
             strong: row.of_cause,
-            ..Row::of([name, before.into(), after.into()]).sentence(sentence)
+            ..Row::new([name, before.into(), after.into()]).sentence(sentence)
         }
     });
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);

@@ -37,7 +37,7 @@ pub(crate) fn mechanism(verdict: &Verdict) -> Vec<Part> {
         true => Vec::new(),
         false => {
             let says = verdict.mechanism.iter().map(|one| one.says.as_str());
-            vec![Part::List(List::of(says).class("mechanism"))]
+            vec![Part::List(List::new(says).class("mechanism"))]
         }
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(Half, S
     let actors = steps::who(&finding.actors);
     let who = match actors.is_empty() {
         true => Vec::new(),
-        false => vec![Part::List(List::of(actors).class("who"))],
+        false => vec![Part::List(List::new(actors).class("who"))],
     };
     let unknown = match finding.level {
         Level::Suspicion => "What would decide it",
@@ -80,7 +80,7 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(Half, S
         (Evidence, "Known from", steps(&finding.sources)),
     ];
     all.into_iter()
-        .filter_map(|(half, title, parts)| Some((half, Section::of(title, parts)?)))
+        .filter_map(|(half, title, parts)| Some((half, Section::from_parts(title, parts)?)))
         .collect()
 }
 

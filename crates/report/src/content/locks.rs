@@ -99,7 +99,7 @@ pub(crate) fn sections(table: &LockTable, book: &StackBook, limit: usize) -> Vec
         ("Absent evidence", absences::list(&table.absent)),
     ]
     .into_iter()
-    .filter_map(|(title, parts)| Section::of(title, parts))
+    .filter_map(|(title, parts)| Section::from_parts(title, parts))
     .collect()
 }
 
@@ -178,7 +178,7 @@ struct Numbers {
 impl Numbers {
     const EXACT: Self = Self { estimated: false };
 
-    fn of(depth: &Depth) -> Self {
+    fn for_depth(depth: &Depth) -> Self {
         Self {
             estimated: matches!(depth, Depth::Sampled { .. }),
         }
@@ -236,7 +236,7 @@ impl Numbers {
         cells.extend(rest.map(Prose::from));
         Row {
             strong: true,
-            ..Row::of(cells)
+            ..Row::new(cells)
         }
     }
 }
@@ -253,7 +253,7 @@ fn locks(table: &LockTable, limit: usize) -> Vec<Part> {
         let nothing = "No thread was seen waiting for a lock.";
         return vec![Part::paragraph(nothing)];
     }
-    let numbers = Numbers::of(&table.depth);
+    let numbers = Numbers::for_depth(&table.depth);
     let mut columns = numbers.columns("Lock");
     columns.push(Column::new("Held by", Holds::Text).page_only());
     let rows = table.locks.iter().map(|lock| {
@@ -297,7 +297,7 @@ fn worth_showing(locks: &[LockRow], limit: usize) -> usize {
 
 /// What each lock's name rests on, its call paths and its holders; the first one unfolded.
 fn details(table: &LockTable, book: &StackBook, limit: usize) -> Vec<Part> {
-    let numbers = Numbers::of(&table.depth);
+    let numbers = Numbers::for_depth(&table.depth);
     let shown = worth_showing(&table.locks, limit);
     let detailed = match limit {
         0 => shown,
@@ -331,7 +331,7 @@ fn detail(row: &LockRow, book: &StackBook, numbers: Numbers) -> Vec<Part> {
             frames_max: HOLDER_FRAMES,
             kernel_max: if in_kernel { HOLDER_KERNEL_FRAMES } else { 0 },
             on_terminal: index == 0,
-            ..Stack::of(book, holder.stack)
+            ..Stack::from_book(book, holder.stack)
         }));
     }
     if let Some(rest @ 1..) = row.holders.len().checked_sub(HOLDERS_MAX) {
@@ -357,8 +357,8 @@ fn callers(row: &LockRow, book: &StackBook, numbers: Numbers) -> Part {
         );
         Row {
             sentence: (index < shown).then(|| sentence.into()),
-            ..Row::of([
-                Prose::default().path(path, Stack::of(book, caller.stack)),
+            ..Row::new([
+                Prose::default().path(path, Stack::from_book(book, caller.stack)),
                 numbers.count(caller.waits).into(),
                 numbers.time(caller.total_us).into(),
                 numbers.at_least(caller.max_us).into(),
@@ -445,7 +445,7 @@ fn conditions(table: &LockTable) -> Vec<Part> {
     if table.conditions.is_empty() {
         return out;
     }
-    let numbers = Numbers::of(&table.depth);
+    let numbers = Numbers::for_depth(&table.depth);
     let mut columns = numbers.columns("Condition");
     columns.push(Column::new("From", Holds::Code).page_only());
     let rows = table.conditions.iter().map(|condition| {
@@ -487,7 +487,7 @@ fn kernel(locks: &[KernelLockRow]) -> Vec<Part> {
         Row {
             strong: true,
             below: path.clone(),
-            ..Row::of([
+            ..Row::new([
                 name(&lock.name).to_owned(),
                 exact.count(lock.waits),
                 exact.count(lock.server_waits),

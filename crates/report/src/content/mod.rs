@@ -1,8 +1,8 @@
 //! What reports say, as parts of a document: built once, for a terminal and for a page.
 
 pub(crate) mod absences;
-pub(crate) mod asked;
 pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;
 pub(crate) mod queries;
+pub(crate) mod workload;

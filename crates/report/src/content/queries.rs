@@ -113,7 +113,7 @@ pub(crate) fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -
                 share(measure.sum, whole.map_or(0.0, |whole| whole.sum))
             }));
             cells.extend(values(measure));
-            Row::of(cells)
+            Row::new(cells)
         });
     let shape = Shape {
         indent: 0,
@@ -176,7 +176,7 @@ pub(crate) fn profile(digest: &QueryDigest, compat_ids: bool) -> Part {
             true => cells.extend([sum, part, count(calls).into(), each, spread, p95, largest]),
             false => cells.extend([part, count(calls).into()]),
         }
-        Row::of(cells)
+        Row::new(cells)
     };
     let classes = digest.classes.iter().enumerate().map(|(index, class)| {
         let id = match (compat_ids, &class.compat_id) {
@@ -347,7 +347,7 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
         let weight = 100.0 * change.weight;
         Row {
             strong: change.weight >= 0.1,
-            ..Row::of([
+            ..Row::new([
                 item(&change.fingerprint, &change.kind).into(),
                 (index + 1).to_string().into(),
                 Prose::default().strong(said.rates),

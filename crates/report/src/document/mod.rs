@@ -41,7 +41,7 @@ pub struct Section {
 
 impl Section {
     /// A section without a badge; none where there is nothing in it.
-    pub(crate) fn of(title: &str, parts: Vec<Part>) -> Option<Self> {
+    pub(crate) fn from_parts(title: &str, parts: Vec<Part>) -> Option<Self> {
         (!parts.is_empty()).then(|| Self {
             title: title.to_owned(),
             badge: None,
@@ -88,7 +88,7 @@ pub enum Part {
     Label(String),
     /// Lines as they stand: statements, plans.
     Block(String, Tint),
-    /// How many there are of each, beside each other.
+    /// How many there are of each, as bars.
     Counts(Vec<(&'static str, u64)>),
     /// A stack.
     Stack(Stack),
@@ -131,7 +131,7 @@ impl Part {
 
     /// Sentences.
     pub fn list<T: Into<Prose>>(lines: impl IntoIterator<Item = T>) -> Self {
-        Self::List(List::of(lines))
+        Self::List(List::new(lines))
     }
 
     /// A table: the names of its columns, and rows of as many cells. The first column holds text, the
@@ -143,7 +143,7 @@ impl Part {
             _ => Column::new(title, Holds::Numbers),
         });
         let mut table = Table::new(columns.collect());
-        table.rows = rows.into_iter().map(Row::of).collect();
+        table.rows = rows.into_iter().map(Row::new).collect();
         Self::Table(table)
     }
 }
@@ -160,7 +160,7 @@ pub struct List {
 }
 
 impl List {
-    pub(crate) fn of<T: Into<Prose>>(lines: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn new<T: Into<Prose>>(lines: impl IntoIterator<Item = T>) -> Self {
         let items = lines.into_iter();
         Self {
             class: "",

@@ -20,7 +20,7 @@ pub struct Stack {
 
 impl Stack {
     /// The stack of a book.
-    pub(crate) fn of(book: &StackBook, id: StackId) -> Self {
+    pub(crate) fn from_book(book: &StackBook, id: StackId) -> Self {
         Self {
             frames: book.frames_of(id).cloned().collect(),
             end: book.stack(id).end,

@@ -111,7 +111,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// A row of cells.
-    pub(crate) fn of<T: Into<Prose>>(cells: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn new<T: Into<Prose>>(cells: impl IntoIterator<Item = T>) -> Self {
         Self {
             cells: cells.into_iter().map(Into::into).collect(),
             ..Self::default()

@@ -192,7 +192,7 @@ struct Layout<'t> {
 
 impl<'t> Layout<'t> {
     /// None where there is no room, and no column that may be left out.
-    fn of(width: usize, table: &'t Table, rows: &[Row]) -> Option<Self> {
+    fn fit(width: usize, table: &'t Table, rows: &[Row]) -> Option<Self> {
         let shape = &table.shape;
         let widest = |at: usize, column: &Column| {
             let cells = rows.iter().map(|row| cell_columns(row, at));
@@ -250,7 +250,7 @@ fn cell_columns(row: &Row, at: usize) -> usize {
 fn write_rows(page: &mut Page, table: &Table, rows: &[Row]) {
     let shape = &table.shape;
     let title = |column: &Column| column.short.clone().unwrap_or_default();
-    let Some(layout) = Layout::of(page.width(), table, rows) else {
+    let Some(layout) = Layout::fit(page.width(), table, rows) else {
         for row in rows {
             page.paragraph(shape.indent, &cell(row, 0), Style::Bold);
             let columns = table.columns.iter().enumerate().skip(1);

@@ -95,7 +95,7 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
             Counted::Threads => {}
             Counted::Samples => field(&mut page, "threads", &[shares(group)]),
         }
-        let stack = Stack::of(input.book, group.stack);
+        let stack = Stack::from_book(input.book, group.stack);
         let frames_max = options.frames_max;
         write_stack(
             &mut page,

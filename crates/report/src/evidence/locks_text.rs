@@ -31,7 +31,7 @@ pub fn locks_text(input: &LocksInput<'_>, options: &LocksTextOptions) -> String 
     );
     page.paragraph(0, &headline, Style::Bold);
     page.paragraph(0, &locks::depth(table), Style::Plain);
-    let chains = Section::of("Who waits for whom", locks::chains(table));
+    let chains = Section::from_parts("Who waits for whom", locks::chains(table));
     let sections = locks::sections(table, input.book, options.limit);
     for section in chains.iter().chain(&sections) {
         terminal::write_section(&mut page, section);

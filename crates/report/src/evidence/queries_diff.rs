@@ -205,7 +205,7 @@ pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String
         page.item(0, mark, &text, Style::Plain);
     }
     let changes = queries::changes(diff, options.limit);
-    if let Some(section) = Section::of("What changed", changes) {
+    if let Some(section) = Section::from_parts("What changed", changes) {
         terminal::write_section(&mut page, &section);
     }
     page.finish()

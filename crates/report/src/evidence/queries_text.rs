@@ -63,7 +63,7 @@ pub fn queries_text(
 }
 
 fn section(page: &mut Page, title: &str, parts: Vec<crate::document::Part>) {
-    if let Some(section) = Section::of(title, parts) {
+    if let Some(section) = Section::from_parts(title, parts) {
         terminal::write_section(page, &section);
     }
 }

@@ -74,7 +74,7 @@ fn write_groups(
         field(page, "moved", &unmoved(groups, group));
         field(page, "taken", &sampled(&group.threads));
         field(page, "sessions", &session_lines(&group.threads, sessions));
-        let stack = Stack::of(book, group.stack);
+        let stack = Stack::from_book(book, group.stack);
         let frames_max = options.frames_max;
         write_stack(
             page,

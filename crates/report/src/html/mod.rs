@@ -86,7 +86,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
             filled(
                 asked(incident)
                     .iter()
-                    .flat_map(content::asked::way)
+                    .flat_map(content::workload::parts)
                     .collect(),
             ),
         ),

@@ -207,7 +207,7 @@ impl Group {
         row![
             frames::folded(&Stack {
                 state: Some(self.state),
-                ..Stack::of(&incident.stacks.book, self.stack)
+                ..Stack::from_book(&incident.stacks.book, self.stack)
             }),
             mean(0),
             markup!("<b>{}</b>", mean(1)),
@@ -274,7 +274,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
             holder.tid,
             cell(&holder.name),
             cell(&link.lock),
-            frames::list(&Stack::of(&incident.stacks.book, holder.stack))
+            frames::list(&Stack::from_book(&incident.stacks.book, holder.stack))
         ))
     };
     let stacks: Markup = chain.links.iter().filter_map(holder).collect();

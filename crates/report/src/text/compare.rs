@@ -27,7 +27,7 @@ pub fn compare_text(comparison: &Comparison, options: &TextOptions) -> String {
         }
         table.shape.head = !has_head;
         has_head = true;
-        all.extend(Section::of(
+        all.extend(Section::from_parts(
             role_title(role, comparison),
             vec![Part::Table(table)],
         ));

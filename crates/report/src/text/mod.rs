@@ -91,7 +91,7 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
 
 /// A section, where there is something in it.
 fn section(page: &mut Page, title: &str, parts: Vec<Part>) {
-    if let Some(section) = Section::of(title, parts) {
+    if let Some(section) = Section::from_parts(title, parts) {
         terminal::write_section(page, &section);
     }
 }
@@ -111,7 +111,7 @@ fn asked(incident: &Incident) -> Vec<Part> {
     seen.iter()
         .filter(|asked| !known || asked.way != counters)
         .take(WAYS_MAX)
-        .flat_map(content::asked::way)
+        .flat_map(content::workload::parts)
         .collect()
 }
 

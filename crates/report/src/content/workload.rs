@@ -1,4 +1,4 @@
-//! What the server was asked before the onset and in the stall, by a way that looked.
+//! The statements of a server before the onset and in the stall, as one method saw them.
 
 use crate::document::{Column, Folded, Holds, Part, Prose, Row, Shape, Table};
 use crate::evidence::asked::{Asked, AskedRow, senders};
@@ -15,8 +15,8 @@ const CHANGE_MIN: f64 = 1.3;
 /// A class below this share of all statements, and of their time, says nothing on a terminal.
 const SHARE_MIN: f64 = 0.01;
 
-/// What a way saw: how much, then the classes. A terminal has those that changed.
-pub(crate) fn way(asked: &Asked) -> Vec<Part> {
+/// What a method saw: how much, then the classes. A terminal has those that changed.
+pub(crate) fn parts(asked: &Asked) -> Vec<Part> {
     let mut sentences = 0;
     let rows: Vec<Row> = asked
         .rows
@@ -48,7 +48,7 @@ pub(crate) fn way(asked: &Asked) -> Vec<Part> {
         let absents = asked.blind.iter();
         let lines = absents.map(|absent| format!("{}: {}", absent.what, absent.detail));
         out.push(Part::Folded(Folded {
-            summary: "What this way does not see".into(),
+            summary: "What this method does not see".into(),
             parts: vec![Part::list(lines)],
             ..Folded::default()
         }));
@@ -154,7 +154,7 @@ fn sentence(row: &AskedRow) -> String {
 fn row(row: &AskedRow) -> Row {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
     let errors = row.errors_in_stall.filter(|errors| *errors > 0);
-    Row::of([
+    Row::new([
         row.fingerprint.as_str().into(),
         number(row.before).into(),
         Prose::default().strong(number(row.in_stall)),
