@@ -99,7 +99,11 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         number("p").page_only(),
         number("Readings").page_only(),
         number("Independent blocks").page_only(),
-        Column::new("", Holds::Text).rank(1),
+        Column {
+            holds: Holds::Text,
+            ..on_terminal("", "", 9)
+        }
+        .rank(1),
     ];
     let shown = rows.into_iter().filter(|(role, _)| of_role(*role));
     let shape = Shape {

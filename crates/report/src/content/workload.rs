@@ -40,10 +40,10 @@ pub(crate) fn parts(asked: &Asked) -> Vec<Part> {
         Column::new("From", Holds::Text),
     ];
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
-    let mut out = vec![
-        Part::Paragraph(head(asked, sentences > 0)),
-        Part::Table(table.limits(TERMINAL_ROWS_MAX, PAGE_ROWS_MAX)),
-    ];
+    let mut out = vec![Part::Paragraph(head(asked, sentences > 0))];
+    if !table.rows.is_empty() {
+        out.push(Part::Table(table.limits(TERMINAL_ROWS_MAX, PAGE_ROWS_MAX)));
+    }
     if !asked.blind.is_empty() {
         let absents = asked.blind.iter();
         let lines = absents.map(|absent| format!("{}: {}", absent.what, absent.detail));
