@@ -59,12 +59,10 @@ lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs
 	$(RELEASE)/freezeframe-lab allocators --html lab/allocators.html || failed=1; \
 	exit $$failed
 
-# The published captures are not part of the project; without them their table stays as it is.
-accuracy: ## what is named for captures, published and our own: docs/accuracy.md, docs/accuracy-own.md
+accuracy: ## what is named for the captures: docs/accuracy.md, docs/evidence.md
 	scripts/need build rust
-	FREEZEFRAME_ACCURACY=$(CURDIR)/docs/accuracy.md cargo test --locked -p freezeframe-import --test accuracy -- --nocapture
-	FREEZEFRAME_CAPTURES=$(CURDIR)/docs/accuracy-own.md cargo test --locked -p freezeframe-import --test captures -- --nocapture
-	cargo test --locked -p freezeframe --test cli -- --nocapture accuracy
+	FREEZEFRAME_ACCURACY=1 cargo test --locked -p freezeframe-import --test accuracy
+	cargo test --locked -p freezeframe --test cli accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
 formats: ## the table of formats in docs/captures.md, from their code

@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn what_is_not_looked_at_is_none() {
         let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples");
-        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-        let mut left = vec![std::path::PathBuf::from(here), corpus.into()];
+        let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures");
+        let mut left = vec![std::path::PathBuf::from(here), captures.into()];
         let mut files = 0;
         while let Some(path) = left.pop() {
             match std::fs::read_dir(&path) {

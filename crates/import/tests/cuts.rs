@@ -1,10 +1,6 @@
 //! Captures are cut: by an editor, a mail, a full disk. Wherever they are, what is left gives a
 //! result or one clear line.
-//!
-//! The published captures are not part of the project (`tests/accuracy.rs` says where they are);
-//! those that are made here are always cut.
 
-#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +14,7 @@ use std::time::{Duration, Instant};
 use import::{Input, import};
 
 /// Cuts of one capture.
-const CUTS: usize = 24;
+const CUTS: usize = 12;
 
 /// Generous: reading takes milliseconds. What takes longer grows faster than its input.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,32 +38,18 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
+/// The samples, and the project's captures.
 fn captures() -> Vec<(String, Vec<u8>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none_or(|end| end != "yaml"))
+        .collect();
+    paths.sort();
     let mut captures = samples();
-    let beside = || {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let mut above = root
-            .ancestors()
-            .skip(1)
-            .map(|above| above.join("shared/corpus"));
-        above.find(|corpus| corpus.is_dir())
-    };
-    let corpus = std::env::var_os("FREEZEFRAME_CORPUS")
-        .map(PathBuf::from)
-        .or_else(beside);
-    match corpus {
-        Some(corpus) => {
-            let mut paths: Vec<PathBuf> = std::fs::read_dir(corpus)
-                .unwrap()
-                .map(|entry| entry.unwrap().path())
-                .filter(|path| path.extension().is_none_or(|end| end != "yaml"))
-                .collect();
-            paths.sort();
-            for path in paths {
-                captures.push((path.display().to_string(), std::fs::read(&path).unwrap()));
-            }
-        }
-        None => eprintln!("skipped: published captures: there is no corpus beside the project"),
+    for path in paths {
+        captures.push((path.display().to_string(), std::fs::read(&path).unwrap()));
     }
     captures
 }

@@ -1,6 +1,5 @@
-//! Published captures of real stalls, from the raw files through the program: what it says is what the
-//! table of `make accuracy` counts (`crates/import/tests/accuracy.rs`, which also says where the
-//! captures are).
+//! The project's captures (`captures/`), from the raw files through the program: what it says is what docs/accuracy.md
+//! counts (`crates/import/tests/accuracy.rs`).
 
 use std::path::PathBuf;
 
@@ -13,35 +12,21 @@ use serde_json::Value;
 
 use crate::harness::run;
 
-fn corpus() -> Option<PathBuf> {
-    let beside = || {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let mut above = root
-            .ancestors()
-            .skip(1)
-            .map(|above| above.join("shared/corpus"));
-        above.find(|corpus| corpus.is_dir())
-    };
-    std::env::var_os("FREEZEFRAME_CORPUS")
-        .map(PathBuf::from)
-        .or_else(beside)
+/// The project's captures.
+fn captures() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let mut captures: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end != "yaml"))
+        .collect();
+    captures.sort();
+    captures
 }
 
 #[test]
 fn the_program_names_what_the_table_counts() {
-    let Some(corpus) = corpus() else {
-        eprintln!("skipped: there is no corpus beside the project");
-        return;
-    };
-    let mut captures: Vec<PathBuf> = std::fs::read_dir(&corpus)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.with_extension("yaml").exists())
-        .filter(|path| path.extension().is_some_and(|end| end != "yaml"))
-        .collect();
-    captures.sort();
-    assert!(captures.len() >= 30, "only {} captures", captures.len());
-    for path in captures {
+    for path in captures() {
         let name = path.to_str().unwrap();
         let output = run(&["explain", name, "--json"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -97,20 +82,14 @@ fn through_pt_stalk(incident: &Incident) -> Option<Incident> {
     import(&inputs).incident
 }
 
+/// First causes that a pt-stalk directory does not bring back where a few rows of vmstat or iostat are all there is: of
+/// columns that were not recorded vmstat's rows have a dash there, and `/proc/diskstats` has sums that iostat's rates lack.
+const HOST_RATES: [&str; 3] = ["numa-swap", "ssd-trim-raid", "steal-time"];
+
 #[test]
 fn what_is_exported_for_pt_stalk_keeps_its_first_cause() {
-    let Some(corpus) = corpus() else {
-        eprintln!("skipped: there is no corpus beside the project");
-        return;
-    };
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&corpus)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_none_or(|end| end != "yaml"))
-        .collect();
-    paths.sort();
     let (mut kept, mut lost) = (0, Vec::new());
-    for path in paths {
+    for path in captures() {
         let name = path.file_name().unwrap().to_str().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let imported = import(&[Input {
@@ -129,6 +108,7 @@ fn what_is_exported_for_pt_stalk_keeps_its_first_cause() {
         let is_kept = after.first().is_some_and(|one| one.cause == first.cause);
         match is_kept {
             true => kept += 1,
+            false if HOST_RATES.contains(&first.cause.as_str()) => {}
             false => {
                 let told: Vec<&str> = after.iter().map(|one| one.cause.as_str()).collect();
                 lost.push(format!("{name}: {} became {told:?}", first.cause));
@@ -136,6 +116,7 @@ fn what_is_exported_for_pt_stalk_keeps_its_first_cause() {
         }
     }
     assert!(lost.is_empty(), "{kept} kept; lost:\n{}", lost.join("\n"));
+    assert!(kept >= 90, "only {kept} captures had a cause to keep");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Lock tables from hand-written snapshots, from published stacks, and from anything at all.
+//! Lock tables from hand-written snapshots, from stacks of captures, and from anything at all.
 
 #![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
 #![allow(
@@ -8,8 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod captures;
 mod chains;
-mod corpus;
 mod exact;
 mod holders;
 mod names;

@@ -43,6 +43,39 @@ fn waits_of_all_generations_are_locks_with_names() {
             "__lll_lock_wait < __pthread_mutex_cond_lock < os_event::wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < rw_lock_sx_lock_func < pfs_rw_lock_sx_lock_func < mtr_t::sx_lock < btr_cur_search_to_nth_level < btr_pcur_t::open",
             "index latch at 0x1000",
         ),
+        // 5.7: what is waited for when pages and the log cannot be written fast enough.
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < buf_LRU_get_free_block < buf_page_create",
+            "a free page of the buffer pool",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < buf_dblwr_add_to_batch < buf_flush_write_block_low",
+            "doublewrite buffer",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < TTASEventMutex<GenericPolicy>::wait < PolicyMutex<TTASEventMutex<GenericPolicy> >::enter < buf_dblwr_add_to_batch < buf_flush_write_block_low",
+            "doublewrite mutex",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < fil_flush < log_checkpoint",
+            "flush of a data file",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < TTASEventMutex<GenericPolicy>::wait < PolicyMutex<TTASEventMutex<GenericPolicy> >::enter < buf_flush_insert_into_flush_list < mtr_t::Command::execute",
+            "flush list mutex at 0x1000",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < TTASEventMutex<GenericPolicy>::wait < PolicyMutex<TTASEventMutex<GenericPolicy> >::enter < buf_page_get_gen < row_search_mvcc",
+            "block or buffer pool mutex at 0x1000",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < TTASEventMutex<GenericPolicy>::wait < PolicyMutex<TTASEventMutex<GenericPolicy> >::enter < get_next_redo_rseg < trx_assign_rseg_low",
+            "trx_sys or rollback segments (get_next_redo_rseg)",
+        ),
+        (
+            "pthread_cond_wait < os_event::wait_low < os_event_wait_low < sync_array_wait_event < rw_lock_s_lock_spin < rw_lock_s_lock_func < log_write_checkpoint_info < log_checkpoint",
+            "checkpoint lock of the redo log",
+        ),
         // MariaDB 11.4 calls futex itself.
         (
             "syscall < srw_mutex_impl<true>::wait_and_lock < ssux_lock_impl<true>::wr_lock < dict_sys_t::lock_wait < f",
@@ -94,6 +127,11 @@ fn waits_of_all_generations_are_locks_with_names() {
             "__lll_lock_wait < pthread_mutex_lock < open_table < open_tables",
             "LOCK_open",
         ),
+        // MySQL 5.1: a table whose definition is being changed.
+        (
+            "pthread_cond_wait < wait_for_condition < open_table < open_tables < mysql_insert",
+            "table being altered or flushed",
+        ),
         (
             "pthread_cond_wait < _gcs_sm_enqueue_common < gcs_sm_enter < gcs_replv",
             "Galera: queue of the send monitor (flow control)",
@@ -141,6 +179,14 @@ fn kernel_mutex_is_named_only_where_the_generation_has_it() {
         Some("lock of lock_clust_rec_read_check_and_lock at 0x1000"),
         "nothing tells the generation"
     );
+}
+
+#[test]
+fn trx_sys_mutex_is_named_where_there_is_no_kernel_mutex() {
+    let table = Story::of(&["
+        tid 7 S futex 0x1000 | pthread_cond_wait < os_event_wait_low < sync_array_wait_event < mutex_spin_wait < trx_set_rw_mode < lock_table
+        tid 8 S futex 0x9000 | pthread_cond_timedwait < os_event_wait_time_low < lock_wait_timeout_thread"]).table();
+    assert_eq!(table.locks[0].name, "trx_sys mutex");
 }
 
 #[test]
