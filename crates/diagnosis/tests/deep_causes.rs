@@ -192,7 +192,7 @@ fn settings_refute() {
     }
 }
 
-/// As published in 2012: the crowd waits for kernel_mutex, and its one holder waits for an arena.
+/// The crowd waits for kernel_mutex, and its one holder waits for an arena.
 #[test]
 fn the_holder_and_not_the_crowd_is_the_root() {
     let story = server::kernel_mutex().locks(
@@ -280,7 +280,7 @@ fn a_mutex_behind_busy_processors_is_no_cause() {
     assert_eq!(named(&verdict)[0], ("kernel-mutex", Level::Certain));
 }
 
-/// After actionsky 20201217: sessions in 'Opening tables' behind the statistics thread, which waits
+/// Sessions in 'Opening tables' behind the statistics thread, which waits
 /// for space in the redo log.
 #[test]
 fn a_chain_of_three_ends_at_its_root() {

@@ -70,7 +70,7 @@ const RESTARTS: [&str; 3] = ["mysqld restarted", "mysqld started", "mysqld ended
 const SIGNAL_BYTES_MAX: usize = 200;
 
 /// What happened: `06:25:01 UTC - mysqld got signal 6 ;`,
-/// `091205  4:49:04InnoDB: Assertion failure in thread 15 in file srv0srv.c line 2093`.
+/// `100618 22:10:41InnoDB: Assertion failure in thread 15 in file srv0srv.c line 2093`.
 pub(crate) fn is_crash_event(text: &str) -> bool {
     let is_signal = || {
         text.len() <= SIGNAL_BYTES_MAX

@@ -11,20 +11,20 @@ fn read(text: &str) -> InnodbStatus {
 /// MySQL 5.0 and 5.1 with the built-in InnoDB: numbers in two halves, names as `database/table`.
 const MYSQL_5_1: &str = "\
 =====================================
-091104  9:59:58 INNODB MONITOR OUTPUT
+100217  9:14:36 INNODB MONITOR OUTPUT
 =====================================
 Per second averages calculated from the last 7 seconds
 ----------
 SEMAPHORES
 ----------
-OS WAIT ARRAY INFO: reservation count 216, signal count 215
---Thread 1194400096 has waited at ./../include/buf0buf.ic line 621 for 0.00 seconds the semaphore:
-Mutex at 0x2a97b65cb8 created file buf0buf.c line 538, lock var 0
+OS WAIT ARRAY INFO: reservation count 341, signal count 338
+--Thread 1159211360 has waited at ./../include/buf0buf.ic line 621 for 0.00 seconds the semaphore:
+Mutex at 0x2b10c6f1e8 created file buf0buf.c line 538, lock var 0
 waiters flag 0
 wait is ending
---Thread 1217386816 has waited at row/row0sel.c line 3495 for 2.00 seconds the semaphore:
-S-lock on RW-latch at 0x2aaab42120b8 created in file btr/btr0sea.c line 139
-a writer (thread id 1194400096) has reserved it in mode  exclusive
+--Thread 1183549248 has waited at row/row0sel.c line 3495 for 2.00 seconds the semaphore:
+S-lock on RW-latch at 0x2b10c7d3a0b8 created in file btr/btr0sea.c line 139
+a writer (thread id 1159211360) has reserved it in mode  exclusive
 number of readers 0, waiters flag 1
 Last time read locked in file row/row0sel.c line 3495
 Last time write locked in file btr/btr0sea.c line 1024
@@ -33,21 +33,21 @@ RW-shared spins 326, OS waits 163; RW-excl spins 9, OS waits 8
 ------------
 TRANSACTIONS
 ------------
-Trx id counter 1 8799060
-Purge done for trx's n:o < 1 8799032 undo n:o < 0 0
+Trx id counter 1 4410060
+Purge done for trx's n:o < 1 4410032 undo n:o < 0 0
 History list length 9
 Total number of lock structs in row lock hash table 2
 LIST OF TRANSACTIONS FOR EACH SESSION:
----TRANSACTION 0 0, not started, process no 7, OS thread id 7452
-MySQL thread id 5920, query id 418870 10.0.0.1 someone
+---TRANSACTION 0 0, not started, process no 7, OS thread id 9120
+MySQL thread id 611, query id 30212 10.0.0.1 someone
 SHOW /*!50000 ENGINE*/ INNODB STATUS
----TRANSACTION 1 8799058, ACTIVE 6 sec, process no 7, OS thread id 1194400096 updating or deleting, thread declared inside InnoDB 499
+---TRANSACTION 1 4410058, ACTIVE 6 sec, process no 7, OS thread id 1159211360 updating or deleting, thread declared inside InnoDB 499
 mysql tables in use 1, locked 1
 2 lock struct(s), heap size 368, 7 row lock(s), undo log entries 3
-MySQL thread id 5895, query id 418779 10.0.0.2 someone Updating
+MySQL thread id 607, query id 30177 10.0.0.2 someone Updating
 UPDATE t SET a = 'x'
 WHERE b = 5
-Trx read view will not see trx with id >= 1 8799059, sees < 1 8799000
+Trx read view will not see trx with id >= 1 4410059, sees < 1 4410000
 --------
 FILE I/O
 --------
@@ -60,32 +60,32 @@ INSERT BUFFER AND ADAPTIVE HASH INDEX
 -------------------------------------
 Ibuf: size 1, free list len 0, seg size 2,
 6 inserts, 6 merged recs, 6 merges
-38.85 hash searches/s, 173.83 non-hash searches/s
+52.10 hash searches/s, 210.64 non-hash searches/s
 ---
 LOG
 ---
-Log sequence number 1 3068940702
-Log flushed up to   1 3068940700
-Last checkpoint at  1 3068940602
+Log sequence number 1 2077130702
+Log flushed up to   1 2077130700
+Last checkpoint at  1 2077130602
 1 pending log writes, 0 pending chkp writes
 ----------------------
 BUFFER POOL AND MEMORY
 ----------------------
-Total memory allocated 288139706; in additional pool allocated 2118912
+Total memory allocated 268412928; in additional pool allocated 1048576
 Buffer pool size   16000
-Free buffers       13771
-Database pages     2148
+Free buffers       12104
+Database pages     3877
 Modified db pages  5
 Pending reads 3
 Pending writes: LRU 1, flush list 1, single page 1
-Pages read 2148, created 0, written 694
+Pages read 3877, created 0, written 1203
 No buffer pool page gets since the last printout
 --------------
 ROW OPERATIONS
 --------------
 1 queries inside InnoDB, 2 queries in queue
 1 read views open inside InnoDB
-Main thread id 2744, state: sleeping
+Main thread id 140, state: sleeping
 ----------------------------
 END OF INNODB MONITOR OUTPUT
 ============================
@@ -95,26 +95,26 @@ END OF INNODB MONITOR OUTPUT
 fn mysql_5_1() {
     let status = read(MYSQL_5_1);
     assert!(status.complete);
-    assert_eq!(status.taken.as_deref(), Some("091104 9:59:58"));
+    assert_eq!(status.taken.as_deref(), Some("100217 9:14:36"));
     assert_eq!(status.averaged_seconds, Some(7));
     let [mutex, latch] = status.semaphore_waits.as_slice() else {
         panic!("{:?}", status.semaphore_waits);
     };
     assert!(mutex.ended && !latch.ended);
-    assert_eq!(mutex.connection_id, Some(5895));
-    assert_eq!(latch.holder_connection_id, Some(5895));
+    assert_eq!(mutex.connection_id, Some(607));
+    assert_eq!(latch.holder_connection_id, Some(607));
     assert_eq!(latch.connection_id, None);
     assert_eq!(
         latch.holder_query.as_deref(),
         Some("UPDATE t SET a = ? WHERE b = ?")
     );
     let transactions = &status.transactions;
-    assert_eq!(transactions.trx_id_counter, Some((1 << 32) + 8_799_060));
+    assert_eq!(transactions.trx_id_counter, Some((1 << 32) + 4_410_060));
     assert_eq!(transactions.history_list_length, Some(9));
     assert_eq!(transactions.active_count, Some(1));
     assert_eq!(transactions.lock_structs, Some(2));
     assert!(!transactions.list_cut);
-    assert_eq!(status.blockers[0].trx_id, "1 8799058");
+    assert_eq!(status.blockers[0].trx_id, "1 4410058");
     assert_eq!(
         status.blockers[0].state.as_deref(),
         Some("updating or deleting")
@@ -132,19 +132,19 @@ fn mysql_5_1() {
 /// MySQL 5.5 and Percona Server 5.5: hexadecimal numbers, transactions last, more of everything.
 const PERCONA_5_5: &str = "\
 =====================================
-120906 17:23:04 INNODB MONITOR OUTPUT
+130311 15:07:48 INNODB MONITOR OUTPUT
 =====================================
 Per second averages calculated from the last 9 seconds
 ----------
 SEMAPHORES
 ----------
-OS WAIT ARRAY INFO: reservation count 56103364, signal count 517940481
---Thread 140473240184576 has waited at trx/trx0trx.c line 1621 for 0.0000 seconds the semaphore:
-Mutex at 0xf89ab0 '&kernel_mutex', lock var 1
+OS WAIT ARRAY INFO: reservation count 31804420, signal count 120774019
+--Thread 139871165359872 has waited at trx/trx0trx.c line 1621 for 0.0000 seconds the semaphore:
+Mutex at 0xe51c90 '&kernel_mutex', lock var 1
 waiters flag 1
-Mutex spin waits 994672655, rounds 1869427362, OS waits 14115318
-RW-shared spins 93199886, rounds 685475806, OS waits 14831919
-RW-excl spins 81742409, rounds 1711657009, OS waits 24743296
+Mutex spin waits 440871203, rounds 902114477, OS waits 7011206
+RW-shared spins 51200417, rounds 301118224, OS waits 6610932
+RW-excl spins 40811377, rounds 880214466, OS waits 11097021
 --------
 FILE I/O
 --------
@@ -154,11 +154,11 @@ Pending flushes (fsync) log: 0; buffer pool: 0
 ---
 LOG
 ---
-Log sequence number 39213820967021
-Log flushed up to   39213820967021
-Last checkpoint at  39212863356560
-Max checkpoint age    1303878575
-Checkpoint age        957610461
+Log sequence number 20117344902611
+Log flushed up to   20117344902611
+Last checkpoint at  20116733702271
+Max checkpoint age    869019772
+Checkpoint age        611200340
 0 pending log writes, 0 pending chkp writes
 --------------
 ROW OPERATIONS
@@ -167,21 +167,21 @@ ROW OPERATIONS
 2 read views open inside InnoDB
 ---OLDEST VIEW---
 Normal read view
-Read view trx id B00554D9
+Read view trx id 9C12E07A
 -----------------
-Main thread process no. 13869, id 140473240184576, state: flushing log
+Main thread process no. 2714, id 139871165359872, state: flushing log
 ------------
 TRANSACTIONS
 ------------
-Trx id counter 5592
-Purge done for trx's n:o < 5591 undo n:o < 0
-History list length 2496
+Trx id counter 7A31
+Purge done for trx's n:o < 7A30 undo n:o < 0
+History list length 1833
 LIST OF TRANSACTIONS FOR EACH SESSION:
----TRANSACTION B0049C63, ACTIVE 354 sec
-24834 lock struct(s), heap size 2800056, 4093569 row lock(s), undo log entries 63
-MySQL thread id 406073, OS thread handle 0x7fc2a5a73700, query id 84772439 10.8.0.86 robot
-TABLE LOCK table `foo`.`foo` trx id B0049C63 lock mode IS
-RECORD LOCKS space id 164 page no 3 n bits 152 index `PRIMARY` of table `foo`.`foo` trx id B0049C63 lock mode S
+---TRANSACTION 9C11D3F0, ACTIVE 354 sec
+18207 lock struct(s), heap size 1947064, 2810442 row lock(s), undo log entries 41
+MySQL thread id 71225, OS thread handle 0x7f36c8b1e700, query id 20418806 10.4.1.12 batch
+TABLE LOCK table `ware`.`bin` trx id 9C11D3F0 lock mode IS
+RECORD LOCKS space id 77 page no 3 n bits 152 index `PRIMARY` of table `ware`.`bin` trx id 9C11D3F0 lock mode S
 TOO MANY LOCKS PRINTED FOR THIS TRX: SUPPRESSING FURTHER PRINTS
 ----------------------------
 END OF INNODB MONITOR OUTPUT
@@ -196,14 +196,14 @@ fn percona_5_5() {
         status.semaphore_waits[0].lock_name.as_deref(),
         Some("&kernel_mutex")
     );
-    assert_eq!(status.semaphores.rw_excl.rounds, Some(1_711_657_009));
+    assert_eq!(status.semaphores.rw_excl.rounds, Some(880_214_466));
     assert_eq!(status.pending_io.aio_writes, Some(3));
-    assert_eq!(status.log.checkpoint_age_bytes(), Some(957_610_461));
-    assert_eq!(status.log.checkpoint_age_max_bytes, Some(1_303_878_575));
-    assert_eq!(status.transactions.trx_id_counter, Some(0x5592));
+    assert_eq!(status.log.checkpoint_age_bytes(), Some(611_200_340));
+    assert_eq!(status.log.checkpoint_age_max_bytes, Some(869_019_772));
+    assert_eq!(status.transactions.trx_id_counter, Some(0x7A31));
     assert_eq!(status.main_thread_state.as_deref(), Some("flushing log"));
     let blocker = &status.blockers[0];
-    assert_eq!(blocker.row_locks, 4_093_569);
+    assert_eq!(blocker.row_locks, 2_810_442);
     assert!(!blocker.has_query && !blocker.waits);
     assert_eq!(status.lock_waits, []);
 }
@@ -211,7 +211,7 @@ fn percona_5_5() {
 /// MySQL 5.7: shared-exclusive latches, buffer pool instances, no sums of pending reads.
 const MYSQL_5_7: &str = "\
 =====================================
-2018-03-05 13:24:29 0x7f2c1a5f7700 INNODB MONITOR OUTPUT
+2018-06-12 07:48:15 0x7f2c1a5f7700 INNODB MONITOR OUTPUT
 =====================================
 ----------
 SEMAPHORES
@@ -236,7 +236,7 @@ Trx id counter 10000
 Purge done for trx's n:o < 9999 undo n:o < 0 state: running
 History list length 1000000
 LIST OF TRANSACTIONS FOR EACH SESSION:
----TRANSACTION 421260532587336, not started
+---TRANSACTION 421733001204880, not started
 0 lock struct(s), heap size 1136, 0 row lock(s)
 ---TRANSACTION 9998, ACTIVE 61 sec inserting
 mysql tables in use 1, locked 1
@@ -268,7 +268,7 @@ Last checkpoint at  2400
 ----------------------
 BUFFER POOL AND MEMORY
 ----------------------
-Total large memory allocated 274857984
+Total large memory allocated 140509184
 Buffer pool size   16382
 Free buffers       15360
 Buffer pool hit rate 971 / 1000, young-making rate 0 / 1000 not 0 / 1000
@@ -324,7 +324,7 @@ fn mysql_5_7() {
 /// MySQL 8: whole seconds, more log positions, another main thread line.
 const MYSQL_8: &str = "\
 =====================================
-2023-08-21 22:25:51 139784548730624 INNODB MONITOR OUTPUT
+2023-10-03 05:12:40 140336602154560 INNODB MONITOR OUTPUT
 =====================================
 ----------
 SEMAPHORES
@@ -332,22 +332,22 @@ SEMAPHORES
 -------------
 RW-LATCH INFO
 -------------
-RW-LOCK: 0x7f221ca76750
-Locked: thread 139785216907008 file row0ins.cc line 2366  S-LOCK
-Total number of rw-locks 8490
-OS WAIT ARRAY INFO: reservation count 8133
---Thread 139785219020544 has waited at buf0block_hint.cc line 72 for 3 seconds the semaphore:
-S-lock on RW-latch at 0x7f2250332f10 created in file hash0hash.cc line 116
-a writer (thread id 139784549787392) has reserved it in mode exclusive
+RW-LOCK: 0x7fa40c18e350
+Locked: thread 140340117210880 file row0ins.cc line 2366  S-LOCK
+Total number of rw-locks 6117
+OS WAIT ARRAY INFO: reservation count 5220
+--Thread 140340119324416 has waited at buf0block_hint.cc line 72 for 3 seconds the semaphore:
+S-lock on RW-latch at 0x7fa43f0a2d10 created in file hash0hash.cc line 116
+a writer (thread id 140336603211328) has reserved it in mode exclusive
 number of readers 0, waiters flag 1, lock_word: 0
 Last time read locked in file buf0block_hint.cc line 72
 Last time write locked in file /build/mysql-8.1.0/storage/innobase/ha/hash0hash.cc line 64
-OS WAIT ARRAY INFO: signal count 6750
+OS WAIT ARRAY INFO: signal count 4871
 ------------
 TRANSACTIONS
 ------------
-Trx id counter 5163
-History list length 109
+Trx id counter 7240
+History list length 84
 LIST OF TRANSACTIONS FOR EACH SESSION:
 --------
 FILE I/O
@@ -358,18 +358,18 @@ Pending flushes (fsync) log: 0; buffer pool: 1
 ---
 LOG
 ---
-Log sequence number          20847697
-Log buffer assigned up to    20847697
-Log written up to            20847690
-Log flushed up to            20847600
-Added dirty pages up to      20847697
-Pages flushed up to          19699957
-Last checkpoint at           19699957
+Log sequence number          33120497
+Log buffer assigned up to    33120497
+Log written up to            33120490
+Log flushed up to            33120400
+Added dirty pages up to      33120497
+Pages flushed up to          31972757
+Last checkpoint at           31972757
 --------------
 ROW OPERATIONS
 --------------
 9 read views open inside InnoDB
-Process ID=19871, Main thread ID=139784315979520 , state=sleeping
+Process ID=2206, Main thread ID=140336369403456 , state=sleeping
 ----------------------------
 END OF INNODB MONITOR OUTPUT
 ============================

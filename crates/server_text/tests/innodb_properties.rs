@@ -65,16 +65,16 @@ fn statement(parts: usize, pieces: usize) -> impl Strategy<Value = String> {
 fn thread_line() -> impl Strategy<Value = &'static str> {
     select(&[
         "MySQL thread id 8, query id 9 localhost root Updating",
-        "MySQL thread id 8, OS thread handle 0x7f53fca8a700, query id 9 10.0.0.1 root",
+        "MySQL thread id 8, OS thread handle 0x7f9a0c44e700, query id 9 10.0.0.1 root",
         "MariaDB thread id 8, OS thread handle 140050469271232, query id 9 localhost root ",
     ])
 }
 
 fn transaction(parts: usize, pieces: usize) -> impl Strategy<Value = String> {
     let head = select(&[
-        "---TRANSACTION 0 94997417, ACTIVE 5 sec, process no 14048, OS thread id 12 fetching rows",
-        "---TRANSACTION 7C6E3AFE, ACTIVE (PREPARED) 4 sec",
-        "---TRANSACTION (0x7f600b7dbc80), ACTIVE 3 sec",
+        "---TRANSACTION 0 61205517, ACTIVE 5 sec, process no 3177, OS thread id 12 fetching rows",
+        "---TRANSACTION 5A90D1C2, ACTIVE (PREPARED) 4 sec",
+        "---TRANSACTION (0x7fd0442a1b30), ACTIVE 3 sec",
     ]);
     let tail = select(&[
         "",

@@ -223,27 +223,26 @@ fn a_pprof_of_our_own_comes_back() {
     assert_eq!(verdict["sources"][0]["brought"], "42 samples of 1 stacks");
 }
 
-/// The listings of story S1 in the form and with the shares that were published: an idle session
-/// has nearly all samples in `poll_idle`, the stalled one 17 % in compaction.
-const IDLE: &str = "CPU: Intel Westmere microarchitecture, speed 2400.2 MHz (estimated)\n\
+/// Two listings of opreport: an idle server has nearly all samples in `poll_idle`, a stalled one a fifth in compaction.
+const IDLE: &str = "CPU: Intel Nehalem microarchitecture, speed 2666.7 MHz (estimated)\n\
     Counted CPU_CLK_UNHALTED events (Clock cycles when not halted) with a unit mask of 0x00 (No unit mask) count 6000000\n\
     samples  %        image name               app name                 symbol name\n\
-    991023   99.1023  vmlinux                  vmlinux                  poll_idle\n\
-    2120      0.2120  vmlinux                  vmlinux                  schedule\n\
-    1530      0.1530  vmlinux                  vmlinux                  page_fault\n\
-    1010      0.1010  mysqld                   mysqld                   MYSQLparse(void*)\n";
-const STALLED: &str = "CPU: Intel Westmere microarchitecture, speed 2400.2 MHz (estimated)\n\
+    986412   98.6412  vmlinux                  vmlinux                  poll_idle\n\
+    4107      0.4107  vmlinux                  vmlinux                  schedule\n\
+    2980      0.2980  vmlinux                  vmlinux                  page_fault\n\
+    1750      0.1750  mysqld                   mysqld                   MYSQLparse(void*)\n";
+const STALLED: &str = "CPU: Intel Nehalem microarchitecture, speed 2666.7 MHz (estimated)\n\
     Counted CPU_CLK_UNHALTED events (Clock cycles when not halted) with a unit mask of 0x00 (No unit mask) count 6000000\n\
     samples  %        image name               app name                 symbol name\n\
-    723000   72.3000  vmlinux                  vmlinux                  poll_idle\n\
-    104010   10.4010  vmlinux                  vmlinux                  compaction_alloc\n\
-    66080     6.6080  vmlinux                  vmlinux                  compact_zone\n\
-    21900     2.1900  vmlinux                  vmlinux                  _spin_lock_irqsave\n\
-    11200     1.1200  vmlinux                  vmlinux                  schedule\n\
-    1410      0.1410  mysqld                   mysqld                   MYSQLparse(void*)\n";
+    688400   68.8400  vmlinux                  vmlinux                  poll_idle\n\
+    121320   12.1320  vmlinux                  vmlinux                  compaction_alloc\n\
+    74450     7.4450  vmlinux                  vmlinux                  compact_zone\n\
+    25060     2.5060  vmlinux                  vmlinux                  _spin_lock_irqsave\n\
+    13180     1.3180  vmlinux                  vmlinux                  schedule\n\
+    1620      0.1620  mysqld                   mysqld                   MYSQLparse(void*)\n";
 
 #[test]
-fn the_listings_of_the_first_story_are_compared() {
+fn an_idle_and_a_stalled_listing_are_compared() {
     let dir = tempfile::tempdir().unwrap();
     let idle = written(dir.path(), "idle.txt", IDLE.as_bytes());
     let stalled = written(dir.path(), "stalled.txt", STALLED.as_bytes());
@@ -252,10 +251,10 @@ fn the_listings_of_the_first_story_are_compared() {
     let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
     assert_eq!(rows[0]["name"], "poll_idle", "the largest change");
     assert_eq!(row("compaction_alloc")["a"]["self_samples"], 0);
-    assert_eq!(row("compaction_alloc")["b"]["self_samples"], 104_010);
+    assert_eq!(row("compaction_alloc")["b"]["self_samples"], 121_320);
     assert_eq!(row("compaction_alloc")["side"], "kernel");
     let rose = |name: &str| row(name)["self_change"].as_f64().unwrap();
-    let of_all = 104_010.0 / (723_000.0 + 104_010.0 + 66_080.0 + 21_900.0 + 11_200.0 + 1_410.0);
+    let of_all = 121_320.0 / (688_400.0 + 121_320.0 + 74_450.0 + 25_060.0 + 13_180.0 + 1_620.0);
     assert!((rose("compaction_alloc") - of_all).abs() < 1e-9);
     let said = text(&["profile", "--diff", &idle, &stalled]);
     assert!(said.contains("compaction_alloc"), "{said}");
@@ -266,7 +265,7 @@ fn the_listings_of_the_first_story_are_compared() {
 }
 
 #[test]
-fn the_stacks_of_the_fourth_story_tell_the_crowd_from_the_holder() {
+fn stacks_of_kernel_mutex_tell_the_crowd_from_the_holder() {
     // kernel_mutex of MySQL 5.1 and 5.5: a crowd waits for it, its holder for an arena of malloc.
     let waits = "__lll_lock_wait(libpthread.so.0),_L_lock_854(libpthread.so.0),pthread_mutex_lock(libpthread.so.0),\
         os_mutex_enter,mutex_spin_wait,mutex_enter_func,trx_commit_off_kernel,trx_commit_for_mysql,\
@@ -276,10 +275,10 @@ fn the_stacks_of_the_fourth_story_tell_the_crowd_from_the_holder() {
         dispatch_command,start_thread(libpthread.so.0),clone(libc.so.6)";
     let dir = tempfile::tempdir().unwrap();
     let pmp =
-        format!("    112 {waits}\n      9 {holds}\n      3 poll(libc.so.6),vio_io_wait,main\n");
+        format!("    140 {waits}\n      9 {holds}\n      3 poll(libc.so.6),vio_io_wait,main\n");
     let path = written(dir.path(), "pmp.txt", pmp.as_bytes());
     let document = json(&["stacks", "--from", &path, "--json"]);
-    assert_eq!(document["threads"], 124);
+    assert_eq!(document["threads"], 152);
     assert_eq!(document["groups"][1]["frames"][2]["name"], "_int_free");
     let verdict = json(&["explain", &path, "--json"]);
     let named: Vec<&str> = verdict["findings"]

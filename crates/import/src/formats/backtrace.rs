@@ -346,7 +346,7 @@ impl Reader {
     }
 }
 
-/// `Thread 42 (Thread 0x7f27 (LWP 3772082) "connection"):`, `Thread 3 (LWP 9):`, `TID 9:`.
+/// `Thread 42 (Thread 0x7f27 (LWP 40417) "connection"):`, `Thread 3 (LWP 9):`, `TID 9:`.
 fn head(text: &str) -> Head {
     let digits = |text: &str| -> Option<u32> {
         let end = text.bytes().take_while(u8::is_ascii_digit).count();

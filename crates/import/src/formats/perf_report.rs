@@ -38,7 +38,7 @@ fn is_perf_report(text: &str) -> bool {
         || is_perf_row(text)
 }
 
-/// `+ 95.39%  0.32%  mysqld  libc.so  [.] f`, `47.53%  [kernel]  [k] f`, `5.41%  f`.
+/// `+ 93.10%  0.32%  mysqld  libc.so  [.] f`, `38.12%  [kernel]  [k] f`, `5.41%  f`.
 fn is_perf_row(text: &str) -> bool {
     let text = text
         .strip_prefix(['+', '-', '|'])

@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn moments_in_their_order() {
         let text = [
-            object("2020-08-05T23:55:31Z", 19.0, 50.0),
-            object("2020-08-05T23:55:21Z", 9.0, 50.0),
+            object("2024-10-02T11:20:20Z", 19.0, 50.0),
+            object("2024-10-02T11:20:10Z", 9.0, 50.0),
         ];
         let told = read(&clean::lines(&text.concat()));
         assert_eq!(told.brought, "2 moments");

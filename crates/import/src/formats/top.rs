@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn rows_of_top() {
         let told = read(&clean::lines(
-            "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   77 root 39 19 0 0 0 R 100.0 0.0 92:06.94 khugepaged\n",
+            "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   62 root 39 19 0 0 0 R 100.0 0.0 41:17.08 khugepaged\n",
         ));
         assert_eq!(told.values("cpu.system_share"), [0.8]);
         assert_eq!(told.values("top.khugepaged.cpus"), [1.0]);

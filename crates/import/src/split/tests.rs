@@ -149,7 +149,7 @@ fn sections_of_the_monitor_begin_a_status() {
     let text = "see below\n1 pending log flushes, 0 pending chkp writes\n415 log i/o's done, 0.00 log i/o's/second\n\
         ----------------------\nBUFFER POOL AND MEMORY\n----------------------\nPages made young 0, not young 0\n";
     assert_eq!(formats(text), [("server_text", 2, 7)]);
-    let text = "--Thread 140 has waited at row0purge.cc line 862 for\n";
+    let text = "--Thread 140 has waited at row0purge.cc line 880 for\n";
     assert_eq!(formats(text), [("server_text", 1, 1)]);
     assert_eq!(formats("LOG\n---\nnothing\n"), []);
 }

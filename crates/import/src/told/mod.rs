@@ -252,11 +252,11 @@ mod tests {
 
     #[test]
     fn counters_of_innodb_tell_the_history() {
-        let boxes = "+------+-------+\n| NAME | COUNT |\n+------+-------+\n| purge_invoked | 57622 |\n| trx_rseg_history_len | 868936356 |\n+------+-------+\n";
-        let rows = "***** 1. row *****\n NAME: trx_rseg_history_len\n SUBSYSTEM: transaction\n COUNT: 868936356\n STATUS: enabled\n";
+        let boxes = "+------+-------+\n| NAME | COUNT |\n+------+-------+\n| purge_invoked | 41190 |\n| trx_rseg_history_len | 730114209 |\n+------+-------+\n";
+        let rows = "***** 1. row *****\n NAME: trx_rseg_history_len\n SUBSYSTEM: transaction\n COUNT: 730114209\n STATUS: enabled\n";
         let name = "innodb.history_list_length";
         for text in [boxes, rows] {
-            assert_eq!(value(&told(text), name), Some(868_936_356.0), "{text}");
+            assert_eq!(value(&told(text), name), Some(730_114_209.0), "{text}");
         }
         let off = rows.replace("enabled", "disabled");
         assert_eq!(value(&told(&off), name), None);

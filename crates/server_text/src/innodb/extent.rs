@@ -125,7 +125,7 @@ pub(super) fn is_section(section: Section, name: &str, rest: &str, doubtful: boo
 mod tests {
     use super::*;
 
-    const START: &str = "2023-02-04 11:42:43 0x7f INNODB MONITOR OUTPUT\n";
+    const START: &str = "2023-03-14 08:27:55 0x7f INNODB MONITOR OUTPUT\n";
     const END: &str = "END OF INNODB MONITOR OUTPUT\n";
 
     fn nested(texts: &[&str]) -> Option<usize> {

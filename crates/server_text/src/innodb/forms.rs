@@ -3,7 +3,7 @@
 use super::sections;
 
 /// Without the prefix of docker compose (`db_1  | `) and of an error log
-/// (`2020-04-26T06:24:05.341319+08:00 733947 [Note] InnoDB: `), and without blanks at the end.
+/// (`2021-01-18T09:40:17.208113+08:00 51207 [Note] InnoDB: `), and without blanks at the end.
 pub(super) fn stem(line: &str) -> &str {
     /// Neither prefix is longer.
     const PREFIX_BYTES_MAX: usize = 120;
@@ -41,7 +41,7 @@ pub(super) fn is_log_line(raw: &str) -> bool {
                 .any(|level| raw.contains(level)))
 }
 
-/// `2016-10-26 …`, or before 5.6 `100831  8:56:28 …`.
+/// `2017-02-14 …`, or before 5.6 `100217  9:14:36 …`.
 pub(super) fn starts_with_date(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     match line.as_bytes().get(digits) {
@@ -51,7 +51,7 @@ pub(super) fn starts_with_date(line: &str) -> bool {
     }
 }
 
-/// The lines around a printout: `100831  8:56:28 INNODB MONITOR OUTPUT`, `END OF INNODB …`.
+/// The lines around a printout: `100217  9:14:36 INNODB MONITOR OUTPUT`, `END OF INNODB …`.
 pub(super) fn is_monitor_line(stem: &str) -> bool {
     is_monitor_start(stem) || is_monitor_end(stem)
 }
@@ -214,7 +214,7 @@ mod tests {
     fn prefixes_of_logs_are_taken_away() {
         assert_eq!(stem("db_1         | --Thread 1 has"), "--Thread 1 has");
         assert_eq!(
-            stem("2020-04-26T06:24:05.3+08:00 7 [Note] InnoDB: *** (2) TRANSACTION:"),
+            stem("2021-01-18T09:40:17.3+08:00 7 [Note] InnoDB: *** (2) TRANSACTION:"),
             "*** (2) TRANSACTION:"
         );
         assert_eq!(

@@ -367,7 +367,7 @@ mod tests {
         );
         assert_eq!(
             kinds(
-                "... truncated...\n46 n bits 208\nTABLE LOCK table `a`.`b` trx id 1 lock mode IX"
+                "... truncated...\n18 n bits 136\nTABLE LOCK table `a`.`b` trx id 1 lock mode IX"
             ),
             [Kind::Own, Kind::Remnant, Kind::Own]
         );

@@ -115,18 +115,18 @@ mod tests {
 
     #[test]
     fn log_sequence_numbers_of_both_generations() {
-        assert_eq!(lsn(" 208 1379356250"), Some(208 << 32 | 1_379_356_250));
-        assert_eq!(lsn("          20847697"), Some(20_847_697));
+        assert_eq!(lsn(" 117 902114477"), Some(117 << 32 | 902_114_477));
+        assert_eq!(lsn("          33120497"), Some(33_120_497));
         assert_eq!(lsn(""), None);
         assert_eq!(lsn("1 99999999999"), None);
     }
 
     #[test]
     fn transaction_numbers_of_all_generations() {
-        assert_eq!(trx_number("0 94997420", false), Some(94_997_420));
-        assert_eq!(trx_number("FC593C7D1", false), Some(0xF_C593_C7D1));
+        assert_eq!(trx_number("0 61205520", false), Some(61_205_520));
+        assert_eq!(trx_number("E7A20B94C", false), Some(0xE_7A20_B94C));
         assert_eq!(trx_number("500", true), Some(0x500));
-        assert_eq!(trx_number("2282431", false), Some(2_282_431));
+        assert_eq!(trx_number("1907744", false), Some(1_907_744));
     }
 
     #[test]

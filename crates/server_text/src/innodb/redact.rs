@@ -268,22 +268,22 @@ mod tests {
 
     #[test]
     fn what_is_not_from_a_client_stays_byte_for_byte() {
-        let text = "=====\r\n2013-06-19 13:47:37 7f684c638700 INNODB MONITOR OUTPUT\n=====\n\n\
+        let text = "=====\r\n2014-03-27 09:15:52 7f21d80b4700 INNODB MONITOR OUTPUT\n=====\n\n\
                     ------------------------\nLATEST FOREIGN KEY ERROR\n------------------------\n\
-                    2013-06-19 13:47:33 7f684c638700 Transaction:\n\
-                    TRANSACTION 2820, ACTIVE 0 sec updating or deleting\n\
+                    2014-03-27 09:15:48 7f21d80b4700 Transaction:\n\
+                    TRANSACTION 4417, ACTIVE 0 sec updating or deleting\n\
                     mysql tables in use 1, locked 1\n\
-                    4 lock struct(s), heap size 1248, 2 row lock(s), undo log entries 1\n\
-                    MySQL thread id 1, OS thread handle 0x7f684c638700, query id 14 localhost root updating\n\
-                    Foreign key constraint fails for table `test`.`child`:\n,\n  \
-                    CONSTRAINT `c1` FOREIGN KEY (`p2`) REFERENCES `parent` (`id`)\n\
+                    5 lock struct(s), heap size 1184, 3 row lock(s), undo log entries 1\n\
+                    MySQL thread id 12, OS thread handle 0x7f21d80b4700, query id 208 localhost root updating\n\
+                    Foreign key constraint fails for table `shop`.`item`:\n,\n  \
+                    CONSTRAINT `item_of` FOREIGN KEY (`order_no`) REFERENCES `orders` (`no`)\n\
                     Trying to delete or update in parent table, in index `PRIMARY` tuple:\n\
-                    DATA TUPLE: 4 fields;\n\n\
-                    But in child table `test`.`child`, in index `p2`, there is a record:\n\
-                    PHYSICAL RECORD: n_fields 2; compact format; info bits 0\n\n\
-                    ------------\nTRANSACTIONS\n------------\nTrx id counter 2822\n\
-                    ---TRANSACTION 2820, not started\n\
-                    MySQL thread id 1, OS thread handle 0x7f684c638700, query id 15 localhost root init  \n\
+                    DATA TUPLE: 5 fields;\n\n\
+                    But in child table `shop`.`item`, in index `order_no`, there is a record:\n\
+                    PHYSICAL RECORD: n_fields 3; compact format; info bits 0\n\n\
+                    ------------\nTRANSACTIONS\n------------\nTrx id counter 4420\n\
+                    ---TRANSACTION 4417, not started\n\
+                    MySQL thread id 12, OS thread handle 0x7f21d80b4700, query id 209 localhost root init  \n\
                     --------\nFILE I/O\n--------\nI/O thread 0 state: x\n\n  \n";
         assert_eq!(redact(text), text);
     }
@@ -306,7 +306,7 @@ mod tests {
         );
         let redacted = redact(
             "------------------------\nLATEST FOREIGN KEY ERROR\n------------------------\n\
-             2013-06-19 13:47:33 7f6 Error in foreign key constraint of table test/t2:\n\
+             2014-03-27 09:15:48 7f6 Error in foreign key constraint of table test/t2:\n\
              FOREIGN KEY (`a`) REFERENCES t1 (b)) COMMENT 'x':\n",
         );
         assert!(
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn parts_are_handed_over_as_what_they_are() {
-        let text = "------------\nTRANSACTIONS\n------------\nTrx id counter 2822\n\
-                    ---TRANSACTION 2820, ACTIVE 3 sec\n\
+        let text = "------------\nTRANSACTIONS\n------------\nTrx id counter 4420\n\
+                    ---TRANSACTION 4417, ACTIVE 3 sec\n\
                     MySQL thread id 1, OS thread handle 0x7f, query id 14 web app updating\n\
                     update t\n set a = 1\n\
                     --------\nFILE I/O\n--------\nI/O thread 0 state: x\n";

@@ -136,7 +136,7 @@ fn adaptive_hash(hash: &mut AdaptiveHash, stem: &str) {
     }
 }
 
-/// `Main thread process no. 14048, id 1182263616, state: sleeping`; from 5.7 on `Process ID=5,
+/// `Main thread process no. 3177, id 1149061440, state: sleeping`; from 5.7 on `Process ID=5,
 /// Main thread ID=6 , state=sleeping`; MariaDB from 10.5 on `state: sleeping`.
 fn main_thread(state: &mut Option<String>, stem: &str) {
     let is_main = stem.starts_with("Main thread ")
@@ -170,7 +170,7 @@ mod tests {
              Pending flushes (fsync) log: 1; buffer pool: 5\n\
              23 pending preads, 6 pending pwrites\n\
              1 pending log writes, 2 pending chkp writes\n\
-             Pending reads 14\nPending writes: LRU 63, flush list 1, single page 2\n",
+             Pending reads 14\nPending writes: LRU 21, flush list 1, single page 2\n",
         )
         .pending_io;
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
                 log_writes: Some(1),
                 checkpoint_writes: Some(2),
                 page_reads: Some(14),
-                page_writes: Some(66),
+                page_writes: Some(24),
             }
         );
         let io = parse(
@@ -241,22 +241,22 @@ mod tests {
     #[test]
     fn the_buffer_pool_is_the_sum_and_not_an_instance() {
         let text = "----------------------\nBUFFER POOL AND MEMORY\n----------------------\n\
-                    Buffer pool size   1310715\nBuffer pool size, bytes 21474754560\nFree buffers       2\n\
-                    Pages made young 25, not young 13\n87.89 youngs/s, 46.69 non-youngs/s\n\
+                    Buffer pool size   655350\nBuffer pool size, bytes 10737254400\nFree buffers       2\n\
+                    Pages made young 25, not young 13\n12.5 youngs/s, 3.75 non-youngs/s\n\
                     Pages read 7, created 8, written 9\n\
                     No buffer pool page gets since the last printout\n\
                     ----------------------\nINDIVIDUAL BUFFER POOL INFO\n----------------------\n\
-                    ---BUFFER POOL 0\nBuffer pool size   131072\nDatabase pages     216709\n\
-                    Buffer pool hit rate 994 / 1000, young-making rate 5 / 1000 not 2 / 1000\n";
+                    ---BUFFER POOL 0\nBuffer pool size   65536\nDatabase pages     61004\n\
+                    Buffer pool hit rate 987 / 1000, young-making rate 3 / 1000 not 1 / 1000\n";
         assert_eq!(
             parse(text).buffer_pool,
             BufferPool {
-                total_pages: Some(1_310_715),
+                total_pages: Some(655_350),
                 free_pages: Some(2),
                 made_young_pages: Some(25),
                 not_young_pages: Some(13),
-                youngs_per_second: Some(87.89),
-                non_youngs_per_second: Some(46.69),
+                youngs_per_second: Some(12.5),
+                non_youngs_per_second: Some(3.75),
                 read_pages: Some(7),
                 created_pages: Some(8),
                 written_pages: Some(9),
@@ -268,9 +268,9 @@ mod tests {
     #[test]
     fn the_main_thread_of_all_generations() {
         for line in [
-            "Main thread process no. 28376, id 139961255549264, state: flushing log",
-            "Main thread id 2744, state: flushing log",
-            "Process ID=19871, Main thread ID=139784315979520 , state=flushing log",
+            "Main thread process no. 1904, id 140102217860864, state: flushing log",
+            "Main thread id 3012, state: flushing log",
+            "Process ID=2206, Main thread ID=140336369403456 , state=flushing log",
             "Process ID=5, Main thread ID=140, state: flushing log",
             "state: flushing log",
         ] {
@@ -282,18 +282,18 @@ mod tests {
     #[test]
     fn rows_and_the_adaptive_hash_index() {
         let status = parse(
-            "Ibuf: size 4171, free list len 14370, seg size 18542,\n\
-             96814.19 hash searches/s, 51484.52 non-hash searches/s\n\
+            "Ibuf: size 2208, free list len 9011, seg size 11220,\n\
+             40212.75 hash searches/s, 18833.1 non-hash searches/s\n\
              9 queries inside InnoDB, 3 queries in queue\n10 read views open inside InnoDB\n",
         );
-        assert_eq!(status.change_buffer_pages, Some(4171));
+        assert_eq!(status.change_buffer_pages, Some(2208));
         assert_eq!(
             status.adaptive_hash.hash_searches_per_second,
-            Some(96814.19)
+            Some(40212.75)
         );
         assert_eq!(
             status.adaptive_hash.non_hash_searches_per_second,
-            Some(51484.52)
+            Some(18833.1)
         );
         assert_eq!(status.rows.queries_inside, Some(9));
         assert_eq!(status.rows.queries_in_queue, Some(3));

@@ -12,8 +12,8 @@ use model::SemaphoreWait;
 pub struct InnodbStatus {
     /// The line `END OF INNODB MONITOR OUTPUT` was there: the text was not cut.
     pub complete: bool,
-    /// When the server printed it, in the server's words and time zone (`2023-02-04 11:42:43`,
-    /// before 5.6 `100831 8:56:28`).
+    /// When the server printed it, in the server's words and time zone (`2023-03-14 08:27:55`,
+    /// before 5.6 `100217 9:14:36`).
     pub taken: Option<String>,
     /// The rates ("…/s") are averages over this many seconds.
     pub averaged_seconds: Option<u64>,

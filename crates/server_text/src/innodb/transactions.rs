@@ -258,10 +258,10 @@ mod tests {
                  MySQL thread id {seconds}, OS thread handle 1, query id 2 localhost root\n"
             );
         }
-        text += "---TRANSACTION 7C6E3AFE, ACTIVE (PREPARED) 500 sec, process no 1, OS thread id 9\n\
+        text += "---TRANSACTION 5A90D1C2, ACTIVE (PREPARED) 500 sec, process no 1, OS thread id 9\n\
                  0 lock struct(s), heap size 1128, 0 row lock(s), undo log entries 1\n\
                  MySQL thread id 1000, query id 2 localhost root\ncommit\n\
-                 ---TRANSACTION (0x7f600b7dbc80), ACTIVE 501 sec\n\
+                 ---TRANSACTION (0x7fd0442a1b30), ACTIVE 501 sec\n\
                  0 lock struct(s), heap size 1128, 0 row lock(s)\n\
                  MySQL thread id 1001, query id 2 localhost root\nselect 1\n\
                  ---TRANSACTION 5, not started\n\
@@ -292,21 +292,21 @@ mod tests {
     fn a_deadlock_is_not_a_wait() {
         let status = parse(
             "------------------------\nLATEST DETECTED DEADLOCK\n------------------------\n\
-             120906  6:03:32\n*** (1) TRANSACTION:\nTRANSACTION AFB88BCF, ACTIVE 9 sec inserting\n\
-             LOCK WAIT 2914 lock struct(s), heap size 293304, 231524 row lock(s), undo log entries 270\n\
-             MySQL thread id 384855, query id 79940498 10.8.0.86 robot\nreplace into foo values(1)\n\
+             130311  2:41:17\n*** (1) TRANSACTION:\nTRANSACTION 8D20A4E1, ACTIVE 9 sec inserting\n\
+             LOCK WAIT 1730 lock struct(s), heap size 178104, 120331 row lock(s), undo log entries 115\n\
+             MySQL thread id 66120, query id 18811042 10.4.1.12 batch\nreplace into bin values(1)\n\
              *** (1) WAITING FOR THIS LOCK TO BE GRANTED:\n\
-             RECORD LOCKS space id 33 page no 1 n bits 216 index `PRIMARY` of table `foo`.`foo` trx id AFB88BCF lock_mode X waiting\n\
+             RECORD LOCKS space id 19 page no 4 n bits 144 index `PRIMARY` of table `ware`.`bin` trx id 8D20A4E1 lock_mode X waiting\n\
              *** WE ROLL BACK TRANSACTION (1)\n\
-             ------------\nTRANSACTIONS\n------------\nTrx id counter B0055592\n\
-             Purge done for trx's n:o < B00554DC undo n:o < 0\nHistory list length 2496\n\
+             ------------\nTRANSACTIONS\n------------\nTrx id counter 8D214F03\n\
+             Purge done for trx's n:o < 8D214EEE undo n:o < 0\nHistory list length 1833\n\
              LIST OF TRANSACTIONS FOR EACH SESSION:\n\
              ---TRANSACTION 0, not started\n--------\nFILE I/O\n--------\n",
         );
         assert!(status.latest_deadlock.seen);
         assert_eq!(
             status.latest_deadlock.taken.as_deref(),
-            Some("120906 6:03:32")
+            Some("130311 2:41:17")
         );
         assert_eq!(status.lock_waits, []);
         assert_eq!(status.blockers, []);
@@ -315,9 +315,9 @@ mod tests {
             (summary.active_count, summary.lock_wait_count),
             (Some(0), Some(0))
         );
-        assert_eq!(summary.history_list_length, Some(2496));
-        assert_eq!(summary.trx_id_counter, Some(0xB005_5592));
-        assert_eq!(summary.purge_done_trx, Some(0xB005_54DC));
+        assert_eq!(summary.history_list_length, Some(1833));
+        assert_eq!(summary.trx_id_counter, Some(0x8D21_4F03));
+        assert_eq!(summary.purge_done_trx, Some(0x8D21_4EEE));
     }
 
     #[test]

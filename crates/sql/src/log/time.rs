@@ -27,7 +27,7 @@ impl LogTime {
 const SECOND_US: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
-/// The moment at the start of `text`, and how long it is: `071015 21:43:52`, `240101  1:43:52`, with a fraction, or
+/// The moment at the start of `text`, and how long it is: `110308 16:07:41`, `240101  6:07:41`, with a fraction, or
 /// `2024-01-01T12:00:00.123456Z`, `2024-01-01T12:00:00.123456+08:00`, `2024-01-01 12:00:00`.
 pub(crate) fn moment(text: &[u8]) -> Option<(LogTime, usize)> {
     match text.get(4) {
@@ -149,13 +149,13 @@ mod tests {
         let second = SECOND_US;
         for (text, time, length) in [
             (
-                "071015 21:43:52",
-                LogTime::Local(1_192_484_632 * second),
+                "110308 16:07:41",
+                LogTime::Local(1_299_600_461 * second),
                 15,
             ),
             (
-                "071218  1:48:27 # User",
-                LogTime::Local(1_197_942_507 * second),
+                "110309  4:20:09 # User",
+                LogTime::Local(1_299_644_409 * second),
                 15,
             ),
             (
@@ -188,13 +188,13 @@ mod tests {
     fn what_is_none() {
         for text in [
             "",
-            "071315 21:43:52",
-            "071015 25:43:52",
-            "071015",
+            "111315 16:07:41",
+            "110308 25:07:41",
+            "110308",
             "2024-05-12",
             "2024-05-12T03:12",
             "select 1",
-            "0710152 1:43:52",
+            "1103082 6:07:41",
         ] {
             assert_eq!(moment(text.as_bytes()), None, "{text}");
         }

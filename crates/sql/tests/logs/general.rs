@@ -12,10 +12,10 @@ fn up_to_5_6_and_mariadb() {
         "/usr/sbin/mysqld, Version: 5.5.9-log (x). started with:\n\
          Tcp port: 3306  Unix socket: /tmp/s\n\
          Time                 Id Command    Argument\n\
-         071015 21:43:52\t    5 Connect\troot@localhost on shop\n\
+         110308 16:07:41\t    5 Connect\troot@localhost on shop\n\
          \t\t    5 Query\tselect *\n from t\n  where a = 1\n\
          \t\t    6 Connect\tapp@web1 as anonymous on \n\
-         071015  1:43:53\t    6 Init DB\tother\n\
+         110308  6:07:42\t    6 Init DB\tother\n\
          \t\t    6 Query\tselect 2\n\
          \t\t    6 Field List\tt \n\
          \t\t    5 Quit\t\n\
@@ -55,11 +55,11 @@ fn up_to_5_6_and_mariadb() {
         (query.database.as_str(), query.connection),
         ("shop", Some(5))
     );
-    assert_eq!(query.time, Some(LogTime::Local(1_192_484_632 * SECOND)));
+    assert_eq!(query.time, Some(LogTime::Local(1_299_600_461 * SECOND)));
     let other = &events[4];
     assert_eq!((other.user.as_str(), other.host.as_str()), ("app", "web1"));
     assert_eq!(other.database, "other");
-    assert_eq!(other.time, Some(LogTime::Local(1_192_412_633 * SECOND)));
+    assert_eq!(other.time, Some(LogTime::Local(1_299_564_462 * SECOND)));
     assert_eq!(events[11].database, "third");
 }
 

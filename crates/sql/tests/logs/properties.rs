@@ -9,7 +9,7 @@ use crate::support::{feed, read_by};
 /// Pieces that logs are made of, and some that they are not.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
-        Just(&b"# Time: 071015 21:43:52\n"[..]),
+        Just(&b"# Time: 110308 16:07:41\n"[..]),
         Just(&b"# Time: 2026-05-12T03:12:05.120456Z\n"[..]),
         Just(&b"# User@Host: root[root] @ localhost []  Id: 5\n"[..]),
         Just(&b"# User@Host: [x] @ [y\n"[..]),
@@ -29,7 +29,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
             &b"/usr/sbin/mysqld, Version: 5.0 (x). started with:\nTcp port: 3306  Unix socket: s\n"
                 [..]
         ),
-        Just(&b"071015 21:43:52\t    5 Connect\troot@localhost on shop\n"[..]),
+        Just(&b"110308 16:07:41\t    5 Connect\troot@localhost on shop\n"[..]),
         Just(&b"\t\t    5 Query\tselect 1\n"[..]),
         Just(&b"\t\t    5 Quit\t\n"[..]),
         Just(&b"2018-07-01T01:02:03.123456Z\t   10 Execute\tselect 2\n"[..]),
