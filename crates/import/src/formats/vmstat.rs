@@ -3,7 +3,7 @@
 use model::Unit;
 
 use crate::clean::Line;
-use crate::columns::{Column, Sums, is_numbers, level, rate, shares};
+use crate::columns::{Column, Sums, level, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::read::{MOMENTS_MAX, Read, counted};
 use crate::times;
@@ -17,8 +17,8 @@ pub(crate) static FORMAT: Format = Format {
     recognisers: &[Recogniser::new(330, "pr", 0, |at| {
         is_vmstat_header(at.text)
     })],
-    continues: |_, next| is_numbers(next.text),
-    absorbs: |_, next| is_numbers(next.text),
+    continues: |_, next| is_row(next.text),
+    absorbs: |_, next| is_row(next.text),
     gap: Gap::Lines(3),
     preference: 5,
     read,
@@ -28,6 +28,17 @@ pub(crate) static FORMAT: Format = Format {
 fn is_vmstat_header(text: &str) -> bool {
     text.starts_with("procs -")
         || (text.starts_with("r ") && text.contains(" swpd ") && text.contains(" cs "))
+}
+
+/// Numbers, with `-` for those that nobody recorded.
+fn is_row(text: &str) -> bool {
+    let mut has_number = false;
+    let mut words = text.split_whitespace();
+    words.all(|word| {
+        let is_number = word.parse::<f64>().is_ok();
+        has_number |= is_number;
+        is_number || word == "-"
+    }) && has_number
 }
 
 const COLUMNS: [Column; 5] = [
@@ -55,7 +66,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         } else if text.starts_with("r ") {
             columns = text.split_whitespace().collect();
         } else if !columns.is_empty()
-            && is_numbers(text)
+            && is_row(text)
             && text.split_whitespace().count() >= columns.len().min(13)
         {
             rows.push((at.take(), text));
@@ -68,13 +79,13 @@ fn read(lines: &[Line<'_>]) -> Read {
     read.brought = counted(rows.len(), "moment", "moments");
     let mut sums = Sums::default();
     for (index, (at, text)) in rows.iter().enumerate() {
-        let values: Vec<f64> = text
+        let values: Vec<Option<f64>> = text
             .split_whitespace()
-            .filter_map(|word| word.parse().ok())
+            .map(|word| word.parse().ok())
             .collect();
         let value = |name: &str| {
             let index = columns.iter().position(|column| *column == name)?;
-            values.get(index).copied()
+            values.get(index).copied().flatten()
         };
         let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
@@ -100,6 +111,17 @@ mod tests {
         let running = read.values("cpu.procs_running");
         assert_eq!((running.len(), running[0]), (MOMENTS_MAX, 6.0));
         assert_eq!(read.skipped, [(0, "5 older moments".into())]);
+    }
+
+    #[test]
+    fn a_column_that_nobody_recorded_is_no_number() {
+        let read = read(&clean::lines(
+            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+             - - - - - - 8 4 - - - - 10 80 - 5 -\n - - - - - - 8 4 - - - - 10 80 - 5 -\n",
+        ));
+        assert_eq!(read.values("vmstat.pswpin"), [2.0]);
+        assert_eq!(read.values("cpu.system_share"), [0.8]);
+        assert_eq!(read.values("cpu.context_switches"), [0.0; 0]);
     }
 
     #[test]
