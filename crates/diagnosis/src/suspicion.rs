@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalogue::{Catalogue, Cause, Sign, Test};
+use crate::catalogue::{ANY_CAUSE, Catalogue, Cause, Sign, Test};
 use crate::evidence::Evidence;
 use crate::judge;
 use crate::named::{AllNamed, InLayer, Named, Seen};
@@ -35,6 +35,9 @@ const SIGN_WEIGHT: f64 = 0.5;
 
 /// What a sign counts for that a cause can do without, beside one that it needs.
 const OPTIONAL_SHARE: f64 = 0.6;
+
+/// What a cause counts for, when suspicions are put in order, that follows from any other.
+const SYMPTOM_SHARE: f64 = 0.5;
 
 /// Share of a source in a cause's layers from which a sign that was not found there refuses nothing: its names are
 /// those of other versions, or inlined.
@@ -165,7 +168,12 @@ impl Weights {
             })
             .filter(|(weight, ..)| *weight >= WEIGHT_MIN)
             .collect();
-        all.sort_by(|left, right| right.0.total_cmp(&left.0));
+        // What follows from anything is in many a story that is not about it.
+        let order = |(weight, cause, _): &(f64, &Cause, Said)| {
+            let is_symptom = cause.effect_of.iter().any(|id| id == ANY_CAUSE);
+            weight * if is_symptom { SYMPTOM_SHARE } else { 1.0 }
+        };
+        all.sort_by(|left, right| order(right).total_cmp(&order(left)));
         all.truncate(SUSPICIONS_MAX);
         all.into_iter()
             .map(|(weight, cause, said)| finding(cause, weight, said, evidence))
