@@ -142,7 +142,7 @@ fn configuration_and_triggers() {
             "--trigger",
             "Threads_running >> 3",
         ],
-        &["Threads_running >> 3", "column 18", "a number expected"],
+        &["Threads_running >> 3", "column 18", "a number, a function"],
     );
 }
 
