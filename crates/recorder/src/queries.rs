@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
 
-use crate::sources::database::OWN_COMMANDS;
+/// Before the name of a counter `Com_…`: how much of it the recorder's own statements are.
+pub(crate) const OWN_COMMANDS: &str = "recorder.com.";
 
 /// Digests kept: six a minute, and one a burst.
 const DIGESTS_MAX: usize = 128;

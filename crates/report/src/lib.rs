@@ -35,4 +35,5 @@ pub use html::{
 };
 pub use json::json;
 pub use text::compare::compare_text;
-pub use text::{TextOptions, text};
+pub use text::page::TextOptions;
+pub use text::text;

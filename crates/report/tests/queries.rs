@@ -9,8 +9,9 @@
 
 use model::{Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay};
 use report::TextOptions;
-use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, diff_text, queries_diff};
+use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, queries_diff};
 use report::evidence::queries_json::{queries_json, write_queries_json};
+use report::evidence::queries_text::diff_text;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
 
 fn class(fingerprint: &str, count: u64, seconds: Option<f64>) -> QueryClass {

@@ -4,8 +4,6 @@ use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::frame_read::{text_column, unknown_value};
-
 pub(crate) fn json<T: Serialize>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
@@ -40,4 +38,22 @@ pub(crate) fn json_column<T: DeserializeOwned>(
             error.to_string().into(),
         )
     })
+}
+
+/// A text as it lies in the row, without a copy.
+pub(crate) fn text_column<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a str> {
+    Ok(row.get_ref(column)?.as_str()?)
+}
+
+pub(crate) fn ms_column(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+pub(crate) fn unknown_value(column: usize, value: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(
+        column,
+        rusqlite::types::Type::Text,
+        format!("unknown value '{value}'").into(),
+    )
 }

@@ -3,8 +3,7 @@
 use model::{QueryDigest, TimedDigest, Window};
 use rusqlite::{Transaction, params};
 
-use crate::columns::{json, json_column, word};
-use crate::frame_read::ms_column;
+use crate::columns::{json, json_column, ms_column, word};
 use crate::tables::{Table, Tables};
 
 pub(crate) fn write_queries(

@@ -10,10 +10,11 @@ use rusqlite::{Connection, Row};
 
 use crate::StoreError;
 use crate::account::{Account, READ_BYTES_MAX, open_careful, words};
+use crate::columns::{ms_column, text_column, unknown_value};
 use crate::frame::{APPLICATION_ID, FRAME_VERSION};
 use crate::frame_queries::read_queries;
 use crate::frame_stacks::read_stacks;
-use crate::tables::{Table, Tables};
+use crate::tables::{Damage, Table, Tables};
 
 /// The version from which a file has stacks.
 const STACKS_SINCE: i64 = 2;
@@ -35,37 +36,6 @@ const ABSENT_MAX: usize = 10_000;
 
 /// Memory for what says what the file is, bytes.
 const HEAD_BYTES_MAX: u64 = 8 << 20;
-
-/// A part of a file that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    /// The table.
-    pub table: &'static str,
-    /// Rows read before the damage.
-    pub rows_read: usize,
-    /// What is wrong.
-    pub problem: String,
-    /// Nothing is wrong with it: it is over a limit.
-    pub is_limit: bool,
-}
-
-impl Damage {
-    /// One line without the file's name.
-    pub fn line(&self) -> String {
-        let Self {
-            table,
-            rows_read,
-            problem,
-            ..
-        } = self;
-        match self.is_limit {
-            true => {
-                format!("table '{table}': {rows_read} rows were read, and some left out: {problem}")
-            }
-            false => format!("table '{table}' is damaged after {rows_read} rows: {problem}"),
-        }
-    }
-}
 
 /// An incident as far as it could be read.
 #[derive(Debug)]
@@ -346,11 +316,6 @@ fn read_series(tables: &mut Tables<'_>, timeline: &mut Timeline) {
     }
 }
 
-/// A text as it lies in the row, without a copy.
-pub(crate) fn text_column<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a str> {
-    Ok(row.get_ref(column)?.as_str()?)
-}
-
 fn values_of(changes: &str, ticks: usize) -> Option<Vec<f64>> {
     let changes: Vec<(usize, Option<f64>)> = serde_json::from_str(changes).ok()?;
     let mut values = Vec::with_capacity(ticks);
@@ -400,17 +365,4 @@ fn absent_row(row: &Row<'_>) -> rusqlite::Result<TimedAbsent> {
             detail: row.get(5)?,
         },
     })
-}
-
-pub(crate) fn ms_column(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
-}
-
-pub(crate) fn unknown_value(column: usize, value: &str) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(
-        column,
-        rusqlite::types::Type::Text,
-        format!("unknown value '{value}'").into(),
-    )
 }

@@ -8,9 +8,8 @@ use model::{
 };
 use rusqlite::{Row, Transaction, params};
 
-use crate::columns::{json, json_column, word, word_column};
-use crate::frame_read::{Damage, ms_column};
-use crate::tables::{Table, Tables};
+use crate::columns::{json, json_column, ms_column, word, word_column};
+use crate::tables::{Damage, Table, Tables};
 
 /// A stack's list of frames is not read beyond this, bytes: some ten thousand of them, more than any
 /// stack has that is taken.

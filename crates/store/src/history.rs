@@ -11,10 +11,7 @@ use crate::codec::{LastValues, encode_tick, put_varint};
 use crate::files::make_private_dir;
 use crate::history_mend::packed;
 use crate::history_open::{begin_session, cap_size, keep_reserve, lock, open_database, put_aside};
-use crate::history_read::{Recovered, read_window};
-
-/// A minute of the recorder's clock: the unit of reading and of deleting.
-pub(crate) const MINUTE_MS: Millis = 60_000;
+use crate::history_read::{MINUTE_MS, Recovered, read_window};
 
 /// How much is kept: whichever is less. The oldest goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,9 @@ use rusqlite::{Connection, params};
 use crate::OpenIncident;
 use crate::account::{Account, Over, READ_BYTES_MAX};
 use crate::codec::{LastValues, decode_tick, take_varint};
-use crate::history::MINUTE_MS;
+
+/// A minute of the recorder's clock: the unit of reading and of deleting.
+pub(crate) const MINUTE_MS: Millis = 60_000;
 
 /// Of names, readings and texts of a history a stretch may take these shares of its memory, percent.
 pub(crate) const NAMES_PERCENT: u64 = 10;

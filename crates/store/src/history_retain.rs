@@ -6,8 +6,9 @@ use model::Millis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
-use crate::history::{History, MINUTE_MS};
+use crate::history::History;
 use crate::history_open::{keep_reserve, reserve_path};
+use crate::history_read::MINUTE_MS;
 
 /// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
 const ROWS_MAX: i64 = 100_000;

@@ -11,8 +11,8 @@ use rusqlite::{Connection, params};
 
 use crate::StoreError;
 use crate::account::{Account, READ_BYTES_MAX, open_careful};
-use crate::history::MINUTE_MS;
 use crate::history_open::HISTORY_VERSION;
+use crate::history_read::MINUTE_MS;
 use crate::history_read::{self, Place, TEXTS_PERCENT, text_bytes};
 
 /// Time before a stretch that is read too, so that its first second has a rate; milliseconds.

@@ -3,7 +3,37 @@
 use rusqlite::{Connection, Row};
 
 use crate::account::{Account, CELL_BYTES_MAX, JSON_BYTES_MAX, row_bytes, words};
-use crate::frame_read::Damage;
+
+/// A part of a file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The table.
+    pub table: &'static str,
+    /// Rows read before the damage.
+    pub rows_read: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// Nothing is wrong with it: it is over a limit.
+    pub is_limit: bool,
+}
+
+impl Damage {
+    /// One line without the file's name.
+    pub fn line(&self) -> String {
+        let Self {
+            table,
+            rows_read,
+            problem,
+            ..
+        } = self;
+        match self.is_limit {
+            true => {
+                format!("table '{table}': {rows_read} rows were read, and some left out: {problem}")
+            }
+            false => format!("table '{table}' is damaged after {rows_read} rows: {problem}"),
+        }
+    }
+}
 
 /// A table, and what of it is read.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::post::judge;
+use super::failure::{Failure, judge};
 use super::program;
-use super::worker::Failure;
 
 /// Where curl(1) is looked for.
 const CURL: [&str; 3] = ["/usr/bin/curl", "/usr/local/bin/curl", "/bin/curl"];

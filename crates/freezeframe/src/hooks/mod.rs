@@ -4,6 +4,7 @@
 
 mod config;
 mod curl;
+mod failure;
 mod post;
 mod program;
 mod queue;

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use super::config::Address;
-use super::worker::Failure;
+use super::failure::{Failure, judge};
 
 /// Bytes of an answer that are read: its first line says all.
 const ANSWER_BYTES_MAX: usize = 1024;
@@ -82,19 +82,6 @@ fn connect(address: &Address, end: Instant) -> std::io::Result<TcpStream> {
         }
     }
     Err(last)
-}
-
-/// What a status means: a request that the receiver calls wrong stays wrong.
-pub(super) fn judge(whom: &str, code: u16) -> Result<(), Failure> {
-    let says = format!("{whom}: status {code}");
-    match code {
-        200..=299 => Ok(()),
-        408 | 425 | 429 | 500..=599 => Err(Failure::Later(says)),
-        300..=399 => Err(Failure::Never(format!(
-            "{says}: redirects are not followed"
-        ))),
-        _ => Err(Failure::Never(says)),
-    }
 }
 
 #[cfg(test)]

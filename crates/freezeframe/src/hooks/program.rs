@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::worker::Failure;
+use super::failure::Failure;
 
 /// Bytes of a program's output that are kept for the message; the rest is read and dropped.
 const OUTPUT_BYTES_MAX: usize = 2048;

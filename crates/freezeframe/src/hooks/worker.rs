@@ -7,6 +7,7 @@ use cli::output;
 use serde_json::Value;
 
 use super::config::{Action, Hook};
+use super::failure::Failure;
 use super::queue::{EVENT_BYTES_MAX, Queue, Queued};
 use super::{Event, HookState, curl, post, program};
 
@@ -19,15 +20,6 @@ const PATIENCE_MS: i64 = 24 * 3600 * 1000;
 
 /// How often a thread that waits looks whether the recording ends.
 const NAP: Duration = Duration::from_millis(100);
-
-/// Why an event was not delivered.
-#[derive(Debug, PartialEq)]
-pub(super) enum Failure {
-    /// It may go well later.
-    Later(String),
-    /// Trying again would not help.
-    Never(String),
-}
 
 /// The thread of one hook.
 pub(super) struct Worker {

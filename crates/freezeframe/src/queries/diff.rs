@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use cli::output;
 use jiff::Zoned;
 use model::QueryDigest;
-use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, diff_text, queries_diff};
+use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, queries_diff};
+use report::evidence::queries_text::diff_text;
 use sql::digest::Order;
 
 use super::{file, options};

@@ -1,52 +1,23 @@
 //! `freezeframe-lab peers`: the same scenarios, watched by nobody, by the recorder and by pt-stalk.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use cli::output;
 use jiff::Timestamp;
 use model::Incident;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use testbed::{Scenario, ServerKind};
 
-use super::felt::{Measured, Nobody, Watcher, measure};
+use super::felt::{Nobody, Watcher, measure};
 use super::harm::Freezeframe;
+use super::peers_table::{NOBODY, RECORDER, Row, noticed};
 use super::pt_stalk::{PtStalk, TUNINGS, collection};
 use super::{chosen, here, kept, peers_table};
 use crate::args::ScenarioPeers;
 use crate::product::explain;
-
-/// The watcher of the rows that the others are compared with.
-pub(super) const NOBODY: &str = "nobody";
-
-/// The recorder's own rows.
-pub(super) const RECORDER: &str = "freezeframe";
-
-/// One watcher beside one scenario.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Row {
-    pub(super) scenario: String,
-    pub(super) server: String,
-    pub(super) watcher: String,
-    /// From the begin of the break to its trigger, in seconds.
-    pub(super) noticed_seconds: Option<f64>,
-    /// It triggered before the break.
-    pub(super) too_early: bool,
-    /// What it captured: kinds of files, or of evidence.
-    pub(super) kinds: Vec<String>,
-    pub(super) mib: f64,
-    /// Where that is, or was.
-    #[serde(default)]
-    pub(super) captured: Option<PathBuf>,
-    /// The true cause.
-    pub(super) truth: String,
-    /// The first cause that is at least likely by what it captured.
-    pub(super) named: Option<String>,
-    pub(super) felt: Measured,
-}
 
 pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
     let mut rows: Vec<Row> = match &args.keep {
@@ -239,15 +210,6 @@ fn named(verdict: &Value) -> Option<String> {
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
-}
-
-pub(super) fn noticed(row: &Row) -> String {
-    match row.noticed_seconds {
-        _ if row.watcher == NOBODY => String::new(),
-        Some(_) if row.too_early => "before the break".to_owned(),
-        Some(seconds) => format!("{seconds:.1} s"),
-        None => "no".to_owned(),
-    }
 }
 
 fn line(row: &Row) -> String {

@@ -1,10 +1,42 @@
 //! `freezeframe-lab peers` as a page of Markdown.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use super::peers::{NOBODY, RECORDER, Row, noticed};
+use serde::{Deserialize, Serialize};
+
+use super::felt::Measured;
 use super::pt_stalk::TUNINGS;
 use super::table::{BLOCKED, machine, middle_and_worst};
+
+/// The watcher of the rows that the others are compared with.
+pub(super) const NOBODY: &str = "nobody";
+
+/// The recorder's own rows.
+pub(super) const RECORDER: &str = "freezeframe";
+
+/// One watcher beside one scenario.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub(super) scenario: String,
+    pub(super) server: String,
+    pub(super) watcher: String,
+    /// From the begin of the break to its trigger, in seconds.
+    pub(super) noticed_seconds: Option<f64>,
+    /// It triggered before the break.
+    pub(super) too_early: bool,
+    /// What it captured: kinds of files, or of evidence.
+    pub(super) kinds: Vec<String>,
+    pub(super) mib: f64,
+    /// Where that is, or was.
+    #[serde(default)]
+    pub(super) captured: Option<PathBuf>,
+    /// The true cause.
+    pub(super) truth: String,
+    /// The first cause that is at least likely by what it captured.
+    pub(super) named: Option<String>,
+    pub(super) felt: Measured,
+}
 
 const HEAD: &str = "\
 # Beside pt-stalk
@@ -149,6 +181,15 @@ fn middle_and_least(mut ratios: Vec<f64>) -> String {
     match (ratios.get(ratios.len() / 2), ratios.first()) {
         (Some(middle), Some(least)) => format!("{middle:.2} ({least:.2})"),
         _ => "-".to_owned(),
+    }
+}
+
+pub(super) fn noticed(row: &Row) -> String {
+    match row.noticed_seconds {
+        _ if row.watcher == NOBODY => String::new(),
+        Some(_) if row.too_early => "before the break".to_owned(),
+        Some(seconds) => format!("{seconds:.1} s"),
+        None => "no".to_owned(),
     }
 }
 

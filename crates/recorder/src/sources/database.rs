@@ -9,7 +9,7 @@ use server::{Address, Deadlines, ServerError, Session};
 use super::Outcome;
 use super::backoff::Backoff;
 use crate::clock::RecorderClock;
-use crate::queries::QueryWatch;
+use crate::queries::{OWN_COMMANDS, QueryWatch};
 use crate::target::{OwnConnection, Shared};
 
 /// The kept connection for status and what is remembered between readings.
@@ -189,9 +189,6 @@ impl DatabaseState {
         Err(error)
     }
 }
-
-/// Before the name of a counter `Com_…`: how much of it the recorder's own statements are.
-pub(crate) const OWN_COMMANDS: &str = "recorder.com.";
 
 /// A kept connection to the first of these that lets us in.
 pub(crate) fn connect_to(

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kernel::procfs::stat::{self, CpuTicks};
 use kernel::roots::{ProcRoot, SysRoot};
@@ -20,7 +21,7 @@ pub(crate) struct HostState {
     cpu_before: Option<CpuTicks>,
     /// Who has asked the server for something, by its TCP connections.
     pub(crate) requests: detect::Requests,
-    pub(crate) connections_look: Option<super::network::ConnectionsLook>,
+    pub(crate) connections_look: Option<ConnectionsLook>,
     /// They could not be looked at, and are not before.
     pub(crate) connections_absent_until: Option<std::time::Instant>,
 }
@@ -149,4 +150,22 @@ pub(crate) fn facts(state: &mut HostState) -> Outcome {
         facts,
         ..Taken::default()
     })
+}
+
+/// Connections are looked at each second anyway.
+const NEXT_SECOND: Duration = Duration::from_millis(900);
+
+/// The last look at connections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionsLook {
+    pub(super) at: Instant,
+    pub(super) cost: Duration,
+}
+
+impl ConnectionsLook {
+    /// Whether the next look has to wait until this one is paid for, at this share of a core.
+    pub(super) fn rests(&self, share_max: f64) -> bool {
+        let pause = Duration::from_secs_f64(self.cost.as_secs_f64() / share_max);
+        pause > NEXT_SECOND && self.at.elapsed() < pause
+    }
 }

@@ -8,14 +8,11 @@ use kernel::servers::ServerProcess;
 use model::{Absent, Reading, Reason, Taken, Unit};
 
 use super::Outcome;
-use super::host::HostState;
+use super::host::{ConnectionsLook, HostState};
 use super::{absent, readings};
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// They are looked at each second anyway.
-const NEXT_SECOND: Duration = Duration::from_millis(900);
 
 pub(crate) fn netstat(state: &mut HostState) -> Outcome {
     // Of the server's own network namespace when it is in another one: ours would be the counters
@@ -49,21 +46,6 @@ const CONNECTIONS_SHARE_MAX: f64 = 0.001;
 
 /// The same while a client waits for its login.
 const KNOCKS_SHARE_MAX: f64 = 0.01;
-
-/// The last look at connections.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionsLook {
-    at: Instant,
-    cost: Duration,
-}
-
-impl ConnectionsLook {
-    /// Whether the next look has to wait until this one is paid for, at this share of a core.
-    fn rests(&self, share_max: f64) -> bool {
-        let pause = Duration::from_secs_f64(self.cost.as_secs_f64() / share_max);
-        pause > NEXT_SECOND && self.at.elapsed() < pause
-    }
-}
 
 /// Where they cannot be looked at it is tried again after this: a server may begin to listen.
 const ABSENT_REST: Duration = Duration::from_secs(10);

@@ -26,6 +26,7 @@ mod root;
 mod run;
 mod settle;
 mod system;
+mod undo;
 mod variable;
 mod watch;
 
@@ -39,8 +40,9 @@ pub use known::{known_journals, remember_journal};
 pub use own_file::{OwnFile, Reload};
 pub use plan::{Plan, Step, StepState, When, plan};
 pub use root::Root;
-pub use run::{Applied, FixError, Order, UndoneEntry, apply, undo};
+pub use run::{Applied, FixError, Order, apply};
 pub use settle::{Unsettled, settle, unsettled};
 pub use system::{Distribution, LOOK_PATIENCE, SeenServer, System, TasksLimit};
+pub use undo::{UndoneEntry, undo};
 pub use variable::{Access, GlobalVariable, PersistedVariable};
 pub use watch::{COMMAND as WATCH_COMMAND, watch};

@@ -1,7 +1,7 @@
 //! Fixes that were interrupted, and leases that nobody watches any more: what a killed process leaves to the next one.
 
 use super::journal::{Entry, FixJournal, FixJournalError, LockedJournal, State};
-use super::run::{UndoneEntry, undo};
+use super::undo::{UndoneEntry, undo};
 use super::variable::Access;
 
 /// An entry that was left behind.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use server::Login;
 
 use super::journal::{FixJournal, State, watch_lock};
-use super::run::undo;
+use super::undo::undo;
 use super::variable::Access;
 use crate::general_log::now_us;
 use crate::{ServerWay, orders};

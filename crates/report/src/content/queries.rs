@@ -3,7 +3,7 @@
 use model::{FoldedClasses, QueryClass, QueryDigest, QueryMeasure};
 
 use crate::document::{Column, Folded, Holds, Part, Prose, Row, Shape, Table, Tint};
-use crate::evidence::queries_diff::{QueriesDiff, rate_title, said};
+use crate::evidence::queries_diff::{QueriesDiff, rate_title, said, time_of};
 use crate::evidence::queries_words::{
     count, counted, is_yes_no, item, names, range, rate, seconds, share, value, values, way,
 };
@@ -53,17 +53,6 @@ pub(crate) fn head(digest: &QueryDigest) -> Vec<String> {
         out.push(format!("{} lost on the way", count(digest.lost)));
     }
     out
-}
-
-/// The time of all statements, seconds, where it is known.
-pub(crate) fn time_of(digest: &QueryDigest) -> Option<f64> {
-    let times: Vec<f64> = digest
-        .classes
-        .iter()
-        .filter_map(|class| class.sum("Query_time"))
-        .chain(digest.folded.and_then(|folded| folded.seconds))
-        .collect();
-    (!times.is_empty()).then(|| times.iter().sum())
 }
 
 fn time_measure(class: &QueryClass) -> Option<&QueryMeasure> {

@@ -4,8 +4,7 @@ use super::table::{Column, Holds, Row, Table};
 use super::{Document, List, Part, Section, Tint, bars};
 use crate::evidence::frames_text::write_stack;
 use crate::steps::{self, Piece};
-use crate::text::TextOptions;
-use crate::text::page::{Page, Style};
+use crate::text::page::{Page, Style, TextOptions};
 use crate::text::wrap;
 use crate::{escape, units};
 

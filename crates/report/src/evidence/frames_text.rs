@@ -3,13 +3,9 @@
 use model::{Frame, Nameless, Side};
 
 use crate::document::Stack;
-use crate::{
-    escape,
-    text::{
-        page::{Page, Style},
-        wrap,
-    },
-};
+use crate::escape;
+use crate::text::page::{Page, Style};
+use crate::text::wrap;
 
 /// Marks a kernel frame.
 const KERNEL_MARK: &str = "[k] ";

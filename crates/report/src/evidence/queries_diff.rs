@@ -5,13 +5,9 @@ use std::collections::HashMap;
 use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
-use super::queries_text::page;
 use super::queries_words::{counted, range, rate, seconds};
 use super::stacks_json::to_text;
 use crate::TextOptions;
-use crate::content::queries::{self, time_of};
-use crate::document::{Section, terminal};
-use crate::text::page::Style;
 use crate::units::{Quantity, digits};
 
 /// One side of a comparison.
@@ -194,23 +190,6 @@ pub fn diff_json(diff: &QueriesDiff, limit: usize) -> String {
     to_text(&shown)
 }
 
-/// The comparison as text, most changed first.
-pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String {
-    let mut page = page(&options.text);
-    for (name, mark, side) in [
-        (options.names.0, "before  ", &diff.before),
-        (options.names.1, "during  ", &diff.during),
-    ] {
-        let text = format!("{name}: {}", side_words(side));
-        page.item(0, mark, &text, Style::Plain);
-    }
-    let changes = queries::changes(diff, options.limit);
-    if let Some(section) = Section::from_parts("What changed", changes) {
-        terminal::write_section(&mut page, &section);
-    }
-    page.finish()
-}
-
 /// What rates are, where a side has no length.
 pub(crate) fn rate_title(diff: &QueriesDiff) -> &'static str {
     match has_lengths(diff) {
@@ -221,6 +200,17 @@ pub(crate) fn rate_title(diff: &QueriesDiff) -> &'static str {
 
 fn has_lengths(diff: &QueriesDiff) -> bool {
     diff.before.seconds.is_some() && diff.during.seconds.is_some()
+}
+
+/// The time of all statements, seconds, where it is known.
+pub(crate) fn time_of(digest: &QueryDigest) -> Option<f64> {
+    let times: Vec<f64> = digest
+        .classes
+        .iter()
+        .filter_map(|class| class.sum("Query_time"))
+        .chain(digest.folded.and_then(|folded| folded.seconds))
+        .collect();
+    (!times.is_empty()).then(|| times.iter().sum())
 }
 
 /// A change in words.

@@ -2,6 +2,7 @@
 
 use model::{QueryClass, QueryDigest};
 
+use super::queries_diff::{QueriesDiff, QueriesDiffOptions, side_words};
 use crate::TextOptions;
 use crate::content::{absences, queries};
 use crate::document::{Section, terminal};
@@ -66,4 +67,21 @@ fn section(page: &mut Page, title: &str, parts: Vec<crate::document::Part>) {
     if let Some(section) = Section::from_parts(title, parts) {
         terminal::write_section(page, &section);
     }
+}
+
+/// The comparison as text, most changed first.
+pub fn diff_text(diff: &QueriesDiff, options: &QueriesDiffOptions<'_>) -> String {
+    let mut page = page(&options.text);
+    for (name, mark, side) in [
+        (options.names.0, "before  ", &diff.before),
+        (options.names.1, "during  ", &diff.during),
+    ] {
+        let text = format!("{name}: {}", side_words(side));
+        page.item(0, mark, &text, Style::Plain);
+    }
+    let changes = queries::changes(diff, options.limit);
+    if let Some(section) = Section::from_parts("What changed", changes) {
+        terminal::write_section(&mut page, &section);
+    }
+    page.finish()
 }

@@ -2,8 +2,8 @@
 
 use diagnosis::compare::{Comparison, Role};
 
-use super::TextOptions;
 use super::page::Style;
+use super::page::TextOptions;
 use crate::content::compare::{reasons, role_title, sections, side, signals};
 use crate::document::{Part, Section, terminal};
 

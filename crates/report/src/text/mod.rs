@@ -13,12 +13,8 @@ use crate::content::{self, absences, findings, findings::Context};
 use crate::document::{Part, Section, terminal};
 use crate::evidence::asked::{self, Asked};
 use crate::{escape, pick, when};
-use page::{Page, Style};
+use page::{Page, Style, TextOptions};
 
-/// Width of lines when the terminal's is not known, in columns.
-const WIDTH_USUAL: usize = 80;
-/// The narrowest lines, in columns.
-const WIDTH_MIN: usize = 40;
 /// Ways of looking at statements that are shown; the page has all of them.
 const WAYS_MAX: usize = 2;
 /// Curves in the block of curves.
@@ -29,26 +25,6 @@ const BETWEEN: usize = 4;
 const CELLS_MIN: usize = 8;
 /// Cells of a curve at the most.
 const CELLS_MAX: usize = 80;
-
-/// How a text is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TextOptions {
-    /// Columns of a line; 0 when not known (80 then), at least 40.
-    pub width: usize,
-    /// Whether escape codes for colours and bold are used; without, there are none at all.
-    pub color: bool,
-}
-
-impl TextOptions {
-    /// An empty page of this width.
-    pub(crate) fn page(&self) -> Page {
-        let width = match self.width {
-            0 => WIDTH_USUAL,
-            width => width.max(WIDTH_MIN),
-        };
-        Page::new(width, self.color)
-    }
-}
 
 /// The verdict in words: the sentence, the times, curves, each finding with its signs and what to
 /// do, and what is missing. Times are UTC. No line is wider than the width.

@@ -8,6 +8,31 @@ use model::Nameless;
 use super::wrap;
 use crate::{escape, steps};
 
+/// Width of lines when the terminal's is not known, in columns.
+const WIDTH_USUAL: usize = 80;
+/// The narrowest lines, in columns.
+const WIDTH_MIN: usize = 40;
+
+/// How a text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextOptions {
+    /// Columns of a line; 0 when not known (80 then), at least 40.
+    pub width: usize,
+    /// Whether escape codes for colours and bold are used; without, there are none at all.
+    pub color: bool,
+}
+
+impl TextOptions {
+    /// An empty page of this width.
+    pub(crate) fn page(&self) -> Page {
+        let width = match self.width {
+            0 => WIDTH_USUAL,
+            width => width.max(WIDTH_MIN),
+        };
+        Page::new(width, self.color)
+    }
+}
+
 /// Column at which the values of fields begin.
 const FIELD_INDENT: usize = 12;
 

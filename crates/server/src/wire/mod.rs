@@ -27,14 +27,16 @@ mod open_before;
 mod packets;
 mod pending;
 mod reply;
+mod shared;
 mod statement;
 mod stream;
 
-pub use decoder::{Connections, Decoder, Segment};
+pub use decoder::{Decoder, Segment};
 pub use digest::{Captured, Collector, complete, connection_mix, is_show_warnings, senders};
 pub use limits::{
     BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
     STATEMENT_BYTES_MAX,
 };
 pub use open_before::OpenBefore;
+pub use shared::Connections;
 pub use statement::{Statement, StatementKind};

@@ -1,11 +1,8 @@
 //! One line of the log.
 
 use super::phrases::{self, Span};
-use super::words::{self, Word};
+use super::words::{self, GONE, Word};
 use super::{After, head};
-
-/// Stands for what was left out.
-pub(super) const GONE: &str = "?";
 
 /// What is known of the text that has been passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

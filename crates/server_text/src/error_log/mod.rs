@@ -50,7 +50,7 @@ pub fn redact(text: &str) -> String {
         let behind_value = before == After::Value && !begins;
         before = line::redact(line, behind_value, &mut out);
         // What is left of the lines of one value is told once.
-        let is_nothing = behind_value && out.get(start..).is_some_and(|kept| kept == line::GONE);
+        let is_nothing = behind_value && out.get(start..).is_some_and(|kept| kept == words::GONE);
         if is_nothing && out.get(..start).is_some_and(ends_with_nothing) {
             out.truncate(start);
         } else {
@@ -62,7 +62,7 @@ pub fn redact(text: &str) -> String {
 
 /// Whether the text ends with a value that was left out.
 fn ends_with_nothing(text: &str) -> bool {
-    text.trim_end_matches('\n').ends_with(line::GONE)
+    text.trim_end_matches('\n').ends_with(words::GONE)
 }
 
 /// What a line may be followed by.

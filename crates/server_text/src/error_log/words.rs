@@ -8,6 +8,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+/// Stands for what was left out.
+pub(super) const GONE: &str = "?";
+
 /// Digits of a number; longer ones are numbers of cards and accounts rather than of pages.
 const DIGITS_MAX: usize = 12;
 
@@ -139,7 +142,7 @@ fn file_name(name: &str) -> String {
         .map(|part| match part {
             part if is_own(part) || part.split('-').all(is_own) => part,
             part if number(part).is_some_and(|digits| digits <= 6) => part,
-            _ => super::line::GONE,
+            _ => GONE,
         })
         .collect();
     parts.join(".")

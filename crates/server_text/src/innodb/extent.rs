@@ -2,7 +2,7 @@
 
 use super::forms::{
     is_cut_mark, is_deadlock_line, is_field, is_log_line, is_monitor_end, is_monitor_line,
-    is_monitor_start, is_semaphore_line, is_thread_line, is_transaction_line, stem,
+    is_monitor_start, is_rule, is_semaphore_line, is_thread_line, is_transaction_line, stem,
 };
 use super::sections::{self, Section};
 
@@ -79,7 +79,7 @@ pub(super) fn remnant_end(text: &str) -> Option<usize> {
             || is_log_line(raw)
             || is_field(stem)
             || is_deadlock_line(stem)
-            || (is_transaction_line(stem) && !sections::is_rule(stem))
+            || (is_transaction_line(stem) && !is_rule(stem))
         {
             return Some(at);
         }

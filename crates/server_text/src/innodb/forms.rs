@@ -1,7 +1,5 @@
 //! The forms of InnoDB's own lines.
 
-use super::sections;
-
 /// Without the prefix of docker compose (`db_1  | `) and of an error log
 /// (`2021-01-18T09:40:17.208113+08:00 51207 [Note] InnoDB: `), and without blanks at the end.
 pub(super) fn stem(line: &str) -> &str {
@@ -159,7 +157,7 @@ pub(super) fn is_transaction_line(stem: &str) -> bool {
         "But in child table ",
         "the closest match we can find is record:",
     ];
-    sections::is_rule(stem)
+    is_rule(stem)
         || is_lock_struct_line(stem)
         || STARTS.iter().any(|start| stem.starts_with(start))
         || is_bare_transaction(stem)
@@ -204,6 +202,17 @@ fn is_bare_transaction(stem: &str) -> bool {
 /// the one of [`super::redact()`], which begins alike.
 pub(super) fn is_cut_mark(stem: &str) -> bool {
     stem.starts_with("... truncated...")
+}
+
+/// A line of three or more dashes.
+pub(super) fn is_dashes(line: &str) -> bool {
+    let line = stem(line);
+    line.len() >= 3 && line.bytes().all(|b| b == b'-')
+}
+
+/// A line of dashes or of equal signs.
+pub(super) fn is_rule(line: &str) -> bool {
+    is_dashes(line) || (line.len() >= 3 && line.bytes().all(|b| b == b'='))
 }
 
 #[cfg(test)]

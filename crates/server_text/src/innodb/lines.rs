@@ -9,7 +9,7 @@
 use super::extent;
 use super::forms::{
     is_constraint_line, is_cut_mark, is_deadlock_line, is_field, is_foreign_key_failure,
-    is_log_line, is_monitor_line, is_monitor_start, is_thread_line, is_transaction_line,
+    is_log_line, is_monitor_line, is_monitor_start, is_rule, is_thread_line, is_transaction_line,
     is_wait_line, starts_with_date, stem,
 };
 use super::quotes::{self, Quote};
@@ -249,7 +249,7 @@ impl<'a> Iterator for Lines<'a> {
         let (raw, rest) = tail.split_once('\n').unwrap_or((tail, ""));
         self.line_at = self.at;
         self.at += raw.len() + 1;
-        let kind = if self.line_at < self.remnant_end && !sections::is_rule(stem(raw)) {
+        let kind = if self.line_at < self.remnant_end && !is_rule(stem(raw)) {
             Kind::Remnant
         } else {
             self.classify(raw, rest)

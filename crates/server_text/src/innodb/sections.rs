@@ -1,6 +1,6 @@
 //! The sections of a status text.
 
-use super::forms::stem;
+use super::forms::is_dashes;
 
 /// A section, by its name between two lines of dashes (`srv0srv.cc`,
 /// `srv_printf_innodb_monitor()`).
@@ -73,17 +73,6 @@ pub(super) fn may_follow(section: Section, next: Section) -> bool {
         ),
         _ => true,
     }
-}
-
-/// A line of three or more dashes.
-fn is_dashes(line: &str) -> bool {
-    let line = stem(line);
-    line.len() >= 3 && line.bytes().all(|b| b == b'-')
-}
-
-/// A line of dashes or of equal signs.
-pub(super) fn is_rule(line: &str) -> bool {
-    is_dashes(line) || (line.len() >= 3 && line.bytes().all(|b| b == b'='))
 }
 
 #[cfg(test)]

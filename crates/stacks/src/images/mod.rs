@@ -7,11 +7,11 @@
 //! mapping would end us with SIGBUS, and catching that takes `unsafe`.
 
 mod content;
+mod debug_file;
 mod elf;
 mod image;
 mod process;
 
-use crate::names::debug_file;
 use content::Content;
 use elf::Elf;
 use std::collections::HashMap;

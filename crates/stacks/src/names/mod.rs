@@ -3,7 +3,6 @@
 //! Only names of functions, from symbol tables: no lines, no inlined functions. Reading the debug information of a server
 //! (DWARF) for those takes 200 MB where the tables take one, and a report is read by function.
 
-pub(crate) mod debug_file;
 mod kallsyms;
 mod mini;
 pub(crate) mod symbols;

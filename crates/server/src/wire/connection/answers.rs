@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{Connection, Each, Phase};
-use crate::wire::decoder::Shared;
 use crate::wire::handshake;
 use crate::wire::limits::{IDLE_BYTES_MAX, PREPARED_MAX};
 use crate::wire::pending::{After, Pending, Text};
 use crate::wire::reply::{At, Outcome, Shape, Step, step};
+use crate::wire::shared::Shared;
 use crate::wire::statement::{Statement, StatementKind};
 
 impl Connection {

@@ -9,13 +9,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::compression::CompressedReader;
-use super::decoder::Shared;
 use super::frames::Fed;
 use super::guess::{self, Guess};
 use super::limits::{PREPARED_MAX, REPLY_BYTES_MAX};
 use super::open_before::OpenBefore;
 use super::packets::PacketReader;
 use super::pending::Pending;
+use super::shared::Shared;
 use super::statement::Statement;
 use super::stream::{Arrival, Piece, Stream};
 

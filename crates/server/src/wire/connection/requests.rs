@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{Connection, Each, Phase};
 use crate::wire::command::{Command, prepared_id, query_text_at, used_database};
-use crate::wire::decoder::Shared;
 use crate::wire::handshake::{self, Login, name};
 use crate::wire::limits::PIPELINE_MAX;
 use crate::wire::pending::{After, Pending, Text};
 use crate::wire::reply::{At, Outcome, Shape};
+use crate::wire::shared::Shared;
 use crate::wire::statement::StatementKind;
 
 impl Connection {

@@ -1,7 +1,7 @@
 //! Where distributions put the symbols that they take out of programs (gdb manual, "Debugging information in separate
 //! files").
 
-use crate::images::{Bytes, FileKey, Headers, u32_at};
+use super::{Bytes, FileKey, Headers, u32_at};
 use kernel::roots::ProcRoot;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,7 +13,7 @@ const LINK_BYTES_MAX: u64 = 4096;
 
 /// The debug file of an image that has no full symbol table of its own: by build id, then by its debug link; in the
 /// process's root, then in ours.
-pub(crate) fn find(
+pub(super) fn find(
     elf: &Headers,
     content: &Bytes,
     path: &Path,

@@ -1,0 +1,251 @@
+//! The house: within a crate, files import in one direction. Between crates Cargo sees to it.
+//!
+//! A module may know the module above it, whose part it is, and that one puts its parts together: this is no circle here.
+//! Two other files that import each other can only be understood, moved and tested together. Circles that are still there are
+//! counted in [`KNOWN`], which may only shrink.
+
+#![allow(clippy::unwrap_used, reason = "a failing step fails the test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Files of a crate that are in circles. Fewer is better: then lower the number here.
+const KNOWN: [(&str, usize); 6] = [
+    ("diagnosis", 9),
+    ("export", 8),
+    ("freezeframe", 7),
+    ("import", 27),
+    ("lab", 7),
+    ("remedy", 9),
+];
+
+/// A module's path within its crate, such as `["sign", "signals"]`.
+type Module = Vec<String>;
+
+/// Which module imports from which.
+type Arrows = BTreeMap<Module, BTreeSet<Module>>;
+
+#[test]
+fn files_import_in_one_direction() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let circles = circles(&imports(&path.join("src")));
+        let files: usize = circles.iter().map(Vec::len).sum();
+        let known = KNOWN.iter().find(|(known, _)| *known == name);
+        if files != known.map_or(0, |(_, files)| *files) {
+            let circles: Vec<String> = circles.iter().map(|files| words(files)).collect();
+            wrong.push(format!(
+                "(\"{name}\", {files}), in {} circles\n{}",
+                circles.len(),
+                circles.join("\n")
+            ));
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_and_a_line_is_none() {
+    let module = |name: &str| vec![name.to_owned()];
+    let arrows = |pairs: &[(&str, &str)]| {
+        let mut arrows = Arrows::new();
+        for (from, to) in pairs {
+            arrows.entry(module(from)).or_default().insert(module(to));
+            arrows.entry(module(to)).or_default();
+        }
+        arrows
+    };
+    assert!(circles(&arrows(&[("a", "b"), ("b", "c"), ("a", "c")])).is_empty());
+    assert_eq!(
+        circles(&arrows(&[("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")])),
+        [vec![module("b"), module("c")]]
+    );
+}
+
+#[test]
+fn paths_are_found_in_imports_and_in_code() {
+    let own = ["a".to_owned(), "b".to_owned()].to_vec();
+    let modules: BTreeSet<Module> = ["a", "a::b", "a::b::c", "d", "d::e"]
+        .iter()
+        .map(|path| path.split("::").map(str::to_owned).collect())
+        .collect();
+    let text = "use std::fmt;\nuse crate::d::{\n    e::Thing,\n    Other,\n};\nuse super::Up;\n// use crate::x::Y;\nmod c;\nfn f() {\n    c::g(crate::a::b::c::H)\n}\n";
+    let found: BTreeSet<String> = paths(text)
+        .iter()
+        .filter_map(|path| resolve(&own, path, &modules))
+        .map(|module| module.join("::"))
+        .collect();
+    assert_eq!(
+        found.into_iter().collect::<Vec<_>>(),
+        ["a", "a::b::c", "d", "d::e"]
+    );
+}
+
+fn words(files: &[Module]) -> String {
+    let files: Vec<String> = files.iter().map(|file| file.join("::")).collect();
+    format!("    {}", files.join(", "))
+}
+
+/// The imports of the files below `src`.
+fn imports(src: &Path) -> Arrows {
+    let mut texts = BTreeMap::new();
+    read(src, &mut Vec::new(), &mut texts);
+    let modules: BTreeSet<Module> = texts.keys().cloned().collect();
+    texts
+        .iter()
+        .map(|(module, text)| {
+            let paths = paths(text).into_iter();
+            let targets = paths.filter_map(|path| resolve(module, &path, &modules));
+            let targets = targets.filter(|target| target != module);
+            (module.clone(), targets.collect())
+        })
+        .collect()
+}
+
+/// Reads the files of a folder, by their module. What tests import is no part of the house.
+fn read(folder: &Path, module: &mut Module, texts: &mut BTreeMap<Module, String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    for path in paths {
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            module.push(stem);
+            read(&path, module, texts);
+            module.pop();
+        } else if path.extension().is_some_and(|end| end == "rs") && stem != "tests" {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let text = without_tests(&text);
+            let mut own = module.clone();
+            if !["mod", "lib", "main"].contains(&stem.as_str()) {
+                own.push(stem);
+            }
+            texts.entry(own).or_default().push_str(text);
+        }
+    }
+}
+
+/// A file without the module of its tests, which stands at its end.
+fn without_tests(text: &str) -> &str {
+    let begins = text.match_indices("#[cfg(test)]\n").map(|(at, _)| at);
+    let is_module = |at: &usize| {
+        let mut lines = text.get(*at..).unwrap_or_default().lines();
+        let items = [
+            "mod ", "pub", "use ", "fn ", "impl", "const ", "static ", "struct ",
+        ];
+        let first = lines.find(|line| items.iter().any(|item| line.starts_with(item)));
+        first.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+    };
+    let end = begins.into_iter().find(is_module).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}
+
+/// The paths in a text: `crate::a::f` in code, and of `use a::{b, c::D}` both.
+fn paths(text: &str) -> Vec<Vec<String>> {
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split("::").filter(|part| !part.is_empty());
+        parts.map(|part| part.trim().to_owned()).collect()
+    };
+    let mut found = Vec::new();
+    for line in statements(text) {
+        let mut rest = line.as_str();
+        while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
+            let from = &rest[start..];
+            let end = from.find(|c| !is_of_path(c)).unwrap_or(from.len());
+            let (path, behind) = from.split_at(end);
+            if path.contains("::") {
+                let head = parts(path);
+                if let Some(list) = behind.strip_prefix('{').filter(|_| path.ends_with("::")) {
+                    for name in list.split(['{', '}']).next().unwrap_or_default().split(',') {
+                        found.push([head.clone(), parts(name)].concat());
+                    }
+                }
+                found.push(head);
+            }
+            rest = behind;
+        }
+    }
+    found
+}
+
+/// The text without comments, each import on one line.
+fn statements(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut open = String::new();
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let begins =
+            line.starts_with("use ") || (line.starts_with("pub") && line.contains(" use "));
+        if open.is_empty() && !begins {
+            lines.push(line.to_owned());
+            continue;
+        }
+        open.push_str(line);
+        if line.ends_with(';') {
+            lines.push(std::mem::take(&mut open));
+        }
+    }
+    lines
+}
+
+/// The module that a path is about: the longest part of it that is a file. What is taken from the root is exported again
+/// there, which says nothing of where it is.
+fn resolve(own: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
+    let mut base = own.clone();
+    let mut names = path;
+    let mut is_own = false;
+    while let Some((first, rest)) = names.split_first() {
+        match first.as_str() {
+            "crate" => base = Vec::new(),
+            "super" => drop(base.pop()?),
+            _ => break,
+        }
+        is_own = true;
+        names = rest;
+    }
+    let found = (0..=names.len()).rev().find_map(|count| {
+        let module = [base.clone(), names[..count].to_vec()].concat();
+        modules.contains(&module).then_some(module)
+    })?;
+    // Other paths are of other crates, or of a module's own parts, which it puts together and which may know it.
+    (is_own && !found.is_empty()).then_some(found)
+}
+
+/// Modules that reach each other, by circle.
+fn circles(arrows: &Arrows) -> Vec<Vec<Module>> {
+    let reach = |from: &Module| {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<&Module> = arrows.get(from).into_iter().flatten().collect();
+        while let Some(next) = open.pop() {
+            if seen.insert(next) {
+                open.extend(arrows.get(next).into_iter().flatten());
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> = arrows
+        .keys()
+        .map(|module| (module, reach(module)))
+        .collect();
+    let mut circles: Vec<Vec<Module>> = Vec::new();
+    let mut done: BTreeSet<&Module> = BTreeSet::new();
+    for (module, all) in &reached {
+        if !all.contains(*module) || done.contains(*module) {
+            continue;
+        }
+        let circle: Vec<&Module> = reached
+            .iter()
+            .filter(|(other, back)| all.contains(**other) && back.contains(*module))
+            .map(|(other, _)| *other)
+            .collect();
+        done.extend(&circle);
+        circles.push(circle.into_iter().cloned().collect());
+    }
+    circles
+}
