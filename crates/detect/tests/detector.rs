@@ -360,16 +360,13 @@ fn a_failed_reading_resets_nothing() {
     assert_eq!((*onset, *at, trigger.rule.as_str()), (1000, 5000, "user"));
 }
 
+fn vmstat(at: Millis, compact_stalls: f64) -> Sample {
+    let reading = Reading::counter("vmstat.compact_stall", Unit::Count, compact_stalls);
+    sample("vmstat", at, vec![reading])
+}
+
 #[test]
 fn a_trigger_computes_with_the_latest_readings_of_several_sources() {
-    let vmstat = |at, value| {
-        let name = "vmstat.compact_stall";
-        sample(
-            "vmstat",
-            at,
-            vec![Reading::counter(name, Unit::Count, value)],
-        )
-    };
     let mut detector = with_trigger("rate(vmstat.compact_stall) > 0.5 * Threads_running - 5");
     assert_eq!(
         feed(
@@ -393,14 +390,6 @@ fn a_trigger_computes_with_the_latest_readings_of_several_sources() {
 
 #[test]
 fn a_rate_trigger_needs_growth() {
-    let vmstat = |at, value| {
-        let name = "vmstat.compact_stall";
-        sample(
-            "vmstat",
-            at,
-            vec![Reading::counter(name, Unit::Count, value)],
-        )
-    };
     let mut detector = with_trigger("rate(vmstat.compact_stall) > 50");
     assert_eq!(
         feed(&mut detector, [vmstat(1000, 1e6), vmstat(2000, 1e6 + 50.0)]),

@@ -139,6 +139,14 @@ impl Read {
             .collect()
     }
 
+    /// Names and values of the facts.
+    pub(crate) fn fact_list(&self) -> Vec<(&str, &str)> {
+        let facts = self.facts.iter();
+        facts
+            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
+            .collect()
+    }
+
     /// The same with their times.
     pub(crate) fn points(&self, name: &str) -> Vec<(u64, f64)> {
         let all = self.ticks.iter().flat_map(|tick| {

@@ -58,13 +58,8 @@ mod tests {
         let read = read(&clean::lines(
             "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024   4096   files\nMax core file size  unlimited  unlimited  bytes\n",
         ));
-        let facts: Vec<(&str, &str)> = read
-            .facts
-            .iter()
-            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
-            .collect();
         assert_eq!(
-            facts,
+            read.fact_list(),
             [
                 ("limits.open_files", "1024"),
                 ("limits.core_file_size", "unlimited")

@@ -370,13 +370,8 @@ mod tests {
         let read = read(&clean::lines(
             "| thread_handling | pool-of-threads |\n| wsrep_sst_auth | a:b |\n",
         ));
-        let facts: Vec<(&str, &str)> = read
-            .facts
-            .iter()
-            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
-            .collect();
         assert_eq!(
-            facts,
+            read.fact_list(),
             [
                 ("variables.thread_handling", "pool-of-threads"),
                 ("variables.wsrep_sst_auth", "(hidden)")

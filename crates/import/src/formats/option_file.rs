@@ -169,13 +169,8 @@ mod tests {
         let read = read(&clean::lines(
             "[client]\nport=3306\n[mysqld]\ninnodb-buffer-pool-size = 16G # large\nskip-name-resolve\n#x=1\nskip-log-bin\n--innodb-log-file-size=1M, innodb_log_files_in_group=2\n[mysqldump]\nquick\n",
         ));
-        let facts: Vec<(&str, &str)> = read
-            .facts
-            .iter()
-            .map(|fact| (fact.name.as_str(), fact.value.as_str()))
-            .collect();
         assert_eq!(
-            facts,
+            read.fact_list(),
             [
                 ("variables.innodb_buffer_pool_size", "17179869184"),
                 ("variables.skip_name_resolve", "ON"),
