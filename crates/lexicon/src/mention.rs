@@ -310,6 +310,11 @@ fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
     if is_name && text != pattern {
         return false;
     }
+    // A setting with its value is found as one.
+    let behind = line.get(to..).unwrap_or_default().trim_start();
+    if pattern.contains('_') && behind.starts_with(['=', ':']) {
+        return false;
+    }
     if !pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
         return !pattern.is_ascii() || is_word(line, from, to);
     }
@@ -417,6 +422,11 @@ mod tests {
                 vec!["temporary table"],
             ),
             ("Linux swaps out more and more", vec!["swapping"]),
+            ("then I swap the two tables by RENAME", vec![]),
+            (
+                "PHP has no sockets, all in TIME_WAIT",
+                vec!["connection tracking"],
+            ),
             ("it happened after the leap seconds", vec!["leap second"]),
             (
                 "闰秒之后 mysqld 占满 CPU，怀疑元数据锁",
