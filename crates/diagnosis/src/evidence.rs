@@ -77,6 +77,9 @@ pub(crate) struct Evidence<'a> {
     has_variables: bool,
 }
 
+/// Sessions that are few: in a larger crowd every limit of a sign can be reached.
+const FEW_MAX: u64 = 16;
+
 /// Evidence of which people show a part: they cut out what seemed to matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
@@ -182,8 +185,8 @@ impl<'a> Evidence<'a> {
             .is_some_and(|window| middle >= window.from && middle <= window.to)
     }
 
-    /// How many sessions were in statements at a time in a stall that a recorder noticed: at half of the moments, at least so
-    /// many. What holds up every session of a pool of two is no smaller a cause than what holds up forty.
+    /// How few sessions were in statements at a time in a stall that a recorder noticed: at half of the moments, at least so
+    /// many; nothing where they were more than a few. What holds up every session of a pool of two is no smaller a cause than what holds up forty.
     ///
     /// Nothing where somebody asked for the record, or took it with other tools: then nobody knows that work stopped, and
     /// one session that waits a moment is no sign of anything.
@@ -197,7 +200,7 @@ impl<'a> Evidence<'a> {
             let mut active: Vec<u64> = in_stall.map(|(_, list)| list.active()).collect();
             active.sort_unstable();
             let middle = active.get(active.len().checked_sub(1)? / 2).copied()?;
-            (middle > 0).then_some(middle as f64)
+            (1..=FEW_MAX).contains(&middle).then_some(middle as f64)
         })
     }
 

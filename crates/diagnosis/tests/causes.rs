@@ -197,6 +197,20 @@ fn swapping_makes_compaction_less_sure() {
     );
 }
 
+/// What holds up the one session of a small application is no smaller a cause than what holds up forty.
+#[test]
+fn one_session_of_a_pool_of_one_is_a_crowd() {
+    const WAITS: &str = "Waiting for table metadata lock";
+    let of_one = Story::healthy().busy(&[("update", WAITS, "app", 1)]);
+    assert_eq!(named(&of_one.verdict()), [("mdl-pileup", Level::Possible)]);
+    // One of twenty is none.
+    let of_many = Story::healthy().busy(&[
+        ("update", WAITS, "app", 1),
+        ("select", "Sending data", "app", 19),
+    ]);
+    assert_eq!(named(&of_many.verdict()), []);
+}
+
 #[test]
 fn direct_reclaim_is_no_compaction() {
     let reclaim = stalls::thp_compaction()
