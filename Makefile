@@ -3,9 +3,14 @@
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
+SEEDS = PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-20261125} FREEZEFRAME_SECRETS_SEED=$${FREEZEFRAME_SECRETS_SEED:-20261125}
+# Around a command: how long it took, and its exit status.
+BEGIN = began=$$(date +%s);
+END = status=$$?; echo "make $@: $$(( $$(date +%s) - began )) s"; exit $$status
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench lab accuracy formats recipes fuzz bpf
+.PHONY: help build demo test check lint bench lab accuracy formats recipes fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -24,8 +29,14 @@ demo: ## stall a private server, catch it, name the cause: demo/
 test: ## run every test, with private servers
 	scripts/need server build rust
 	@scripts/need mysql-5.5 mysql-9 || echo "make test: goes on without the servers that could not be fetched" >&2
-	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-20261125} FREEZEFRAME_SECRETS_SEED=$${FREEZEFRAME_SECRETS_SEED:-20261125} \
-		cargo test --locked --workspace --no-fail-fast
+	@$(BEGIN) $(SEEDS) cargo test --locked --workspace --no-fail-fast; $(END)
+
+# What needs no server, no kernel feature and little time.
+CHECKED = model lexicon expression sql server-text store diagnosis import export report cli
+check: ## the tests that need no server: a minute, when it is built
+	scripts/need build rust
+	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) && \
+		$(SEEDS) cargo test --locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
 
 # cargo fmt does not see the files that crates/import/build.rs lists.
 lint: ## formatting, clippy, licences and sources of dependencies, scripts

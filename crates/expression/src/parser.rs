@@ -482,7 +482,7 @@ mod tests {
             read.text,
             "disk.dm-0.in_flight - 1 >= 0.5 * Threads_running"
         );
-        assert_eq!(rest, " for 3s");
+        assert_eq!(rest, "for 3s");
         let (read, _) = condition("rate(a.b) / 'x y' > rate_c").unwrap();
         assert_eq!(read.left.patterns(), ["a.b", "x y"]);
         assert_eq!(read.right, signal(Aggregate::Last, "rate_c"));
