@@ -55,11 +55,25 @@ fn a_signal_ends_every_command() {
     }
 }
 
+/// Whether this process, and what it starts, ignores a signal: proc(5), `SigIgn` of /proc/PID/status.
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+    mask >> (signal.as_raw() - 1) & 1 == 1
+}
+
 /// Every other run is ended by the other signal: silence and dripping by both.
 fn ends(scene: &Scene, command: &[&str]) {
     let scratch = scene.scratch();
     let dir = scratch.path().display().to_string();
-    let signals = [Signal::TERM, Signal::INT, Signal::INT, Signal::TERM];
+    // A shell starts what runs in its background with INT ignored, and that is inherited.
+    let interrupt = match is_ignored(Signal::INT) {
+        true => Signal::TERM,
+        false => Signal::INT,
+    };
+    let signals = [Signal::TERM, interrupt, interrupt, Signal::TERM];
     let beside = BESIDE.iter().zip(signals.into_iter().cycle());
     let runs: Vec<_> = beside
         .map(|(name, signal)| {
