@@ -33,7 +33,7 @@ test: ## run every test, with private servers
 
 # What needs no server, no kernel feature and little time.
 CHECKED = model lexicon expression sql server-text store diagnosis import export report cli
-check: ## the tests that need no server: a minute, when it is built
+check: ## the tests that need no server: a minute and a half, when it is built
 	scripts/need build rust
 	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) && \
 		$(SEEDS) cargo test --locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
