@@ -81,7 +81,7 @@ fn read(text: &str) -> Result<UserTrigger, ExpressionError> {
         check(side, text)?;
     }
     if trigger.signals().is_empty() {
-        return Err(parser_error(text, "", "the name of a signal expected"));
+        return Err(error_at(text, text, "the name of a signal expected"));
     }
     Ok(trigger)
 }
@@ -90,12 +90,12 @@ fn read(text: &str) -> Result<UserTrigger, ExpressionError> {
 fn check(expression: &Expression, text: &str) -> Result<(), ExpressionError> {
     match expression {
         Expression::Number(_) => Ok(()),
-        Expression::Fact { name, .. } => Err(parser_error(
+        Expression::Fact { name, .. } => Err(error_at(
             text,
             name,
             "a trigger looks at signals, not at facts",
         )),
-        Expression::Signal { pattern, .. } if pattern.contains('*') => Err(parser_error(
+        Expression::Signal { pattern, .. } if pattern.contains('*') => Err(error_at(
             text,
             pattern,
             "a trigger needs the whole name of a signal, without '*'",
@@ -104,7 +104,7 @@ fn check(expression: &Expression, text: &str) -> Result<(), ExpressionError> {
             function: Aggregate::Rate | Aggregate::Last,
             ..
         } => Ok(()),
-        Expression::Signal { pattern, .. } => Err(parser_error(
+        Expression::Signal { pattern, .. } => Err(error_at(
             text,
             pattern,
             "a trigger looks at the latest reading: the name alone, or rate(name)",
@@ -113,12 +113,13 @@ fn check(expression: &Expression, text: &str) -> Result<(), ExpressionError> {
     }
 }
 
-fn parser_error(text: &str, at: &str, problem: &str) -> ExpressionError {
+fn error_at(text: &str, at: &str, problem: &str) -> ExpressionError {
     let before = text.find(at).and_then(|at| text.get(..at));
     ExpressionError {
         column: before.map_or(0, |before| before.chars().count()) + 1,
         argument: None,
         problem: problem.to_owned(),
+        unknown: None,
     }
 }
 

@@ -373,7 +373,8 @@ fn a_trigger_computes_with_the_latest_readings_of_several_sources() {
             &mut detector,
             [
                 vmstat(1000, 0.0),
-                status(1500, 900.0, 1.0),
+                // Samples of two sources come in any order.
+                status(2010, 900.0, 1.0),
                 vmstat(2000, 445.0),
                 // Threads_running is 31 s old: too old to be compared with.
                 vmstat(32_600, 1e6),

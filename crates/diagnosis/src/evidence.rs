@@ -186,7 +186,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// How few sessions were in statements at a time in a stall that a recorder noticed: at half of the moments, at least so
-    /// many; nothing where they were more than a few. What holds up every session of a pool of two is no smaller a cause than what holds up forty.
+    /// many; nothing where they were more than a few. What holds up every session of a pool of two is no smaller a cause
+    /// than what holds up forty.
     ///
     /// Nothing where somebody asked for the record, or took it with other tools: then nobody knows that work stopped, and
     /// one session that waits a moment is no sign of anything.

@@ -128,6 +128,8 @@ pub struct ExpressionError {
     pub argument: Option<String>,
     /// What is wrong.
     pub problem: String,
+    /// The name that is no function here: whoever knows more functions can say more.
+    pub unknown: Option<String>,
 }
 
 impl Expression {

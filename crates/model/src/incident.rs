@@ -88,22 +88,19 @@ impl Stall {
     }
 
     /// The time before its onset in a record that begins at `begin`: the latest between two stalls that is long enough to
-    /// compare with. Where none is, the longest one; what a stall did is never called usual.
+    /// compare with. Where none is, all of it: a limit that holds without any comparison is no proof, and on a server that
+    /// is always throttled it would be called one.
     pub fn calm_before(&self, begin: Millis) -> Window {
-        let from = std::iter::once(begin).chain(self.earlier.iter().map(|stall| stall.to));
-        let to = self.earlier.iter().map(|stall| stall.from);
-        let to = to.chain(std::iter::once(self.onset));
-        let between: Vec<Window> = from
-            .zip(to)
-            .map(|(from, to)| Window {
-                from: from.max(begin).min(self.onset),
-                to: to.min(self.onset).max(from.max(begin).min(self.onset)),
-            })
-            .collect();
-        let length = |calm: &&Window| calm.to.saturating_sub(calm.from);
-        let long = between.iter().rfind(|calm| length(calm) >= BASELINE_MIN_MS);
-        let calm = long.or_else(|| between.iter().max_by_key(length));
-        calm.copied().unwrap_or(Window {
+        let starts = std::iter::once(begin).chain(self.earlier.iter().map(|stall| stall.to));
+        let ends = self.earlier.iter().map(|stall| stall.from);
+        let ends = ends.chain(std::iter::once(self.onset));
+        let between = starts.zip(ends).map(|(from, to)| {
+            let from = from.max(begin).min(self.onset);
+            let to = to.clamp(from, self.onset);
+            Window { from, to }
+        });
+        let is_long = |calm: &Window| calm.to - calm.from >= BASELINE_MIN_MS;
+        between.filter(is_long).last().unwrap_or(Window {
             from: begin,
             to: self.onset,
         })
@@ -287,12 +284,12 @@ mod tests {
             // Too near, and long enough before it.
             (&[(70_000, 95_000)], (40_000, 70_000)),
             (&[(55_000, 65_000), (76_000, 95_000)], (65_000, 76_000)),
-            // Nowhere long enough: the longest.
-            (&[(46_000, 95_000)], (40_000, 46_000)),
-            (&[(10_000, 95_000)], (95_000, 100_000)),
+            // Nowhere long enough.
+            (&[(46_000, 95_000)], (40_000, 100_000)),
+            (&[(10_000, 95_000)], (40_000, 100_000)),
             (
                 &[(41_000, 60_000), (63_000, 80_000), (88_000, 99_000)],
-                (80_000, 88_000),
+                (40_000, 100_000),
             ),
         ] {
             assert_eq!(before(earlier), window(calm.0, calm.1), "{earlier:?}");

@@ -110,7 +110,8 @@ impl User {
                 let name = signal_name(pattern);
                 let signal = self.signals.iter().find(|signal| signal.name == name)?;
                 let latest = signal.latest?;
-                if now - latest.at > READING_MS_MAX {
+                // Another source's sample may be a little newer than this one.
+                if now.saturating_sub(latest.at) > READING_MS_MAX {
                     return None;
                 }
                 if *function == Aggregate::Rate {

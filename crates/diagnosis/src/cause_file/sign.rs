@@ -180,7 +180,7 @@ impl Reader<'_> {
             return Ok(Test::Call(call));
         }
         let expression = Expression::parse(text.get_ref()).map_err(|mut error| {
-            explain_unknown(text.get_ref(), &mut error);
+            explain_unknown(&mut error);
             misread(error)
         })?;
         let patterns = expression.patterns();
@@ -251,7 +251,7 @@ impl Reader<'_> {
         let list = list.unwrap_or_default().iter();
         list.map(|text| {
             Condition::parse(text.get_ref()).map_err(|mut error| {
-                explain_unknown(text.get_ref(), &mut error);
+                explain_unknown(&mut error);
                 self.within(text, key, &error)
             })
         })

@@ -52,6 +52,7 @@ impl Arguments {
             column: self.column,
             argument: None,
             problem: problem.into(),
+            unknown: None,
         })
     }
 
@@ -63,6 +64,7 @@ impl Arguments {
             column: argument.map_or(self.column, |one| one.column),
             argument: Some(name.to_owned()),
             problem: problem.into(),
+            unknown: None,
         })
     }
 

@@ -17,7 +17,7 @@ mod threads;
 use std::fmt;
 use std::sync::Arc;
 
-use expression::{ExpressionError, is_of_word};
+use expression::ExpressionError;
 use model::{Holder, Window};
 
 pub(crate) use self::arguments::{Argument, Arguments, Read, Value};
@@ -142,15 +142,12 @@ pub(crate) fn find(name: &str) -> Option<(&'static Kind, &'static Known)> {
     })
 }
 
-/// What an expression has where a name is unknown to it: a function that stands alone, or nothing of the kind.
-pub(crate) fn explain_unknown(text: &str, error: &mut ExpressionError) {
-    if !error.problem.contains("is not a function") {
+/// Says of a name that an expression does not know what the functions of other evidence make of it.
+pub(crate) fn explain_unknown(error: &mut ExpressionError) {
+    let Some(name) = error.unknown.take() else {
         return;
-    }
-    let rest: String = text.chars().skip(error.column - 1).collect();
-    let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-    let name = rest.get(..end).unwrap_or_default();
-    if find(name).is_some() {
+    };
+    if find(&name).is_some() {
         error.problem = format!("{name} stands alone: it is all of a measure");
     } else {
         let functions = KINDS.into_iter().flat_map(|kind| kind.functions);
