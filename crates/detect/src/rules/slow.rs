@@ -30,6 +30,19 @@ const LOOKS_MIN: usize = 2;
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
+/// Processors have room where less of them than this is in use. A statement then waits for something else than its
+/// turn, and less of a wait is a sign:
+const ROOM_SHARE: f64 = 0.9;
+
+/// this part of the ordinary limit,
+const ROOM_LIMIT_SHARE: f64 = 0.4;
+
+/// so many times the usual time for each time that is asked for else,
+const ROOM_TIMES: f64 = 4.0;
+
+/// while so many sessions are in statements, and half of all. Some reports and a dump are fewer.
+const ROOM_CROWD: f64 = 4.0;
+
 /// One sample.
 #[derive(Debug, Clone, Copy)]
 struct Look {
@@ -41,6 +54,8 @@ struct Look {
     unusual: f64,
     /// Statements completed a second.
     completions: f64,
+    /// The processors have room, and half of the clients are in statements all the same.
+    has_room: bool,
 }
 
 /// The last samples.
@@ -75,6 +90,8 @@ impl Recent {
             in_flight,
             unusual: crowd.in_flight_unusual,
             completions: work.completions,
+            has_room: now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE)
+                && in_flight >= (crowd.clients / 2.0).max(ROOM_CROWD),
         });
         while self.samples.len() > SAMPLES_MAX {
             self.samples.pop_front();
@@ -89,12 +106,19 @@ impl Recent {
         if usual < COMPLETIONS_MIN {
             return Sign::Unclear;
         }
-        let limit = (now.config.statement_limit_ms as f64 / 1000.0)
-            .max(usual_each * now.config.statement_times_usual);
+        let limit_s = now.config.statement_limit_ms as f64 / 1000.0;
+        let usual_limit = usual_each * now.config.statement_times_usual;
+        let limit_of = |look: &Look| {
+            let ordinary = limit_s.max(usual_limit);
+            match look.has_room {
+                true => ordinary.min((limit_s * ROOM_LIMIT_SHARE).max(usual_limit * ROOM_TIMES)),
+                false => ordinary,
+            }
+        };
         let slow = |look: &Look| {
             look.in_flight >= 1.0
                 && look.in_flight >= usual_in_flight * CROWD_TIMES
-                && look.in_flight / look.completions >= limit
+                && look.in_flight / look.completions >= limit_of(look)
         };
         let together: Vec<&Look> = self
             .samples
@@ -131,9 +155,10 @@ impl Recent {
                 ),
             };
         }
-        let half =
-            |in_flight: f64, completions: f64| in_flight / completions.max(0.1) < limit / 2.0;
-        if in_flight < usual_in_flight * CROWD_TIMES || half(in_flight, work.completions) {
+        let is_quick = self.samples.back().is_some_and(|last| {
+            last.in_flight / last.completions.max(0.1) < limit_of(last) / 2.0
+        });
+        if in_flight < usual_in_flight * CROWD_TIMES || is_quick {
             Sign::Good {
                 since: since.midpoint(at),
             }
