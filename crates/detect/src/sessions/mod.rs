@@ -83,6 +83,16 @@ pub struct Sessions {
     few_finish: bool,
 }
 
+/// A statement that is a second old or older.
+#[derive(Debug, Clone, Copy)]
+struct OldStatement {
+    class: u64,
+    age_ms: u32,
+    /// It changes data, and its session finishes something all the time: such a statement takes moments, and one
+    /// that does not tells of the server. On a server with a statement a second it may be the only one that hangs.
+    is_odd: bool,
+}
+
 /// The sums of one sample.
 #[derive(Debug, Default)]
 struct Sums {
@@ -101,8 +111,8 @@ struct Sums {
     short_hung: u32,
     logging_in: u32,
     logging_in_oldest_ms: f64,
-    /// Classes with ages from a second on, seen in calm.
-    old: Vec<(u64, u32)>,
+    /// Statements that are a second old or older, seen in calm.
+    old: Vec<OldStatement>,
 }
 
 impl Sessions {
@@ -158,8 +168,9 @@ impl Sessions {
         }
         // More were old than came back: that tells of the server.
         let is_odd = sums.old.len() > 1 && sums.old.len() > sums.finished as usize;
-        for (class, age_ms) in &sums.old {
-            self.classes.saw_old(now, *class, *age_ms, is_odd);
+        for old in &sums.old {
+            let is_odd = is_odd || old.is_odd;
+            self.classes.saw_old(now, old.class, old.age_ms, is_odd);
         }
         self.classes.settle(now, calm);
         self.known.retain(|_, known| known.seen_at == now);
@@ -261,7 +272,11 @@ impl Sessions {
                 (true, false) => self.classes.saw_young(now, class),
                 // A wait is not how long such a statement takes.
                 (true, true) if doing == Doing::Statement => {
-                    sums.old.push((class, age.min(4e9) as u32));
+                    sums.old.push(OldStatement {
+                        class,
+                        age_ms: age.min(4e9) as u32,
+                        is_odd: works && row.writes(),
+                    });
                 }
                 _ => {}
             }

@@ -148,3 +148,34 @@ fn who_is_always_in_a_statement_is_told_apart_from_who_never_is() {
         assert_eq!(unusual(&mut sessions, second, true), (2.0, 1.0), "{second}");
     }
 }
+
+#[test]
+fn a_write_that_hung_once_unnoticed_makes_no_such_writes_long() {
+    let (mut sessions, mut now) = warm();
+    let mut hung_for = |seconds: u32, hung: u64, state: &'static str| {
+        let mut told = Vec::new();
+        for second in 0..seconds + 20 {
+            let rows: Vec<_> = (0..2)
+                .map(|id| match id < hung && second < seconds {
+                    true => row(id, "Query", second, state),
+                    false => row(id, "Sleep", 0, ""),
+                })
+                .collect();
+            now += 1000;
+            let readings = sessions.observe(now, &rows, true);
+            if second + 1 == seconds {
+                told = readings;
+            }
+        }
+        value(&told, "processlist.hung_workers")
+    };
+    assert_eq!(hung_for(5, 1, "Commit"), 1.0);
+    // 20 s later it is learnt, and hides nothing.
+    assert_eq!(hung_for(5, 2, "Commit"), 2.0);
+    // Such writes that take as long every minute are what they are.
+    for _ in 0..5 {
+        hung_for(5, 1, "Commit");
+        hung_for(60, 0, "");
+    }
+    assert_eq!(hung_for(5, 1, "Commit"), 0.0);
+}
