@@ -242,23 +242,40 @@ fn a_refused_login_is_a_sign_of_life() {
     assert_eq!(feed(&mut detector, denied), []);
 }
 
+/// Connections in use of 80, and those refused so far.
+fn doors(at: Millis, connected: f64, refused: f64) -> Sample {
+    let mut sample = status(at, 1.0, at as f64 / 10.0);
+    if let Ok(taken) = &mut sample.outcome {
+        taken
+            .readings
+            .push(gauge("status.Threads_connected", connected));
+        taken
+            .readings
+            .push(gauge("status.Connection_errors_max_connections", refused));
+        taken
+            .facts
+            .push(Fact::new("variables.max_connections", "80"));
+    }
+    sample
+}
+
+#[test]
+fn many_that_were_refused_count_though_connections_are_free_again() {
+    for (refused, told) in [(2.0, 0), (40.0, 1)] {
+        let mut detector = Detector::new(Config::default());
+        let events = feed(
+            &mut detector,
+            seconds(0, 40).map(|at| doors(at, 50.0, if at < 30_000 { 3.0 } else { 3.0 + refused })),
+        );
+        let triggered = events
+            .iter()
+            .filter(|event| matches!(event, Event::Triggered { .. }));
+        assert_eq!(triggered.count(), told, "{events:?}");
+    }
+}
+
 #[test]
 fn nobody_is_let_in_whoever_the_recorder_is() {
-    let doors = |at: Millis, connected: f64, refused: f64| {
-        let mut sample = status(at, 1.0, at as f64 / 10.0);
-        if let Ok(taken) = &mut sample.outcome {
-            taken
-                .readings
-                .push(gauge("status.Threads_connected", connected));
-            taken
-                .readings
-                .push(gauge("status.Connection_errors_max_connections", refused));
-            taken
-                .facts
-                .push(Fact::new("variables.max_connections", "80"));
-        }
-        sample
-    };
     let mut detector = Detector::new(Config::default());
     // A monitor that uses all of them for a moment, and nobody is refused.
     let mut events = feed(

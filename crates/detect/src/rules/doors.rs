@@ -6,8 +6,13 @@ use super::stops::COMPLETIONS_MIN;
 use super::{Now, Sign, seconds, several};
 use crate::view::{View, number};
 
-/// Below this share of `max_connections` clients are let in now, whatever was refused before.
+/// Below this share of `max_connections` clients are let in now, and one or two that were refused before came at a bad
+/// moment.
 const ROOM_SHARE: f64 = 0.95;
+
+/// So many that were refused since the reading before are no bad moment, whatever is free by now: where each statement
+/// has a connection of its own, many are free again each moment.
+const REFUSED_MANY: f64 = 5.0;
 
 /// Sessions that log in at once, from which it is no single client's fault that one of them waits.
 const LOGGING_IN_MIN: f64 = 3.0;
@@ -25,7 +30,10 @@ const LOGIN_SECOND_LOOK_MS: f64 = 400.0;
 
 /// A connection that is full and refuses, whoever the recorder is: it may have the one that is kept
 /// for administrators.
-pub(super) fn look(now: &Now<'_>) -> Sign {
+///
+/// `refused_before`: the reading before told of some. In the second in which connections become free, many may still
+/// have been refused, and the stall is over.
+pub(super) fn look(now: &Now<'_>, refused_before: &mut bool) -> Sign {
     if now.sample.source != "status" {
         return Sign::Unclear;
     }
@@ -39,9 +47,12 @@ pub(super) fn look(now: &Now<'_>) -> Sign {
     };
     let is_full = full.is_some_and(|(is_full, _, _)| is_full);
     let has_room = full.is_some_and(|(_, connected, max)| connected < max * ROOM_SHARE);
-    if refused > 0.0 && !has_room && (doors.is_exact || is_full) {
-        let used = full.map_or_else(String::new, |(_, connected, max)| {
-            format!(": {connected:.0} of {max:.0} are in use")
+    let goes_on = std::mem::replace(refused_before, refused > 0.0);
+    let is_many = doors.is_exact && refused >= REFUSED_MANY && !goes_on;
+    if refused > 0.0 && (!has_room || is_many) && (doors.is_exact || is_full) {
+        let used = full.map_or_else(String::new, |(_, connected, max)| match has_room {
+            true => format!(": all {max:.0} were in use, {connected:.0} are now"),
+            false => format!(": {connected:.0} of {max:.0} are in use"),
         });
         return Sign::Bad {
             since: doors.since,

@@ -90,7 +90,7 @@ pub(crate) enum Rule {
     Slow(slow::Recent),
     Stuck,
     System(system::System),
-    Doors,
+    Doors { refused_before: bool },
     Logins,
     Greetings,
     AcceptQueue { before: Option<Millis> },
@@ -108,7 +108,9 @@ impl Rule {
             Self::Slow(slow::Recent::default()),
             Self::Stuck,
             Self::System(system::System::default()),
-            Self::Doors,
+            Self::Doors {
+                refused_before: false,
+            },
             Self::Logins,
             Self::Greetings,
             Self::AcceptQueue { before: None },
@@ -131,7 +133,9 @@ impl Rule {
             Self::Slow(_) => "statements-slow",
             Self::Stuck => "sessions-stuck",
             Self::System(_) => "system-cpu",
-            Self::Doors | Self::Logins | Self::Greetings | Self::AcceptQueue { .. } => "not-let-in",
+            Self::Doors { .. } | Self::Logins | Self::Greetings | Self::AcceptQueue { .. } => {
+                "not-let-in"
+            }
             Self::Burn => "slow-burn",
             Self::User(_) => "user",
         }
@@ -150,7 +154,7 @@ impl Rule {
             | Self::Greetings
             | Self::Burn => 0,
             // Who was refused has been refused.
-            Self::Doors => 0,
+            Self::Doors { .. } => 0,
             Self::Slow(recent) => recent.hold_ms,
             Self::System(_) | Self::AcceptQueue { .. } => TWO_SAMPLES_MS,
             Self::User(user) => user.hold_ms(),
@@ -178,7 +182,7 @@ impl Rule {
             Self::Slow(recent) => recent.look(now),
             Self::Stuck => slow::stuck(now),
             Self::System(memory) => system::look(now, memory),
-            Self::Doors => doors::look(now),
+            Self::Doors { refused_before } => doors::look(now, refused_before),
             Self::Logins => doors::logins(now),
             Self::Greetings => doors::greetings(now),
             Self::AcceptQueue { before } => doors::accept_queue(now, before),
@@ -192,6 +196,7 @@ impl Rule {
         match self {
             Self::Slow(recent) => *recent = slow::Recent::default(),
             Self::System(memory) => *memory = system::System::default(),
+            Self::Doors { refused_before } => *refused_before = false,
             Self::AcceptQueue { before } => *before = None,
             Self::User(user) => user.restart(),
             Self::Probe(probe) => probe.restart(),

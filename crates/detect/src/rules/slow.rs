@@ -155,9 +155,10 @@ impl Recent {
                 ),
             };
         }
-        let is_quick = self.samples.back().is_some_and(|last| {
-            last.in_flight / last.completions.max(0.1) < limit_of(last) / 2.0
-        });
+        let is_quick = self
+            .samples
+            .back()
+            .is_some_and(|last| last.in_flight / last.completions.max(0.1) < limit_of(last) / 2.0);
         if in_flight < usual_in_flight * CROWD_TIMES || is_quick {
             Sign::Good {
                 since: since.midpoint(at),
