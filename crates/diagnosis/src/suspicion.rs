@@ -81,6 +81,8 @@ pub(crate) fn suspicions(
             weights.add(cause, weight, || of_name(named, evidence));
         }
     }
+    let is_setting = |one: &&Named| one.kind == lexicon::Kind::Setting;
+    let settings = all.names.iter().filter(is_setting).count().max(1);
     for named in all.names.iter().filter(|one| is_telling(one.seen)) {
         let word = named.name.to_lowercase();
         let told: Vec<&Cause> = open
@@ -98,6 +100,8 @@ pub(crate) fn suspicions(
         };
         let whole = match (named.seen, named.kind) {
             (Seen::Sentences, lexicon::Kind::Statement) => STATEMENT_WEIGHT,
+            // One that somebody picked out points at something; one of many is how the server is set up.
+            (Seen::Sentences, lexicon::Kind::Setting) => TOLD_WEIGHT / settings as f64,
             (_, lexicon::Kind::Term) => TERM_WEIGHT,
             _ => TOLD_WEIGHT,
         };

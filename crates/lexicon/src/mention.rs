@@ -24,7 +24,14 @@ const QUOTES: &str = "\"'`*_\u{b4}«»‹›‘’‚“”„「」『』《》
 const DENIAL_BYTES: usize = 40;
 
 /// What makes of a word one that was not seen, or only might have been, in front of it in the same sentence.
-const DENIALS: [&str; 26] = [
+const DENIALS: [&str; 33] = [
+    "less than ",
+    "hardly ",
+    "barely ",
+    "quiet ",
+    "unlikely ",
+    "ruled out ",
+    "rule out ",
     "no ",
     "not ",
     "n't ",
@@ -52,6 +59,34 @@ const DENIALS: [&str; 26] = [
     "没有",
     "なし",
 ];
+
+/// How far behind a term it is looked for that there is no trouble with it, in bytes.
+const FINE_BYTES: usize = 30;
+
+/// What says of a thing in front of it that it is as it should be.
+const FINE: [&str; 18] = [
+    " is fine",
+    " are fine",
+    " was fine",
+    " looks fine",
+    " look fine",
+    " is ok",
+    " are ok",
+    " looks ok",
+    " is normal",
+    " are normal",
+    " was normal",
+    " looks normal",
+    " is low",
+    " are low",
+    " was low",
+    " is not the ",
+    " was not the ",
+    " is idle",
+];
+
+/// Values of a limit that limits nothing.
+const NO_LIMIT: [&str; 3] = ["infinity", "unlimited", "-1"];
 
 /// A word of the lexicon that stands in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +152,19 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
 impl Lexicon {
     /// The strong entry of a name as programs write them, such as a function's.
     fn named(&'static self, token: &str) -> Option<&'static Entry> {
+        self.named_so(token).or_else(|| {
+            // Underscores in front of a name get lost, or are a mark of somebody's text.
+            let bare = token.trim_start_matches('_');
+            let with = (bare.len() >= NAME_BYTES_MIN).then(|| ["", "_", "__"]);
+            let mut others = with
+                .into_iter()
+                .flatten()
+                .map(|bars| format!("{bars}{bare}"));
+            others.find_map(|name| self.named_so(&name))
+        })
+    }
+
+    fn named_so(&'static self, token: &str) -> Option<&'static Entry> {
         let is_wanted = |entry: &Entry| {
             let by_name = matches!(
                 entry.kind,
@@ -198,7 +246,7 @@ fn with_amount<'t>(line: &'t str, at: usize, name: &str, kind: Kind) -> Option<&
     let behind = line.get(at + name.len()..)?;
     let between = |c: char| c.is_whitespace() || "=:|`'\"*,>".contains(c);
     let mut value = behind.trim_start_matches(between);
-    for word in ["is ", "was ", "at ", "of "] {
+    for word in ["is ", "was ", "set to ", "at ", "of "] {
         let rest = value.strip_prefix(word);
         value = rest.map_or(value, |rest| rest.trim_start_matches(between));
     }
@@ -312,13 +360,30 @@ fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
     }
     // A setting with its value is found as one.
     let behind = line.get(to..).unwrap_or_default().trim_start();
-    if pattern.contains('_') && behind.starts_with(['=', ':']) {
+    if let Some(value) = behind.strip_prefix(['=', ':']) {
+        let value = value.trim_start();
+        let is_zero = value.starts_with('0') && !value.starts_with("0.");
+        let has_no_limit = NO_LIMIT.iter().any(|none| value.starts_with(none));
+        if pattern.contains('_') || is_zero || has_no_limit {
+            return false;
+        }
+    }
+    if is_fine(line, to) {
         return false;
     }
     if !pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
         return !pattern.is_ascii() || is_word(line, from, to);
     }
     starts_word(line, from) && (has_ending || is_word(line, from, to) || is_plural(line, to))
+}
+
+/// Whether the words behind this place, in the same sentence, say that there is no trouble with it.
+fn is_fine(line: &str, to: usize) -> bool {
+    let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
+    let behind = line.get(to..end).unwrap_or_default();
+    let sentence = behind.split(['.', ';', ',', '!', '?', '(']).next();
+    let behind = format!("{} ", sentence.unwrap_or_default().to_lowercase());
+    FINE.iter().any(|fine| behind.contains(fine))
 }
 
 /// Letters of scripts that write blanks between words.
@@ -340,22 +405,39 @@ fn is_quoted(line: &str, from: usize, to: usize) -> bool {
     is_quote(before) && is_quote(behind)
 }
 
+/// In a script without blanks a name of another one stands between its letters: `发生OOM`.
 fn starts_word(line: &str, from: usize) -> bool {
     let before = line.get(..from).and_then(|text| text.chars().next_back());
-    !before.is_some_and(char::is_alphanumeric)
+    !before.is_some_and(|c| c.is_alphanumeric() && is_parted(c))
 }
 
 fn is_word(line: &str, from: usize, to: usize) -> bool {
     let behind = line.get(to..).and_then(|text| text.chars().next());
-    starts_word(line, from) && !behind.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    starts_word(line, from)
+        && !behind.is_some_and(|c| c.is_alphanumeric() && is_parted(c) || c == '_')
 }
 
 /// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.
 fn is_denied(line: &str, at: usize) -> bool {
     let from = line.floor_char_boundary(at.saturating_sub(DENIAL_BYTES));
     let before = line.get(from..at).unwrap_or_default();
-    let sentence = before.rsplit(['.', ';', ',', ':', '!', '?']).next();
-    let before = format!(" {}", sentence.unwrap_or_default().to_lowercase());
+    let digit_behind = |at: usize| {
+        before
+            .as_bytes()
+            .get(at + 1)
+            .is_some_and(u8::is_ascii_digit)
+    };
+    // The point of a number ends no sentence.
+    let ends = |(at, c): &(usize, char)| match c {
+        '.' | ',' => !digit_behind(*at),
+        _ => ";:!?".contains(*c),
+    };
+    let begin = before
+        .char_indices()
+        .rfind(ends)
+        .map_or(0, |(at, _)| at + 1);
+    let sentence = before.get(begin..).unwrap_or_default();
+    let before = format!(" {}", sentence.to_lowercase());
     DENIALS.iter().any(|denial| {
         let is_word = denial.is_ascii() && !denial.starts_with("n't");
         match is_word {
@@ -371,6 +453,31 @@ mod tests {
 
     fn words(line: &str) -> Vec<&str> {
         mentions(line).into_iter().map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn what_is_as_it_should_be_is_no_sign() {
+        assert_eq!(
+            words("memory is exhausted and disk i/o is slow"),
+            ["slow disk"]
+        );
+        assert_eq!(words("the disk i/o is fine and so is the rest"), [""; 0]);
+        assert_eq!(
+            words("it has quiet disks (less than 0.1% CPU IO wait)"),
+            [""; 0]
+        );
+        assert_eq!(words("TasksMax=infinity"), [""; 0]);
+        assert_eq!(words("TasksMax=512"), ["TasksMax=512"]);
+        assert_eq!(words("writeback:0 unstable:0"), [""; 0]);
+        assert_eq!(words("服务器发生OOM，进程"), ["out of memory"]);
+        assert_eq!(
+            words("_reset_isolation_suitable is at 98 %"),
+            ["_reset_isolation_suitable"]
+        );
+        assert_eq!(
+            words("skip_name_resolve is off, and reverse DNS is slow"),
+            ["name resolution"]
+        );
     }
 
     #[test]
