@@ -174,7 +174,7 @@ fn of_journal(journal: &Path, revert: bool) -> Result<(bool, Vec<(FixJournal, En
 
 /// The watchdog of a lease; started by ourselves only.
 pub(crate) fn watchdog() -> Result<ExitCode> {
-    remedy::watchdog(output::note).map_err(|error| anyhow!("lease-watchdog: {error}"))?;
+    remedy::general_log::watch(output::note).map_err(|error| anyhow!("lease-watchdog: {error}"))?;
     Ok(ExitCode::SUCCESS)
 }
 

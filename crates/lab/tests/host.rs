@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use remedy::JournalError;
 use remedy::host::{HostChange, HostError, HostLease, give_back_left};
 
 /// How often khugepaged looks around; it has little to do anyway.
@@ -280,5 +281,8 @@ fn a_journal_of_others_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let refused = give_back_left(program(), dir.path(), |_| ()).unwrap_err();
-    assert!(matches!(refused, HostError::NotOurs(_)), "{refused}");
+    assert!(
+        matches!(refused, HostError::Journal(JournalError::NotOurs { .. })),
+        "{refused}"
+    );
 }

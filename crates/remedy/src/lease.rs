@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use server::{Address, Login, LoginError, LoginOptions};
 
 use crate::general_log::GeneralLogChange;
-
-/// The form of the journal's files; another one is not understood.
-pub(crate) const VERSION: u32 = 1;
+use crate::journal::{Form, Record};
 
 /// A change for a time, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +25,29 @@ pub struct Lease {
     pub deadline_us: i64,
     /// Who took it: while that process lives, nobody else gives it back but its watchdog.
     pub owner: ProcessId,
+}
+
+impl Record for Lease {
+    const FORM: Form = Form {
+        suffix: ".lease.json",
+        version: 1,
+        bytes_max: 64 << 10,
+        one: "a lease",
+        all: "leases",
+        at_work: "giving this lease back",
+    };
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn taken_us(&self) -> i64 {
+        self.taken_us
+    }
 }
 
 /// What a lease changes.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use server::Login;
 
-use crate::general_log::remove_log;
-use crate::until_back::{Patience, until_back};
-use crate::{Back, Change, Journal, JournalError, Lease};
+use crate::general_log::GaveBack;
+use crate::until_back::{self, Patience};
+use crate::{Back, Journal, JournalError, Lease};
 
 /// How long another process may take that gives the same lease back.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub enum Outcome {
 
 /// The leases in a journal, without touching anything. No directory is no leases.
 pub fn leftovers(dir: &Path) -> Result<Vec<Result<Leftover, JournalError>>, JournalError> {
-    let Some(journal) = Journal::existing(dir)? else {
+    let Some(journal) = Journal::<Lease>::existing(dir)? else {
         return Ok(Vec::new());
     };
     let found = |lease: Lease| Leftover {
@@ -63,7 +63,7 @@ pub fn revert_leftovers(
     patience: &Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Result<Leftover, JournalError>>, JournalError> {
-    let Some(journal) = Journal::existing(dir)? else {
+    let Some(journal) = Journal::<Lease>::existing(dir)? else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
@@ -86,27 +86,19 @@ pub fn revert_leftovers(
 }
 
 fn give_back(
-    journal: &Journal,
+    journal: &Journal<Lease>,
     lease: &Lease,
     login: &dyn Fn(&Lease) -> Result<Login, String>,
     patience: &Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Outcome, String> {
     let login = login(lease)?;
-    let lock = journal
-        .lock(&lease.id, Some(LOCK_PATIENCE))
+    let in_hand = journal
+        .in_hand(&lease.id, Some(LOCK_PATIENCE))
         .map_err(|error| error.to_string())?;
-    let Some(locked) = lock else {
-        return Ok(Outcome::GivenBack(Back::Answered(
-            crate::general_log::GaveBack::Back,
-        )));
+    let back = match in_hand {
+        Some(in_hand) => until_back::give_back(in_hand, &login, None, patience, tell)?,
+        None => Back::Answered(GaveBack::Back),
     };
-    let back = until_back(&locked.lease, &login, None, patience, tell)?;
-    let Change::GeneralLog(change) = &locked.lease.change;
-    // A file that is not ours to remove is told and is no reason to keep the lease.
-    if let Err(error) = remove_log(&change.file_here, &locked.lease.id, locked.lease.taken_us) {
-        tell(&format!("the log is not removed: {error}"));
-    }
-    locked.forget().map_err(|error| error.to_string())?;
     Ok(Outcome::GivenBack(back))
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use server::{Address, Deadlines, Login, Session};
 
-use crate::general_log::{GaveBack, give_back_once};
-use crate::{Change, Lease};
+use crate::general_log::{GaveBack, give_back_once, remove_log};
+use crate::{Change, InHand, Lease};
 
 /// How often it is said that something is still changed.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -83,6 +83,25 @@ pub fn by_hand(lease: &Lease) -> String {
     let Change::GeneralLog(change) = &lease.change;
     let statements = change.previous.giving_back();
     format!("{};", statements.join("; "))
+}
+
+/// Gives back what is in hand, removes its log and forgets it.
+pub(crate) fn give_back(
+    in_hand: InHand<Lease>,
+    login: &Login,
+    session: Option<Session>,
+    patience: &Patience,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Back, String> {
+    let lease = &in_hand.record;
+    let back = until_back(lease, login, session, patience, tell)?;
+    let Change::GeneralLog(change) = &lease.change;
+    // A file that is not ours to remove is told and is no reason to keep the lease.
+    if let Err(error) = remove_log(&change.file_here, &lease.id, lease.taken_us) {
+        tell(&format!("the log is not removed: {error}"));
+    }
+    in_hand.forget().map_err(|error| error.to_string())?;
+    Ok(back)
 }
 
 /// Tries until it is back, or until `patience` is over: then the last error. Every ten seconds `tell` is given a line

@@ -1,95 +1,111 @@
-//! The second process of a lease: it sees the owner die and gives the lease back in its place.
+//! The second process of a change for a time: it sees the owner die, or the time end, and gives back in its place.
 //!
 //! It is the same program, started again with a hidden command, in a session of its own, so that Ctrl-C and a closed
-//! terminal do not reach it; a service manager's SIGTERM is heard and not obeyed. It is told what it needs on its
-//! standard input, the password included, which is nowhere else; the end of that input is the owner's death.
+//! terminal do not reach it; a service manager's SIGTERM is heard and not obeyed. It is told what it needs in a line on
+//! its standard input, the password included, which is nowhere else, and answers with another. The end of that input is
+//! the owner's death.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use server::{Address, Login, Session};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::general_log::{free_bytes, remove_log};
-use crate::until_back::{DEADLINES, Patience, until_back};
-use crate::{Change, Journal, Lease, Say, ServerWay, orders};
+/// What a watchdog answers when it watches; anything else says why it cannot.
+pub const READY: &str = "ready\n";
 
-/// The hidden command of our program.
-pub const COMMAND: &str = "lease-watchdog";
+/// How long it may take, a login included.
+const READY_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long the owner may be late before the watchdog gives the lease back in its place.
-const GRACE: Duration = Duration::from_secs(5);
+/// Longest answer, bytes.
+const ANSWER_BYTES_MAX: u64 = 4096;
 
-/// How often the limits of the log are looked at.
-const POLL: Duration = Duration::from_millis(200);
+/// Longest orders, bytes.
+const ORDERS_BYTES_MAX: u64 = 64 << 10;
 
-/// What a watchdog is told; one line.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Orders {
-    journal: PathBuf,
-    id: String,
-    server: ServerWay,
-    user: String,
-    password: Option<String>,
-    /// When the lease is over at the latest, milliseconds from now.
-    over_in_ms: u64,
-}
-
-/// A watchdog that runs; it acts when this is dropped and its lease is still in the journal.
+/// A watchdog that runs; when this is dropped, or we die, it acts on what is still in the journal.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     child: Child,
     /// Held open: its end is what the watchdog waits for.
     orders: Option<ChildStdin>,
 }
 
+/// What starts a watchdog: our program, with the hidden command.
+pub fn command(program: &Path, command: &str) -> Command {
+    let mut child = Command::new(program);
+    child.arg0("freezeframe").arg(command);
+    child
+}
+
 impl Watchdog {
-    /// Starts one and waits until it is logged in.
-    pub(crate) fn start(
-        program: &Path,
-        journal: &Journal,
-        id: &str,
-        server: &ServerWay,
-        login: &Login,
-        over_in: Duration,
+    /// Starts one, tells it its orders and waits until it watches. The error says why it does not: what it answered, or
+    /// `no_answer`.
+    pub fn start(
+        mut command: Command,
+        orders: &impl Serialize,
+        no_answer: &str,
     ) -> Result<Self, String> {
-        let mut child = Command::new(program)
-            .arg0("freezeframe")
-            .arg(COMMAND)
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{}: {error}", program.display()))?;
-        let orders = child.stdin.take();
-        let answers = child.stdout.take();
-        let mut watchdog = Self { child, orders };
-        let told = Orders {
-            journal: journal.dir().to_owned(),
-            id: id.to_owned(),
-            server: server.clone(),
-            user: login.user.clone(),
-            password: login.password.clone(),
-            over_in_ms: u64::try_from(over_in.as_millis()).unwrap_or(u64::MAX),
+            .map_err(|error| format!("{}: {error}", Path::new(command.get_program()).display()))?;
+        let mut watchdog = Self {
+            orders: child.stdin.take(),
+            child,
         };
-        orders::give(
-            &told,
-            watchdog.orders.as_mut(),
-            answers,
-            "it cannot log in: no answer",
-        )?;
-        Ok(watchdog)
+        match watchdog.tell(orders, no_answer) {
+            Ok(()) => Ok(watchdog),
+            Err(why) => {
+                // Left alone, one that is only slow would act, or start others.
+                let _ = watchdog.child.kill();
+                let _ = watchdog.child.wait();
+                Err(why)
+            }
+        }
     }
 
-    /// Whether it has ended, which it does not while its lease is in force.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    fn tell(&mut self, orders: &impl Serialize, no_answer: &str) -> Result<(), String> {
+        let mut line = serde_json::to_vec(orders).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        self.orders
+            .as_mut()
+            .ok_or("it has no input")?
+            .write_all(&line)
+            .map_err(|error| error.to_string())?;
+        let (sender, answer) = channel();
+        let answers = self.child.stdout.take().ok_or("it has no output")?;
+        std::thread::Builder::new()
+            .name("ff-watchdog".to_owned())
+            .spawn(move || {
+                let mut line = String::new();
+                let _ = BufReader::new(answers.take(ANSWER_BYTES_MAX)).read_line(&mut line);
+                let _ = sender.send(line);
+            })
+            .map_err(|error| error.to_string())?;
+        match answer.recv_timeout(READY_PATIENCE) {
+            Ok(line) if line == READY => Ok(()),
+            Ok(line) if line.is_empty() => Err("it ended at once".to_owned()),
+            Ok(line) => Err(line.trim_end().to_owned()),
+            Err(_) => Err(no_answer.to_owned()),
+        }
+    }
+
+    /// Whether it has ended, which it does not while it has something to watch.
+    pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends it away; the lease must be out of the journal.
-    pub(crate) fn dismiss(mut self) {
+    /// Sends it away; nothing of ours is in the journal any more.
+    pub fn dismiss(mut self) {
         self.orders = None;
         let _ = self.child.wait();
     }
@@ -98,86 +114,50 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.orders = None;
-        // A zombie otherwise, when the lease was never written; when it acts, it may take for ever.
+        // A zombie otherwise, when nothing was written down; when it acts, it may take for ever.
         let _ = self.child.try_wait();
     }
 }
 
-/// The watchdog's whole life: `freezeframe lease-watchdog`, which only [`crate::general_log`] starts.
-/// `say` is given what there is to tell; the owner's terminal may be closed by then.
-pub fn watchdog(say: Say) -> Result<(), String> {
-    let (orders, owner) = orders::hear::<Orders>()?;
-    let login = Login {
-        user: orders.user.clone(),
-        password: orders.password.clone(),
-        from: "the lease's owner".to_owned(),
-    };
-    let journal = Journal::open(&orders.journal).map_err(|error| error.to_string())?;
-    let address = Address::from(&orders.server.address);
-    // Kept, for the time when the server lets nobody in.
-    let session = match Session::connect(&address, &login, DEADLINES) {
-        Ok(session) => session,
-        Err(error) => {
-            orders::answer(&format!("the watchdog cannot log in: {error}\n"));
-            return Ok(());
-        }
-    };
-    orders::answer(orders::READY);
-    wait(&orders, &journal, &owner);
-    act(&orders, &journal, &login, session, say)
+/// Answers who gave the orders.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a watchdog's standard output is a pipe to who started it, and no terminal"
+)]
+pub fn answer(text: &str) {
+    let mut stdout = std::io::stdout();
+    // Who started us may be dead already: that is what the watchdog is for.
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
 }
 
-/// Until the owner is dead, or late, or lets the log grow over its limits.
-fn wait(orders: &Orders, journal: &Journal, owner: &std::sync::mpsc::Receiver<()>) {
-    let until = Instant::now() + Duration::from_millis(orders.over_in_ms).saturating_add(GRACE);
-    while owner.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-        if Instant::now() >= until || is_over_limits(journal, &orders.id) {
-            return;
-        }
+/// How every watchdog begins: out of the terminal's session, with signals heard and not obeyed, and
+/// with its orders read. The channel brings nothing and ends with who gave them, however that was.
+pub fn hear<T: DeserializeOwned>() -> Result<(T, Receiver<()>), String> {
+    // Fails only in the leader of a process group, which a child of ours is not.
+    let _ = rustix::process::setsid();
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        let heard = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal, heard).map_err(|error| error.to_string())?;
     }
-}
-
-/// Twice what the owner lets it grow to: it is stopped, or does not look.
-fn is_over_limits(journal: &Journal, id: &str) -> bool {
-    let Ok(Some(Lease {
-        change: Change::GeneralLog(change),
-        ..
-    })) = journal.read(id)
-    else {
-        return false;
-    };
-    let size = change
-        .file_here
-        .metadata()
-        .map_or(0, |metadata| metadata.len());
-    let free = free_bytes(&change.file_here).unwrap_or(u64::MAX);
-    size / 2 > change.bytes_max || free < change.free_bytes_min / 2
-}
-
-fn act(
-    orders: &Orders,
-    journal: &Journal,
-    login: &Login,
-    session: Session,
-    mut say: Say,
-) -> Result<(), String> {
-    // Waits while the owner itself gives it back; gone when it has.
-    let Some(locked) = journal
-        .lock(&orders.id, None)
-        .map_err(|error| error.to_string())?
-    else {
-        return Ok(());
-    };
-    until_back(
-        &locked.lease,
-        login,
-        Some(session),
-        &Patience::endless(),
-        &mut say,
-    )?;
-    let Change::GeneralLog(change) = &locked.lease.change;
-    if let Err(error) = remove_log(&change.file_here, &locked.lease.id, locked.lease.taken_us) {
-        say(&format!("the log is not removed: {error}"));
-    }
-    locked.forget().map_err(|error| error.to_string())
+    let mut input = BufReader::new(std::io::stdin());
+    let mut line = String::new();
+    input
+        .by_ref()
+        .take(ORDERS_BYTES_MAX)
+        .read_line(&mut line)
+        .map_err(|error| error.to_string())?;
+    let orders = serde_json::from_str(&line)
+        .map_err(|_| "started by hand; it is part of a lease".to_owned())?;
+    let (sender, giver) = channel();
+    std::thread::Builder::new()
+        .name("ff-owner".to_owned())
+        .spawn(move || {
+            let mut rest = [0; 64];
+            while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
+            drop(sender);
+        })
+        .map_err(|error| error.to_string())?;
+    Ok((orders, giver))
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use remedy::fix::FixJournal;
 use remedy::general_log::{GeneralLogChange, Values};
 use remedy::{
     Change, Journal, JournalError, Lease, LoginWay, Outcome, Patience, ProcessId, ServerWay, Way,
@@ -62,7 +63,7 @@ fn gone() -> ProcessId {
     }
 }
 
-fn journal(dir: &Path) -> Journal {
+fn journal(dir: &Path) -> Journal<Lease> {
     Journal::open(&dir.join("leases")).unwrap()
 }
 
@@ -81,13 +82,13 @@ fn a_lease_is_written_and_read_and_nobody_else_reads_it() {
     let files = std::fs::read_dir(journal.dir()).unwrap().count();
     assert_eq!(files, 1, "no temporary file is left");
     journal
-        .lock(&lease.id, None)
+        .in_hand(&lease.id, None)
         .unwrap()
         .unwrap()
         .forget()
         .unwrap();
     assert_eq!(journal.read(&lease.id).unwrap(), None);
-    assert!(journal.lock(&lease.id, None).unwrap().is_none());
+    assert!(journal.in_hand(&lease.id, None).unwrap().is_none());
 }
 
 #[test]
@@ -96,13 +97,16 @@ fn one_at_a_time_has_a_lease_in_hand() {
     let journal = journal(dir.path());
     let id = "0123456789abcdef";
     journal.write(&lease(id, gone())).unwrap();
-    let first = journal.lock(id, None).unwrap().unwrap();
-    let second = journal.lock(id, Some(Duration::from_millis(50)));
-    assert!(matches!(second, Err(JournalError::Locked(_))), "{second:?}");
+    let first = journal.in_hand(id, None).unwrap().unwrap();
+    let second = journal.in_hand(id, Some(Duration::from_millis(50)));
+    assert!(
+        matches!(second, Err(JournalError::Locked { .. })),
+        "{second:?}"
+    );
     // Whoever waits sees that it was given back, not the file without a name.
     let waiting = journal.clone();
     let thread =
-        std::thread::spawn(move || waiting.lock("0123456789abcdef", None).unwrap().is_none());
+        std::thread::spawn(move || waiting.in_hand("0123456789abcdef", None).unwrap().is_none());
     std::thread::sleep(Duration::from_millis(50));
     first.forget().unwrap();
     assert!(thread.join().unwrap());
@@ -184,7 +188,7 @@ fn a_journal_that_others_may_write_is_refused() {
     std::fs::set_permissions(journal.dir(), std::fs::Permissions::from_mode(0o770)).unwrap();
     assert!(matches!(
         leftovers(journal.dir()),
-        Err(JournalError::NotOurs(_))
+        Err(JournalError::NotOurs { .. })
     ));
 }
 
@@ -207,7 +211,7 @@ fn a_lease_under_another_name_or_of_another_version_is_none() {
     std::fs::copy(journal.path(id), journal.path("another")).unwrap();
     assert!(matches!(
         journal.read("another"),
-        Err(JournalError::NotALease { .. })
+        Err(JournalError::NotARecord { .. })
     ));
     let newer = Lease {
         version: 2,
@@ -244,4 +248,93 @@ proptest! {
         let found = leftovers(journal.dir()).unwrap();
         prop_assert_eq!(found.len(), 2);
     }
+}
+
+/// What builds from before the journals were one have written.
+#[test]
+fn files_of_older_builds_are_read_and_written_again_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let id = "0123456789abcdef";
+    let lease = r#"{
+  "version": 1,
+  "id": "0123456789abcdef",
+  "server": {
+    "address": {
+      "socket": "/run/mysqld/mysqld.sock"
+    },
+    "process": {
+      "pid": 7,
+      "start_time_ticks": 8
+    },
+    "login": {
+      "user": "root",
+      "password_file": null,
+      "defaults_file": "/root/.my.cnf"
+    }
+  },
+  "change": {
+    "kind": "general-log",
+    "previous": {
+      "general_log": false,
+      "log_output": "FILE",
+      "general_log_file": "/data/host.log"
+    },
+    "ours": {
+      "general_log": true,
+      "log_output": "FILE",
+      "general_log_file": "/data/freezeframe-general-0123456789abcdef.log"
+    },
+    "file_here": "/data/freezeframe-general-0123456789abcdef.log",
+    "bytes_max": 1,
+    "free_bytes_min": 2,
+    "connection": 9
+  },
+  "taken_us": 5,
+  "deadline_us": 6,
+  "owner": {
+    "pid": 7,
+    "start_time_ticks": 1
+  }
+}"#;
+    let leases = journal(dir.path());
+    let file = leases.dir().join(format!("{id}.lease.json"));
+    std::fs::write(&file, lease).unwrap();
+    let read = leases.read(id).unwrap().unwrap();
+    leases.write(&read).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), lease);
+
+    let fix = r#"{
+  "version": 1,
+  "id": "0123456789abcdef",
+  "cause": "thp-compaction",
+  "incident": null,
+  "root": "/",
+  "server": null,
+  "steps": [
+    {
+      "says": "set it",
+      "change": {
+        "kind": "kernel-setting",
+        "path": "/sys/kernel/mm/transparent_hugepage/defrag",
+        "shown": "always [madvise] never",
+        "before": "madvise",
+        "after": "never",
+        "instead": null
+      }
+    }
+  ],
+  "state": "applied",
+  "taken_us": 5,
+  "deadline_us": null,
+  "ended_us": null,
+  "notes": []
+}"#;
+    let fixes = FixJournal::open(&dir.path().join("fixes")).unwrap();
+    let file = fixes.dir().join(format!("{id}.fix.json"));
+    std::fs::write(&file, fix).unwrap();
+    // What a killed process was about to write does not stand in the way.
+    std::fs::write(fixes.dir().join(format!("{id}.tmp")), "{").unwrap();
+    let read = fixes.list().unwrap().pop().unwrap().unwrap();
+    fixes.lock(None).unwrap().write(&read).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), fix);
 }

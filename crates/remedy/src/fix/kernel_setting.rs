@@ -119,7 +119,7 @@ fn temporary(here: &Path) -> PathBuf {
 }
 
 /// The value in force: the one in brackets where the file lists all.
-pub(crate) fn in_force(raw: &str) -> &str {
+pub fn in_force(raw: &str) -> &str {
     raw.split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'))
         .map_or(raw.trim(), |(value, _)| value)

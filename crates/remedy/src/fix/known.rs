@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::FixJournalError;
+use super::Entry;
+use crate::JournalError;
+use crate::journal::distrusted;
 use crate::trust::{check_writers, own_directory};
 
 /// The file.
@@ -24,17 +26,17 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// Remembers a journal in a directory of ours, so that [`known_journals`] has it. Those whose directory is gone are
 /// forgotten on the way, and the oldest ones where there are more than a thousand.
-pub fn remember_journal(state: &Path, journal: &Path) -> Result<(), FixJournalError> {
+pub fn remember_journal(state: &Path, journal: &Path) -> Result<(), JournalError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
-        move |source| FixJournalError::Io { path, source }
+        move |source| JournalError::Io { path, source }
     };
     let line = journal.as_os_str().as_bytes();
     if line.contains(&b'\n') || !journal.is_absolute() {
         let why = std::io::Error::other("a path with a line break is not remembered");
         return Err(failed(journal)(why));
     }
-    own_directory(state)?;
+    own_directory(state).map_err(distrusted::<Entry>)?;
     let lock_path = state.join(format!("{NAME}.lock"));
     let lock = OpenOptions::new()
         .create(true)
@@ -71,13 +73,13 @@ pub fn remember_journal(state: &Path, journal: &Path) -> Result<(), FixJournalEr
 }
 
 /// The journals that were remembered, the oldest first; also such as are gone.
-pub fn known_journals(state: &Path) -> Result<Vec<PathBuf>, FixJournalError> {
+pub fn known_journals(state: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let path = state.join(NAME);
     if !path.exists() {
         return Ok(Vec::new());
     }
-    check_writers(&path, rustix::process::geteuid().as_raw())?;
-    read(&path).map_err(|source| FixJournalError::Io { path, source })
+    check_writers(&path, rustix::process::geteuid().as_raw()).map_err(distrusted::<Entry>)?;
+    read(&path).map_err(|source| JournalError::Io { path, source })
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -126,7 +128,7 @@ mod tests {
         std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o777)).unwrap();
         assert!(matches!(
             known_journals(&state),
-            Err(FixJournalError::NotOurs(_))
+            Err(JournalError::NotOurs { .. })
         ));
         assert!(remember_journal(&state, &journals[0]).is_err());
     }

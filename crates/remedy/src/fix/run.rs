@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::journal::{DoneStep, Entry, FixJournalError, LockedJournal, State, VERSION};
+use super::journal::{DoneStep, Entry, LockedJournal, State};
 use super::root::Root;
 use super::undo::{UndoneEntry, over};
 use super::variable::Access;
 use super::watch;
-use crate::general_log::{now_us, random_id};
+use crate::JournalError;
+use crate::journal::{Record, now_us, random_id};
 
 /// What is to be done.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ pub struct Applied {
 pub enum FixError {
     /// The journal fails.
     #[error(transparent)]
-    Journal(#[from] FixJournalError),
+    Journal(#[from] JournalError),
     /// No process could be started that gives the lease back.
     #[error("no watchdog for the lease: {0}; nothing was changed")]
     Watchdog(String),
@@ -71,8 +72,8 @@ pub fn apply(
         .map(|lease| i64::try_from(lease.as_micros()).unwrap_or(i64::MAX));
     let needs_server = order.steps.iter().any(|step| step.change.needs_server());
     let mut entry = Entry {
-        version: VERSION,
-        id: random_id().map_err(|error| FixError::Failed(error.to_string()))?,
+        version: Entry::FORM.version,
+        id: random_id().map_err(FixError::Failed)?,
         cause: order.cause,
         incident: order.incident,
         root: order.root.dir().to_owned(),
@@ -141,8 +142,7 @@ pub fn apply(
         }
     };
     journal.write(&entry)?;
-    if let Some(watchdog) = watchdog {
-        watchdog.leave_alone();
-    }
+    // The fix is applied: from now on the end of the pipe means nothing.
+    drop(watchdog);
     Ok(Applied { entry })
 }

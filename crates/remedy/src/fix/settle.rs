@@ -1,8 +1,9 @@
 //! Fixes that were interrupted, and leases that nobody watches any more: what a killed process leaves to the next one.
 
-use super::journal::{Entry, FixJournal, FixJournalError, LockedJournal, State};
+use super::journal::{Entry, FixJournal, LockedJournal, State};
 use super::undo::{UndoneEntry, undo};
 use super::variable::Access;
+use crate::JournalError;
 
 /// An entry that was left behind.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub struct Unsettled {
 }
 
 /// What the next start has to put back, without touching anything. Somebody who is at work on it now counts as well.
-pub fn unsettled(journal: &FixJournal) -> Result<Vec<Entry>, FixJournalError> {
+pub fn unsettled(journal: &FixJournal) -> Result<Vec<Entry>, JournalError> {
     let entries = journal.list()?.into_iter().filter_map(Result::ok);
     Ok(entries
         .filter(|entry| match entry.state {
@@ -31,7 +32,7 @@ pub fn unsettled(journal: &FixJournal) -> Result<Vec<Entry>, FixJournalError> {
 pub fn settle(
     journal: &LockedJournal,
     login: &dyn Fn(&Entry) -> Result<Access, String>,
-) -> Result<Vec<Unsettled>, FixJournalError> {
+) -> Result<Vec<Unsettled>, JournalError> {
     let mut all = Vec::new();
     for mut entry in unsettled(journal.journal())? {
         let mut access = entry.needs_server().then(|| login(&entry));

@@ -1,10 +1,11 @@
 //! Putting the changes of a plan back.
 
 use super::change::Undone;
-use super::journal::{DoneStep, Entry, FixJournalError, LockedJournal, State};
+use super::journal::{DoneStep, Entry, LockedJournal, State};
 use super::root::Root;
 use super::variable::Access;
-use crate::general_log::now_us;
+use crate::JournalError;
+use crate::journal::now_us;
 
 /// What became of each change of an entry that was to be put back, the last one first.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ pub fn undo(
     entry: &mut Entry,
     mut access: Option<&mut Access>,
     forced: bool,
-) -> Result<UndoneEntry, FixJournalError> {
+) -> Result<UndoneEntry, JournalError> {
     let interrupted = entry.state == State::Applying;
     let ended = access.as_ref().is_some_and(|access| access.has_ended());
     let unreached = match access

@@ -6,9 +6,8 @@
 //! any one SIGKILL. When both are killed at once, the lock that they hold on the lease's watch file is gone with them,
 //! and the next start gives the lease back.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -18,8 +17,9 @@ use server::Login;
 use super::journal::{FixJournal, State, watch_lock};
 use super::undo::undo;
 use super::variable::Access;
-use crate::general_log::now_us;
-use crate::{ServerWay, orders};
+use crate::journal::now_us;
+use crate::watchdog::{self, Watchdog};
+use crate::{JournalError, ServerWay};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "fix-watchdog";
@@ -42,34 +42,13 @@ struct Orders {
     second: bool,
 }
 
-/// A watchdog that was started.
-#[derive(Debug)]
-pub(super) struct Started {
-    child: Child,
-    orders: Option<ChildStdin>,
-}
-
-impl Started {
-    /// The fix is applied: from now on the end of the pipe means nothing.
-    pub(super) fn leave_alone(mut self) {
-        self.orders = None;
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        self.orders = None;
-        let _ = self.child.try_wait();
-    }
-}
-
 /// Starts one and waits until it watches.
 pub(super) fn start(
     program: &Path,
     journal: &FixJournal,
     id: &str,
     access: Option<&Access>,
-) -> Result<Started, String> {
+) -> Result<Watchdog, String> {
     let dir = std::path::absolute(journal.dir()).map_err(|error| error.to_string())?;
     start_with(
         program,
@@ -84,53 +63,28 @@ pub(super) fn start(
     )
 }
 
-fn start_with(program: &Path, orders: &Orders) -> Result<Started, String> {
-    let mut child = Command::new(program)
-        .arg0("freezeframe")
-        .arg(COMMAND)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        // It outlives the terminal.
-        .stderr(Stdio::null())
-        .current_dir("/")
-        .spawn()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let input = child.stdin.take();
-    let answers = child.stdout.take();
-    let mut started = Started {
-        child,
-        orders: input,
-    };
-    let told = orders::give(
-        orders,
-        started.orders.as_mut(),
-        answers,
-        "it does not answer",
-    );
-    let Err(why) = told else {
-        return Ok(started);
-    };
-    // Left alone, one that is only slow would take over and start others.
-    let _ = started.child.kill();
-    let _ = started.child.wait();
-    Err(why)
+fn start_with(program: &Path, orders: &Orders) -> Result<Watchdog, String> {
+    let mut command = watchdog::command(program, COMMAND);
+    // It outlives the terminal.
+    command.stderr(Stdio::null()).current_dir("/");
+    Watchdog::start(command, orders, "it does not answer")
 }
 
 /// The watchdog's whole life: `freezeframe fix-watchdog`, which only [`super::apply`] and itself start.
 pub fn watch(program: &Path) -> Result<(), String> {
-    let (mut orders, parent) = orders::hear::<Orders>()?;
+    let (mut orders, parent) = watchdog::hear::<Orders>()?;
     let journal = FixJournal::open(&orders.journal).map_err(|error| error.to_string())?;
     let _watched = watch_lock(&journal, &orders.id).map_err(|error| error.to_string())?;
     let mut partner = None;
     if orders.second {
-        orders::answer(orders::READY);
+        watchdog::answer(watchdog::READY);
         // Until the first one dies. It does not before the lease is over, unless it is killed.
         let _ = parent.recv();
         orders.second = false;
     } else {
         // It is ready when there are two.
         partner = Some(second(program, &orders)?);
-        orders::answer(orders::READY);
+        watchdog::answer(watchdog::READY);
         wait_for_applied(&journal, &orders, &parent);
     }
     if partner.is_none() && is_open(&journal, &orders.id) {
@@ -138,10 +92,7 @@ pub fn watch(program: &Path) -> Result<(), String> {
     }
     while is_running(&journal, &orders.id) {
         std::thread::sleep(POLL);
-        let died = partner
-            .as_mut()
-            .is_none_or(|partner: &mut Started| !matches!(partner.child.try_wait(), Ok(None)));
-        if died {
+        if partner.as_mut().is_none_or(Watchdog::has_ended) {
             // Without one it is tried again at the next look.
             partner = second(program, &orders).ok();
         }
@@ -149,7 +100,7 @@ pub fn watch(program: &Path) -> Result<(), String> {
     give_back(&journal, &orders)
 }
 
-fn second(program: &Path, orders: &Orders) -> Result<Started, String> {
+fn second(program: &Path, orders: &Orders) -> Result<Watchdog, String> {
     let second = Orders {
         second: true,
         ..orders.clone()
@@ -183,7 +134,7 @@ fn is_running(journal: &FixJournal, id: &str) -> bool {
 
 /// Tries until everything is back. What somebody else has changed since is theirs.
 fn give_back(journal: &FixJournal, orders: &Orders) -> Result<(), String> {
-    let text = |error: super::FixJournalError| error.to_string();
+    let text = |error: JournalError| error.to_string();
     loop {
         {
             let locked = journal.lock(None).map_err(text)?;

@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use super::take::now_us;
 use super::{GeneralLogLease, LeaseError, Plan};
 use crate::Back;
+use crate::journal::now_us;
 
 /// Why a lease ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod place;
 mod read;
 mod take;
 mod values;
+mod watch;
 
 pub use back::GaveBack;
 pub use capture::{Captured, EndedBy, capture};
@@ -19,11 +20,11 @@ pub use change::{GeneralLogChange, is_our_log};
 pub use read::digest_log;
 pub use take::{GeneralLogLease, LeaseError, Plan, open_log};
 pub use values::Values;
+pub use watch::watch;
 
 pub(crate) use back::give_back_once;
 pub(crate) use change::remove_log;
 pub(crate) use place::free_bytes;
-pub(crate) use take::{now_us, random_id};
 pub(crate) use values::quoted;
 
 /// The name of the server's lock, held by the connection that changes the general log.

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use server::{Address, Login, ServerError, Session, Waits};
 use thiserror::Error;
@@ -9,8 +9,9 @@ use thiserror::Error;
 use super::back::{prepare, take_lock};
 use super::change::{is_our_log, log_name, remove_log};
 use super::place::{Place, free_bytes, places};
+use super::watch;
 use super::{EndedBy, GeneralLogChange, Values};
-use crate::lease::VERSION;
+use crate::journal::{Record, now_us, random_id};
 use crate::until_back::{DEADLINES, Patience, until_back};
 use crate::watchdog::Watchdog;
 use crate::{Back, Change, Journal, JournalError, Lease, ProcessId, ServerWay};
@@ -111,7 +112,7 @@ pub enum LeaseError {
 pub struct GeneralLogLease {
     lease: Lease,
     login: Login,
-    journal: Journal,
+    journal: Journal<Lease>,
     control: Option<Session>,
     watchdog: Option<Watchdog>,
     begin: Instant,
@@ -156,7 +157,7 @@ impl GeneralLogLease {
                 previous.general_log_file
             )));
         }
-        let id = random_id()?;
+        let id = random_id().map_err(LeaseError::Other)?;
         let place = place(&mut control, plan, &previous, &id)?;
         let name = log_name(&id);
         let change = GeneralLogChange {
@@ -170,19 +171,11 @@ impl GeneralLogLease {
         let diverts_table = change.previous.writes_table() && !change.ours.writes_table();
         let diverts_slow_log = diverts_table && slow_log_is_on(&mut control)?;
         // Before the lease is written down: whoever finds one written may be sure that somebody watches it.
-        let watchdog = Watchdog::start(
-            &plan.program,
-            &journal,
-            &id,
-            &plan.server,
-            &plan.login,
-            plan.time_max,
-        )
-        .map_err(LeaseError::Watchdog)?;
+        let watchdog = watch::start(plan, &journal, &id).map_err(LeaseError::Watchdog)?;
         let taken_us = now_us();
         let time_us = i64::try_from(plan.time_max.as_micros()).unwrap_or(i64::MAX);
         let lease = Lease {
-            version: VERSION,
+            version: Lease::FORM.version,
             id,
             server: plan.server.clone(),
             change: Change::GeneralLog(change),
@@ -299,7 +292,7 @@ impl GeneralLogLease {
         read: impl FnOnce(&Path) -> T,
     ) -> Result<(Back, T), String> {
         let text = |error: JournalError| error.to_string();
-        let Some(locked) = self.journal.lock(&self.lease.id, None).map_err(text)? else {
+        let Some(locked) = self.journal.in_hand(&self.lease.id, None).map_err(text)? else {
             return Err(
                 "the watchdog has given the lease back already: its log is gone".to_owned(),
             );
@@ -333,7 +326,7 @@ impl GeneralLogLease {
     /// After a failure to take it: the error that is told is that one.
     fn give_back_silently(mut self) {
         const PATIENCE: Duration = Duration::from_secs(10);
-        let Ok(Some(locked)) = self.journal.lock(&self.lease.id, Some(PATIENCE)) else {
+        let Ok(Some(locked)) = self.journal.in_hand(&self.lease.id, Some(PATIENCE)) else {
             return;
         };
         let back = until_back(
@@ -442,23 +435,6 @@ fn no_privilege(session: &mut Session, error: &ServerError) -> LeaseError {
         error: error.to_string(),
         grant: format!("GRANT {privilege} ON *.* TO '{user}'@'{host}'"),
     }
-}
-
-/// 16 hexadecimal digits that nobody has had before.
-pub(crate) fn random_id() -> Result<String, LeaseError> {
-    use std::io::Read;
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|error| LeaseError::Other(format!("/dev/urandom: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-pub(crate) fn now_us() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde::{Deserialize, Serialize};
-
 use crate::ProcessId;
 use crate::fix::in_force;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
 
 /// More than any setting of the kernel has.
 const SETTING_BYTES_MAX: usize = 4096;

@@ -1,17 +1,14 @@
 //! Who makes the changes, who watches, and who comes too late.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use crate::watchdog::{self, Watchdog};
+use crate::{Journal, ProcessId, Say, random_id};
 use serde::{Deserialize, Serialize};
 
-use super::journal::HostJournal;
 use super::{COMMAND, HostChange, HostEntry, HostError, NumberedChange};
-use crate::general_log::random_id;
-use crate::{ProcessId, Say, orders};
 
 /// Pauses between two attempts to put something back that would not go.
 const RETRY: Duration = Duration::from_secs(1);
@@ -34,11 +31,10 @@ struct Orders {
 pub struct HostLease {
     program: PathBuf,
     say: Say,
-    journal: HostJournal,
+    journal: Journal<HostEntry>,
     entry: HostEntry,
-    watchdog: Child,
-    /// Held open: its end is what the watchdog waits for.
-    orders: Option<ChildStdin>,
+    /// Absent when it was sent away.
+    watchdog: Option<Watchdog>,
     next: u64,
 }
 
@@ -51,33 +47,21 @@ impl HostLease {
         over_in: Duration,
         say: Say,
     ) -> Result<Self, HostError> {
-        let journal = HostJournal::open(dir)?;
-        let id = random_id().map_err(|error| HostError::Failed {
+        let journal = Journal::<HostEntry>::open(dir)?;
+        let id = random_id().map_err(|why| HostError::Failed {
             what: "a number for the lease".to_owned(),
-            why: error.to_string(),
+            why,
         })?;
-        let unwatched = |why: String| HostError::Unwatched(why);
-        let mut child = Command::new(program)
-            .arg0("freezeframe")
-            .arg(COMMAND)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .current_dir("/")
-            .spawn()
-            .map_err(|error| unwatched(format!("{}: {error}", program.display())))?;
-        let mut input = child.stdin.take();
-        let output = child.stdout.take();
-        let told = Orders {
+        let orders = Orders {
             journal: journal.dir().to_owned(),
             id: id.clone(),
             program: program.to_owned(),
             over_in_ms: u64::try_from(over_in.as_millis()).unwrap_or(u64::MAX),
         };
-        if let Err(why) = orders::give(&told, input.as_mut(), output, "it does not answer") {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(unwatched(why));
-        }
+        let mut command = watchdog::command(program, COMMAND);
+        command.current_dir("/");
+        let watchdog = Watchdog::start(command, &orders, "it does not answer")
+            .map_err(HostError::Unwatched)?;
         Ok(Self {
             program: program.to_owned(),
             say,
@@ -87,18 +71,17 @@ impl HostLease {
                 owner: ProcessId::own(),
                 changes: Vec::new(),
             },
-            watchdog: child,
-            orders: input,
+            watchdog: Some(watchdog),
             next: 0,
         })
     }
 
     /// Writes a change down and makes it. The number is for [`Self::put_back`].
     pub fn make(&mut self, change: HostChange) -> Result<u64, HostError> {
-        if !matches!(self.watchdog.try_wait(), Ok(None)) {
+        if self.watchdog.as_mut().is_none_or(Watchdog::has_ended) {
             return Err(HostError::Unwatched("the watchdog has ended".to_owned()));
         }
-        let _lock = self.journal.lock()?;
+        let _lock = self.journal.lock_all(None)?;
         self.exclude_others(&change)?;
         let number = self.next;
         self.next += 1;
@@ -120,10 +103,8 @@ impl HostLease {
 
     /// Two experiments with one setting would each take the other one's for what was there before.
     fn exclude_others(&self, change: &HostChange) -> Result<(), HostError> {
-        for id in self.journal.ids()? {
-            let Some(other) = self.journal.read(&id)? else {
-                continue;
-            };
+        for other in self.journal.list()? {
+            let other = other?;
             let same = other
                 .changes
                 .iter()
@@ -140,7 +121,7 @@ impl HostLease {
 
     /// Puts one change back.
     pub fn put_back(&mut self, number: u64) -> Result<(), HostError> {
-        let _lock = self.journal.lock()?;
+        let _lock = self.journal.lock_all(None)?;
         self.put_back_locked(number)
     }
 
@@ -151,7 +132,7 @@ impl HostLease {
         };
         back(&found.change, &self.program, self.say)?;
         self.entry.changes.retain(|one| one.number != number);
-        self.journal.write(&self.entry)
+        Ok(self.journal.write(&self.entry)?)
     }
 
     /// Everything back, and the watchdog away.
@@ -172,9 +153,12 @@ impl Drop for HostLease {
     fn drop(&mut self) {
         // What fails here the watchdog tries again.
         let _ = self.give_back();
-        self.orders = None;
-        if self.entry.changes.is_empty() {
-            let _ = self.watchdog.wait();
+        if let Some(watchdog) = self
+            .watchdog
+            .take()
+            .filter(|_| self.entry.changes.is_empty())
+        {
+            watchdog.dismiss();
         }
     }
 }
@@ -194,8 +178,13 @@ fn back(change: &HostChange, program: &Path, say: Say) -> Result<(), HostError> 
 }
 
 /// Puts back what a lease has changed, the last change first, and forgets it. What fails stays written down.
-fn give_back(journal: &HostJournal, id: &str, program: &Path, say: Say) -> Result<(), HostError> {
-    let _lock = journal.lock()?;
+fn give_back(
+    journal: &Journal<HostEntry>,
+    id: &str,
+    program: &Path,
+    say: Say,
+) -> Result<(), HostError> {
+    let _lock = journal.lock_all(None)?;
     let Some(mut entry) = journal.read(id)? else {
         return Ok(());
     };
@@ -207,7 +196,7 @@ fn give_back(journal: &HostJournal, id: &str, program: &Path, say: Say) -> Resul
         }
     }
     match first {
-        None => journal.forget(id),
+        None => Ok(journal.forget(id)?),
         Some(error) => {
             journal.write(&entry)?;
             Err(error)
@@ -217,12 +206,11 @@ fn give_back(journal: &HostJournal, id: &str, program: &Path, say: Say) -> Resul
 
 /// Puts back what experiments left whose process and watchdog were both killed.
 pub fn give_back_left(program: &Path, dir: &Path, say: Say) -> Result<(), HostError> {
-    let journal = HostJournal::open(dir)?;
-    for id in journal.ids()? {
-        if let Some(entry) = journal.read(&id)?
-            && !entry.owner.is_alive()
-        {
-            give_back(&journal, &id, program, say)?;
+    let journal = Journal::<HostEntry>::open(dir)?;
+    for entry in journal.list()? {
+        let entry = entry?;
+        if !entry.owner.is_alive() {
+            give_back(&journal, &entry.id, program, say)?;
         }
     }
     Ok(())
@@ -230,9 +218,9 @@ pub fn give_back_left(program: &Path, dir: &Path, say: Say) -> Result<(), HostEr
 
 /// The watchdog's whole life: `freezeframe host-watchdog`, which only [`HostLease::begin`] starts.
 pub fn watch(say: Say) -> Result<(), String> {
-    let (orders, owner) = orders::hear::<Orders>()?;
-    let journal = HostJournal::open(&orders.journal).map_err(|error| error.to_string())?;
-    orders::answer(orders::READY);
+    let (orders, owner) = watchdog::hear::<Orders>()?;
+    let journal = Journal::open(&orders.journal).map_err(|error| error.to_string())?;
+    watchdog::answer(watchdog::READY);
     let over = Duration::from_millis(orders.over_in_ms);
     // Whether its end or the time comes first, it is over.
     let _: Result<(), RecvTimeoutError> = owner.recv_timeout(over);

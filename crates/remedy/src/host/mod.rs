@@ -9,11 +9,8 @@ mod change;
 mod journal;
 mod lease;
 
-use std::path::PathBuf;
-
+use crate::JournalError;
 use thiserror::Error;
-
-use crate::trust::Distrust;
 
 pub use change::HostChange;
 pub use journal::{HostEntry, NumberedChange};
@@ -28,17 +25,9 @@ pub const DIRECTORY: &str = "/run/freezeframe-host";
 /// Why a change of the host cannot be made or put back.
 #[derive(Debug, Error)]
 pub enum HostError {
-    /// A file fails.
-    #[error("{path}: {source}")]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Others may write to the journal: what it says would be done as root.
-    #[error("the journal of the host's leases must be ours and writable by nobody else: {}", .0.advice())]
-    NotOurs(Distrust),
+    /// The journal fails, or others may write to it.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Another experiment that runs has changed the same.
     #[error("{what} is changed already, by process {owner}: one at a time")]
     Taken {
@@ -58,18 +47,4 @@ pub enum HostError {
         /// Why.
         why: String,
     },
-}
-
-fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> HostError {
-    let path = path.to_owned();
-    move |source| HostError::Io { path, source }
-}
-
-impl From<Distrust> for HostError {
-    fn from(why: Distrust) -> Self {
-        match why {
-            Distrust::Io { path, source } => Self::Io { path, source },
-            why => Self::NotOurs(why),
-        }
-    }
 }
