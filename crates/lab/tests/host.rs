@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lab::host::{HostChange, HostError, HostLease, give_back_left};
 use remedy::JournalError;
-use remedy::host::{HostChange, HostError, HostLease, give_back_left};
 
 /// How often khugepaged looks around; it has little to do anyway.
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs";

@@ -6,7 +6,6 @@
 
 pub mod fix;
 pub mod general_log;
-pub mod host;
 mod journal;
 mod lease;
 mod leftovers;

@@ -13,7 +13,7 @@ use cli::output;
 use kernel::procfs::cgroup;
 use kernel::procfs::meminfo::{self, Amount};
 use kernel::roots::ProcRoot;
-use remedy::host::{DIRECTORY, HostChange, HostLease};
+use lab::host::{self, DIRECTORY, HostChange, HostLease};
 use rustix::io::Errno;
 use testbed::{FREE_MIB_MIN, PrivateServer, Scenario, Step, Victim};
 
@@ -71,7 +71,7 @@ pub(crate) enum OnHost {
 
 /// `freezeframe host-watchdog`.
 pub(crate) fn watchdog() -> Result<ExitCode> {
-    remedy::host::watch(output::note).map_err(|error| anyhow!("host-watchdog: {error}"))?;
+    host::watch(output::note).map_err(|error| anyhow!("host-watchdog: {error}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -175,7 +175,7 @@ impl Host {
     pub(super) fn begin(acts: &[Scenario], scratch: &Path, longest: Duration) -> Result<Self> {
         acts.iter().try_for_each(can_run)?;
         let program = std::env::current_exe()?;
-        remedy::host::give_back_left(&program, Path::new(DIRECTORY), output::note)?;
+        host::give_back_left(&program, Path::new(DIRECTORY), output::note)?;
         let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest, output::note)?;
         let disk = match acts.iter().filter_map(|act| act.own_disk_mib).max() {
             None => None,

@@ -9,7 +9,7 @@ mod change;
 mod journal;
 mod lease;
 
-use crate::JournalError;
+use remedy::JournalError;
 use thiserror::Error;
 
 pub use change::HostChange;

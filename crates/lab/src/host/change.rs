@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::ProcessId;
-use crate::fix::in_force;
+use remedy::ProcessId;
+use remedy::fix::in_force;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What the files of the host's leases hold.
 
-use crate::{Form, ProcessId, Record};
+use remedy::{Form, ProcessId, Record};
 use serde::{Deserialize, Serialize};
 
 use super::HostChange;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use crate::watchdog::{self, Watchdog};
-use crate::{Journal, ProcessId, Say, random_id};
+use remedy::watchdog::{self, Watchdog};
+use remedy::{Journal, ProcessId, Say, random_id};
 use serde::{Deserialize, Serialize};
 
 use super::{COMMAND, HostChange, HostEntry, HostError, NumberedChange};
