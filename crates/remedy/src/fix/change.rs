@@ -2,11 +2,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::actions::words;
+use super::command::words;
 use super::end_session::EndSession;
 use super::kernel_setting::KernelSetting;
 use super::own_file::{OwnFile, Reload};
 use super::root::Root;
+use super::undone::Undone;
 use super::variable::{Access, GlobalVariable, PersistedVariable};
 
 /// One thing that is changed, with what was there before.
@@ -23,31 +24,6 @@ pub enum Change {
     PersistedVariable(PersistedVariable),
     /// A session of the server that is ended; nothing brings it back.
     EndSession(EndSession),
-}
-
-/// What became of a change that was to be put back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Undone {
-    /// It is as it was before.
-    Back,
-    /// It was as before already.
-    NothingToDo,
-    /// The server has ended, and with it what was set in it.
-    ServerEnded,
-    /// There is no way back, and nothing of ours is left.
-    NoWayBack,
-    /// Somebody else has changed it since; it is left as it is.
-    Changed {
-        /// What is there.
-        now: String,
-    },
-}
-
-impl Undone {
-    /// Nothing of ours is left.
-    pub fn is_over(&self) -> bool {
-        !matches!(self, Self::Changed { .. })
-    }
 }
 
 impl Change {

@@ -4,13 +4,9 @@
 use std::path::Path;
 
 use kernel::roots::ProcRoot;
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
 
 use super::control_group::{self, Container, Runtime};
-use super::plan::When;
 use super::root::Root;
-use super::system::System;
 
 /// The namespace of the processes of a host (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -51,24 +47,3 @@ pub(super) fn by_mark(root: &Root, proc: &ProcRoot) -> Option<Container> {
         other => Container::of(Runtime::Unknown, other),
     })
 }
-
-/// Why a setting of the kernel cannot be set, or not for good, from here.
-pub(super) fn out_of_reach(system: &System, path: &Path, when: When) -> Option<String> {
-    let is_read_only = access(system.root.here(path), Access::WRITE_OK) == Err(Errno::ROFS);
-    match &system.container {
-        Some(container) if is_read_only => Some(format!(
-            "it is of the host's kernel, and cannot be written in this container ({})",
-            container.name()
-        )),
-        None if is_read_only => Some("its file system is mounted read-only here".to_owned()),
-        Some(container) if when == When::Durable && !system.systemd => Some(format!(
-            "it is of the host's kernel, and no file of this container ({}) is read when that boots",
-            container.name()
-        )),
-        _ => None,
-    }
-}
-
-/// What is done for good where the kernel is.
-pub(super) const ON_THE_HOST: &str =
-    "freezeframe fix on the host: it finds what sets it at boot there";

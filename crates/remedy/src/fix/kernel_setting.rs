@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Undone;
 use super::root::Root;
+use super::undone::Undone;
 
 /// More than any setting has.
 const BYTES_MAX: usize = 4096;

@@ -11,6 +11,7 @@
 
 mod actions;
 mod change;
+mod command;
 mod control_group;
 mod end_session;
 mod journal;
@@ -25,12 +26,14 @@ mod plan;
 mod root;
 mod run;
 mod settle;
+mod step;
 mod system;
 mod undo;
+mod undone;
 mod variable;
 mod watch;
 
-pub use change::{Change, Undone};
+pub use change::Change;
 pub use control_group::{Container, Runtime};
 pub use end_session::{EndSession, Suspect};
 pub use journal::{DoneStep, Entry, FixJournal, LockedJournal, State};
@@ -38,11 +41,13 @@ pub use kernel_setting::KernelSetting;
 pub use kernel_setting::in_force;
 pub use known::{known_journals, remember_journal};
 pub use own_file::{OwnFile, Reload};
-pub use plan::{Plan, Step, StepState, When, plan};
+pub use plan::{Plan, plan};
 pub use root::Root;
 pub use run::{Applied, FixError, Order, apply};
 pub use settle::{Unsettled, settle, unsettled};
+pub use step::{Step, StepState, When};
 pub use system::{Distribution, LOOK_PATIENCE, SeenServer, System, TasksLimit};
 pub use undo::{UndoneEntry, undo};
+pub use undone::Undone;
 pub use variable::{Access, GlobalVariable, PersistedVariable};
 pub use watch::{COMMAND as WATCH_COMMAND, watch};

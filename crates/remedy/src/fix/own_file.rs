@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Undone;
 use super::root::Root;
+use super::undone::Undone;
 
 /// More than any file of ours has.
 const BYTES_MAX: u64 = 64 << 10;

@@ -1,8 +1,8 @@
 //! Putting the changes of a plan back.
 
-use super::change::Undone;
 use super::journal::{DoneStep, Entry, LockedJournal, State};
 use super::root::Root;
+use super::undone::Undone;
 use super::variable::Access;
 use crate::JournalError;
 use crate::journal::now_us;

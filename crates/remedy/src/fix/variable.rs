@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use server::{Address, Login, ServerError, Session, Waits};
 
-use super::change::Undone;
+use super::undone::Undone;
 use crate::general_log::quoted;
 use crate::until_back::DEADLINES;
 use crate::{ProcessId, ServerWay};

@@ -1,7 +1,7 @@
 //! What is done for a server in a container: by whoever makes the container, since its files and its environment are
 //! made anew with it.
 
-use crate::fix::plan::StepState;
+use crate::fix::step::StepState;
 use crate::fix::{Container, Runtime};
 
 /// What a container is made with.

@@ -4,7 +4,7 @@ use model::FixAction;
 
 use crate::fix::change::Change;
 use crate::fix::end_session::Suspect;
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::System;
 
 /// What is said without a session that could be ended.

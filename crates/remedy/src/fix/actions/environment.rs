@@ -4,7 +4,7 @@ use model::FixAction;
 
 use super::contained::Made;
 use super::launch::{self, Launch};
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::{SeenServer, System};
 
 pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {

@@ -6,6 +6,7 @@ mod environment;
 mod launch;
 mod open_files;
 mod preload;
+mod reach;
 mod sysctl;
 mod tasks;
 mod thp;
@@ -16,8 +17,9 @@ use std::path::PathBuf;
 use model::{Fix, FixAction};
 
 use super::change::Change;
+use super::command::words;
 use super::own_file::{OwnFile, Reload};
-use super::plan::{Step, StepState, When};
+use super::step::{Step, StepState, When};
 use super::system::System;
 use super::variable::same;
 
@@ -68,8 +70,6 @@ const ACTIONS: [Action; 9] = [
         steps: tasks::steps,
     },
 ];
-
-pub(super) use launch::words;
 
 /// The kind of a fix.
 pub(super) fn of(action: &FixAction) -> Option<&'static Action> {

@@ -5,7 +5,7 @@ use model::{FixAction, FixValue};
 use super::contained::Made;
 use super::launch::{self, Launch};
 use super::sysctl::wanted;
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::{NO_PROCESS, System};
 
 pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {

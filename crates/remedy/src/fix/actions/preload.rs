@@ -6,8 +6,8 @@ use model::FixAction;
 
 use super::contained::{self, Made};
 use super::launch::{self, Launch};
-use crate::fix::plan::{Anew, Step, StepState, When, restart};
 use crate::fix::root::Root;
+use crate::fix::step::{Anew, Step, StepState, When, restart};
 use crate::fix::system::System;
 
 /// Where distributions put libraries; mysqld_safe takes malloc-lib from these only (scripts/mysqld_safe.sh).

@@ -6,10 +6,10 @@ use model::{FixAction, FixValue};
 
 use super::contained::{self, Made};
 use super::file_step;
+use super::reach::{ON_THE_HOST, out_of_reach};
 use crate::fix::change::Change;
-use crate::fix::kernel_owner::{ON_THE_HOST, out_of_reach};
 use crate::fix::kernel_setting::KernelSetting;
-use crate::fix::plan::{Anew, Step, StepState, When, restart};
+use crate::fix::step::{Anew, Step, StepState, When, restart};
 use crate::fix::system::System;
 
 /// Of these pairs the one that was set last counts, and the other one reads 0

@@ -5,7 +5,7 @@ use model::{FixAction, FixValue};
 use super::contained::Made;
 use super::launch::{self, Launch};
 use super::sysctl::wanted;
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::{NO_PROCESS, SeenServer, System};
 
 /// What `pids.max` says where there is no limit.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use model::FixAction;
 
 use super::file_step;
+use super::reach::{ON_THE_HOST, out_of_reach};
 use crate::fix::change::Change;
-use crate::fix::kernel_owner::{ON_THE_HOST, out_of_reach};
 use crate::fix::kernel_setting::KernelSetting;
-use crate::fix::plan::{Step, StepState, When};
+use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::System;
 
 const SETTINGS: [(&str, &str); 2] = [

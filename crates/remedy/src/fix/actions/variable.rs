@@ -5,10 +5,11 @@ use model::{FixAction, FixValue};
 
 use super::contained::{self, Made};
 use super::file_step;
-use super::launch::{not_yet, words};
+use super::launch::not_yet;
 use super::sysctl::wanted;
 use crate::fix::change::Change;
-use crate::fix::plan::{Anew, Step, StepState, When, restart};
+use crate::fix::command::words;
+use crate::fix::step::{Anew, Step, StepState, When, restart};
 use crate::fix::system::{NO_PROCESS, SeenServer, System};
 use crate::fix::variable::{GlobalVariable, PersistedVariable, same, set_statement};
 
