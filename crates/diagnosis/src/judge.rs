@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::Incident;
+use model::{Incident, Says, source_says};
 
 use crate::catalogue::{Cause, Need, Sign};
 use crate::evidence::Evidence;
@@ -37,24 +37,6 @@ pub(crate) struct Unjudged {
     /// Something speaks for it.
     pub(crate) pointed_at: bool,
 }
-
-/// Sources that many systems do not have, or captures of other tools. That they are absent is no reason to name every cause
-/// that could be looked for in them: only those that something else points at.
-const DEEP_SOURCES: [&str; 10] = [
-    "host",
-    "replica",
-    "cgroup",
-    "stacks",
-    "profile",
-    "packets",
-    "performance_schema",
-    "statements",
-    "error_log",
-    "kernel_log",
-];
-
-/// Sources that rise with any trouble: they point at no cause in particular.
-const GENERAL_SOURCES: [&str; 4] = ["cpu", "psi", "threads", "recorder"];
 
 /// Independent sources for the level "likely".
 const SOURCES_LIKELY: usize = 2;
@@ -96,7 +78,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
             if sources.is_empty() {
                 sources.insert(TIME_BEFORE.to_owned());
             }
-            let is_deep = |source: &String| DEEP_SOURCES.contains(&source.as_str());
+            let is_deep = |source: &String| source_says(source) == Says::Deep;
             let against = Tested::new(&cause.against, evidence);
             let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
             let points_at =
@@ -139,7 +121,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
 
 /// A source that rises with any trouble.
 pub(crate) fn is_general(source: &str) -> bool {
-    GENERAL_SOURCES.contains(&source)
+    source_says(source) == Says::General
 }
 
 /// Whether nothing that was measured refuses a cause. A sign that is `excused` refuses nothing by not being there.

@@ -5,6 +5,7 @@
 //! is a stall with everything that was recorded around it.
 
 mod absent;
+mod area;
 mod fix;
 mod incident;
 mod lock;
@@ -23,6 +24,7 @@ mod threads;
 mod timeline;
 
 pub use absent::{Absent, Reason};
+pub use area::{AREAS, Area, Says, area_of, source_says};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{
     BASELINE_MIN_MS, Clock, EARLIER_MAX, Incident, Mention, Server, StackEvidence, Stall,
