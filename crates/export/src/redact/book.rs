@@ -113,7 +113,7 @@ impl<'a> Book<'a> {
         add(also);
         add(&crate::stalk::own_words());
         for series in &incident.timeline.series {
-            if !super::series::is_named_by_others(&series.name) {
+            if !words::is_named_by_others(&series.name) {
                 add(&series.name);
             }
         }
@@ -308,7 +308,7 @@ impl Sweep {
 pub struct Names {
     sweep: Option<Sweep>,
     /// Words of the server itself, in lower case.
-    own: HashSet<String>,
+    pub(super) own: HashSet<String>,
     /// Names that servers and kernels use as words themselves, or shorter than three characters: they
     /// were replaced where they stand as names, and searching for them would say nothing.
     pub unsearched: Vec<String>,
@@ -356,12 +356,6 @@ impl Names {
             at = found.start + 1;
         }
         None
-    }
-
-    /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
-    pub fn find_in_text(&self, bytes: &[u8]) -> Option<Leak> {
-        self.find(bytes)
-            .or_else(|| super::suspect::find(&self.own, &String::from_utf8_lossy(bytes)))
     }
 }
 

@@ -6,7 +6,7 @@ use regex::Regex;
 use server_text::innodb::{StatusPart, rewrite};
 
 use super::book::{Book, What};
-use super::{statement, text, words};
+use super::{names, statement, text, words};
 
 pub(super) fn rename(book: &mut Book<'_>, body: &str) -> String {
     let renamed = rewrite(body, &mut |part, lines| match part {
@@ -45,8 +45,8 @@ fn thread(book: &mut Book<'_>, line: &str) -> String {
         *word = match index == user {
             // The user may be anonymous, and then it is the state.
             true if is_state(book, word) => word.clone(),
-            true => text::user_(book, word),
-            false => text::host_(book, word),
+            true => names::user_(book, word),
+            false => names::host_(book, word),
         };
     }
     format!("{head}{}", words_.join(" "))
@@ -74,12 +74,12 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
         at = whole.end();
         let group = |name: &str| found.name(name).map(|found| found.as_str());
         if let (Some(schema), Some(table)) = (group("schema"), group("table")) {
-            out.push_str(&text::qualified(book, schema, table));
+            out.push_str(&names::qualified(book, schema, table));
         } else if let Some(back) = group("back") {
             // Old servers put schema and table into one pair: `shop/orders`.
             let renamed = match back.split_once('/') {
                 Some((schema, table)) => old(book, schema, table),
-                None => text::identifier(book, back),
+                None => names::identifier(book, back),
             };
             out.push_str(&format!("`{renamed}`"));
         } else if let Some((schema, table)) = group("old")

@@ -5,7 +5,7 @@ use model::{KernelLockRow, LockRow, LockTable};
 
 use super::book::Book;
 use super::keywords::is_keyword;
-use super::{absent, statement, text, words};
+use super::{absent, names, statement, words};
 
 /// Beginnings of locks that are named by what they lock.
 const ON: [&str; 3] = ["row lock on ", "metadata lock on ", "table lock on "];
@@ -61,7 +61,7 @@ fn name(book: &mut Book<'_>, name: &str) -> String {
         None => (what, None),
     };
     let table = named(book, table);
-    let renamed = match index.map(|index| text::identifier(book, index)) {
+    let renamed = match index.map(|index| names::identifier(book, index)) {
         Some(index) => format!("{head}{table} ({index})"),
         None => format!("{head}{table}"),
     };
@@ -71,7 +71,7 @@ fn name(book: &mut Book<'_>, name: &str) -> String {
 /// `shop.orders`, or the schema alone. A name with anything but letters stands as the server gave it.
 fn named(book: &mut Book<'_>, table: &str) -> String {
     match table.split_once(['.', '/']) {
-        Some((schema, table)) => text::qualified(book, schema, table).replace('`', ""),
+        Some((schema, table)) => names::qualified(book, schema, table).replace('`', ""),
         None if words::SCHEMAS.contains(&table.to_ascii_lowercase().as_str()) => table.to_owned(),
         None => book.name(super::What::Schema, table),
     }
@@ -108,6 +108,6 @@ fn from(book: &mut Book<'_>, remarks: &str) -> String {
         return book.sweep(remarks).into_owned();
     };
     let (host, tail) = rest.split_at(rest.find(')').unwrap_or(rest.len()));
-    let host = text::host_(book, host);
+    let host = names::host_(book, host);
     format!("{}(from {host}{}", book.sweep(head), book.sweep(tail))
 }

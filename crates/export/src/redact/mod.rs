@@ -13,10 +13,13 @@
 mod book;
 mod innodb;
 mod keywords;
+mod line;
 mod locks;
 mod named;
+mod names;
 mod paths;
 mod series;
+mod settings;
 mod statement;
 mod suspect;
 mod text;
@@ -100,7 +103,7 @@ pub fn redact(incident: &Incident, salt: &[u8], also: &str) -> Result<Redacted, 
 
 fn pass(book: &mut Book<'_>, incident: &Incident) -> Incident {
     let mut out = incident.clone();
-    out.host = text::host_(book, &incident.host);
+    out.host = names::host_(book, &incident.host);
     out.id = id(book, &incident.id);
     out.server.label = label(book, &incident.server.label);
     out.server.version = text::rename(book, &incident.server.version);
@@ -202,14 +205,14 @@ fn processlist(book: &mut Book<'_>, body: &str) -> String {
     };
     list.by_user = std::mem::take(&mut list.by_user)
         .into_iter()
-        .map(|(user, count)| (text::user_(book, &user), count))
+        .map(|(user, count)| (names::user_(book, &user), count))
         .collect();
     list.by_state = keys(book, std::mem::take(&mut list.by_state));
     list.by_class = keys(book, std::mem::take(&mut list.by_class));
     list.by_command = keys(book, std::mem::take(&mut list.by_command));
     for session in list.longest.iter_mut().chain(&mut list.idle) {
-        session.user = text::user_(book, &session.user);
-        session.host = text::host_(book, &session.host);
+        session.user = names::user_(book, &session.user);
+        session.host = names::host_(book, &session.host);
         session.db = schema(book, &session.db);
         session.state = text::rename(book, &session.state);
         session.statement = statement_(book, &session.statement);
@@ -249,7 +252,7 @@ fn semaphores(book: &mut Book<'_>, body: &str) -> String {
             .take()
             .map(|query| statement_(book, &query));
         // The folders are those where it was built.
-        waits_files(wait, |file| text::value(book, file));
+        waits_files(wait, |file| line::value(book, file));
     }
     let json = serde_json::to_string(&waits).unwrap_or_else(|_| "[]".to_owned());
     book.sweep(&json).into_owned()
@@ -291,12 +294,12 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
         .map(|frame| match is_program_frame(&frame.name) {
             true => {
                 let program = frame.name.trim_start_matches('(');
-                let program = text::program(book, program.strip_suffix(')').unwrap_or(program));
+                let program = names::program(book, program.strip_suffix(')').unwrap_or(program));
                 Frame {
                     // It has the program's name for an image, too.
                     image: match frame.image.is_empty() {
                         true => String::new(),
-                        false => text::program(book, &frame.image),
+                        false => names::program(book, &frame.image),
                     },
                     name: format!("({program})"),
                     ..frame.clone()
@@ -350,7 +353,7 @@ fn counts(book: &mut Book<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
     rows.map(|row| ProfileCount {
         thread: match row.server {
             true => book.sweep(&row.thread).into_owned(),
-            false => text::program(book, &row.thread),
+            false => names::program(book, &row.thread),
         },
         ..row.clone()
     })
@@ -377,8 +380,8 @@ fn digest(book: &mut Book<'_>, digest: &mut QueryDigest) {
         class.kind = book.sweep(&class.kind).into_owned();
         class.sample = None;
         class.notes.clear();
-        counted(&mut class.users, |name| text::user_(book, name));
-        counted(&mut class.hosts, |name| text::host_(book, name));
+        counted(&mut class.users, |name| names::user_(book, name));
+        counted(&mut class.hosts, |name| names::host_(book, name));
         counted(&mut class.databases, |name| schema(book, name));
         counted(&mut class.programs, |name| values::connector(book, name));
     }

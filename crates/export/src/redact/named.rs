@@ -10,7 +10,8 @@ use regex::{Captures, Regex};
 
 use super::book::{Book, What};
 use super::keywords::is_keyword;
-use super::{statement, text, values, words};
+use super::paths::is_number;
+use super::{names, statement, words};
 
 /// What is done with the group `name` of a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,26 +167,6 @@ const STATEMENT: &str = concat!(
     r"|load data (?:local )?infile|create user|alter user|identified by|values ?\() ?.*)$",
 );
 
-/// `key = value` and nothing else.
-const SETTING: &str =
-    r"^(?P<head>\s*(?:--|# ?)?(?P<key>[A-Za-z][\w.-]*)\s*=\s*)(?P<value>\S.*?)(?P<tail>\s*)$";
-
-/// A line `key = value` with another value where that is somebody's; any other line as it is.
-pub(super) fn setting(book: &mut Book<'_>, line: &str) -> String {
-    static COMPILED_SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SETTING).ok());
-    let Some(form) = COMPILED_SETTING.as_ref() else {
-        // Nothing can be promised.
-        book.overflow = true;
-        return String::new();
-    };
-    let Some(found) = form.captures(line) else {
-        return line.to_owned();
-    };
-    let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
-    let value = values::setting(book, part("key"), part("value"));
-    format!("{}{value}{}", part("head"), part("tail"))
-}
-
 /// A line with other names where words around them say what they are.
 pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
     static COMPILED_STATEMENT: LazyLock<Option<Regex>> =
@@ -260,14 +241,14 @@ fn one(book: &mut Book<'_>, name: &str, named: Named) -> String {
             bare.to_owned()
         }
         Named::PerhapsIndex if is_plain(book, bare) => bare.to_owned(),
-        Named::Index | Named::PerhapsIndex => text::identifier(book, bare),
+        Named::Index | Named::PerhapsIndex => names::identifier(book, bare),
         Named::Host if is_plain(book, bare) => bare.to_owned(),
-        Named::Host => text::host_(book, bare),
-        Named::User => text::user_(book, bare),
+        Named::Host => names::host_(book, bare),
+        Named::User => names::user_(book, bare),
         Named::Word if is_plain(book, bare) => bare.to_owned(),
-        Named::Word if bare.contains('.') => text::dotted(book, bare),
+        Named::Word if bare.contains('.') => names::dotted(book, bare),
         Named::Word => book.name(What::Name, bare),
-        Named::Program => text::program(book, bare),
+        Named::Program => names::program(book, bare),
         Named::Secret if words::NO_SECRET_VALUES.contains(&lower.as_str()) => bare.to_owned(),
         Named::Secret => {
             book.name(What::Literal, bare);
@@ -279,5 +260,5 @@ fn one(book: &mut Book<'_>, name: &str, named: Named) -> String {
 
 /// Numbers, and words of the server and the kernel.
 fn is_plain(book: &Book<'_>, word: &str) -> bool {
-    text::is_number(word) || book.is_own(word) || word.starts_with(['(', '?'])
+    is_number(word) || book.is_own(word) || word.starts_with(['(', '?'])
 }

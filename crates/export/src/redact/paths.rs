@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::book::{Book, What, is_pseudonym};
-use super::text::is_number;
 use super::words;
 
 /// Folders and files as servers, distributions and containers name them.
@@ -312,4 +311,14 @@ pub(super) fn is_version(text: &str) -> bool {
         .ok()
     });
     VERSION.as_ref().is_some_and(|form| form.is_match(text))
+}
+
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b".:+-%,xX".contains(&byte))
+        || text
+            .strip_prefix("0x")
+            .is_some_and(|hex| !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

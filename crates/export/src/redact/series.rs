@@ -1,17 +1,7 @@
 //! Names of signals: most are the kernel's and the server's, some hold what others chose.
 
 use super::book::Book;
-use super::{paths, text};
-
-/// Areas of signals with a name of somebody else's in them: their words are not the server's.
-const NAMED_BY_OTHERS: [&str; 6] = [
-    "processlist.",
-    "threads.by_name.",
-    "top.",
-    "disk.",
-    "filesystem.",
-    "slab.",
-];
+use super::{names, paths};
 
 /// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
 const DISKS: [&str; 20] = [
@@ -22,10 +12,6 @@ const DISKS: [&str; 20] = [
 /// A disk's number or letters are no longer.
 const DISK_REST_CHARS_MAX: usize = 9;
 
-pub(super) fn is_named_by_others(name: &str) -> bool {
-    NAMED_BY_OTHERS.iter().any(|start| name.starts_with(start))
-}
-
 /// The name of a signal, with other names in it.
 pub(super) fn rename(book: &mut Book<'_>, name: &str) -> String {
     let between = |area: &str| {
@@ -33,7 +19,7 @@ pub(super) fn rename(book: &mut Book<'_>, name: &str) -> String {
             .and_then(|rest| rest.rsplit_once('.'))
     };
     if let Some((program, end)) = between("top.") {
-        return format!("top.{}.{end}", text::program(book, program));
+        return format!("top.{}.{end}", names::program(book, program));
     }
     if let Some((directory, end)) = between("filesystem.") {
         return format!("filesystem.{}.{end}", directory_(book, directory));
@@ -61,7 +47,7 @@ fn disk(book: &mut Book<'_>, device: &str) -> String {
                 && (rest.len() <= 2 || rest.starts_with(|c: char| c.is_ascii_digit()))
         })
     });
-    let is_plain = is_kernels || paths::PATH.contains(&device) || text::is_number(device);
+    let is_plain = is_kernels || paths::PATH.contains(&device) || paths::is_number(device);
     match is_plain {
         true => device.to_owned(),
         false => paths::path(book, device),

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::book::{Leak, is_pseudonym};
-use super::{paths, text, words};
+use super::book::{Leak, Names, is_pseudonym};
+use super::{names, paths, words};
 
 /// A form, and whether what it found may stay. Each has it in the group `it`.
 struct Form {
@@ -57,7 +57,7 @@ const FORMS: [Form; 7] = [
     },
     Form {
         form: r#"(?i)\b(?P<it>[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|local|localdomain|lan|internal|intranet|corp|example))\.?(?:$|[\s'":,;)/])"#,
-        may_stay: |_, host| text::is_documentation(&host.to_ascii_lowercase()),
+        may_stay: |_, host| names::is_documentation(&host.to_ascii_lowercase()),
     },
     Form {
         form: r"\b[\w-]+ ?= ?'(?P<it>[^'\n?]{2,})'",
@@ -67,7 +67,7 @@ const FORMS: [Form; 7] = [
                 .all(|word| {
                     let lower = word.to_ascii_lowercase();
                     word.is_empty()
-                        || text::is_number(word)
+                        || paths::is_number(word)
                         || own.contains(&lower)
                         || is_pseudonym(&lower)
                         || paths::is_known_component(word)
@@ -83,8 +83,16 @@ static COMPILED: LazyLock<Option<Vec<Regex>>> = LazyLock::new(|| {
         .collect()
 });
 
+impl Names {
+    /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
+    pub fn find_in_text(&self, bytes: &[u8]) -> Option<Leak> {
+        self.find(bytes)
+            .or_else(|| find(&self.own, &String::from_utf8_lossy(bytes)))
+    }
+}
+
 /// The first thing in a text that can only be somebody's. `own` are words of servers, in lower case.
-pub(super) fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
+fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
     let Some(compiled) = COMPILED.as_ref() else {
         // What cannot be looked at is not shown.
         return Some(Leak {

@@ -9,7 +9,7 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::book::Book;
-use super::{innodb, locks, series, statement, text, values};
+use super::{innodb, line, locks, series, statement, text, values};
 
 fn blank() -> Incident {
     Incident {
@@ -500,9 +500,9 @@ fn a_table_may_be_called_like_the_end_of_a_file() {
         book.name(super::What::Table, end);
         let path = format!("/srv/shop/{end}.{end}");
         // Once to meet what is in it, once with all that was met.
-        text::value(&mut book, &path);
+        line::value(&mut book, &path);
         book.learn();
-        let renamed = text::value(&mut book, &path);
+        let renamed = line::value(&mut book, &path);
         let leak = book.into_names().find_in_text(renamed.as_bytes());
         assert_eq!(leak, None, "{path}: {renamed}");
     }

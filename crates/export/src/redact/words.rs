@@ -427,3 +427,18 @@ pub(crate) const STRUCTURE: &str = "meta key value stall_trigger rule says sourc
 
 /// Words of the InnoDB monitor, of the servers' states and of the lines of logs that causes are told by.
 pub(crate) const SERVER: &str = include_str!("vocabulary.txt");
+
+/// Areas of signals with a name of somebody else's in them: their words are not the server's.
+const NAMED_BY_OTHERS: [&str; 6] = [
+    "processlist.",
+    "threads.by_name.",
+    "top.",
+    "disk.",
+    "filesystem.",
+    "slab.",
+];
+
+/// Whether the name of a signal has such words.
+pub(super) fn is_named_by_others(name: &str) -> bool {
+    NAMED_BY_OTHERS.iter().any(|start| name.starts_with(start))
+}
