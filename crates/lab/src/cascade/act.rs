@@ -14,7 +14,7 @@ use super::world::{Broken, World, directory, written};
 use crate::background::Background;
 use crate::product::{Recorder, compare, explain, longest_since};
 use crate::scenario::judge::{self, Named, Outcome, Role, judge};
-use crate::scenario::run::{AFTER, CONFIG};
+use crate::scenario::stage::start_recorder;
 use crate::scenario::traffic::load;
 
 /// Ordinary load before the break: what is usual must be known.
@@ -143,12 +143,8 @@ struct Stage<'a> {
 pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) -> Result<Told> {
     directory(dir)?;
     world.become_like(&act.arguments, &act.environment)?;
-    let mut options = vec!["--after", AFTER];
-    if let Some(trigger) = &act.trigger {
-        options.extend(["--trigger", trigger]);
-    }
     let set_up = world.stage.set_up(act)?;
-    let mut recorder = Recorder::start(&world.stage.server, dir, CONFIG, &options)?;
+    let mut recorder = start_recorder(&world.stage.server, dir, act.trigger.as_deref())?;
     if quiet {
         recorder.quiet();
     }

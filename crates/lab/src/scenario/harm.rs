@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use testbed::{PrivateServer, Scenario, ServerKind};
 
 use super::felt::{Measured, Nobody, Watcher, measure};
-use super::run::{AFTER, CONFIG};
+use super::stage::start_recorder;
 use crate::product::Recorder;
 
 /// How long the incident may take after the break.
@@ -55,11 +55,7 @@ impl Freezeframe {
 impl Watcher for Freezeframe {
     fn start(&mut self, server: &PrivateServer) -> Result<()> {
         std::fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
-        let mut arguments = vec!["--after", AFTER];
-        if let Some(trigger) = &self.trigger {
-            arguments.extend(["--trigger", trigger]);
-        }
-        let mut recorder = Recorder::start(server, &self.dir, CONFIG, &arguments)?;
+        let mut recorder = start_recorder(server, &self.dir, self.trigger.as_deref())?;
         recorder.quiet();
         self.recorder = Some(recorder);
         Ok(())

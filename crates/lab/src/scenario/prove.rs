@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use serde_json::Value;
 use testbed::PrivateServer;
 
-use super::run::Span;
 use crate::product::{self, program};
 
 /// Should we be killed, the changes go back by themselves after this.
@@ -103,6 +103,14 @@ fn changes(told: &Value) -> Vec<String> {
         .filter(|step| step["state"] == "to-do")
         .filter_map(|step| step["says"].as_str().map(str::to_owned))
         .collect()
+}
+
+/// From when to when something was so.
+pub(super) struct Span {
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+    /// What the clients of the break were answered.
+    pub(super) statements: u64,
 }
 
 /// Compares the break with the time after the remedy, and says what came of it.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use testbed::{Help, Scenario, ServerKind, Step, Withheld};
 
 use super::judge::{Outcome, StageProof, judge};
-use super::prove;
-use super::stage::Stage;
+use super::prove::{self, Span};
+use super::stage::{Stage, start_recorder};
 use super::steps::{Scene, take, undo_all};
 use super::traffic::load;
 use crate::background::Background;
@@ -27,9 +27,6 @@ const BREAK_BRIEF: Duration = Duration::from_secs(8);
 
 /// How long the incident may take after the break: quiet, the time kept after it, writing.
 const WRITTEN_MAX: Duration = Duration::from_secs(90);
-
-pub(crate) const CONFIG: &str = "[detect]\nsame_incident_seconds = 5\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
-pub(crate) const AFTER: &str = "3s";
 
 /// Between the remedy and the second look: what was queued has left.
 const SETTLE: Duration = Duration::from_secs(8);
@@ -66,11 +63,8 @@ pub(super) fn run(
     let set_up = stage.set_up(scenario)?;
     stage.prepare(std::slice::from_ref(scenario))?;
     let (server, scene) = (&stage.server, stage.scene());
-    let mut arguments = vec!["--after", AFTER];
-    if let Some(trigger) = &scenario.trigger {
-        arguments.extend(["--trigger", trigger]);
-    }
-    let mut recorder = Recorder::start(server, dir, CONFIG, &arguments)?;
+    let trigger = scenario.trigger.as_deref();
+    let mut recorder = start_recorder(server, dir, trigger)?;
     if options.quiet {
         recorder.quiet();
     }
@@ -168,14 +162,6 @@ pub(super) fn run(
     stage.tear_down(set_up)?;
     stage.end()?;
     Ok(outcome)
-}
-
-/// From when to when something was so.
-pub(super) struct Span {
-    pub(super) from: Timestamp,
-    pub(super) to: Timestamp,
-    /// What the clients of the break were answered.
-    pub(super) statements: u64,
 }
 
 /// Makes the break and takes it back.

@@ -1,6 +1,7 @@
 //! The server of a scenario, or of several in turn, ready to be broken.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -11,6 +12,7 @@ use super::host::{Host, OnHost};
 use super::partner::Partner;
 use super::prove::Fixes;
 use super::steps::Scene;
+use crate::product::Recorder;
 
 /// How long one statement of the preparation may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -20,6 +22,23 @@ const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// In a scenario's statements this is the password of the lab's account.
 const PASSWORD: &str = "{password}";
+
+/// Incidents that end soon, and as many as there are.
+const CONFIG: &str = "[detect]\nsame_incident_seconds = 5\nincidents_per_hour = 1000\n[incident]\nmax_seconds = 60\n";
+const AFTER: &str = "3s";
+
+/// Starts the recorder beside the server of a scenario.
+pub(crate) fn start_recorder(
+    server: &PrivateServer,
+    dir: &Path,
+    trigger: Option<&str>,
+) -> Result<Recorder> {
+    let mut arguments = vec!["--after", AFTER];
+    if let Some(trigger) = trigger {
+        arguments.extend(["--trigger", trigger]);
+    }
+    Recorder::start(server, dir, CONFIG, &arguments)
+}
 
 /// A server, and what its scenarios need besides. It ends when this is dropped, and what was changed
 /// on the host goes back after it.
