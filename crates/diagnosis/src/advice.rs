@@ -3,7 +3,7 @@
 use model::Incident;
 
 use crate::actors::{self, Actor, Scene, Who};
-use crate::catalogue::Cause;
+use crate::cause::{Advice, Cause, List};
 use crate::evidence::Evidence;
 use crate::verdict::{Finding, Level, Remedy};
 
@@ -12,31 +12,6 @@ const PLACES: [(&str, &str); 2] = [("id", "ID"), ("pid", "PID")];
 
 /// The place of who it is, in words.
 const WHO: &str = "who";
-
-/// Where in a remedy a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
-    Now,
-    Durable,
-    Undo,
-    Verify,
-}
-
-/// A step about somebody.
-#[derive(Debug, Clone)]
-pub(crate) struct Advice {
-    pub(crate) list: List,
-    /// A name of [`actors::ALL`].
-    pub(crate) who: String,
-    /// What is done about each that has this part, with places for its values.
-    pub(crate) step: String,
-    /// The same where it is only one of those that may be it; absent: how to find it.
-    pub(crate) perhaps: Option<String>,
-    /// How to find it where nobody of the record has this part; absent: nothing is said.
-    pub(crate) unknown: Option<String>,
-    /// The same where not only this part, but none of the cause's has anybody.
-    pub(crate) nobody: Option<String>,
-}
 
 /// What is wrong with a text with places, if anything is.
 pub(crate) fn mistake(text: &str) -> Option<String> {

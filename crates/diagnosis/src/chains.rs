@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use model::{Holder, WaitChain};
 
-use crate::catalogue::{Catalogue, Cause, Sign};
+use crate::catalogue::Catalogue;
+use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::measure::Sign;
 use crate::verdict::Finding;
 
 /// Of two causes one is the consequence of the other, because who holds the lock of the one is held

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::catalogue::{Cause, FactTest, Limits, LookAlike, Need, Over, Sign, Test, Wanted};
-use crate::functions::Taken;
+use crate::cause::{Cause, LookAlike};
 use crate::human::{self, Show};
+use crate::measure::{FactTest, Limits, Need, Over, Sign, Taken, Test, Wanted};
 use crate::verdict::Remedy;
 use expression::Condition;
 

@@ -7,12 +7,13 @@ use model::{BASELINE_MIN_MS, Incident, Millis, SemaphoreWait, TextKind, Window};
 use serde::Deserialize;
 
 use crate::frames::Frames;
-use crate::functions::{PlacedWait, Sampled};
 use crate::interned::Interned;
 use crate::listed::Listed;
 use crate::runs::Runs;
+use crate::sampled::Sampled;
 use crate::seen::is_imported;
 use crate::statuses::Status;
+use crate::waits::PlacedWait;
 
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.

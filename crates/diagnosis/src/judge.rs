@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use model::{Incident, Says, source_says};
 
-use crate::catalogue::{Cause, Need, Sign};
+use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::measure::{Need, Sign};
 use crate::provenance;
 use crate::sign::{self, Outcome};
 use crate::verdict::{Finding, Level, Rejected, Witness};

@@ -66,11 +66,11 @@ impl Seen {
     /// The name under which such evidence is a source.
     pub(crate) fn source(self) -> &'static str {
         match self {
-            Self::Profile => crate::catalogue::PROFILE,
+            Self::Profile => crate::provenance::PROFILE,
             Self::Host => "host-profile",
-            Self::Threads => crate::catalogue::STACKS,
-            Self::Sessions => crate::catalogue::PROCESSLIST,
-            Self::Waits => crate::catalogue::SEMAPHORES,
+            Self::Threads => crate::provenance::STACKS,
+            Self::Sessions => crate::provenance::PROCESSLIST,
+            Self::Waits => crate::provenance::SEMAPHORES,
             Self::Locks => "locks",
             Self::Statements => "slow_log",
             Self::Sentences => "sentences",
@@ -323,7 +323,7 @@ fn waits(evidence: &Evidence) -> Counted {
     for (_, list) in evidence.semaphores() {
         for wait in list {
             counted.all += 1;
-            let place = wait.asked_at().to_owned();
+            let place = wait.asked_at.clone();
             let file = place.split(' ').next().unwrap_or_default();
             counted.name(Kind::Place, &place, 1);
             let latch = wait.lock_name();
@@ -418,7 +418,7 @@ fn is_counted(mention: &Mention, evidence: &Evidence) -> bool {
             .semaphores()
             .iter()
             .flat_map(|(_, list)| list)
-            .any(|wait| wait.asked_at().starts_with(&mention.word)),
+            .any(|wait| wait.asked_at.starts_with(&mention.word)),
         _ => false,
     }
 }

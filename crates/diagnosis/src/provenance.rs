@@ -2,6 +2,18 @@
 
 use model::{AREAS, Incident, area_of};
 
+/// The name under which the processlists are a source, and are missed.
+pub(crate) const PROCESSLIST: &str = "processlist";
+
+/// The name under which profiles of the processors are a source, and are missed.
+pub(crate) const PROFILE: &str = "profile";
+
+/// The same of snapshots of all threads.
+pub(crate) const STACKS: &str = "stacks";
+
+/// The name under which lists of waits for latches are missed.
+pub(crate) const SEMAPHORES: &str = "semaphores";
+
 /// The source of a signal or fact: what witnesses must differ in to be independent.
 pub(crate) fn source_of(name: &str) -> String {
     let first = name.split('.').next().unwrap_or(name);

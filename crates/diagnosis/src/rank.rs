@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::catalogue::{ANY_CAUSE, Catalogue};
+use crate::catalogue::Catalogue;
+use crate::cause::ANY_CAUSE;
 use crate::chains::Effect;
 use crate::named::AllNamed;
 use crate::verdict::{Finding, Level, Relation};

@@ -6,12 +6,10 @@ mod signals;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use model::Window;
-
-use crate::catalogue::{Limits, Over, Sign, Test};
-use crate::evaluate::{self, Missing, Truth};
+use crate::evaluate::Missing;
 use crate::evidence::Evidence;
 use crate::human;
+use crate::measure::{Measured, Over, Seen, Sign, Test};
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -24,75 +22,6 @@ pub(crate) enum Outcome {
     Not(String),
     /// The evidence is absent: names of signals or facts.
     Unknown(BTreeSet<String>),
-}
-
-/// What a sign came to, before it is held against its limits.
-pub(crate) struct Measured {
-    /// In each window of the stall that is looked at.
-    pub(crate) seen: Vec<Seen>,
-    pub(crate) baseline: Option<f64>,
-    /// The sign's, as far as this evidence can reach them.
-    pub(crate) limits: Limits,
-    /// Only a part was shown: it proves nothing.
-    pub(crate) is_part: bool,
-    /// What the number is, in words.
-    pub(crate) what: String,
-    /// The thing that it is about.
-    pub(crate) each: Option<String>,
-    pub(crate) source: String,
-    /// The baseline is the average since the server's start. That can make a sign sure, and not deny it: what is wrong may
-    /// be so since the start.
-    pub(crate) since_start: bool,
-}
-
-impl Measured {
-    pub(crate) fn new(sign: &Sign, seen: Vec<Seen>, baseline: Option<f64>) -> Self {
-        Self {
-            seen,
-            baseline,
-            limits: sign.limits,
-            is_part: false,
-            what: match &sign.test {
-                Test::Signals(test) => test.text.clone(),
-                Test::Call(call) => call.function.words(false),
-                Test::Fact(test) => test.name.clone(),
-            },
-            each: None,
-            source: sign.source(),
-            since_start: false,
-        }
-    }
-
-    /// Of one number over the stall as a whole.
-    pub(crate) fn over_stall(
-        sign: &Sign,
-        evidence: &Evidence,
-        seen: Seen,
-        baseline: Option<f64>,
-    ) -> Self {
-        let seen = conditional(sign, evidence, &[evidence.stall], vec![seen]);
-        Self::new(sign, seen, baseline)
-    }
-
-    /// The same of a number of sessions, of threads or of those that wait, where it may be that there are few at all.
-    pub(crate) fn of_crowd(self, evidence: &Evidence) -> Self {
-        match evidence.in_statements() {
-            Some(few) => Self {
-                limits: self.limits.of_few(few),
-                ..self
-            },
-            None => self,
-        }
-    }
-
-    /// The same of a part of what there was, in which one is what was shown.
-    pub(crate) fn of_part(self, sign: &Sign) -> Self {
-        Self {
-            limits: sign.limits.in_part(),
-            is_part: true,
-            ..self
-        }
-    }
 }
 
 /// Tests a sign.
@@ -164,49 +93,6 @@ fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evide
     }
 }
 
-/// What was seen in each window, where the conditions of the sign are or are not met.
-pub(crate) fn conditional(
-    sign: &Sign,
-    evidence: &Evidence,
-    windows: &[Window],
-    mut seen: Vec<Seen>,
-) -> Vec<Seen> {
-    if sign.only_if.is_empty() || !seen.iter().any(|one| matches!(one, Seen::Number(_))) {
-        return seen;
-    }
-    let truths = evaluate::truths(&sign.only_if, evidence.incident, windows);
-    for (one, truth) in seen.iter_mut().zip(truths) {
-        if let Seen::Number(number) = *one {
-            *one = met(number, truth);
-        }
-    }
-    seen
-}
-
-/// What a number is where conditions are or are not met.
-fn met(number: f64, truth: Truth) -> Seen {
-    match truth {
-        Truth::True => Seen::Number(number),
-        Truth::False => Seen::Idle(number),
-        Truth::Absent(names) => Seen::Absent(names),
-    }
-}
-
-pub(crate) fn absent(name: &str) -> Seen {
-    Seen::Absent(Rc::new(BTreeSet::from([name.to_owned()])))
-}
-
-/// What a number was in one window.
-#[derive(Clone)]
-pub(crate) enum Seen {
-    Number(f64),
-    /// A number, where the conditions of the sign are not met.
-    Idle(f64),
-    /// Recorded, but without a value.
-    Nothing,
-    Absent(Missing),
-}
-
 /// A number against its limits.
 enum Judged {
     Holds {
@@ -217,15 +103,6 @@ enum Judged {
     Not(String),
     /// The names of what is missing; none when only the time before the onset is.
     Unknown(BTreeSet<String>),
-}
-
-/// The windows in which a number is looked at.
-pub(crate) fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
-    match over {
-        Over::Worst => evidence.slices_and_after.clone(),
-        Over::Every => evidence.slices.clone(),
-        Over::Stall => vec![evidence.stall],
-    }
 }
 
 /// Judges what was seen in the windows of the stall.

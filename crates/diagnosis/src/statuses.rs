@@ -3,7 +3,8 @@
 
 use model::{Incident, Millis, TextKind};
 
-use crate::functions::LINES_MAX;
+/// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
+pub(crate) const LINES_MAX: usize = 50_000;
 
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";

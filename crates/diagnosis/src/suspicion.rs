@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalogue::{ANY_CAUSE, Catalogue, Cause, Sign, Test};
+use crate::catalogue::Catalogue;
+use crate::cause::{ANY_CAUSE, Cause};
 use crate::evidence::Evidence;
 use crate::judge;
+use crate::measure::{Sign, Test};
 use crate::named::{AllNamed, InLayer, Named, Seen};
 use crate::sign::{self, Outcome};
 use crate::verdict::{Finding, Level, Remedy, Witness};

@@ -5,7 +5,8 @@ use toml::Spanned;
 use super::raw::RawAdvice;
 use super::{Read, Reader};
 use crate::actors;
-use crate::advice::{self, Advice, List};
+use crate::advice;
+use crate::cause::{Advice, List};
 
 impl Reader<'_> {
     pub(super) fn advice(&self, spanned: &Spanned<RawAdvice>) -> Read<Advice> {

@@ -9,12 +9,12 @@ mod sign;
 
 use std::cell::RefCell;
 
+use serde::Serialize;
 use toml::Spanned;
 
 use self::raw::{RawCause, RawRemedy};
 use self::sign::Side;
-use crate::advice::Advice;
-use crate::catalogue::{ANY_CAUSE, CatalogueError, Cause, LookAlike};
+use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
 use crate::verdict::Remedy;
 use expression::ExpressionError;
 
@@ -321,4 +321,20 @@ fn is_key(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// What is wrong with a catalogue, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{file}:{line}: {}{problem}", key.as_ref().map_or(String::new(), |key| format!("{key}: ")))]
+pub struct CatalogueError {
+    /// The file's name as it was given.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in it, in characters, from 1.
+    pub column: usize,
+    /// The key at fault, where there is one.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub problem: String,
 }

@@ -4,9 +4,9 @@ use toml::Spanned;
 
 use super::raw::{RawSign, RawWindow};
 use super::{MISSING, Read, Reader, is_id};
-use crate::catalogue::{FactTest, Limits, Need, Over, Sign, SignalsTest, Test, Wanted};
-use crate::functions::{Call, Taken, explain_unknown};
+use crate::functions::explain_unknown;
 use crate::human::Show;
+use crate::measure::{Call, FactTest, Limits, Need, Over, Sign, SignalsTest, Taken, Test, Wanted};
 use crate::names::regular_expression;
 use crate::template::Template;
 use expression::{Condition, Expression};

@@ -1,7 +1,7 @@
 //! What is judged, and what came of it.
 
 use super::{Answer, Load, Recurrence, SignalChange, Subject};
-use crate::catalogue::Cause;
+use crate::cause::Cause;
 
 /// What is judged.
 pub(super) struct Case<'a> {

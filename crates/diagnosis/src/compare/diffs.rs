@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{LockRow, Measure};
 
 use super::{Change, SettingChange, Subject};
-use crate::catalogue::{Cause, Test};
+use crate::cause::Cause;
+use crate::measure::Test;
 
 /// Rows of each table.
 const ROWS_MAX: usize = 12;

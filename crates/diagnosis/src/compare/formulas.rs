@@ -314,7 +314,7 @@ mod tests {
 
     use super::*;
     use crate::Catalogue;
-    use crate::catalogue::Test;
+    use crate::measure::Test;
     use expression::{Aggregate, Expression};
 
     /// What is called by its signal: `Com_show_warnings a second`.

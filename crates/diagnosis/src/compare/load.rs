@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use model::{Measure, Millis, Timeline, Window};
 
 use super::{Load, Stretch, Subject};
-use crate::catalogue::{Cause, Test};
+use crate::cause::Cause;
+use crate::measure::Test;
 
 /// Shortest time before an onset that tells of the load, milliseconds.
 const LOAD_MIN_MS: Millis = 10_000;

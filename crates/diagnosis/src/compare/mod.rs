@@ -16,7 +16,8 @@ mod words;
 use model::{Incident, Millis, Window};
 use serde::Serialize;
 
-use crate::catalogue::{Catalogue, Cause};
+use crate::catalogue::Catalogue;
+use crate::cause::Cause;
 use crate::human::{self, Show};
 use crate::verdict::{Level, Verdict};
 

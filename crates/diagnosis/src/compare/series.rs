@@ -3,10 +3,9 @@
 use model::{Incident, Millis, Window};
 
 use super::{Subject, formulas};
-use crate::catalogue::{Limits, Sign, Test};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
-use crate::functions::Taken;
+use crate::measure::{Limits, Sign, Taken, Test};
 use expression::{Aggregate, Condition, Expression};
 
 /// Slots of a stretch at the most; in a longer one a slot is longer than a second.

@@ -5,9 +5,10 @@ use super::permutation;
 use super::series::{self, Readings, mean};
 use super::server_wide::{self, SERVER_WIDE};
 use super::{Fate, Role, SideNumbers, SignalChange, Stretch, Subject};
-use crate::catalogue::{Cause, Need, Sign};
+use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::measure::{Need, Sign};
 
 /// A difference by chance has less than this probability.
 pub(super) const ALPHA: f64 = 0.05;

@@ -2,7 +2,8 @@
 
 use expression::{Parsed, Parser, is_of_word};
 
-use super::{Argument, Arguments, Call, Value, find};
+use super::{Argument, Arguments, Value, find};
+use crate::measure::Call;
 
 /// Longest call with its patterns, in bytes.
 const CALL_BYTES_MAX: usize = 8_000;

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Millis, SemaphoreWait};
+use model::Millis;
 
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::{SEMAPHORES, Sign};
+use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
+use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
-use crate::sign::{Measured, Seen, absent};
+use crate::provenance::SEMAPHORES;
+use crate::waits::{PlacedWait, without_folder};
 
 pub(super) static KIND: Kind = Kind {
     name: "semaphores",
@@ -255,41 +256,4 @@ fn matches(test: &Latches, placed: &PlacedWait) -> bool {
         && last_locked
         && is(&test.asked_at, Some(&placed.asked_at))
         && is(&test.created_at, placed.created_at.as_deref())
-}
-
-/// A wait with its places in the form that patterns are written for, made once.
-pub(crate) struct PlacedWait {
-    wait: SemaphoreWait,
-    asked_at: String,
-    created_at: Option<String>,
-}
-
-impl PlacedWait {
-    pub(crate) fn new(wait: SemaphoreWait) -> Self {
-        let asked_at = format!("{} line {}", without_folder(&wait.file), wait.line);
-        let created_at = wait.created_file.as_deref().map(|file| {
-            let line = wait.created_line.unwrap_or(0);
-            format!("{} line {line}", without_folder(file))
-        });
-        Self {
-            wait,
-            asked_at,
-            created_at,
-        }
-    }
-
-    /// Where the latch was asked for, as `file line N`.
-    pub(crate) fn asked_at(&self) -> &str {
-        &self.asked_at
-    }
-
-    /// The latch's name, where the server tells it.
-    pub(crate) fn lock_name(&self) -> Option<&str> {
-        self.wait.lock_name.as_deref()
-    }
-}
-
-/// Servers before 5.5 and builds of distributions write folders before the file's name.
-fn without_folder(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
 }

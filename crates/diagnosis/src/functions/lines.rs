@@ -5,13 +5,12 @@ use std::sync::Arc;
 use model::{Millis, TextKind, Window};
 use regex::Regex;
 
-use super::{Arguments, Function, Kind, Known, Read, Taken, known};
-use crate::catalogue::Sign;
+use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
 use crate::names::{NamePattern, may_match_a_line};
-use crate::sign::{Measured, Seen, absent};
-use crate::statuses::Status;
+use crate::statuses::{LINES_MAX, Status};
 
 pub(super) static LOG: Kind = Kind {
     name: "log",
@@ -47,9 +46,6 @@ pub(super) static INNODB: Kind = Kind {
 
 /// The name of the group in a pattern that captures the number for the largest one.
 const NUMBER: &str = "number";
-
-/// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
-pub(crate) const LINES_MAX: usize = 50_000;
 
 /// Longest part of a line that is looked at, in bytes.
 const LINE_BYTES_MAX: usize = 2_000;

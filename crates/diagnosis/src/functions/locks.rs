@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use model::{Depth, Holder, LockCaller, LockRow, LockTable, Window};
 
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::{STACKS, Sign};
+use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
+use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
-use crate::sign::{Measured, Seen, absent};
+use crate::provenance::STACKS;
 
 pub(super) static KIND: Kind = Kind {
     name: "lock",

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use model::{Millis, ProfileCount, Side, StackId, Window};
 
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::{Limits, PROFILE, Sign};
+use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
+use crate::measure::{Function, Kind, Limits, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
-use crate::sign::{Measured, Seen, absent};
+use crate::provenance::PROFILE;
 
 pub(super) static KIND: Kind = Kind {
     name: "profile",
@@ -164,39 +164,6 @@ fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
         *times = times.min((1.0 + baseline) / 2.0 / baseline);
     }
     limits
-}
-
-/// The samples of one profile without the threads' names, added up once for all signs.
-pub(crate) struct Sampled {
-    server: u64,
-    machine: u64,
-    /// Stack, whether of the server, and samples.
-    rows: Vec<(StackId, bool, u64)>,
-}
-
-impl Sampled {
-    pub(crate) fn of(profile: &model::Profile) -> Self {
-        let rows = profile.counts.iter();
-        let mut rows: Vec<_> = rows.map(|row| (row.stack, row.server, row.count)).collect();
-        rows.sort_unstable_by_key(|(stack, server, _)| (*stack, *server));
-        rows.dedup_by(|next, kept| {
-            let is_same = (next.0, next.1) == (kept.0, kept.1);
-            if is_same {
-                kept.2 = kept.2.saturating_add(next.2);
-            }
-            is_same
-        });
-        let of_server = rows.iter().filter(|(_, server, _)| *server);
-        Self {
-            server: sum(of_server.map(|(_, _, count)| *count)),
-            machine: sum(rows.iter().map(|(_, _, count)| *count)),
-            rows,
-        }
-    }
-}
-
-fn sum(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
 }
 
 /// Samples of some stretch of time.

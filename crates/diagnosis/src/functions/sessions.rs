@@ -7,13 +7,13 @@ use model::{Millis, ProcessList, Window};
 use regex::Regex;
 
 use super::snapshots::{Snapshot, Snapshots};
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::{PROCESSLIST, Sign};
+use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::listed::{Counts, Listed};
+use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
-use crate::sign::Measured;
+use crate::provenance::PROCESSLIST;
 
 pub(super) static KIND: Kind = Kind {
     name: "processlist",

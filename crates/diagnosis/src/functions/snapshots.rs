@@ -2,9 +2,8 @@
 
 use model::{Millis, Window};
 
-use crate::catalogue::Sign;
 use crate::evidence::Evidence;
-use crate::sign::{Seen, absent, conditional, windows};
+use crate::measure::{Seen, Sign, absent, conditional, windows};
 
 /// What one snapshot shows: so many of so many.
 pub(super) struct Snapshot {

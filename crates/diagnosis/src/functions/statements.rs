@@ -6,11 +6,10 @@ use std::sync::Arc;
 use model::{Millis, QueryClass, QueryDigest, QueryWay, Window};
 use regex::Regex;
 
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::Sign;
+use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
-use crate::sign::{Measured, Seen, absent};
+use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 
 pub(super) static KIND: Kind = Kind {
     name: "statements",

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use model::{Holder, RunState, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
-use super::{Arguments, Function, Kind, Read, Taken, known};
-use crate::catalogue::{STACKS, Sign};
+use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
+use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
 use crate::names::NamePattern;
+use crate::provenance::STACKS;
 use crate::runs::RunSeen;
-use crate::sign::Measured;
 
 pub(super) static KIND: Kind = Kind {
     name: "stacks",

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Outcome;
-use crate::catalogue::{FactTest, Sign, Wanted};
 use crate::evidence::{Capture, Evidence};
 use crate::human::{self, Show};
+use crate::measure::{FactTest, Sign, Wanted};
 use crate::template::Filling;
 use crate::verdict::Witness;
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::{Measured, Seen, met, windows};
-use crate::catalogue::{Sign, SignalsTest};
 use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
+use crate::measure::{Measured, Seen, Sign, SignalsTest, met, windows};
 use crate::since_start;
 use expression::{Aggregate, Condition, Expression};
 

@@ -1,0 +1,95 @@
+//! A cause as plain data.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::measure::Sign;
+use crate::verdict::Remedy;
+
+/// Stands for every other cause in `effect_of`.
+pub(crate) const ANY_CAUSE: &str = "*";
+
+/// One cause.
+#[derive(Debug, Clone)]
+pub struct Cause {
+    /// Unique id, the name of its file.
+    pub id: String,
+    /// Short name for people.
+    pub title: String,
+    /// What it is, in two sentences.
+    pub what: String,
+    /// What would refute it, in words.
+    pub refuted_by: Vec<String>,
+    /// Causes that look alike.
+    pub look_alikes: Vec<LookAlike>,
+    /// Ids of causes that this one makes worse.
+    pub aggravates: Vec<String>,
+    /// Ids of causes of which this one is usually a consequence when both are found; `*` is all.
+    pub effect_of: Vec<String>,
+    /// The layers of the lexicon that are busy or waited for when it is at work.
+    pub about: Vec<String>,
+    /// Words of the lexicon that point at it wherever they stand, in lower case, `*` for any letters.
+    pub told: Vec<String>,
+    /// Terms of the lexicon, by name, that people use when they have it.
+    pub terms: Vec<String>,
+    /// What to do, in general words.
+    pub remedy: Remedy,
+    /// Its steps that are about nobody.
+    pub(crate) steps: Remedy,
+    /// Its steps about somebody.
+    pub(crate) advice: Vec<Advice>,
+    /// Those parts of it that a program can do, in the order in which they are done.
+    pub fixes: Vec<model::Fix>,
+    /// Where the knowledge is from.
+    pub sources: Vec<String>,
+    pub(crate) witnesses: Vec<Sign>,
+    pub(crate) against: Vec<Sign>,
+}
+
+impl Cause {
+    /// The sources that its counting witnesses come from; it can be likely when there are two.
+    pub fn independent_sources(&self) -> BTreeSet<String> {
+        self.witnesses
+            .iter()
+            .filter(|sign| sign.counts)
+            .map(Sign::source)
+            .collect()
+    }
+}
+
+/// A cause that looks alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LookAlike {
+    /// Its id.
+    pub cause: String,
+    /// How to tell the two apart.
+    pub difference: String,
+    /// It has no file in the catalogue; the difference is told in words only.
+    pub external: bool,
+}
+
+/// Where in a remedy a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Now,
+    Durable,
+    Undo,
+    Verify,
+}
+
+/// A step about somebody.
+#[derive(Debug, Clone)]
+pub(crate) struct Advice {
+    pub(crate) list: List,
+    /// A name of [`crate::actors::ALL`].
+    pub(crate) who: String,
+    /// What is done about each that has this part, with places for its values.
+    pub(crate) step: String,
+    /// The same where it is only one of those that may be it; absent: how to find it.
+    pub(crate) perhaps: Option<String>,
+    /// How to find it where nobody of the record has this part; absent: nothing is said.
+    pub(crate) unknown: Option<String>,
+    /// The same where not only this part, but none of the cause's has anybody.
+    pub(crate) nobody: Option<String>,
+}
