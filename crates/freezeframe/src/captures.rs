@@ -8,8 +8,10 @@ mod folder;
 mod frames;
 mod held;
 mod open;
+mod packed;
 mod replay;
 mod stretches;
+mod tree;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,10 +25,11 @@ use model::{Incident, Profile, StackEvidence};
 
 use crate::args::Import;
 use crate::memory;
-use folder::{Depth, is_stalk_time};
+use folder::Depth;
 use frames::SqliteFile;
 pub(crate) use frames::{Given, given, is_frame};
 use held::{Account, Bytes, Ended, Span};
+use tree::is_stalk_time;
 
 /// Files of a directory or an archive that are read.
 const FILES_MAX: usize = 10_000;
@@ -206,7 +209,7 @@ fn open(path: &Path, found: &mut Found) -> Result<()> {
             Ended::Cut(why) => found.note_cut("standard input".to_owned(), why),
             Ended::Failed(error) => return Err(error).context("standard input"),
         }
-        archive::unpack("-".to_owned(), Span::Held(bytes), found, Depth::default());
+        folder::unpack("-".to_owned(), Span::Held(bytes), found, Depth::default());
         return Ok(());
     }
     if path.is_dir() {

@@ -7,47 +7,16 @@ use anyhow::{Result, anyhow};
 use cli::output;
 use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
-    Back, Change, JournalError, Lease, Leftover, LoginWay, Outcome, Patience, by_hand, leftovers,
+    Back, Change, JournalError, Lease, Leftover, Outcome, Patience, by_hand, leftovers,
     revert_leftovers,
 };
 use serde_json::{Value, json};
 use server::{Address, Login};
 
-use crate::args::{Leases, ServerArgs};
+use crate::args::Leases;
 use crate::config::Config;
 use crate::fix;
-
-/// Where journals are when nobody says otherwise: beside the incidents.
-pub(crate) fn state_dir(config: &Config) -> PathBuf {
-    absolute(&config.directory(None))
-}
-
-/// The usual journal of fixes.
-pub(crate) fn fixes_in(state: &Path) -> PathBuf {
-    state.join("fixes")
-}
-
-/// Where leases are written down: what was said, or beside the incidents.
-pub(crate) fn dir(said: Option<&Path>, config: &Config) -> PathBuf {
-    said.map_or_else(|| state_dir(config).join("leases"), Path::to_owned)
-}
-
-/// How a lease's server is logged in to when everything of us is gone: by the files that were said, not by a password.
-pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> LoginWay {
-    let home = || {
-        let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
-        path.exists().then_some(path)
-    };
-    let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
-        Some(absolute(said.as_deref().or(configured.as_deref())?))
-    };
-    let file = &config.server;
-    LoginWay {
-        user: user.to_owned(),
-        password_file: path(&said.password_file, &file.password_file),
-        defaults_file: path(&said.defaults_file, &file.defaults_file).or_else(home),
-    }
-}
+use crate::journals::{self, absolute, fixes_in};
 
 /// Gives back what an earlier process left changed; what fails is told.
 pub(crate) fn revert_all(dir: &Path) {
@@ -91,10 +60,6 @@ fn fix_journals(dir: &Path, said: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
 /// Fixes of a journal that were made for a time and are not back.
 fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
     let Some(journal) = FixJournal::existing(dir)? else {
@@ -111,7 +76,7 @@ fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
 
 pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
-    let dir = dir(args.dir.as_deref(), &config);
+    let dir = journals::leases(args.dir.as_deref(), &config);
     let found = if args.revert {
         let login = |lease: &Lease| login(args, lease);
         revert_leftovers(&dir, &login, &Patience::endless(), &mut |line| {

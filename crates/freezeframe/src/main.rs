@@ -14,6 +14,7 @@ mod export;
 mod fix;
 mod hooks;
 mod incidents;
+mod journals;
 mod leases;
 mod listen;
 mod live;

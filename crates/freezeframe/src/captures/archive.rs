@@ -1,17 +1,13 @@
-//! Packed captures, by their first bytes: gzip, zstd, tar, zip; one in the other.
+//! The files in an archive: tar, zip.
 
 use std::collections::HashMap;
-use std::io::Read;
 
-use flate2::read::{DeflateDecoder, MultiGzDecoder};
+use flate2::read::DeflateDecoder;
 
-use super::folder::{self, Depth, Place, Tree};
-use super::held::{Account, Bytes, Ended, Span};
-use super::{Found, open};
-use crate::queries::zstd::Zstd;
-
-/// Archives in archives.
-const DEPTH_MAX: usize = 4;
+use super::Found;
+use super::held::{Account, Span};
+use super::packed::{HEAD_BYTES, Packed};
+use super::tree::{self, Tree};
 
 /// Size of a block of tar.
 const BLOCK: usize = 512;
@@ -26,156 +22,6 @@ const LIST_BYTES_MAX: usize = 32 << 20;
 const ENTRY_BYTES: usize = 160;
 const FOLDER_BYTES: usize = 1024;
 
-/// Bytes by which an archive is known.
-const HEAD_BYTES: usize = 512;
-
-/// Whether a file that begins so is packed.
-pub(super) fn is_packed(head: &[u8]) -> bool {
-    Form::of(head).is_some()
-}
-
-/// How something is packed.
-enum Form {
-    Gzip,
-    Zstd,
-    Zip,
-    Tar,
-}
-
-impl Form {
-    fn of(head: &[u8]) -> Option<Self> {
-        if head.starts_with(&[0x1f, 0x8b]) {
-            Some(Self::Gzip)
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Some(Self::Zstd)
-        } else if head.starts_with(b"PK\x03\x04") {
-            Some(Self::Zip)
-        } else {
-            is_tar(head).then_some(Self::Tar)
-        }
-    }
-}
-
-/// Adds a file, or what is packed in it.
-pub(super) fn unpack(path: String, span: Span, found: &mut Found, depth: Depth) {
-    if depth.archives >= DEPTH_MAX {
-        found.note(path, format!("archives deeper than {DEPTH_MAX}"));
-        return;
-    }
-    let account = found.account.clone();
-    match Form::of(&span.peek(0, HEAD_BYTES)) {
-        Some(Form::Gzip) => {
-            let inner = limited(MultiGzDecoder::new(span.reader()), &account);
-            // What was packed is not needed any more.
-            drop(span);
-            unpacked(path, inner, found, depth);
-        }
-        Some(Form::Zstd) => {
-            let inner = limited(Zstd::new(span.reader()), &account);
-            drop(span);
-            unpacked(path, inner, found, depth);
-        }
-        Some(Form::Zip) => {
-            let tree = zip(&path, &span, found);
-            drop(span);
-            opened(&path, tree, found, depth);
-        }
-        Some(Form::Tar) => {
-            let tree = tar(&path, &span, found);
-            drop(span);
-            opened(&path, tree, found, depth);
-        }
-        None => match content(&span, &account) {
-            (bytes, Ended::Whole) => found.add(path, bytes),
-            (bytes, ended) => unpacked(path, (bytes, ended), found, depth),
-        },
-    }
-}
-
-/// The bytes of a part of an archive that is not packed.
-fn content(span: &Span, account: &Account) -> (Bytes, Ended) {
-    match span {
-        Span::Held(bytes) => (bytes.clone(), Ended::Whole),
-        Span::Filed(..) => open::bounded(span.reader(), account),
-    }
-}
-
-/// What could be unpacked, and why not more.
-fn limited(reader: impl Read, account: &Account) -> (Bytes, Ended) {
-    open::bounded(account.unpacking(reader), account)
-}
-
-/// Reads what an archive holds, by the same choice as of a folder.
-fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
-    let place = Place {
-        path,
-        is_packed: true,
-    };
-    let inner = Depth {
-        archives: depth.archives + 1,
-        ..depth
-    };
-    folder::read(&place, &tree, None, inner, found);
-}
-
-/// A file in an archive, not yet unpacked: most of an archive may not be wanted.
-pub(super) enum Packed {
-    /// As it is; with how many bytes there were, where the archive is cut.
-    Plain(Span, Option<usize>),
-    /// By deflate.
-    Deflated(Span),
-}
-
-impl Packed {
-    /// Its first bytes.
-    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
-        let mut head = Vec::new();
-        // What is damaged is told when it is read.
-        let _ = match self {
-            Self::Plain(span, _) => span.reader().take(bytes_max).read_to_end(&mut head),
-            Self::Deflated(span) => account
-                .unpacking(DeflateDecoder::new(span.reader()))
-                .take(bytes_max)
-                .read_to_end(&mut head),
-        };
-        head
-    }
-
-    /// Adds it, or what is packed in it.
-    pub(super) fn read(&self, path: String, found: &mut Found, depth: Depth) {
-        let account = found.account.clone();
-        let content = match self {
-            Self::Plain(span, cut) => match (content(span, &account), cut) {
-                ((bytes, Ended::Whole), Some(size)) => {
-                    let cut = format!("the archive is cut, {size} bytes were there");
-                    (bytes, Ended::Failed(std::io::Error::other(cut)))
-                }
-                (content, _) => content,
-            },
-            Self::Deflated(span) => limited(DeflateDecoder::new(span.reader()), &account),
-        };
-        unpacked(path, content, found, depth);
-    }
-}
-
-fn unpacked(path: String, (bytes, ended): (Bytes, Ended), found: &mut Found, depth: Depth) {
-    match ended {
-        Ended::Whole => {}
-        Ended::Cut(why) => found.note_cut(path.clone(), why),
-        Ended::Failed(error) => found.note(
-            path.clone(),
-            format!("damaged after {} bytes: {error}", bytes.len()),
-        ),
-    }
-    if !bytes.is_empty() {
-        let inner = Depth {
-            archives: depth.archives + 1,
-            ..depth
-        };
-        unpack(path, Span::Held(bytes), found, inner);
-    }
-}
-
 /// The list of an archive's files, as long as it may be.
 #[derive(Default)]
 struct List {
@@ -186,7 +32,7 @@ struct List {
 impl List {
     /// Adds a file; says whether there is room for more.
     fn add(&mut self, path: &str, name: &str, packed: Packed, found: &mut Found) -> bool {
-        let folders = name.matches('/').count().min(folder::DEPTH_MAX);
+        let folders = name.matches('/').count().min(tree::DEPTH_MAX);
         self.bytes += name.len() + ENTRY_BYTES + folders * FOLDER_BYTES;
         if self.bytes > LIST_BYTES_MAX {
             let why = format!(
@@ -196,7 +42,7 @@ impl List {
             found.note_cut(path.to_owned(), why);
             return false;
         }
-        folder::insert(&mut self.tree, name, packed);
+        tree::insert(&mut self.tree, name, packed);
         true
     }
 }
@@ -211,10 +57,6 @@ const NAME_CHARS_MAX: usize = 255;
 fn shown(name: &str) -> String {
     let plain = |c: char| if c.is_control() { '?' } else { c };
     name.chars().take(NAME_CHARS_MAX).map(plain).collect()
-}
-
-pub(super) fn is_tar(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
 }
 
 /// A field of a tar's head, up to its first zero.
@@ -249,7 +91,7 @@ fn tar_long_name(kind: u8, content: &[u8]) -> Option<String> {
 }
 
 /// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
-fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
+pub(super) fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
     let mut list = List::default();
     let mut long_name = None;
     let mut at = 0;
@@ -289,7 +131,7 @@ fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
 }
 
 /// Files of a zip, by the heads in front of them (APPNOTE 4.3.7); stored or deflated.
-fn zip(path: &str, span: &Span, found: &mut Found) -> Tree {
+pub(super) fn zip(path: &str, span: &Span, found: &mut Found) -> Tree {
     let mut list = List::default();
     let sizes = central_sizes(span);
     let mut at = 0;

@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::folder::Depth;
+use super::folder::{self, Depth};
 use super::held::Span;
-use super::{Found, archive, incident_of};
+use super::{Found, incident_of};
 
 const TEXT: &str = "| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
     | 8 | app | web1:4712 | shop | Sleep | 90 |  | NULL |\n";
@@ -57,7 +57,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 fn opened(bytes: &[u8]) -> Found {
     let mut found = Found::default();
     let held = found.account.hold(bytes.to_vec()).unwrap();
-    archive::unpack(
+    folder::unpack(
         "x".to_owned(),
         Span::Held(held),
         &mut found,

@@ -1,46 +1,30 @@
-//! Folders, those of the file system and those in archives alike: what of them is taken.
+//! What of folders is taken, of those of the file system and those in archives alike, and what is packed in it; one in
+//! the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use diagnosis::SourceRead;
+use flate2::read::MultiGzDecoder;
 
-use super::archive::{Packed, is_packed, unpack};
 use super::frames::SqliteFile;
-use super::held::{Account, Span};
-use super::{FILES_MAX, Found, open, stretches};
+use super::held::{Account, Bytes, Ended, Span};
+use super::packed::{Form, HEAD_BYTES, content, is_packed, limited};
+use super::tree::{DEPTH_MAX, Entry, LISTED_MAX, Tree, is_stalk_time, listed};
+use super::{FILES_MAX, Found, archive, open, stretches};
 use crate::memory;
+use crate::queries::zstd::Zstd;
 
-/// Folders in folders.
-pub(super) const DEPTH_MAX: usize = 8;
+/// Archives in archives.
+const ARCHIVES_MAX: usize = 4;
 
 /// Entries of folders that are looked through for collections before anything is read.
 const LOOKED_MAX: usize = 20_000;
 
-/// Names in a folder that are listed: with the files that are read of them they take some 30 MB.
-const LISTED_MAX: usize = 100_000;
-
 /// Other collections that are told of.
 const OTHERS_MAX: usize = 20;
-
-/// Something in a folder.
-pub(super) enum Entry {
-    /// A folder of the file system.
-    Dir(PathBuf),
-    /// A file of the file system.
-    File(PathBuf),
-    /// A pipe, a socket, a device.
-    Special,
-    /// A folder in an archive.
-    Folder(Tree),
-    /// A file in an archive.
-    Packed(Packed),
-}
-
-/// What a folder has, by name.
-pub(super) type Tree = BTreeMap<String, Entry>;
 
 /// How deep it is where we are.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,109 +34,9 @@ pub(super) struct Depth {
 }
 
 /// A folder by which name people know it, and where it is.
-pub(super) struct Place<'a> {
-    pub(super) path: &'a str,
-    pub(super) is_packed: bool,
-}
-
-/// Puts a file of an archive into its folder; the last of several of one name stays, as when they are
-/// unpacked.
-pub(super) fn insert(tree: &mut Tree, name: &str, packed: Packed) {
-    let mut tree = tree;
-    let mut rest = name;
-    for _ in 0..DEPTH_MAX {
-        let Some((folder, behind)) = rest.split_once('/') else {
-            break;
-        };
-        rest = behind;
-        if folder.is_empty() || folder == "." {
-            continue;
-        }
-        let inner = tree
-            .entry(folder.to_owned())
-            .or_insert_with(|| Entry::Folder(Tree::new()));
-        // A damaged archive may have a file of the same name.
-        if !matches!(inner, Entry::Folder(_)) {
-            *inner = Entry::Folder(Tree::new());
-        }
-        let Entry::Folder(inner) = inner else { return };
-        tree = inner;
-    }
-    if !rest.is_empty() {
-        tree.insert(rest.to_owned(), Entry::Packed(packed));
-    }
-}
-
-fn listed(path: &Path) -> Result<Tree> {
-    let mut tree = Tree::new();
-    let name = || path.display().to_string();
-    for entry in std::fs::read_dir(path).with_context(name)?.take(LISTED_MAX) {
-        let path = entry.with_context(name)?.path();
-        let mut name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        // Names that are no text may look the same.
-        while tree.contains_key(&name) {
-            name.push('\u{fffd}');
-        }
-        let entry = match path.metadata() {
-            Ok(there) if there.is_dir() => Entry::Dir(path),
-            Ok(there) if !there.is_file() => Entry::Special,
-            // What cannot be looked at is told when it is read.
-            _ => Entry::File(path),
-        };
-        tree.insert(name, entry);
-    }
-    Ok(tree)
-}
-
-impl Entry {
-    /// Does something with what a folder has; nothing for what is no folder.
-    fn with_tree<R>(&self, action: impl FnOnce(&Tree) -> R) -> Result<Option<R>> {
-        Ok(match self {
-            Entry::Dir(path) => Some(action(&listed(path)?)),
-            Entry::Folder(tree) => Some(action(tree)),
-            _ => None,
-        })
-    }
-
-    /// Whether one of a folder's entries is as wanted; no for what cannot be read.
-    pub(super) fn any(&self, is_wanted: &mut dyn FnMut(&str, &Entry) -> bool) -> bool {
-        let any = self.with_tree(|tree| tree.iter().any(|(name, entry)| is_wanted(name, entry)));
-        any.ok().flatten().unwrap_or(false)
-    }
-
-    /// Its first bytes, for what is told by them.
-    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
-        use std::io::Read;
-        let mut bytes = Vec::new();
-        match self {
-            Entry::File(path) => {
-                let read = std::fs::File::open(path)
-                    .and_then(|file| file.take(bytes_max).read_to_end(&mut bytes));
-                if read.is_err() {
-                    return Vec::new();
-                }
-            }
-            Entry::Packed(packed) => return packed.head(bytes_max, account),
-            _ => {}
-        }
-        bytes
-    }
-}
-
-/// `2018_03_05_13_24_55` in front.
-pub(super) fn is_stalk_time(name: &str) -> bool {
-    name.len() >= 19
-        && name
-            .bytes()
-            .take(19)
-            .enumerate()
-            .all(|(at, byte)| match at {
-                4 | 7 | 10 | 13 | 16 => byte == b'_',
-                _ => byte.is_ascii_digit(),
-            })
+struct Place<'a> {
+    path: &'a str,
+    is_packed: bool,
 }
 
 /// When the collections of pt-stalk in a folder were taken, oldest first.
@@ -270,13 +154,7 @@ pub(super) fn directory(
 
 /// Everything in a folder, by name. Of several collections of pt-stalk the latest is taken: they
 /// are different stalls.
-pub(super) fn read(
-    place: &Place<'_>,
-    tree: &Tree,
-    prefix: Option<&str>,
-    depth: Depth,
-    found: &mut Found,
-) {
+fn read(place: &Place<'_>, tree: &Tree, prefix: Option<&str>, depth: Depth, found: &mut Found) {
     let times = times(tree);
     let wanted = prefix.map(str::to_owned).or_else(|| times.last().cloned());
     let other_folders = match prefix {
@@ -355,7 +233,8 @@ fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut Found) {
             return;
         }
         Entry::Packed(packed) => {
-            packed.read(shown, found, depth);
+            let content = packed.content(&found.account);
+            unpacked(shown, content, found, depth);
             return;
         }
     };
@@ -429,5 +308,72 @@ impl Place<'_> {
             skipped: Some(why.to_owned()),
             ..SourceRead::default()
         }
+    }
+}
+
+/// Adds a file, or what is packed in it.
+pub(super) fn unpack(path: String, span: Span, found: &mut Found, depth: Depth) {
+    if depth.archives >= ARCHIVES_MAX {
+        found.note(path, format!("archives deeper than {ARCHIVES_MAX}"));
+        return;
+    }
+    let account = found.account.clone();
+    match Form::of(&span.peek(0, HEAD_BYTES)) {
+        Some(Form::Gzip) => {
+            let inner = limited(MultiGzDecoder::new(span.reader()), &account);
+            // What was packed is not needed any more.
+            drop(span);
+            unpacked(path, inner, found, depth);
+        }
+        Some(Form::Zstd) => {
+            let inner = limited(Zstd::new(span.reader()), &account);
+            drop(span);
+            unpacked(path, inner, found, depth);
+        }
+        Some(Form::Zip) => {
+            let tree = archive::zip(&path, &span, found);
+            drop(span);
+            opened(&path, tree, found, depth);
+        }
+        Some(Form::Tar) => {
+            let tree = archive::tar(&path, &span, found);
+            drop(span);
+            opened(&path, tree, found, depth);
+        }
+        None => match content(&span, &account) {
+            (bytes, Ended::Whole) => found.add(path, bytes),
+            (bytes, ended) => unpacked(path, (bytes, ended), found, depth),
+        },
+    }
+}
+
+/// Reads what an archive holds, by the same choice as of a folder.
+fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
+    let place = Place {
+        path,
+        is_packed: true,
+    };
+    let inner = Depth {
+        archives: depth.archives + 1,
+        ..depth
+    };
+    read(&place, &tree, None, inner, found);
+}
+
+fn unpacked(path: String, (bytes, ended): (Bytes, Ended), found: &mut Found, depth: Depth) {
+    match ended {
+        Ended::Whole => {}
+        Ended::Cut(why) => found.note_cut(path.clone(), why),
+        Ended::Failed(error) => found.note(
+            path.clone(),
+            format!("damaged after {} bytes: {error}", bytes.len()),
+        ),
+    }
+    if !bytes.is_empty() {
+        let inner = Depth {
+            archives: depth.archives + 1,
+            ..depth
+        };
+        unpack(path, Span::Held(bytes), found, inner);
     }
 }

@@ -131,8 +131,13 @@ pub(super) fn bounded(mut reader: impl Read, account: &Account) -> (Bytes, Ended
 fn may_be_read(head: &[u8]) -> bool {
     !head.contains(&0)
         || KNOWN_BEGINS.iter().any(|begin| head.starts_with(begin))
-        || super::archive::is_tar(head)
+        || is_tar(head)
         || is_profile(head)
+}
+
+/// The mark of POSIX and GNU in a head of 512 bytes.
+pub(super) fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
 }
 
 /// A profile of pprof that is not packed: it begins with the type of its samples, a few bytes long.

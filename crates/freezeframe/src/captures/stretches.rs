@@ -9,8 +9,8 @@ use model::{
     Incident, LockTable, Millis, Reading, StackBook, StackId, TimedFact, Timeline, Window,
 };
 
-use super::folder::{Entry, is_stalk_time};
 use super::held::Account;
+use super::tree::{Entry, is_stalk_time};
 use super::{Found, source, together};
 
 /// What stands in the trigger file of a collection of ours.

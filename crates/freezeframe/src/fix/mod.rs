@@ -26,7 +26,7 @@ use self::waiting::Waiting;
 use self::what::What;
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{causes, leases, memory, targets};
+use crate::{causes, journals, memory, targets};
 
 pub(crate) use self::back::{entry_line, revert_unsettled};
 
@@ -202,8 +202,8 @@ fn agreed(chosen: &[(usize, &Step, &Change)]) -> Result<bool> {
 
 /// A lease whose journal is not the usual one: `leases` has to find it all the same.
 fn remember(journal_dir: &Path, config: &Config) {
-    let state = leases::state_dir(config);
-    if journal_dir == leases::fixes_in(&state) {
+    let state = journals::state_dir(config);
+    if journal_dir == journals::fixes_in(&state) {
         return;
     }
     if let Err(error) = remember_journal(&state, journal_dir) {
@@ -282,7 +282,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Optio
                 pid: process.pid,
                 start_time_ticks: process.start_time_ticks,
             }),
-            login: leases::login_way(said, config, &target.login.user),
+            login: journals::login_way(said, config, &target.login.user),
         };
         let login: Login = target.login.clone();
         Access::new(way, login)

@@ -16,7 +16,7 @@ use sql::log::LogKind;
 use super::listening::{Listening, Not, Seen, absolute, answers, wait};
 use super::{file, options};
 use crate::args::WayArg;
-use crate::leases;
+use crate::journals;
 
 const WHAT: &str = "the general log";
 
@@ -124,9 +124,12 @@ fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
             "no address is known",
         )));
     };
-    let login = leases::login_way(&live.server, &listening.config, &target.login.user);
+    let login = journals::login_way(&live.server, &listening.config, &target.login.user);
     Ok(Plan {
-        journal: absolute(&leases::dir(live.lease_dir.as_deref(), &listening.config)),
+        journal: absolute(&journals::leases(
+            live.lease_dir.as_deref(),
+            &listening.config,
+        )),
         server: ServerWay {
             address: (&address).into(),
             process: target.process.as_ref().map(|process| ProcessId {

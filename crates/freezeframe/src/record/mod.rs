@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names};
-use crate::{causes, control, leases, targets};
+use crate::{causes, control, journals, leases, targets};
 
 use self::teller::Teller;
 
@@ -122,7 +122,7 @@ fn general_log(args: &Record, config: &Config, leases: &Path) -> Option<GeneralL
     let queries = &config.queries;
     queries.general_log.then(|| GeneralLogPermit {
         journal: leases.to_owned(),
-        login: leases::login_way(&args.server, config, ""),
+        login: journals::login_way(&args.server, config, ""),
         time_max: Duration::from_secs(queries.general_log_seconds.unwrap_or(10)),
         bytes_max: queries.general_log_mebibytes.unwrap_or(64) << 20,
         free_bytes_min: 1 << 30,

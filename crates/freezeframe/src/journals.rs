@@ -1,0 +1,44 @@
+//! Where what is changed is written down, and how its server is logged in to again.
+
+use std::path::{Path, PathBuf};
+
+use remedy::LoginWay;
+
+use crate::args::ServerArgs;
+use crate::config::Config;
+
+/// Where journals are when nobody says otherwise: beside the incidents.
+pub(crate) fn state_dir(config: &Config) -> PathBuf {
+    absolute(&config.directory(None))
+}
+
+/// The usual journal of fixes.
+pub(crate) fn fixes_in(state: &Path) -> PathBuf {
+    state.join("fixes")
+}
+
+/// Where leases are written down: what was said, or beside the incidents.
+pub(crate) fn leases(said: Option<&Path>, config: &Config) -> PathBuf {
+    said.map_or_else(|| state_dir(config).join("leases"), Path::to_owned)
+}
+
+/// How a lease's server is logged in to when everything of us is gone: by the files that were said, not by a password.
+pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> LoginWay {
+    let home = || {
+        let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
+        path.exists().then_some(path)
+    };
+    let path = |said: &Option<PathBuf>, configured: &Option<PathBuf>| {
+        Some(absolute(said.as_deref().or(configured.as_deref())?))
+    };
+    let file = &config.server;
+    LoginWay {
+        user: user.to_owned(),
+        password_file: path(&said.password_file, &file.password_file),
+        defaults_file: path(&said.defaults_file, &file.defaults_file).or_else(home),
+    }
+}
+
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
