@@ -9,10 +9,11 @@ use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::format::Format;
-use crate::formats::rows::Rows;
 use crate::formats::{logs, opreport, perf_report, perf_script, plockstat, rows, sentences};
-use crate::moments::{Moment, Times, UNTIMED_AT};
+use crate::moments::{Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
+use crate::read::Moment;
+use crate::read::rows::Rows;
 use crate::read::{self, Listing, Read, Row, Snapshot, THREADS_MAX, doing};
 use crate::ticks::{AFTER, Ticks};
 use crate::told;
@@ -177,7 +178,7 @@ fn assemble(
     let mut ticks = Ticks::default();
     let mut listings: Vec<Listing> = Vec::new();
     let mut queries: Vec<TimedDigest> = Vec::new();
-    let mut held: Vec<plockstat::Row> = Vec::new();
+    let mut held: Vec<crate::read::plockstat::Row> = Vec::new();
     let mut triggers: Vec<Trigger> = Vec::new();
     let mut mentions: Vec<Mention> = Vec::new();
     for read in reads {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
 use crate::formats::server_text;
+use crate::line::Line;
 
 /// Messages that are looked at by what they say at their end, by words near their begin and the
 /// last ones. Sources: `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0.
@@ -72,7 +72,7 @@ mod tests {
 
     fn texts(text: &str) -> Vec<(usize, String)> {
         let lines = clean::lines(text);
-        let text = |line: &clean::Line<'_>| (line.number, line.text.to_string());
+        let text = |line: &crate::line::Line<'_>| (line.number, line.text.to_string());
         lines.iter().map(text).collect()
     }
 

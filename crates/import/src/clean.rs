@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::line::Line;
 use crate::room::Room;
 use crate::{
     broken, client_lists, collapsed, json_log, json_rows, marked, rds_monitoring, terminal, times,
@@ -17,31 +18,6 @@ const UNWRAPPED_BYTES_MAX: usize = 64 << 20;
 
 /// Longest name of a container in front of its line.
 const CONTAINER_BYTES_MAX: usize = 80;
-
-/// A line with its number, from 1; a line of several frames is several with the same.
-#[derive(Debug, Clone)]
-pub(crate) struct Line<'a> {
-    pub(crate) number: usize,
-    pub(crate) text: Cow<'a, str>,
-}
-
-impl Line<'_> {
-    /// Without blanks on either side.
-    pub(crate) fn trimmed(&self) -> &str {
-        self.text.trim_ascii()
-    }
-
-    pub(crate) fn is_blank(&self) -> bool {
-        self.text.trim_ascii().is_empty()
-    }
-
-    fn into_owned<'a>(self) -> Line<'a> {
-        Line {
-            number: self.number,
-            text: Cow::Owned(self.text.into_owned()),
-        }
-    }
-}
 
 /// A text whose lines are lines: `mysql -B` writes a whole InnoDB status on one, its line ends as `\\n`, its tabs as `\\t`
 /// and each backslash twice. Statements in it are read as they were, or their strings would seem to end elsewhere.

@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
 use crate::formats::processlist;
+use crate::line::Line;
+use crate::tables;
 
 /// Words of a head between which only blanks stand: the order of the servers.
 const COLUMNS: [&str; 8] = [
@@ -111,7 +112,7 @@ fn form_of(text: &str) -> Option<Form> {
         return Some(Form::Mytop);
     }
     let cells: Vec<&str> = text.split(',').map(unquoted).collect();
-    if !processlist::is_processlist_head(&cells) {
+    if !tables::is_processlist_head(&cells) {
         return None;
     }
     let names: Vec<String> = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();

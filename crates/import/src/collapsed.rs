@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
+use crate::line::Line;
 
 /// Shortest rule, in bytes: `+---+`.
 const RULE_BYTES_MIN: usize = 5;

@@ -6,7 +6,7 @@
 
 use model::Reading;
 
-use crate::clean::Line;
+use crate::line::Line;
 use crate::read::Tick;
 use crate::starts::Starts;
 use crate::times::starts_with_date;

@@ -3,9 +3,8 @@
 use std::cell::OnceCell;
 use std::fmt;
 
-use crate::clean::Line;
+use crate::line::Line;
 use crate::read::Read;
-use crate::split::{Next, Open};
 use crate::tables::cells;
 
 /// A format of captures. Each is a `static` in `formats/`, which nothing else has to know.
@@ -174,6 +173,44 @@ impl fmt::Debug for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id)
     }
+}
+
+/// Lines behind a line that its recogniser may look at.
+pub(crate) const AHEAD: usize = 8;
+
+/// Lines of one statement in an InnoDB status or a wrapped frame, at the most.
+pub(crate) const WRAPPED_LINES_MAX: usize = 400;
+
+/// What has begun and not ended.
+pub(crate) struct Open {
+    pub(crate) format: &'static Format,
+    /// Index of its first line.
+    pub(crate) from: usize,
+    /// Index behind the last line that surely belongs to it.
+    pub(crate) to: usize,
+    /// The InnoDB monitor has begun and not ended.
+    pub(crate) monitor: bool,
+    /// A statement of a session goes on, or a row of pt-pmp.
+    pub(crate) statement: bool,
+    /// Brackets that a frame opened and did not close.
+    pub(crate) depth: i32,
+    /// Lines that belong to it by nothing but their place.
+    pub(crate) carried: usize,
+    /// The number of the frame on the line before.
+    pub(crate) frame: Option<usize>,
+    /// Cells of the head of a table with tabs; 0 where it has boxes or a row a paragraph.
+    pub(crate) cells: usize,
+}
+
+/// The line behind what has begun.
+pub(crate) struct Next<'a> {
+    pub(crate) line: &'a str,
+    /// The line without the blanks around it.
+    pub(crate) text: &'a str,
+    /// The line behind it.
+    pub(crate) behind: Option<&'a Line<'a>>,
+    /// What it is by itself; absent also where no recogniser looked at it yet.
+    pub(crate) own: Option<&'static Format>,
 }
 
 /// Signs of which a line has all that its kind needs. Most lines lack them, and are not looked at.

@@ -1,7 +1,7 @@
 //! The heads of tables: a row alone does not tell which table it is of, and two columns, a name and
 //! a value, are not always the server's variables.
 
-use crate::clean::Line;
+use crate::line::Line;
 use crate::tables::{self, is_rule};
 
 /// Goes down a text, line by line.

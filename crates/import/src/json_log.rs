@@ -119,7 +119,7 @@ mod tests {
 
     fn texts(text: &str) -> Vec<(usize, String)> {
         let lines = clean::lines(text);
-        let text = |line: &clean::Line<'_>| (line.number, line.text.to_string());
+        let text = |line: &crate::line::Line<'_>| (line.number, line.text.to_string());
         lines.iter().map(text).collect()
     }
 

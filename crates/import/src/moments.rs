@@ -14,13 +14,6 @@ const APART_MAX_MS: i64 = 6 * 3_600_000;
 /// Longest time that a log or a file of packets tells of, in milliseconds: ten years.
 const STRETCH_MAX_MS: Millis = 10 * 366 * 86_400_000;
 
-/// A moment of a capture: a time that is told, or milliseconds from the begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Moment {
-    pub(crate) at: Option<i64>,
-    pub(crate) after: Millis,
-}
-
 /// Moments of captures as moments of the incident.
 pub(crate) struct Times {
     /// Milliseconds since 1970 UTC of what is told first; absent where nothing tells a time.

@@ -7,9 +7,9 @@ use sql::log::LogKind;
 
 use crate::clean;
 use crate::format::Format;
-use crate::formats::rows::Table;
 use crate::formats::{FORMATS, logs, sentences, server_text};
 use crate::read::Read;
+use crate::read::rows::Table;
 use crate::split::{Piece, split};
 use crate::{INPUT_BYTES_MAX, Input, Part, room, shell, times, web_page};
 
@@ -221,9 +221,9 @@ impl OneInput {
 
 /// The lines that are a part of no piece.
 fn outside<'l>(
-    lines: &'l [clean::Line<'l>],
+    lines: &'l [crate::line::Line<'l>],
     pieces: &'l [Piece],
-) -> impl Iterator<Item = &'l clean::Line<'l>> {
+) -> impl Iterator<Item = &'l crate::line::Line<'l>> {
     let mut pieces = pieces.iter().peekable();
     let numbered = lines.iter().enumerate();
     numbered.filter_map(move |(index, line)| {
@@ -237,7 +237,7 @@ fn outside<'l>(
 
 /// The first and the last number of the lines. A row of a page's table has the number of its first cell, and what
 /// stands between its cells comes before it: the lines of a page are not always in the order of their numbers.
-fn numbers(lines: &[clean::Line<'_>]) -> (usize, usize) {
+fn numbers(lines: &[crate::line::Line<'_>]) -> (usize, usize) {
     let numbers = || lines.iter().map(|line| line.number);
     (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
 }

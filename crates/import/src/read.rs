@@ -3,6 +3,8 @@
 pub(crate) mod call_graph;
 pub(crate) mod cells;
 pub(crate) mod listing;
+pub(crate) mod plockstat;
+pub(crate) mod rows;
 
 use std::borrow::Cow;
 
@@ -11,10 +13,8 @@ use model::{
     Text,
 };
 
-use crate::clean::Line;
-use crate::formats::plockstat;
-use crate::formats::rows::Rows;
-use crate::moments::Moment;
+use crate::line::Line;
+use crate::read::rows::Rows;
 use crate::times;
 
 /// Frames of one stack that are kept.
@@ -75,6 +75,13 @@ impl Listing {
 
 /// Samples whose function is not listed.
 pub(crate) const NOT_LISTED: &str = "(not listed)";
+
+/// A moment of a capture: a time that is told, or milliseconds from the begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Moment {
+    pub(crate) at: Option<i64>,
+    pub(crate) after: u64,
+}
 
 /// Signals of one moment.
 #[derive(Debug, Clone)]

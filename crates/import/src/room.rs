@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
+use crate::line::Line;
 
 /// Memory for the lines of one text, bytes: with the text itself it stays within what a command may
 /// take. Lines of 40 letters take less than their letters; a text of nothing but line ends would take

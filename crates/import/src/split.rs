@@ -1,20 +1,14 @@
 //! One text, its pieces: a ticket holds a backtrace between sentences, a mail a status behind a
 //! processlist.
 
-use crate::clean::Line;
-use crate::format::{Format, Gap, Heads};
+use crate::format::{AHEAD, Format, Gap, Heads, Next, Open, WRAPPED_LINES_MAX};
 use crate::heads::Heads as TableHeads;
+use crate::line::Line;
 use crate::tables::{cells_of_head, is_vertical_row};
 use crate::{recognise, times};
 
-/// Lines behind a line that its recogniser may look at.
-pub(crate) const AHEAD: usize = 8;
-
 /// Pieces of a text at the most; what comes later is told as not read.
 const PIECES_MAX: usize = 20_000;
-
-/// Lines of one statement in an InnoDB status or a wrapped frame, at the most.
-pub(crate) const WRAPPED_LINES_MAX: usize = 400;
 
 /// Lines that are recognised together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,37 +18,6 @@ pub(crate) struct Piece {
     pub(crate) from: usize,
     /// Index behind the last line.
     pub(crate) to: usize,
-}
-
-/// What has begun and not ended.
-pub(crate) struct Open {
-    pub(crate) format: &'static Format,
-    from: usize,
-    /// Index behind the last line that surely belongs to it.
-    to: usize,
-    /// The InnoDB monitor has begun and not ended.
-    pub(crate) monitor: bool,
-    /// A statement of a session goes on, or a row of pt-pmp.
-    pub(crate) statement: bool,
-    /// Brackets that a frame opened and did not close.
-    pub(crate) depth: i32,
-    /// Lines that belong to it by nothing but their place.
-    pub(crate) carried: usize,
-    /// The number of the frame on the line before.
-    pub(crate) frame: Option<usize>,
-    /// Cells of the head of a table with tabs; 0 where it has boxes or a row a paragraph.
-    pub(crate) cells: usize,
-}
-
-/// The line behind what has begun.
-pub(crate) struct Next<'a> {
-    pub(crate) line: &'a str,
-    /// The line without the blanks around it.
-    pub(crate) text: &'a str,
-    /// The line behind it.
-    pub(crate) behind: Option<&'a Line<'a>>,
-    /// What it is by itself; absent also where no recogniser looked at it yet.
-    pub(crate) own: Option<&'static Format>,
 }
 
 /// The pieces of a text, in its order.

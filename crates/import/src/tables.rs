@@ -1,9 +1,6 @@
 //! Rows of tables as clients print them: in boxes, with tabs, or a row a paragraph (`\G`).
 
-use crate::formats::name_value::is_name_value_head;
-use crate::formats::processlist::is_processlist_head;
 use crate::notes;
-use crate::split::{Next, Open, WRAPPED_LINES_MAX};
 
 /// `*************************** 1. row ***************************`.
 pub(crate) fn is_vertical_row(text: &str) -> bool {
@@ -97,48 +94,25 @@ const FIELDS: [&str; 12] = [
     "rows_examined",
 ];
 
-/// Keeps in mind whether a line of a table with statements, in the form of `\G`, begins one of several lines.
-pub(crate) fn add_row(open: &mut Open, text: &str) {
-    match field(text, 64) {
-        Some((name, _)) if !open.statement || is_padded(text, name) => {
-            open.statement = holds_statement(name);
-            open.carried = 0;
+/// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
+/// beside the name.
+pub(crate) fn is_name_value_head(text: &str) -> bool {
+    is_head_of_two(&cells(text))
+}
+
+pub(crate) fn is_head_of_two(cells: &[&str]) -> bool {
+    match cells {
+        [name] => name.eq_ignore_ascii_case("variable_name"),
+        [name, value] => {
+            name.eq_ignore_ascii_case("variable_name")
+                && value.to_ascii_lowercase().ends_with("value")
         }
-        _ if is_vertical_row(text) => {
-            open.statement = false;
-            open.carried = 0;
-        }
-        _ => open.carried += 1,
+        _ => false,
     }
 }
 
-impl Open {
-    /// A field of a row in the form of `\G`, or a line of the value of one.
-    pub(crate) fn is_vertical_part(&self, next: &Next<'_>) -> bool {
-        self.cells == 0
-            && next.own.is_none()
-            && (is_vertical_row(next.text)
-                || vertical_name(next.text).is_some()
-                || self.statement_goes_on(next))
-    }
-
-    /// A line of a statement that a field of a row holds.
-    pub(crate) fn statement_goes_on(&self, next: &Next<'_>) -> bool {
-        self.statement
-            && next.own.is_none()
-            && !next.text.is_empty()
-            && self.carried < WRAPPED_LINES_MAX
-    }
-
-    /// A row of the table whose head was seen, in boxes or with tabs.
-    pub(crate) fn is_row(&self, text: &str) -> bool {
-        match self.cells {
-            0 => {
-                text.starts_with('|')
-                    && !is_name_value_head(text)
-                    && !is_processlist_head(&cells(text))
-            }
-            count => text.contains('\t') && cells(text).len() + 1 >= count,
-        }
-    }
+/// The columns of a processlist, or those that somebody chose of it.
+pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
+    let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
+    cells.len() > 2 && has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
 }

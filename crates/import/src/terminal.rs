@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
+use crate::line::Line;
 
 /// Lines that one row is on, at the most.
 const LINES_MAX: usize = 12;

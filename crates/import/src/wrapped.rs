@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::clean::Line;
 use crate::formats::processlist;
+use crate::line::Line;
 use crate::tables;
 
 /// Lines that one row is put together of, at the most.

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use model::Frame;
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::format::{Next, Open, WRAPPED_LINES_MAX};
+use crate::line::Line;
 use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, counted, end_of};
-use crate::split::{Next, Open, WRAPPED_LINES_MAX};
 use crate::stack_lines::{
     frame_number, is_bare, is_first, is_function, is_thread_head, listed_thread, looks_like_frame,
     printed_frame,

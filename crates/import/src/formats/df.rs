@@ -2,8 +2,8 @@
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, prints};
 
 pub(crate) static FORMAT: Format = Format {

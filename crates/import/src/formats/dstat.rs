@@ -2,9 +2,9 @@
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::{Column, Sums, level, number, rate, shares};
 use crate::format::{Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {

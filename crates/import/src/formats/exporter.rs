@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use model::{Fact, Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::shell::capitalised;
 

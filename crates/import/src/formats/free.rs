@@ -2,9 +2,9 @@
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::number;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {

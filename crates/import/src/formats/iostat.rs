@@ -2,11 +2,11 @@
 
 use model::Reading;
 
-use crate::clean::Line;
 use crate::columns::{Sums, is_numbers, number, shares};
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::formats::proc_files::is_whole;
 use crate::formats::sysstat::is_host_line;
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::times;
 

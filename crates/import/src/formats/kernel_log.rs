@@ -2,10 +2,10 @@
 
 use model::{OwnText, Text};
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
-use crate::moments::Moment;
+use crate::line::Line;
+use crate::read::Moment;
 use crate::read::Read;
 use crate::starts::Starts;
 use crate::times::{behind_month, behind_syslog_date, starts_with_syslog_date};

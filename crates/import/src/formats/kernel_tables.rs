@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::times;
 

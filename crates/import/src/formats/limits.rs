@@ -2,8 +2,8 @@
 
 use model::Fact;
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {

@@ -4,11 +4,11 @@ use model::{QueryDigest, QueryWay};
 use sql::digest::{Digester, Options, Order};
 use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
+use crate::line::Line;
 use crate::read::{Asked, Read, counted};
-use crate::split::{Next, Open, WRAPPED_LINES_MAX};
 
 pub(crate) static SLOW: Format = Format {
     id: "slow_log",

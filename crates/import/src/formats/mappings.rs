@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use kernel::procfs::maps::{Allocator, MappedAllocator, allocators, of_library};
 use model::{Fact, Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static PMAP: Format = Format {

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use model::{Fact, Reading};
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::format::{Next, Open};
+use crate::line::Line;
 use crate::read::{Read, Tick, counted};
-use crate::split::{Next, Open};
-use crate::tables::{cells, is_rule};
+use crate::tables::{cells, is_head_of_two, is_name_value_head, is_rule};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -54,23 +54,6 @@ fn is_tabbed_variable(text: &str) -> bool {
         && text
             .split_once('\t')
             .is_some_and(|(name, value)| !value.contains('\t') && is_variable(name.trim_end()))
-}
-
-/// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
-/// beside the name.
-pub(crate) fn is_name_value_head(text: &str) -> bool {
-    is_head_of_two(&cells(text))
-}
-
-fn is_head_of_two(cells: &[&str]) -> bool {
-    match cells {
-        [name] => name.eq_ignore_ascii_case("variable_name"),
-        [name, value] => {
-            name.eq_ignore_ascii_case("variable_name")
-                && value.to_ascii_lowercase().ends_with("value")
-        }
-        _ => false,
-    }
 }
 
 /// The two cells of a row. A row of a box with more of them is none of a name and a value.

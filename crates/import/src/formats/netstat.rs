@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{Read, counted, prints};
 
 pub(crate) static FORMAT: Format = Format {

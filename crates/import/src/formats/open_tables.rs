@@ -1,8 +1,8 @@
 //! `SHOW OPEN TABLES`: how many, and how many of them are in use or locked by name.
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::formats::unread::NOTHING_ASKED;
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::tables::{cells, is_rule};
 

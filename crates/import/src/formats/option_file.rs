@@ -1,7 +1,7 @@
 //! `my.cnf`: what the server was told at its start.
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {

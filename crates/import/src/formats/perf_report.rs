@@ -1,8 +1,8 @@
 //! `perf report --stdio` and `perf top`.
 
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::format::{Next, Open};
 use crate::read::listing;
-use crate::split::{Next, Open};
 use crate::stack_lines::is_symbol;
 
 pub(crate) static FORMAT: Format = Format {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use model::{Frame, Side};
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::format::{Next, Open};
+use crate::line::Line;
 use crate::read::listing::is_server;
 use crate::read::{FRAMES_MAX, Listing, Read, Row, frame};
-use crate::split::{Next, Open};
 
 pub(crate) static FOLDED: Format = Format {
     id: "folded",

@@ -9,8 +9,9 @@ use model::{
     Depth, LockCaller, LockRow, LockTable, NamedBy, Reading, StackBook, StackEnd, StackId, Unit,
 };
 
-use crate::clean::Line;
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::line::Line;
+use crate::read::plockstat::{Counts, Row};
 use crate::read::{Read, Tick, counted, frame};
 
 pub(crate) static FORMAT: Format = Format {
@@ -60,26 +61,6 @@ const CALLERS_MAX: usize = 20;
 
 /// Functions of a caller that are kept.
 const PATH_MAX: usize = 20;
-
-/// What a table counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counts {
-    /// Threads waited, asleep or spinning.
-    Waits,
-    /// Threads had the lock.
-    Holds,
-}
-
-/// A row.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
-    counts: Counts,
-    lock: String,
-    count: u64,
-    mean_ns: f64,
-    /// Innermost first.
-    path: Vec<String>,
-}
 
 fn read(lines: &[Line<'_>]) -> Read {
     let mut rows: Vec<Row> = Vec::new();

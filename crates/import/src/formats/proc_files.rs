@@ -3,8 +3,8 @@
 use kernel::procfs::{diskstats, meminfo, stat, vmstat};
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::format::{DIGITS, Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{MOMENTS_MAX, Read, counted};
 use crate::times;
 

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use server::Row;
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
+use crate::format::{Next, Open};
 use crate::formats::states;
+use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::split::{Next, Open};
-use crate::tables::{add_row, cells, field, is_rule, is_vertical_row};
+use crate::table_rows::add_row;
+use crate::tables::{cells, field, is_processlist_head, is_rule, is_vertical_row};
 use crate::{notes, times};
 
 pub(crate) static FORMAT: Format = Format {
@@ -72,12 +73,6 @@ fn is_processlist(at: &Place<'_>) -> bool {
         });
     }
     is_processlist_head(at.cells()) || is_processlist_row(at.cells())
-}
-
-/// The columns of the list, or those that somebody chose of it.
-pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
-    let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
-    cells.len() > 2 && has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
 }
 
 /// What a session does, as the column `Command` has it.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::{first_words, is_process_state, is_process_time, is_share, is_whole};
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {

@@ -2,8 +2,8 @@
 
 use model::Side;
 
-use crate::clean::Line;
 use crate::format::{DIGITS, Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
 use crate::stack_lines::is_symbol;
 

@@ -4,9 +4,9 @@
 use model::{Reading, Unit};
 use serde_json::Value;
 
-use crate::clean::Line;
 use crate::columns::{Sums, shares};
 use crate::format::{Format, Group, Recogniser};
+use crate::line::Line;
 use crate::rds_monitoring::BEGIN;
 use crate::read::{Read, counted};
 

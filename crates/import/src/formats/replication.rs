@@ -3,11 +3,12 @@
 
 use server::{ReplicaChannel, replica_readings};
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::tables::{add_row, cells, is_rule, is_vertical_row, vertical_name};
+use crate::table_rows::add_row;
+use crate::tables::{cells, is_rule, is_vertical_row, vertical_name};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {

@@ -4,14 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
+use crate::format::{Next, Open};
 use crate::formats::{processlist, replication, unread};
+use crate::line::Line;
 use crate::read::cells::Cells;
+use crate::read::rows::{Rows, Table};
 use crate::read::{Read, counted};
-use crate::split::{Next, Open};
-use crate::tables::{add_row, cells, field, is_query, is_rule, is_vertical_row, vertical_name};
+use crate::table_rows::add_row;
+use crate::tables::{cells, field, is_query, is_rule, is_vertical_row, vertical_name};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -37,37 +39,6 @@ pub(crate) static FORMAT: Format = Format {
     read,
     ..Format::NONE
 };
-
-/// A table whose rows are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Table {
-    /// `information_schema.INNODB_TRX`.
-    Transactions,
-    /// Who waits for whom, joined, a row a pair: pt-stalk's query, `sys.innodb_lock_waits`.
-    LockWaits,
-    /// Who blocks how many: pt-stalk's query.
-    Blockers,
-    /// `information_schema.INNODB_LOCKS`.
-    InnodbLocks,
-    /// `information_schema.INNODB_LOCK_WAITS`: pairs of transactions.
-    LockWaitPairs,
-    /// `performance_schema.data_locks`.
-    DataLocks,
-    /// `performance_schema.data_lock_waits`.
-    DataLockWaits,
-    /// `performance_schema.metadata_locks`.
-    MetadataLocks,
-    /// `sys.schema_table_lock_waits`.
-    MetadataWaits,
-    /// `performance_schema.threads`, `sys.processlist`, `sys.session`.
-    Threads,
-    /// `performance_schema.events_statements_summary_by_digest`.
-    Digests,
-    /// `SHOW ENGINE INNODB MUTEX`.
-    Mutexes,
-    /// `information_schema.INNODB_METRICS`.
-    Metrics,
-}
 
 /// The columns of `INNODB_METRICS`, those of MariaDB too: names and counts alone have many tables.
 const METRICS: [&str; 18] = [
@@ -255,44 +226,6 @@ const ROWS_MAX: usize = 50_000;
 
 /// Bytes of one value that are kept.
 const VALUE_BYTES_MAX: usize = 16 << 10;
-
-/// A table at a moment.
-#[derive(Debug, Clone)]
-pub(crate) struct Rows {
-    pub(crate) table: Table,
-    /// When, where the capture tells.
-    pub(crate) at: Option<i64>,
-    /// How many prints of the same table stand in front of it in this piece.
-    pub(crate) nth: u64,
-    /// Names of the columns, in lower case.
-    pub(crate) columns: Vec<String>,
-    /// The values of a row behind those of the row before.
-    values: Cells,
-}
-
-impl Rows {
-    /// The values of some columns, row by row; empty where there is no such column.
-    pub(crate) fn each<const N: usize>(
-        &self,
-        columns: [&str; N],
-    ) -> impl Iterator<Item = [&str; N]> {
-        let places = columns.map(|name| self.columns.iter().position(|column| column == name));
-        (0..self.values.len())
-            .step_by(self.columns.len().max(1))
-            .map(move |row| {
-                places.map(|place| {
-                    place
-                        .and_then(|place| self.values.get(row + place))
-                        .unwrap_or_default()
-                })
-            })
-    }
-
-    /// How many there are.
-    fn len(&self) -> usize {
-        self.values.len() / self.columns.len().max(1)
-    }
-}
 
 fn read(lines: &[Line<'_>]) -> Read {
     let mut reader = Reader::default();

@@ -6,10 +6,10 @@
 use lexicon::{Kind, Role};
 use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 
-use crate::clean::Line;
 use crate::format::{Format, Group};
 use crate::formats::unread::stage;
-use crate::moments::Moment;
+use crate::line::Line;
+use crate::read::Moment;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {

@@ -2,14 +2,14 @@
 
 use model::TextKind;
 
-use crate::clean::Line;
 use crate::crash;
 use crate::crash::{is_crash_detail, is_crash_event, is_crash_line};
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, processlist};
-use crate::moments::Moment;
+use crate::line::Line;
+use crate::read::Moment;
 use crate::read::{Read, counted};
-use crate::split::{Next, Open, WRAPPED_LINES_MAX};
 use crate::starts::Starts;
 use crate::times;
 use crate::times::starts_with_date;

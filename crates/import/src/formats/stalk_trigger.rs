@@ -1,7 +1,7 @@
 //! Why pt-stalk collected.
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {

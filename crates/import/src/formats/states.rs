@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use server::Row;
 
-use crate::clean::Line;
 use crate::format::Place;
 use crate::format::{Format, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::tables::{cells, is_rule};
 

@@ -2,8 +2,8 @@
 
 use model::Fact;
 
-use crate::clean::Line;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Fact, Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::{Column, Sums, level, number, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::times::clock;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use model::{Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::{
     first_words, is_process_state, is_process_time, is_share, is_whole, number, shares,
 };
 use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {

@@ -2,9 +2,9 @@
 
 use model::{Fact, Reading, Unit};
 
-use crate::clean::Line;
 use crate::columns::number;
 use crate::format::{Format, Group, Recogniser, sign};
+use crate::line::Line;
 use crate::read::{Read, counted};
 
 pub(crate) static UNIT: Format = Format {

@@ -2,14 +2,15 @@
 //! statement (`EXPLAIN`, `SHOW PROFILE`), tables of performance_schema and statuses of other engines, reports of tools that
 //! tell of averages since the server's start.
 
-use crate::clean::Line;
+use crate::format::AHEAD;
 use crate::format::Place;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::formats::name_value::is_variable;
 use crate::formats::replication::is_bare_query;
+use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::split::AHEAD;
-use crate::tables::{add_row, cells, is_rule, is_vertical_row, vertical_name};
+use crate::table_rows::add_row;
+use crate::tables::{cells, is_rule, is_vertical_row, vertical_name};
 
 pub(crate) static FORMAT: Format = Format {
     id: "unread",

@@ -2,9 +2,9 @@
 
 use model::Unit;
 
-use crate::clean::Line;
 use crate::columns::{Column, Sums, level, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
+use crate::line::Line;
 use crate::read::{MOMENTS_MAX, Read, counted};
 use crate::times;
 

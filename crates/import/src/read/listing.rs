@@ -11,7 +11,7 @@ use model::{Frame, Side};
 
 use super::call_graph::{self, Tree};
 use super::{Listing, NOT_LISTED, Read, Row, frame};
-use crate::clean::Line;
+use crate::line::Line;
 
 /// Samples that a listing of shares is written out as.
 const SAMPLES: f64 = 10_000.0;

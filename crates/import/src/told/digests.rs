@@ -5,7 +5,7 @@ use model::{Absent, QueryDigest, Reason};
 use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
 use super::{Moment, seconds_of, whole};
-use crate::formats::rows::Rows;
+use crate::read::rows::Rows;
 
 /// Classes that are told one by one, those with most time first.
 const CLASSES_MAX: usize = 200;

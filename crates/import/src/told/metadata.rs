@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::waits::{Known, UNKNOWN, Wait};
 use super::whole;
-use crate::formats::rows::{Rows, Table};
+use crate::read::rows::{Rows, Table};
 
 /// Owners of one object that are looked at: each pair is a wait.
 const OWNERS_MAX: usize = 1000;

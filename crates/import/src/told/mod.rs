@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 
 use model::{LockTable, Millis, Taken};
 
-use crate::formats::rows::Rows;
-use crate::formats::rows::Table;
-use crate::moments::Moment;
+use crate::read::Moment;
+use crate::read::rows::Rows;
+use crate::read::rows::Table;
 use crate::read::{Asked, Read};
 
 /// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.

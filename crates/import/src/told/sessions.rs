@@ -3,7 +3,7 @@
 use model::Taken;
 use server::Row;
 
-use crate::formats::rows::Rows;
+use crate::read::rows::Rows;
 
 /// The columns of the table, in the order of a processlist.
 const TABLE: [&str; 8] = [

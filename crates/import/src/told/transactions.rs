@@ -7,7 +7,7 @@ use model::{Reading, Unit};
 
 use super::waits::Wait;
 use super::{seconds_of, whole};
-use crate::formats::rows::{Rows, Table};
+use crate::read::rows::{Rows, Table};
 
 /// Mutexes that are kept.
 const MUTEXES_MAX: usize = 200;

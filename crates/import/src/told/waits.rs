@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Moment, seconds_of, whole};
-use crate::formats::rows::{Rows, Table};
+use crate::read::rows::{Rows, Table};
 
 /// Pairs that are kept: a crowd at one row has as many as its square.
 const PAIRS_MAX: usize = 200_000;
