@@ -22,6 +22,33 @@ pub(crate) fn is_numbers(text: &str) -> bool {
     words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
 }
 
+/// The names of a table's columns, in their order.
+#[derive(Default)]
+pub(crate) struct Head<'a>(pub(crate) Vec<&'a str>);
+
+impl<'a> Head<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self(text.split_whitespace().collect())
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+
+    /// The cell of a row below the first column that has one of these names.
+    pub(crate) fn cell<T: Copy>(&self, row: &[T], names: &[&str]) -> Option<T> {
+        let place = self.0.iter().position(|column| names.contains(column))?;
+        row.get(place).copied()
+    }
+}
+
+/// A word as a part of a signal's name: letters, digits and some other signs, `_` for all the rest.
+pub(crate) fn plain(word: &str, chars_max: usize, others: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+    let chars = word.chars().take(chars_max);
+    chars.map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
 /// What a column becomes: a level, or a counter of a rate a second.
 pub(crate) struct Column {
     column: &'static str,

@@ -209,6 +209,20 @@ impl Read {
         }
     }
 
+    /// Adds the readings of moments, a second apart where their times are not told, and says how many they are.
+    pub(crate) fn push_each(
+        &mut self,
+        source: &'static str,
+        moments: impl IntoIterator<Item = (Option<i64>, Vec<Reading>)>,
+    ) {
+        let mut count = 0;
+        for (at, readings) in moments {
+            self.push(source, at, count as u64 * 1000, readings);
+            count += 1;
+        }
+        self.brought = counted(count, "moment", "moments");
+    }
+
     /// Adds what a reader of the server brought at a moment.
     pub(crate) fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
         self.push(source, at, after, taken.readings);

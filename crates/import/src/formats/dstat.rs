@@ -1,11 +1,11 @@
 //! `dstat` and its successor `dool`: tables of a second a row, their groups of columns parted by bars, and numbers with units.
 
-use model::{Reading, Unit};
+use model::Unit;
 
 use crate::columns::{Column, Sums, level, number, rate, shares};
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{Read, counted};
+use crate::read::Read;
 
 pub(crate) static FORMAT: Format = Format {
     id: "dstat",
@@ -92,15 +92,22 @@ fn read(lines: &[Line<'_>]) -> Read {
         rows.remove(0);
     }
     let mut read = Read {
-        brought: counted(rows.len(), "moment", "moments"),
         relative: true,
         ..Read::default()
     };
     let mut sums = Sums::default();
-    for (after, row) in (0..).step_by(1000).zip(&rows) {
-        let readings = readings(row, &mut sums);
-        read.push("cpu", None, after, readings);
-    }
+    let moments = rows.iter().map(|row| {
+        let value = |name: &str| {
+            let mut cells = row.iter();
+            cells
+                .find(|(column, _)| *column == name)
+                .map(|(_, value)| *value)
+        };
+        let mut readings = shares(value("usr"), value("sys"), value("wai"), value("stl"));
+        readings.extend(sums.readings(&COLUMNS, 1.0, value));
+        (None, readings)
+    });
+    read.push_each("cpu", moments);
     read
 }
 
@@ -119,16 +126,6 @@ fn row_of<'a>(columns: &[Vec<&'a str>], text: &str) -> Option<Vec<(&'a str, f64)
         }
     }
     row.iter().any(|(name, _)| *name == "sys").then_some(row)
-}
-
-fn readings(row: &[(&str, f64)], sums: &mut Sums) -> Vec<Reading> {
-    let value = |name: &str| {
-        let found = row.iter().find(|(column, _)| *column == name);
-        found.map(|(_, value)| *value)
-    };
-    let mut readings = shares(value("usr"), value("sys"), value("wai"), value("stl"));
-    readings.extend(sums.readings(&COLUMNS, 1.0, value));
-    readings
 }
 
 #[cfg(test)]

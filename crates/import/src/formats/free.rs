@@ -2,7 +2,7 @@
 
 use model::{Reading, Unit};
 
-use crate::columns::number;
+use crate::columns::{Head, number};
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::Read;
@@ -71,7 +71,7 @@ const FREE: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "avail
 /// `free`: the host's memory. Which unit it prints is told by `-h` only, and else by what hosts have.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
-    let mut columns: Vec<String> = Vec::new();
+    let mut head = Head::default();
     // Of another language: the rows are told by their place.
     let mut next_row = None;
     let mut prints: u64 = 0;
@@ -79,12 +79,12 @@ fn read(lines: &[Line<'_>]) -> Read {
     for line in lines {
         let text = line.trimmed();
         if is_english_free(text) {
-            columns = text.split_whitespace().map(str::to_owned).collect();
+            head = Head::of(text);
             next_row = None;
             continue;
         }
         if is_words(text) {
-            columns = FREE.map(str::to_owned).to_vec();
+            head.0 = FREE.into();
             next_row = Some("Mem");
             continue;
         }
@@ -92,10 +92,7 @@ fn read(lines: &[Line<'_>]) -> Read {
             continue;
         };
         let kind = next_row.replace("Swap").unwrap_or(kind);
-        let value = |name: &str| {
-            let place = columns.iter().position(|column| column == name)?;
-            values.get(place).copied()
-        };
+        let value = |name: &str| head.cell(&values, &[name]);
         if kind == "Mem" {
             unit = value("total").map(unit_of);
         }

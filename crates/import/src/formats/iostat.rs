@@ -2,7 +2,7 @@
 
 use model::Reading;
 
-use crate::columns::{Sums, is_numbers, number, shares};
+use crate::columns::{Head, Sums, is_numbers, number, shares};
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::formats::proc_files::is_whole;
 use crate::formats::sysstat::is_host_line;
@@ -97,9 +97,10 @@ const DISKS_MAX: usize = 200;
 
 /// One table of disks.
 #[derive(Default)]
-struct Report {
-    disks: Vec<(String, Vec<f64>)>,
-    columns: Vec<String>,
+struct Report<'a> {
+    disks: Vec<(&'a str, Vec<f64>)>,
+    /// The columns of numbers.
+    head: Head<'a>,
     processors: Vec<f64>,
     /// Second of the day, where `-t` told it.
     clock: Option<u64>,
@@ -110,7 +111,7 @@ struct Report {
 /// Rates become counters again, so that they are compared like those of `/proc/diskstats`; where no
 /// times are printed, a report is taken as a second.
 fn read(lines: &[Line<'_>]) -> Read {
-    let mut reports: Vec<Report> = Vec::new();
+    let mut reports: Vec<Report<'_>> = Vec::new();
     let mut processors: Vec<f64> = Vec::new();
     let mut clock = None;
     let mut wants_processors = false;
@@ -119,17 +120,15 @@ fn read(lines: &[Line<'_>]) -> Read {
         if text.starts_with("avg-cpu:") {
             wants_processors = true;
         } else if text.starts_with("Device") || is_device_head(text) || is_iostat_of_unix(text) {
+            let mut head = Head::of(text);
             let name = match is_iostat_of_unix(text) {
-                true => "device",
-                false => text.split_whitespace().next().unwrap_or_default(),
+                true => Some("device"),
+                false => head.0.first().copied(),
             };
+            head.0.retain(|word| Some(*word) != name);
             if reports.len() < REPORTS_MAX {
                 reports.push(Report {
-                    columns: text
-                        .split_whitespace()
-                        .filter(|word| *word != name)
-                        .map(str::to_owned)
-                        .collect(),
+                    head,
                     processors: std::mem::take(&mut processors),
                     clock: clock.take(),
                     ..Report::default()
@@ -146,8 +145,8 @@ fn read(lines: &[Line<'_>]) -> Read {
         {
             let name = name.trim_end_matches(':');
             // Names of partitions are those of Linux.
-            if is_whole(name) || report.columns.iter().any(|column| column == "%b") {
-                report.disks.push((name.to_owned(), values));
+            if is_whole(name) || report.head.has("%b") {
+                report.disks.push((name, values));
             }
         }
     }
@@ -195,16 +194,11 @@ fn second_of_day(text: &str) -> Option<u64> {
 }
 
 /// What the disks did in so many seconds, as counters.
-fn disks(report: &Report, seconds: f64, sums: &mut Sums) -> Vec<Reading> {
-    let mut readings = Vec::new();
-    for (disk, values) in &report.disks {
-        readings.extend(sums.disk(disk, seconds, |names| {
-            let mut columns = report.columns.iter();
-            let place = columns.position(|column| names.contains(&column.as_str()))?;
-            values.get(place).copied()
-        }));
-    }
-    readings
+fn disks(report: &Report<'_>, seconds: f64, sums: &mut Sums) -> Vec<Reading> {
+    let disks = report.disks.iter();
+    disks
+        .flat_map(|(disk, row)| sums.disk(disk, seconds, |names| report.head.cell(row, names)))
+        .collect()
 }
 
 /// `%user %nice %system %iowait %steal %idle`.
@@ -212,12 +206,8 @@ fn processors_of(values: &[f64]) -> Vec<Reading> {
     let [user, nice, system, iowait, steal, _] = values else {
         return Vec::new();
     };
-    shares(
-        Some(user + nice),
-        Some(*system),
-        Some(*iowait),
-        Some(*steal),
-    )
+    let user = user + nice;
+    shares(Some(user), Some(*system), Some(*iowait), Some(*steal))
 }
 
 #[cfg(test)]

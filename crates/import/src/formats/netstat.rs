@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Reading, Unit};
 
+use crate::columns::plain;
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted, prints};
@@ -202,11 +203,7 @@ impl Socket {
 fn plain_state(state: &str) -> String {
     match state {
         "ESTAB" => "ESTABLISHED".to_owned(),
-        other => other
-            .chars()
-            .take(20)
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-            .collect(),
+        other => plain(other, 20, ""),
     }
 }
 

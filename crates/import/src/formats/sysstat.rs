@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Fact, Reading, Unit};
 
-use crate::columns::{Column, Sums, level, number, rate, shares};
+use crate::columns::{Column, Head, Sums, level, number, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
@@ -100,9 +100,9 @@ const COLUMNS: [Column; 16] = [
 ];
 
 #[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     read: Read,
-    columns: Vec<String>,
+    head: Head<'a>,
     sums: Sums,
     /// Second of the day of the first row, of the row before, and the days that passed.
     first: Option<u64>,
@@ -144,7 +144,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     read
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
     /// `Linux … (8 CPU)`.
     fn host(&mut self, text: &str) {
         let count = text
@@ -156,24 +156,19 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, second: u64, rest: &str) {
+    fn line(&mut self, second: u64, rest: &'a str) {
         let words: Vec<&str> = rest.split_whitespace().collect();
         // The first value of a table of processors or devices is a name.
         let numbers = words.iter().skip(1).filter(|word| number(word).is_some());
         let is_head = words.len() > 1 && numbers.count() == 0;
         if is_head {
-            self.columns = words.iter().map(|word| (*word).to_owned()).collect();
+            self.head = Head(words);
             self.before = None;
-            let has = |names: [&str; 2]| {
-                let mut columns = self.columns.iter();
-                columns.any(|column| names.contains(&column.as_str()))
-            };
-            let name = if has(["PID", "TGID"]) {
-                "pidstat"
-            } else if has(["%usr", "%gnice"]) {
-                "mpstat"
-            } else {
-                "sar"
+            let has = |names: [&str; 2]| names.iter().any(|name| self.head.has(name));
+            let name = match () {
+                () if has(["PID", "TGID"]) => "pidstat",
+                () if has(["%usr", "%gnice"]) => "mpstat",
+                () => "sar",
             };
             if !self.names.contains(&name) {
                 self.names.push(name);
@@ -184,17 +179,15 @@ impl Reader {
             self.before = Some(self.after(second));
             return;
         }
-        if self.columns.is_empty() || words.len() + 2 < self.columns.len() {
+        if self.head.0.is_empty() || words.len() + 2 < self.head.0.len() {
             return;
         }
         if self.first.is_none() {
             self.begin(second);
         }
         let after = self.after(second);
-        let values: Vec<&str> = words;
-        let readings = self.readings(&values, after);
         self.rows += 1;
-        for (source, readings) in readings {
+        for (source, readings) in self.readings(&words, after) {
             self.read.push(source, None, after, readings);
         }
         self.before = Some(after);
@@ -221,18 +214,18 @@ impl Reader {
     }
 
     fn readings(&mut self, values: &[&str], after: u64) -> Vec<(&'static str, Vec<Reading>)> {
-        let place = |name: &str| self.columns.iter().position(|column| column == name);
-        let value = |name: &str| values.get(place(name)?).copied();
+        let head = &self.head;
+        let value = |name: &str| head.cell(values, &[name]);
         let numeric = |name: &str| value(name).and_then(number);
         let seconds = self
             .before
             .map_or(1.0, |before| after.saturating_sub(before) as f64 / 1000.0);
         let seconds = if seconds > 0.0 { seconds } else { 1.0 };
         // What one process takes says nothing of the host.
-        if place("PID").or(place("TGID")).is_some() {
+        if head.has("PID") || head.has("TGID") {
             return Vec::new();
         }
-        if place("%usr").or(place("%user")).is_some() {
+        if head.has("%usr") || head.has("%user") {
             // One processor of many says nothing of all.
             if value("CPU").is_some_and(|cpu| cpu != "all") {
                 return Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Reading, Unit};
 
 use crate::columns::{
-    first_words, is_process_state, is_process_time, is_share, is_whole, number, shares,
+    Head, first_words, is_process_state, is_process_time, is_share, is_whole, number, plain, shares,
 };
 use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
 use crate::line::Line;
@@ -111,7 +111,7 @@ const PROCESSES_MAX: usize = 200;
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut readings: Vec<Reading> = Vec::new();
-    let mut columns: Vec<String> = Vec::new();
+    let mut head = Head::default();
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     let mut prints: u64 = 0;
     let mut processes = 0_usize;
@@ -132,30 +132,26 @@ fn read(lines: &[Line<'_>]) -> Read {
         let text = line.trimmed();
         if text.starts_with("top - ") {
             end(&mut readings, &mut shares);
-            columns.clear();
+            head.0.clear();
         } else if let Some(rest) = cpu_line(text) {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
-            columns = text.split_whitespace().map(str::to_owned).collect();
-        } else if !columns.is_empty() || is_top_row(text) {
-            if columns.is_empty() {
-                columns = TOP.map(str::to_owned).into();
+            head = Head::of(text);
+        } else if !head.0.is_empty() || is_top_row(text) {
+            if head.0.is_empty() {
+                head.0 = TOP.into();
             }
             let words: Vec<&str> = text.split_whitespace().collect();
-            let cell = |name: &str| {
-                let index = columns.iter().position(|column| column == name)?;
-                words.get(index).copied()
-            };
+            let command = head.cell(&words, &["COMMAND"]);
             // In other languages it has another name, and is the last one.
-            let last = || words.get(columns.len() - 1).copied();
-            if let Some((command, share)) = cell("COMMAND")
-                .or_else(last)
-                .zip(cell("%CPU").and_then(number))
+            let command = command.or_else(|| words.get(head.0.len() - 1).copied());
+            let share = head.cell(&words, &["%CPU"]).and_then(number);
+            if let Some((command, share)) = command.zip(share)
                 && processes < PROCESSES_MAX
                 && share > 0.0
             {
                 processes += 1;
-                *shares.entry(plain(command)).or_default() += share / 100.0;
+                *shares.entry(plain(command, 40, "_-")).or_default() += share / 100.0;
             }
         }
     }
@@ -166,20 +162,6 @@ fn read(lines: &[Line<'_>]) -> Read {
         "processes that used processors",
     );
     read
-}
-
-fn plain(command: &str) -> String {
-    command
-        .chars()
-        .take(40)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
 }
 
 /// What stands behind `%Cpu(s):`, in any writing.

@@ -2,10 +2,10 @@
 
 use model::Unit;
 
-use crate::columns::{Column, Sums, level, rate, shares};
+use crate::columns::{Column, Head, Sums, level, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{MOMENTS_MAX, Read, counted};
+use crate::read::{MOMENTS_MAX, Read};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -56,19 +56,17 @@ fn read(lines: &[Line<'_>]) -> Read {
         relative: true,
         ..Read::default()
     };
-    let mut columns: Vec<&str> = Vec::new();
+    let mut head = Head::default();
     let mut rows: Vec<(Option<i64>, &str)> = Vec::new();
     let mut at = None;
     for line in lines {
         let text = line.trimmed();
+        let columns = head.0.len().min(13);
         if let Some(moment) = times::ts(text) {
             at = Some(moment);
         } else if text.starts_with("r ") {
-            columns = text.split_whitespace().collect();
-        } else if !columns.is_empty()
-            && is_row(text)
-            && text.split_whitespace().count() >= columns.len().min(13)
-        {
+            head = Head::of(text);
+        } else if columns > 0 && is_row(text) && text.split_whitespace().count() >= columns {
             rows.push((at.take(), text));
         }
     }
@@ -76,21 +74,16 @@ fn read(lines: &[Line<'_>]) -> Read {
         rows.remove(0);
     }
     read.keep_newest(&mut rows, MOMENTS_MAX);
-    read.brought = counted(rows.len(), "moment", "moments");
     let mut sums = Sums::default();
-    for (index, (at, text)) in rows.iter().enumerate() {
-        let values: Vec<Option<f64>> = text
-            .split_whitespace()
-            .map(|word| word.parse().ok())
-            .collect();
-        let value = |name: &str| {
-            let index = columns.iter().position(|column| *column == name)?;
-            values.get(index).copied().flatten()
-        };
+    let moments = rows.into_iter().map(|(at, text)| {
+        let words = text.split_whitespace().map(|word| word.parse().ok());
+        let row: Vec<Option<f64>> = words.collect();
+        let value = |name: &str| head.cell(&row, &[name]).flatten();
         let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
-        read.push("cpu", *at, index as u64 * 1000, readings);
-    }
+        (at, readings)
+    });
+    read.push_each("cpu", moments);
     read
 }
 
