@@ -7,7 +7,7 @@ use model::{Reading, Unit};
 
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
-use crate::read::{Read, counted};
+use crate::read::Read;
 use crate::times;
 
 pub(crate) static SLABINFO: Format = Format {
@@ -157,26 +157,41 @@ impl Prints {
         values
     }
 
-    fn all(mut self) -> Vec<Print> {
-        self.begin();
-        self.done
+    /// All of a piece; `line` takes what a line that is no moment tells.
+    fn of<'a>(lines: &'a [Line<'_>], mut line: impl FnMut(&mut Self, &'a str)) -> Vec<Print> {
+        let mut prints = Self::default();
+        for text in lines.iter().map(Line::trimmed) {
+            match times::ts(text) {
+                Some(moment) => prints.begin_at(moment),
+                None => line(&mut prints, text),
+            }
+        }
+        prints.begin();
+        prints.done
     }
+}
+
+/// Counters by their names, of each print.
+fn counters(source: &'static str, unit: Unit, prints: &[Print]) -> Read {
+    let mut read = Read::default();
+    let moments = prints.iter().map(|(at, values)| {
+        let counter =
+            |(signal, value): (&String, &f64)| Reading::counter(signal.clone(), unit, *value);
+        (*at, values.iter().map(counter).collect())
+    });
+    read.push_each(source, moments);
+    read
 }
 
 /// Bytes in the kernel's caches: those of names and inodes, and the largest.
 fn slabinfo(lines: &[Line<'_>]) -> Read {
-    let mut prints = Prints::default();
-    for line in lines {
-        let text = line.trimmed();
-        if let Some(moment) = times::ts(text) {
-            prints.begin_at(moment);
-        } else if text.starts_with("slabinfo ") {
+    let prints = Prints::of(lines, |prints, text| {
+        if text.starts_with("slabinfo ") {
             prints.begin();
         } else if let Some((name, bytes)) = cache(text) {
             *prints.values().entry(name.to_owned()).or_default() += bytes;
         }
-    }
-    let prints = prints.all();
+    });
     let mut read = Read::default();
     let mut most: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, bytes) in prints.iter().flat_map(|(_, caches)| caches) {
@@ -191,28 +206,19 @@ fn slabinfo(lines: &[Line<'_>]) -> Read {
         .filter(|(place, (name, _))| *place < CACHES_MAX || is_of_files(name))
         .map(|(_, (name, _))| *name)
         .collect();
-    for (after, (at, caches)) in (0..).step_by(1000).zip(&prints) {
-        let mut new: Vec<Reading> = kept
-            .iter()
-            .filter_map(|name| {
-                let bytes = caches.get(*name).copied()?;
-                Some(Reading::gauge(
-                    format!("slab.{name}.bytes"),
-                    Unit::Bytes,
-                    bytes,
-                ))
-            })
-            .collect();
-        let all = caches.values().sum();
-        new.push(Reading::gauge("slab.bytes", Unit::Bytes, all));
-        read.push("slab", *at, after, new);
-    }
-    if let Some((name, bytes)) = largest.first() {
-        read.brought = format!(
-            "{}; largest cache: {name}, {:.0} MiB",
-            counted(prints.len(), "moment", "moments"),
-            bytes / 1_048_576.0
-        );
+    let moments = prints.iter().map(|(at, caches)| {
+        let gauge = |name: String, bytes| Reading::gauge(name, Unit::Bytes, bytes);
+        let one = |name: &&str| Some(gauge(format!("slab.{name}.bytes"), *caches.get(*name)?));
+        let all = gauge("slab.bytes".to_owned(), caches.values().sum());
+        (*at, kept.iter().filter_map(one).chain([all]).collect())
+    });
+    read.push_each("slab", moments);
+    match largest.first() {
+        Some((name, bytes)) => {
+            let largest = format!("; largest cache: {name}, {:.0} MiB", bytes / 1_048_576.0);
+            read.brought.push_str(&largest);
+        }
+        None => read.brought.clear(),
     }
     read
 }
@@ -243,12 +249,8 @@ const INTERRUPTS: [(&str, &str); 3] = [
 /// Interrupts by kind, over all processors: those that processors send each other by name, those of
 /// devices together.
 fn interrupts(lines: &[Line<'_>]) -> Read {
-    let mut prints = Prints::default();
-    for line in lines {
-        let text = line.trimmed();
-        if let Some(moment) = times::ts(text) {
-            prints.begin_at(moment);
-        } else if is_interrupts_head(text) {
+    let prints = Prints::of(lines, |prints, text| {
+        if is_interrupts_head(text) {
             prints.begin();
         } else if is_interrupts_row(text)
             && let Some((name, rest)) = text.split_once(':')
@@ -269,16 +271,8 @@ fn interrupts(lines: &[Line<'_>]) -> Read {
                 *kinds.entry(signal).or_default() += sum;
             }
         }
-    }
-    let prints = prints.all();
-    let mut read = Read::default();
-    for (after, (at, kinds)) in (0..).step_by(1000).zip(&prints) {
-        let new = kinds
-            .iter()
-            .map(|(signal, count)| Reading::counter(signal.clone(), Unit::Count, *count));
-        read.push("interrupts", *at, after, new.collect());
-    }
-    read.brought = counted(prints.len(), "moment", "moments");
+    });
+    let mut read = counters("interrupts", Unit::Count, &prints);
     if let Some(rate) = rate(&prints, INTERRUPTS[0].1) {
         read.brought
             .push_str(&format!("; {rate:.0} TLB shootdowns a second"));
@@ -299,13 +293,9 @@ fn rate(prints: &[Print], signal: &str) -> Option<f64> {
 
 /// Pages that a node could not give, and those given to threads of other nodes.
 fn numastat(lines: &[Line<'_>]) -> Read {
-    let mut prints = Prints::default();
     let mut node = "node0";
-    for line in lines {
-        let text = line.trimmed();
-        if let Some(moment) = times::ts(text) {
-            prints.begin_at(moment);
-        } else if text.starts_with("node") {
+    let prints = Prints::of(lines, |prints, text| {
+        if text.starts_with("node") {
             node = text;
         } else if let Some((name, value)) = text.split_once(' ')
             && let Ok(value) = value.trim().parse::<u64>()
@@ -320,17 +310,8 @@ fn numastat(lines: &[Line<'_>]) -> Read {
                 all.insert(signal, value as f64);
             }
         }
-    }
-    let prints = prints.all();
-    let mut read = Read::default();
-    for (after, (at, all)) in (0..).step_by(1000).zip(&prints) {
-        let new = all
-            .iter()
-            .map(|(signal, pages)| Reading::counter(signal.clone(), Unit::Pages, *pages));
-        read.push("numa", *at, after, new.collect());
-    }
-    read.brought = counted(prints.len(), "moment", "moments");
-    read
+    });
+    counters("numa", Unit::Pages, &prints)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use model::{Reading, Unit};
 
 use crate::format::{DIGITS, Format, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{MOMENTS_MAX, Read, counted};
+use crate::read::{MOMENTS_MAX, Read};
 use crate::times;
 
 pub(crate) static STAT: Format = Format {
@@ -137,17 +137,15 @@ fn read(
     let mut read = Read::default();
     let mut moments = moments(word, lines);
     read.keep_newest(&mut moments, MOMENTS_MAX);
-    read.brought = counted(moments.len(), "moment", "moments");
-    let mut text = String::new();
-    for (after, (at, lines)) in (0..).step_by(1000).zip(moments) {
-        text.clear();
+    let moments = moments.into_iter().map(|(at, lines)| {
+        let mut text = String::new();
         for line in lines.iter().filter(|line| times::ts(&line.text).is_none()) {
             text.push_str(&line.text);
             text.push('\n');
         }
-        let readings = readings(text.as_bytes());
-        read.push(source, at, after, readings);
-    }
+        (at, readings(text.as_bytes()))
+    });
+    read.push_each(source, moments);
     read
 }
 
@@ -219,22 +217,16 @@ fn of_stat(bytes: &[u8], before: &mut Option<stat::CpuTicks>) -> Vec<Reading> {
             }
         }
     }
-    readings.extend(
-        stat.context_switches
-            .map(|value| Reading::counter("cpu.context_switches", Unit::Count, value as f64)),
-    );
+    let level = |name, value: u64| Reading::gauge(name, Unit::Count, value as f64);
+    let switches = |value| Reading::counter("cpu.context_switches", Unit::Count, value as f64);
+    readings.extend(stat.context_switches.map(switches));
+    let processors = stat.cpus.len() as u64;
     for (name, value) in [
         ("cpu.procs_running", stat.procs_running),
         ("cpu.procs_blocked", stat.procs_blocked),
+        ("cpu.count", (processors > 0).then_some(processors)),
     ] {
-        readings.extend(value.map(|value| Reading::gauge(name, Unit::Count, value as f64)));
-    }
-    if !stat.cpus.is_empty() {
-        readings.push(Reading::gauge(
-            "cpu.count",
-            Unit::Count,
-            stat.cpus.len() as f64,
-        ));
+        readings.extend(value.map(|value| level(name, value)));
     }
     readings
 }
@@ -253,43 +245,33 @@ fn of_meminfo(bytes: &[u8]) -> Vec<Reading> {
 }
 
 fn of_diskstats(bytes: &[u8]) -> Vec<Reading> {
+    const COUNT: Unit = Unit::Count;
+    const BYTES: Unit = Unit::Bytes;
+    const MS: Unit = Unit::Milliseconds;
+    const SECTOR_BYTES: u64 = 512;
+    let bytes_of = |sectors: u64| sectors.saturating_mul(SECTOR_BYTES);
     let mut readings = Vec::new();
-    for disk in diskstats::parse(bytes)
-        .iter()
-        .filter(|disk| is_whole(&disk.name))
-    {
-        let mut counter = |name: &str, unit: Unit, value: u64| {
-            readings.push(Reading::counter(
-                format!("disk.{}.{name}", disk.name),
-                unit,
-                value as f64,
-            ));
-        };
-        counter("reads", Unit::Count, disk.reads);
-        counter(
-            "read_bytes",
-            Unit::Bytes,
-            disk.sectors_read.saturating_mul(512),
-        );
-        counter("read_ms", Unit::Milliseconds, disk.read_ms);
-        counter("writes", Unit::Count, disk.writes);
-        counter(
-            "write_bytes",
-            Unit::Bytes,
-            disk.sectors_written.saturating_mul(512),
-        );
-        counter("write_ms", Unit::Milliseconds, disk.write_ms);
-        counter("busy_ms", Unit::Milliseconds, disk.io_ms);
-        counter("weighted_ms", Unit::Milliseconds, disk.weighted_io_ms);
-        if let Some(flushes) = &disk.flushes {
-            counter("flushes", Unit::Count, flushes.completed);
-            counter("flush_ms", Unit::Milliseconds, flushes.ms);
+    let disks = diskstats::parse(bytes);
+    for disk in disks.iter().filter(|disk| is_whole(&disk.name)) {
+        let signal = |name: &str| format!("disk.{}.{name}", disk.name);
+        let flushes = disk.flushes.as_ref();
+        for (name, unit, value) in [
+            ("reads", COUNT, Some(disk.reads)),
+            ("read_bytes", BYTES, Some(bytes_of(disk.sectors_read))),
+            ("read_ms", MS, Some(disk.read_ms)),
+            ("writes", COUNT, Some(disk.writes)),
+            ("write_bytes", BYTES, Some(bytes_of(disk.sectors_written))),
+            ("write_ms", MS, Some(disk.write_ms)),
+            ("busy_ms", MS, Some(disk.io_ms)),
+            ("weighted_ms", MS, Some(disk.weighted_io_ms)),
+            ("flushes", COUNT, flushes.map(|flushes| flushes.completed)),
+            ("flush_ms", MS, flushes.map(|flushes| flushes.ms)),
+        ] {
+            let counter = |value| Reading::counter(signal(name), unit, value as f64);
+            readings.extend(value.map(counter));
         }
-        readings.push(Reading::gauge(
-            format!("disk.{}.in_flight", disk.name),
-            Unit::Count,
-            disk.in_flight as f64,
-        ));
+        let queue = disk.in_flight as f64;
+        readings.push(Reading::gauge(signal("in_flight"), COUNT, queue));
     }
     readings
 }
