@@ -134,24 +134,26 @@ fn read(lines: &[Line<'_>]) -> Read {
             }
         })
         .collect();
+    let seconds = times.map(|(from, to)| to - from);
+    told(rows, seconds.filter(|seconds| *seconds > 0.0), left_out)
+}
+
+/// Samples of so many seconds, and how many of further stacks there were.
+fn told(rows: Vec<Row>, seconds: Option<f64>, left_out: u64) -> Read {
     let samples: u64 = rows.iter().map(|row| row.count).sum();
     let mut read = Read {
         brought: format!("{samples} samples of {} stacks", rows.len()),
         ..Read::default()
     };
     if left_out > 0 {
-        read.skipped.push((
-            0,
-            format!("{left_out} samples of stacks over {STACKS_MAX}").into(),
-        ));
+        let why = format!("{left_out} samples of stacks over {STACKS_MAX}");
+        read.skipped.push((0, why.into()));
     }
     if !rows.is_empty() {
         read.listings.push(Listing {
             rows,
             callers: Vec::new(),
-            seconds: times
-                .map(|(from, to)| to - from)
-                .filter(|seconds| *seconds > 0.0),
+            seconds,
         });
     }
     read
@@ -204,7 +206,7 @@ fn script_frame(text: &str) -> Option<Frame> {
 
 /// `thread;outermost;…;innermost count`.
 fn folded(lines: &[Line<'_>]) -> Read {
-    let mut listing = Listing::default();
+    let mut rows: Vec<Row> = Vec::new();
     let mut left_out: u64 = 0;
     for line in lines {
         let Some((stack, count)) = line.trimmed().rsplit_once(' ') else {
@@ -213,7 +215,7 @@ fn folded(lines: &[Line<'_>]) -> Read {
         let Ok(count) = count.parse::<u64>() else {
             continue;
         };
-        if listing.rows.len() >= STACKS_MAX {
+        if rows.len() >= STACKS_MAX {
             left_out = left_out.saturating_add(count);
             continue;
         }
@@ -221,7 +223,7 @@ fn folded(lines: &[Line<'_>]) -> Read {
         let thread = parts.next().unwrap_or_default().trim().to_owned();
         let mut frames: Vec<Frame> = parts.take(FRAMES_MAX).map(folded_frame).collect();
         frames.reverse();
-        listing.rows.push(Row {
+        rows.push(Row {
             server: is_server(&thread),
             frames,
             thread,
@@ -229,26 +231,12 @@ fn folded(lines: &[Line<'_>]) -> Read {
         });
     }
     // Stacks of one program, whose name is not in front.
-    if !listing.rows.iter().any(|row| row.server) {
-        for row in &mut listing.rows {
+    if !rows.iter().any(|row| row.server) {
+        for row in &mut rows {
             row.server = true;
         }
     }
-    let samples: u64 = listing.rows.iter().map(|row| row.count).sum();
-    let mut read = Read {
-        brought: format!("{samples} samples of {} stacks", listing.rows.len()),
-        ..Read::default()
-    };
-    if left_out > 0 {
-        read.skipped.push((
-            0,
-            format!("{left_out} samples of stacks over {STACKS_MAX}").into(),
-        ));
-    }
-    if !listing.rows.is_empty() {
-        read.listings.push(listing);
-    }
-    read
+    told(rows, None, left_out)
 }
 
 /// `f_[k]` is the kernel's.
