@@ -57,11 +57,8 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         let Some((fields, length)) = text.get(at..).and_then(row) else {
             continue;
         };
-        between(
-            text.get(told..at).unwrap_or_default(),
-            &mut number,
-            &mut lines,
-        );
+        let before = text.get(told..at).unwrap_or_default();
+        between(before, AROUND, &mut number, &mut lines);
         rows += 1;
         lines.push((number, Cow::Owned(printed_rows::head(rows))));
         for (name, value) in fields {
@@ -76,11 +73,8 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
     if rows == 0 {
         return None;
     }
-    between(
-        text.get(told..).unwrap_or_default(),
-        &mut number,
-        &mut lines,
-    );
+    let rest = text.get(told..).unwrap_or_default();
+    between(rest, AROUND, &mut number, &mut lines);
     Some(lines)
 }
 
@@ -88,14 +82,19 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Lines that are none of an object; what only parts and surrounds objects is left out.
-fn between<'a>(text: &'a str, number: &mut usize, lines: &mut Vec<(usize, Cow<'a, str>)>) {
+/// Signs that only part and surround objects.
+const AROUND: &[char] = &[' ', '\t', '\r', ',', '[', ']', '}'];
+
+/// Lines that are none of an object; those of signs around objects alone are left out.
+pub(crate) fn between<'a>(
+    text: &'a str,
+    around: &[char],
+    number: &mut usize,
+    lines: &mut Vec<(usize, Cow<'a, str>)>,
+) {
     for (index, line) in text.split('\n').enumerate() {
         *number += usize::from(index > 0);
-        if !line
-            .trim_matches([' ', '\t', '\r', ',', '[', ']', '}'])
-            .is_empty()
-        {
+        if !line.trim_matches(around).is_empty() {
             lines.push((*number, Cow::Borrowed(line)));
         }
     }

@@ -26,3 +26,13 @@ impl Line<'_> {
         }
     }
 }
+
+/// The lines in one text.
+pub(crate) fn joined(lines: &[Line<'_>]) -> String {
+    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
+    for line in lines {
+        text.push_str(&line.text);
+        text.push('\n');
+    }
+    text
+}

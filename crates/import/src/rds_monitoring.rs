@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use serde_json::{Deserializer, Value};
 
+use crate::json_rows::between;
+
 /// A line begins so: keys are in the order of the alphabet.
 pub(crate) const BEGIN: &str = "{\"cpuUtilization\":";
 
@@ -16,6 +18,9 @@ const OBJECT_BYTES_MAX: usize = 512 << 10;
 
 /// What begins like an object and is none: so often the rest of the text is looked at.
 const FAILURES_MAX: usize = 100;
+
+/// Signs that only part objects.
+const AROUND: &[char] = &[' ', '\t', '\r', ',', '[', ']'];
 
 /// The first key of each object.
 const FIRST: &str = "engine";
@@ -40,7 +45,7 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
             failures += 1;
             continue;
         };
-        between(text.get(told..begin)?, &mut number, &mut lines);
+        between(text.get(told..begin)?, AROUND, &mut number, &mut lines);
         lines.push((number, Cow::Owned(object)));
         number += text.get(begin..end)?.matches('\n').count();
         (from, told) = (end, end);
@@ -48,7 +53,7 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
     if told == 0 {
         return None;
     }
-    between(text.get(told..)?, &mut number, &mut lines);
+    between(text.get(told..)?, AROUND, &mut number, &mut lines);
     Some(lines)
 }
 
@@ -88,19 +93,6 @@ fn object_at(text: &str, begin: usize) -> Option<(String, usize)> {
 fn is_server(process: &Value) -> bool {
     let name = process["name"].as_str();
     name.is_some_and(|name| ["mysqld", "mariadbd"].contains(&name))
-}
-
-/// Lines that are no object; what only parts objects is left out.
-fn between<'a>(text: &'a str, number: &mut usize, lines: &mut Vec<(usize, Cow<'a, str>)>) {
-    for (index, line) in text.split('\n').enumerate() {
-        *number += usize::from(index > 0);
-        if !line
-            .trim_matches([' ', '\t', '\r', ',', '[', ']'])
-            .is_empty()
-        {
-            lines.push((*number, Cow::Borrowed(line)));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,11 @@ pub(crate) fn cells(text: &str) -> Vec<&str> {
     Vec::new()
 }
 
+/// A cell as it is told: nothing where it is `NULL`.
+pub(crate) fn null(cell: &str) -> &str {
+    if cell == "NULL" { "" } else { cell }
+}
+
 /// The name and the value of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`. A
 /// number is without what somebody noted behind it.
 pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {

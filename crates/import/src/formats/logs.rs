@@ -7,7 +7,7 @@ use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
-use crate::line::Line;
+use crate::line::{Line, joined};
 use crate::read::{Asked, Read, counted};
 
 pub(crate) static SLOW: Format = Format {
@@ -198,12 +198,7 @@ fn span(seconds: i64) -> String {
 
 /// Lines of a log in a text.
 fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
-    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
-    for line in lines {
-        text.push_str(&line.text);
-        text.push('\n');
-    }
-    whole(kind, text.as_bytes(), None)
+    whole(kind, joined(lines).as_bytes(), None)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::formats::states;
 use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::table_rows::add_row;
-use crate::tables::{cells, field, is_processlist_head, is_rule, is_vertical_row};
+use crate::tables::{cells, field, is_processlist_head, is_rule, is_vertical_row, null};
 use crate::{notes, times};
 
 pub(crate) static FORMAT: Format = Format {
@@ -266,10 +266,6 @@ fn own_session(rows: &[Row]) -> Option<u64> {
     });
     let only = asking.next().filter(|_| asking.next().is_none())?;
     only.get("id").parse().ok()
-}
-
-fn null(cell: &str) -> &str {
-    if cell == "NULL" { "" } else { cell }
 }
 
 /// A statement of several lines, and no rule of a table.

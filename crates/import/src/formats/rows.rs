@@ -13,7 +13,7 @@ use crate::read::cells::Cells;
 use crate::read::rows::{Rows, Table};
 use crate::read::{Read, counted};
 use crate::table_rows::add_row;
-use crate::tables::{cells, field, is_query, is_rule, is_vertical_row, vertical_name};
+use crate::tables::{cells, field, is_query, is_rule, is_vertical_row, null, vertical_name};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -468,10 +468,6 @@ fn cut(value: &str) -> &str {
     value
         .get(..value.floor_char_boundary(VALUE_BYTES_MAX))
         .unwrap_or(value)
-}
-
-fn null(cell: &str) -> &str {
-    if cell == "NULL" { "" } else { cell }
 }
 
 #[cfg(test)]

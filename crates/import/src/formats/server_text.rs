@@ -7,7 +7,7 @@ use crate::crash::{is_crash_detail, is_crash_event, is_crash_line};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, processlist};
-use crate::line::Line;
+use crate::line::{Line, joined};
 use crate::read::Moment;
 use crate::read::{Read, counted};
 use crate::starts::Starts;
@@ -362,16 +362,6 @@ fn near<'a, 'b>(lines: &'a [Line<'b>], head: Option<usize>) -> &'a [Line<'b>] {
     let (fewer, _) = fitting(&mut before.iter().rev(), left);
     lines.get(head - fewer..head + more).unwrap_or_default()
 }
-
-fn joined(lines: &[Line<'_>]) -> String {
-    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 1).sum());
-    for line in lines {
-        text.push_str(&line.text);
-        text.push('\n');
-    }
-    text
-}
-
 /// A printout whose begin is missing: the head of one of its sections, or its end.
 fn has_section(lines: &[Line<'_>]) -> bool {
     lines.iter().enumerate().any(|(index, line)| {

@@ -10,7 +10,7 @@ use crate::format::Place;
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::tables::{cells, is_rule};
+use crate::tables::{cells, is_rule, null};
 
 pub(crate) static FORMAT: Format = Format {
     id: "states",
@@ -196,7 +196,7 @@ fn read(lines: &[Line<'_>]) -> Read {
             continue;
         };
         states += 1;
-        let state = if state == "NULL" { "" } else { state };
+        let state = null(state);
         // A session without a state asks nothing, but for the moment between two states.
         let command = if state.is_empty() { "Sleep" } else { "Query" };
         for _ in 0..sessions {
