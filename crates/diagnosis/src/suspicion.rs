@@ -32,6 +32,9 @@ const STATEMENT_WEIGHT: f64 = 0.3;
 /// A thing was spoken of in anybody's words.
 const TERM_WEIGHT: f64 = 0.3;
 
+/// What is done on most servers at any time, beside a thing that happened.
+const AT_WORK_SHARE: f64 = 0.5;
+
 /// A sign that holds, beside a name that is all that was seen.
 const SIGN_WEIGHT: f64 = 0.5;
 
@@ -104,7 +107,7 @@ pub(crate) fn suspicions(
             (Seen::Sentences, lexicon::Kind::Statement) => STATEMENT_WEIGHT,
             // One that somebody picked out points at something; one of many is how the server is set up.
             (Seen::Sentences, lexicon::Kind::Setting) => TOLD_WEIGHT / settings as f64,
-            (_, lexicon::Kind::Term) => TERM_WEIGHT,
+            (_, lexicon::Kind::Term) => TERM_WEIGHT * at_work_share(named),
             _ => TOLD_WEIGHT,
         };
         for cause in &told {
@@ -137,6 +140,15 @@ pub(crate) fn suspicions(
         weights.add(cause, weight, || witness.clone());
     }
     weights.findings(catalogue, evidence)
+}
+
+/// A backup, a report, a change of a table, monitoring: people tell of it in many a story that is about something else.
+fn at_work_share(term: &Named) -> f64 {
+    let entry = lexicon::Lexicon::get().lookup(lexicon::Kind::Term, &term.name);
+    match entry.is_some_and(|entry| entry.role == lexicon::Role::Work) {
+        true => AT_WORK_SHARE,
+        false => 1.0,
+    }
 }
 
 /// A state that tells something by itself: sessions of any kind are in `init` or `updating`.

@@ -21,7 +21,11 @@ fn files_import_in_one_direction() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let circles = circles(&imports(&path.join("src")));
-        wrong.extend(circles.iter().map(|files| format!("{name}: {}", words(files))));
+        wrong.extend(
+            circles
+                .iter()
+                .map(|files| format!("{name}: {}", words(files))),
+        );
     }
     wrong.sort();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
