@@ -63,8 +63,8 @@ const DENIALS: [&str; 33] = [
 /// How far behind a term it is looked for that there is no trouble with it, in bytes.
 const FINE_BYTES: usize = 30;
 
-/// What says of a thing in front of it that it is as it should be.
-const FINE: [&str; 18] = [
+/// What says of a thing in front of it that it is as it should be. "Low" does not: a hit rate or a limit may be too low.
+const FINE: [&str; 15] = [
     " is fine",
     " are fine",
     " was fine",
@@ -77,9 +77,6 @@ const FINE: [&str; 18] = [
     " are normal",
     " was normal",
     " looks normal",
-    " is low",
-    " are low",
-    " was low",
     " is not the ",
     " was not the ",
     " is idle",
