@@ -5,6 +5,7 @@
 //! works or waits there, and whether what stands there works, waits or is idle. Whoever judges a stall asks by
 //! the kind of what was seen; whoever asks for a word by itself gets every kind that knows it.
 
+mod denial;
 mod entry;
 mod mention;
 mod pattern;

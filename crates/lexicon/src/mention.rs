@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
+use crate::denial::{is_denied, is_fine};
 use crate::entry::{Entry, Kind};
 use crate::pattern::Pattern;
 use crate::{Lexicon, PREFIX_BYTES};
@@ -19,68 +20,6 @@ const WORDS_MIN: usize = 3;
 
 /// What people quote with.
 const QUOTES: &str = "\"'`*_\u{b4}«»‹›‘’‚“”„「」『』《》";
-
-/// How far in front of a word its denial is looked for, in bytes.
-const DENIAL_BYTES: usize = 40;
-
-/// What makes of a word one that was not seen, or only might have been, in front of it in the same sentence.
-const DENIALS: [&str; 33] = [
-    "less than ",
-    "hardly ",
-    "barely ",
-    "quiet ",
-    "unlikely ",
-    "ruled out ",
-    "rule out ",
-    "no ",
-    "not ",
-    "n't ",
-    "never ",
-    "without ",
-    "nor ",
-    "instead of ",
-    "if ",
-    "would ",
-    "might ",
-    "kein ",
-    "keine ",
-    "nicht ",
-    "ohne ",
-    "wenn ",
-    "sans ",
-    "pas de ",
-    "aucun ",
-    "sin ",
-    "ningún ",
-    "nenhum ",
-    "sem ",
-    "нет ",
-    "не ",
-    "没有",
-    "なし",
-];
-
-/// How far behind a term it is looked for that there is no trouble with it, in bytes.
-const FINE_BYTES: usize = 30;
-
-/// What says of a thing in front of it that it is as it should be. "Low" does not: a hit rate or a limit may be too low.
-const FINE: [&str; 15] = [
-    " is fine",
-    " are fine",
-    " was fine",
-    " looks fine",
-    " look fine",
-    " is ok",
-    " are ok",
-    " looks ok",
-    " is normal",
-    " are normal",
-    " was normal",
-    " looks normal",
-    " is not the ",
-    " was not the ",
-    " is idle",
-];
 
 /// Values of a limit that limits nothing.
 const NO_LIMIT: [&str; 3] = ["infinity", "unlimited", "-1"];
@@ -152,7 +91,7 @@ impl Lexicon {
         self.named_so(token).or_else(|| {
             // Underscores in front of a name get lost, or are a mark of somebody's text.
             let bare = token.trim_start_matches('_');
-            let with = (bare.len() >= NAME_BYTES_MIN).then(|| ["", "_", "__"]);
+            let with = (bare.len() >= NAME_BYTES_MIN).then_some(["", "_", "__"]);
             let mut others = with
                 .into_iter()
                 .flatten()
@@ -374,15 +313,6 @@ fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
     starts_word(line, from) && (has_ending || is_word(line, from, to) || is_plural(line, to))
 }
 
-/// Whether the words behind this place, in the same sentence, say that there is no trouble with it.
-fn is_fine(line: &str, to: usize) -> bool {
-    let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
-    let behind = line.get(to..end).unwrap_or_default();
-    let sentence = behind.split(['.', ';', ',', '!', '?', '(']).next();
-    let behind = format!("{} ", sentence.unwrap_or_default().to_lowercase());
-    FINE.iter().any(|fine| behind.contains(fine))
-}
-
 /// Letters of scripts that write blanks between words.
 fn is_parted(c: char) -> bool {
     // From Hiragana and the ideographs on; Hangul has blanks, and particles behind its words.
@@ -412,36 +342,6 @@ fn is_word(line: &str, from: usize, to: usize) -> bool {
     let behind = line.get(to..).and_then(|text| text.chars().next());
     starts_word(line, from)
         && !behind.is_some_and(|c| c.is_alphanumeric() && is_parted(c) || c == '_')
-}
-
-/// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.
-fn is_denied(line: &str, at: usize) -> bool {
-    let from = line.floor_char_boundary(at.saturating_sub(DENIAL_BYTES));
-    let before = line.get(from..at).unwrap_or_default();
-    let digit_behind = |at: usize| {
-        before
-            .as_bytes()
-            .get(at + 1)
-            .is_some_and(u8::is_ascii_digit)
-    };
-    // The point of a number ends no sentence.
-    let ends = |(at, c): &(usize, char)| match c {
-        '.' | ',' => !digit_behind(*at),
-        _ => ";:!?".contains(*c),
-    };
-    let begin = before
-        .char_indices()
-        .rfind(ends)
-        .map_or(0, |(at, _)| at + 1);
-    let sentence = before.get(begin..).unwrap_or_default();
-    let before = format!(" {}", sentence.to_lowercase());
-    DENIALS.iter().any(|denial| {
-        let is_word = denial.is_ascii() && !denial.starts_with("n't");
-        match is_word {
-            true => before.contains(&format!(" {denial}")),
-            false => before.contains(denial),
-        }
-    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,102 @@
+//! Words around a word: what a sentence denies, only supposes or finds in order is no sign.
+
+/// How far in front of a word its denial is looked for, in bytes.
+const DENIAL_BYTES: usize = 40;
+
+/// What makes of a word one that was not seen, or only might have been, in front of it in the same sentence.
+const DENIALS: [&str; 33] = [
+    "less than ",
+    "hardly ",
+    "barely ",
+    "quiet ",
+    "unlikely ",
+    "ruled out ",
+    "rule out ",
+    "no ",
+    "not ",
+    "n't ",
+    "never ",
+    "without ",
+    "nor ",
+    "instead of ",
+    "if ",
+    "would ",
+    "might ",
+    "kein ",
+    "keine ",
+    "nicht ",
+    "ohne ",
+    "wenn ",
+    "sans ",
+    "pas de ",
+    "aucun ",
+    "sin ",
+    "ningún ",
+    "nenhum ",
+    "sem ",
+    "нет ",
+    "не ",
+    "没有",
+    "なし",
+];
+
+/// How far behind a term it is looked for that there is no trouble with it, in bytes.
+const FINE_BYTES: usize = 30;
+
+/// What says of a thing in front of it that it is as it should be. "Low" does not: a hit rate or a limit may be too low.
+const FINE: [&str; 15] = [
+    " is fine",
+    " are fine",
+    " was fine",
+    " looks fine",
+    " look fine",
+    " is ok",
+    " are ok",
+    " looks ok",
+    " is normal",
+    " are normal",
+    " was normal",
+    " looks normal",
+    " is not the ",
+    " was not the ",
+    " is idle",
+];
+
+/// Whether the words behind this place, in the same sentence, say that there is no trouble with it.
+pub(crate) fn is_fine(line: &str, to: usize) -> bool {
+    let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
+    let behind = line.get(to..end).unwrap_or_default();
+    let sentence = behind.split(['.', ';', ',', '!', '?', '(']).next();
+    let behind = format!("{} ", sentence.unwrap_or_default().to_lowercase());
+    FINE.iter().any(|fine| behind.contains(fine))
+}
+
+/// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.
+pub(crate) fn is_denied(line: &str, at: usize) -> bool {
+    let from = line.floor_char_boundary(at.saturating_sub(DENIAL_BYTES));
+    let before = line.get(from..at).unwrap_or_default();
+    let digit_behind = |at: usize| {
+        before
+            .as_bytes()
+            .get(at + 1)
+            .is_some_and(u8::is_ascii_digit)
+    };
+    // The point of a number ends no sentence.
+    let ends = |(at, c): &(usize, char)| match c {
+        '.' | ',' => !digit_behind(*at),
+        _ => ";:!?".contains(*c),
+    };
+    let begin = before
+        .char_indices()
+        .rfind(ends)
+        .map_or(0, |(at, _)| at + 1);
+    let sentence = before.get(begin..).unwrap_or_default();
+    let before = format!(" {}", sentence.to_lowercase());
+    DENIALS.iter().any(|denial| {
+        let is_word = denial.is_ascii() && !denial.starts_with("n't");
+        match is_word {
+            true => before.contains(&format!(" {denial}")),
+            false => before.contains(denial),
+        }
+    })
+}
