@@ -55,6 +55,29 @@ pub(super) fn meminfo(scene: &Scene<'_>) -> String {
     out
 }
 
+/// `df -k`, each time it was looked at. Only the share in use was recorded: sizes are `-`.
+pub(super) fn df(scene: &Scene<'_>) -> String {
+    let series = scene.series("filesystem.");
+    let shares: Vec<_> = series
+        .iter()
+        .filter_map(|(name, series)| Some((name.strip_suffix(".used_share")?, *series)))
+        .collect();
+    let mut out = String::new();
+    let Some((_, first)) = shares.first() else {
+        return out;
+    };
+    for tick in scene.ticks(first) {
+        scene.ts(&mut out, tick.at);
+        out.push_str("Filesystem 1K-blocks Used Available Use% Mounted on\n");
+        for (mount, series) in &shares {
+            if let Some(share) = tick.value(series) {
+                let _ = writeln!(out, "- - - - {:.0}% {mount}", share * 100.0);
+            }
+        }
+    }
+    out
+}
+
 /// Bytes of a sector of `/proc/diskstats`, whatever the device's own size.
 const SECTOR_BYTES: f64 = 512.0;
 

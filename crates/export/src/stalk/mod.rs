@@ -111,7 +111,7 @@ pub fn pt_stalk(incident: &Incident, zone: &TimeZone) -> Directory {
 const ALWAYS: usize = 3;
 
 /// What each file is made of, and what is different from pt-stalk's, for people.
-const NOTES: [(&str, &str); 24] = [
+const NOTES: [(&str, &str); 25] = [
     (
         "output",
         "what was exported, and when; pt-sift finds collections by it",
@@ -173,6 +173,10 @@ const NOTES: [(&str, &str); 24] = [
     ),
     ("meminfo", "/proc/meminfo"),
     (
+        "df",
+        "how full each file system was; sizes were not recorded and are -",
+    ),
+    (
         "diskstats",
         "/proc/diskstats of whole disks; device numbers, merged requests and weighted time were not recorded and are 0; flushes are left out, for pt-diskstats",
     ),
@@ -199,7 +203,7 @@ fn note(suffix: &str) -> &'static str {
 
 /// The files of one stretch of time, by name.
 fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
-    let parts: [(&'static str, String); 24] = [
+    let parts: [(&'static str, String); 25] = [
         ("output", server::output(scene)),
         ("trigger", server::trigger(scene)),
         ("hostname", server::hostname(scene)),
@@ -218,6 +222,7 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
         ("procstat", processors::procstat(scene)),
         ("procvmstat", host::procvmstat(scene)),
         ("meminfo", host::meminfo(scene)),
+        ("df", host::df(scene)),
         ("diskstats", host::diskstats(scene)),
         ("netstat_s", host::netstat(scene)),
         ("sysctl", host::sysctl(scene)),
@@ -297,7 +302,7 @@ const OWN: &str = "procs memory swap io system cpu r b swpd free buff cache si s
     Variable_name Value SHOW GLOBAL VARIABLES row Id User Host db Command Time State Info NULL Type Name Status InnoDB \
     TcpExt times the listen queue of a socket overflowed SYNs to LISTEN sockets dropped Thread LWP in from TS samples image name symbol vmlinux symbols \
     Check results matched yes onset trigger end not seen Exported Collected incident kB ctxt processes unknown mysqld \
-    mariadbd before after README What could not be recorded ";
+    mariadbd Filesystem 1K-blocks Used Available Use% Mounted on before after README What could not be recorded ";
 
 /// Begin of a file's name: `2026_11_20_23_30_15`.
 fn prefix_format() -> &'static str {

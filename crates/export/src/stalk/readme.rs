@@ -9,8 +9,7 @@ use super::moments::Scene;
 use super::{File, Missing};
 
 /// Never recorded: pt-stalk's suffixes, with the reason.
-const NEVER: [(&str, &str); 24] = [
-    ("df", "free room on disks is not recorded"),
+const NEVER: [(&str, &str); 23] = [
     ("disk-space", "free room on disks is not recorded"),
     ("interrupts", "not recorded"),
     ("iostat", "not recorded as such: diskstats has its numbers"),
@@ -65,7 +64,8 @@ const NEVER: [(&str, &str); 24] = [
 
 /// Recorded where it can be: pt-stalk's suffixes, what of the incident they are made of, and the words
 /// by which an absence names it.
-const USUAL: [(&str, &str, &[&str]); 15] = [
+const USUAL: [(&str, &str, &[&str]); 16] = [
+    ("df", "how full file systems are", &["filesystem"]),
     (
         "dmesg",
         "lines of the kernel's log in this time",

@@ -33,7 +33,8 @@ fn is_df_row(text: &str) -> bool {
         return false;
     }
     let words: Vec<&str> = text.split_whitespace().collect();
-    let is_size = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    // Sizes that are not known are a dash.
+    let is_size = |word: &&str| *word == "-" || word.starts_with(|c: char| c.is_ascii_digit());
     matches!(words.as_slice(), [_, size, used, free, share, mount, ..]
         if [size, used, free].into_iter().all(is_size) && share.ends_with('%') && mount.starts_with('/'))
 }
