@@ -422,6 +422,12 @@ impl View {
         median(&self.probes_us)
     }
 
+    /// The same, the mean of them.
+    pub(crate) fn mean_answer_us(&self) -> Option<f64> {
+        let count = self.probes_us.len() as f64;
+        (count > 0.0).then(|| self.probes_us.iter().sum::<f64>() / count)
+    }
+
     /// The same of new connections.
     pub(crate) fn connect_us(&self) -> Option<f64> {
         median(&self.connects_us)

@@ -615,15 +615,17 @@ fn a_session_that_is_always_in_a_statement_makes_the_others_none_the_slower() {
 
 /// 400 statements a second of a quarter of a millisecond; then as many, while so many of so many clients are in one,
 /// and so much of the processors is in use.
-fn as_many_and_longer(clients: f64, in_flight: f64, busy: f64) -> Vec<Event> {
+fn as_many_and_longer(clients: f64, in_flight: f64, busy: f64, answer_ms: f64) -> Vec<Event> {
     let mut detector = Detector::new(Config::default());
     let (mut questions, mut told) = (1000.0, Vec::new());
     for at in seconds(1, 140) {
-        let (in_flight, busy) = match at > 120_000 {
-            true => (in_flight, busy),
-            false => (f64::from(u8::from(at % 10_000 == 5_000)), 0.1),
+        let (in_flight, busy, answer_ms) = match at > 120_000 {
+            true => (in_flight, busy, answer_ms),
+            false => (f64::from(u8::from(at % 10_000 == 5_000)), 0.1, 0.2),
         };
-        questions += 2.0 + 400.0;
+        let probes = (0..5).map(|i| probe(at - 900 + 200 * i, ProbeOutcome::Ok, answer_ms));
+        told.extend(feed(&mut detector, probes));
+        questions += 7.0 + 400.0;
         let host = vec![gauge("cpu.count", 2.0), gauge("cpu.busy_share", busy)];
         let [work, mut crowd] = second(at, questions, in_flight, in_flight, in_flight);
         if let Ok(taken) = &mut crowd.outcome {
@@ -638,16 +640,19 @@ fn as_many_and_longer(clients: f64, in_flight: f64, busy: f64) -> Vec<Event> {
 #[test]
 fn statements_that_wait_while_processors_have_room_are_slow_earlier() {
     for (clients, in_flight) in [(10.0, 9.0), (28.0, 17.0), (200.0, 18.0 + 100.0)] {
-        let told = as_many_and_longer(clients, in_flight, 0.6);
+        let told = as_many_and_longer(clients, in_flight, 0.6, 0.2);
         let [Event::Triggered { trigger, .. }] = &told[..] else {
             panic!("{clients}: {told:?}");
         };
         assert_eq!(trigger.rule, "statements-slow");
     }
     // They share the processors with others.
-    assert_eq!(as_many_and_longer(28.0, 17.0, 0.97), []);
+    assert_eq!(as_many_and_longer(28.0, 17.0, 0.97, 3.0), []);
     // Some reports are not most of the clients.
-    assert_eq!(as_many_and_longer(28.0, 9.0, 0.6), []);
+    assert_eq!(as_many_and_longer(28.0, 9.0, 0.6, 0.2), []);
+    // A trivial statement takes long as well.
+    assert_eq!(as_many_and_longer(28.0, 9.0, 0.6, 12.0).len(), 1);
+    assert_eq!(as_many_and_longer(28.0, 9.0, 0.97, 3.0), []);
 }
 
 #[test]

@@ -37,11 +37,12 @@ const ROOM_SHARE: f64 = 0.9;
 /// this part of the ordinary limit,
 const ROOM_LIMIT_SHARE: f64 = 0.4;
 
-/// so many times the usual time for each time that is asked for else,
-const ROOM_TIMES: f64 = 4.0;
-
-/// while so many sessions are in statements, and half of all. Some reports and a dump are fewer.
+/// while so many sessions are in statements, and half of all or a trivial statement takes long as well. Of some reports
+/// and a dump neither is true.
 const ROOM_CROWD: f64 = 4.0;
+
+/// So long a trivial statement takes then on the average, milliseconds: it needs nothing but a moment of a processor.
+const ROOM_ANSWER_MS: Millis = 5;
 
 /// One sample.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ struct Look {
     unusual: f64,
     /// Statements completed a second.
     completions: f64,
-    /// The processors have room, and half of the clients are in statements all the same.
+    /// The processors have room, and a crowd is in statements all the same.
     has_room: bool,
 }
 
@@ -91,7 +92,8 @@ impl Recent {
             unusual: crowd.in_flight_unusual,
             completions: work.completions,
             has_room: now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE)
-                && in_flight >= (crowd.clients / 2.0).max(ROOM_CROWD),
+                && in_flight >= ROOM_CROWD
+                && (in_flight >= crowd.clients / 2.0 || answers_late(now)),
         });
         while self.samples.len() > SAMPLES_MAX {
             self.samples.pop_front();
@@ -111,7 +113,7 @@ impl Recent {
         let limit_of = |look: &Look| {
             let ordinary = limit_s.max(usual_limit);
             match look.has_room {
-                true => ordinary.min((limit_s * ROOM_LIMIT_SHARE).max(usual_limit * ROOM_TIMES)),
+                true => (limit_s * ROOM_LIMIT_SHARE).max(usual_limit),
                 false => ordinary,
             }
         };
@@ -167,6 +169,14 @@ impl Recent {
             Sign::Unclear
         }
     }
+}
+
+/// The last probes took long on the average. Where a lock is held every other moment, most of them may be quick.
+fn answers_late(now: &Now<'_>) -> bool {
+    let (Some(us), Some(usual)) = (now.view.mean_answer_us(), now.usual.answer_us.median()) else {
+        return false;
+    };
+    us >= (usual * now.config.answer_times_usual).max(ROOM_ANSWER_MS as f64 * 1000.0)
 }
 
 /// Of the sessions that usually finish something each moment, as many are in a statement as must hang for
