@@ -60,6 +60,16 @@ pub struct Hysteresis {
     pub per_hour: usize,
 }
 
+/// Of [`Config::statement_limit_ms`] this part is enough where processors have room.
+const ROOM_LIMIT_SHARE: f64 = 0.4;
+
+impl Config {
+    /// A statement takes so long where processors have room and a crowd is in statements all the same, milliseconds.
+    pub fn statement_room_limit_ms(&self) -> f64 {
+        self.statement_limit_ms as f64 * ROOM_LIMIT_SHARE
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

@@ -232,15 +232,21 @@ impl<'b> Meanings<'b> {
         })
     }
 
-    /// Counts a stack, unless it idles: its names, and the layer of the frame that says what it is for.
+    /// Counts the stack of a thread, unless it idles.
+    fn count_thread(&self, counted: &mut Counted, stack: StackId, count: u64) {
+        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
+        if !known.any(|entry| entry.role == Role::Idle) {
+            self.count(counted, stack, count);
+        }
+    }
+
+    /// Counts a stack: its names, and the layer of the frame that says what it is for. What was on a processor did not
+    /// idle, though each client's thread begins in a function in which it is parked without a client.
     fn count(&self, counted: &mut Counted, stack: StackId, count: u64) {
         let known = || {
             self.frames(stack)
                 .filter_map(|(name, entry)| Some((name, entry?)))
         };
-        if known().any(|(_, entry)| entry.role == Role::Idle) {
-            return;
-        }
         counted.all += count;
         let once: BTreeSet<&str> = self.frames(stack).map(|(name, _)| name).collect();
         for name in once {
@@ -286,7 +292,7 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> Counted {
         }
     }
     for (stack, count) in by_stack {
-        meanings.count(&mut counted, StackId(stack), count);
+        meanings.count_thread(&mut counted, StackId(stack), count);
     }
     counted
 }

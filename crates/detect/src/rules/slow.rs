@@ -31,11 +31,8 @@ const LOOKS_MIN: usize = 2;
 const USED_UP_SHARE: f64 = 0.95;
 
 /// Processors have room where less of them than this is in use. A statement then waits for something else than its
-/// turn, and less of a wait is a sign:
+/// turn, and less of a wait is a sign ([`crate::Config::statement_room_limit_ms`]),
 const ROOM_SHARE: f64 = 0.9;
-
-/// this part of the ordinary limit,
-const ROOM_LIMIT_SHARE: f64 = 0.4;
 
 /// while so many sessions are in statements, and half of all or a trivial statement takes long as well. Of some reports
 /// and a dump neither is true.
@@ -108,14 +105,13 @@ impl Recent {
         if usual < COMPLETIONS_MIN {
             return Sign::Unclear;
         }
-        let limit_s = now.config.statement_limit_ms as f64 / 1000.0;
         let usual_limit = usual_each * now.config.statement_times_usual;
         let limit_of = |look: &Look| {
-            let ordinary = limit_s.max(usual_limit);
-            match look.has_room {
-                true => (limit_s * ROOM_LIMIT_SHARE).max(usual_limit),
-                false => ordinary,
-            }
+            let limit_ms = match look.has_room {
+                true => now.config.statement_room_limit_ms(),
+                false => now.config.statement_limit_ms as f64,
+            };
+            usual_limit.max(limit_ms / 1000.0)
         };
         let slow = |look: &Look| {
             look.in_flight >= 1.0

@@ -66,8 +66,11 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "statements-slow",
             when: format!(
-                "a statement takes {} ms or longer and {} times as long as usual",
-                detect.statement_limit_ms, detect.statement_times_usual
+                "a statement takes {} ms or longer and {} times as long as usual; {:.0} ms where processors have room and \
+                 a crowd is in statements",
+                detect.statement_limit_ms,
+                detect.statement_times_usual,
+                detect.statement_room_limit_ms()
             ),
             needs: &["status", "processlist"],
             stand_in: None,
