@@ -60,13 +60,23 @@ pub struct Hysteresis {
     pub per_hour: usize,
 }
 
-/// Of [`Config::statement_limit_ms`] this part is enough where processors have room.
-const ROOM_LIMIT_SHARE: f64 = 0.4;
+/// Why less than [`Config::statement_limit_ms`] is long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// Processors have room, and half of all clients are in statements.
+    ManyWait,
+    /// Processors have room, a crowd is in statements, and a trivial one takes long as well.
+    AllWait,
+}
 
 impl Config {
-    /// A statement takes so long where processors have room and a crowd is in statements all the same, milliseconds.
-    pub fn statement_room_limit_ms(&self) -> f64 {
-        self.statement_limit_ms as f64 * ROOM_LIMIT_SHARE
+    /// A statement takes so long, milliseconds, though the processors have room for it.
+    pub fn statement_room_limit_ms(&self, room: Room) -> f64 {
+        let share = match room {
+            Room::ManyWait => 0.4,
+            Room::AllWait => 0.2,
+        };
+        self.statement_limit_ms as f64 * share
     }
 }
 

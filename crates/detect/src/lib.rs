@@ -18,7 +18,7 @@ mod trigger;
 mod usual;
 mod view;
 
-pub use config::{Config, Hysteresis};
+pub use config::{Config, Hysteresis, Room};
 pub use detector::{Announce, Detector, Event};
 pub use pace::Pace;
 pub use requests::{RequestRow, Requests};

@@ -655,6 +655,47 @@ fn statements_that_wait_while_processors_have_room_are_slow_earlier() {
     assert_eq!(as_many_and_longer(28.0, 9.0, 0.97, 3.0), []);
 }
 
+/// A lock is held every other moment, for twenty seconds: of three looks one finds hardly anybody, and a trivial statement
+/// takes a fifth of a millisecond or thirty.
+#[test]
+fn a_lock_that_is_free_now_and_then_makes_one_stall() {
+    let mut detector = Detector::new(Config::default());
+    let (mut questions, mut told) = (1000.0, Vec::new());
+    for at in (2..320).map(|half| half * 500) {
+        let is_bad = (120_000..140_000).contains(&at);
+        if !is_bad && at % 1000 != 0 {
+            continue;
+        }
+        let held = [true, false, true][(at as usize / 500) % 3];
+        let in_flight = match (is_bad, held) {
+            (true, true) => 18.0,
+            (true, false) => 5.0,
+            (false, _) => f64::from(u8::from(at % 10_000 == 5_000)),
+        };
+        let probes = (0..3).map(|i| {
+            let is_late = is_bad && i > 0;
+            probe(
+                at - 450 + 200 * i,
+                ProbeOutcome::Ok,
+                if is_late { 30.0 } else { 0.2 },
+            )
+        });
+        told.extend(feed(&mut detector, probes));
+        questions += 4.0 + 400.0;
+        let host = vec![
+            gauge("cpu.count", 2.0),
+            gauge("cpu.busy_share", if is_bad { 0.65 } else { 0.1 }),
+        ];
+        let [work, crowd] = second(at, questions, in_flight, in_flight, in_flight);
+        told.extend(feed(&mut detector, [sample("stat", at, host), work, crowd]));
+    }
+    let [Event::Triggered { onset, .. }, Event::Ended { end, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!((119_000..=121_000).contains(onset), "{onset}");
+    assert!((138_500..=141_000).contains(end), "{end}");
+}
+
 #[test]
 fn a_load_that_fell_is_no_work_that_fell() {
     // Two a second are left, and chance finds one of them three times in a row.

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use model::Millis;
 
 use super::{Now, Sign, TWO_SAMPLES_MS, several};
-use crate::view::{is_second_look, number};
+use crate::config::Room;
+use crate::view::{Crowd, is_second_look, number};
 
 /// Statements a second that are usual, below which the time of one is not known well enough.
 const COMPLETIONS_MIN: f64 = 10.0;
@@ -27,6 +28,10 @@ const SEEN_MIN: f64 = 8.0;
 /// One look is a moment: clients that go away together are all in their last statement, and less completes.
 const LOOKS_MIN: usize = 2;
 
+/// Where a trivial statement still takes long, so many samples in a row tell that statements come back quickly again: of
+/// a lock that is held every other moment, each third sample finds it free.
+const LOOKS_QUICK: usize = 3;
+
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
@@ -46,6 +51,8 @@ const ROOM_ANSWER_MS: Millis = 5;
 struct Look {
     /// Begin of the second that it tells of.
     since: Millis,
+    /// When it was taken.
+    at: Millis,
     /// Sessions in statements.
     in_flight: f64,
     /// Those of them that usually are in none.
@@ -53,7 +60,7 @@ struct Look {
     /// Statements completed a second.
     completions: f64,
     /// The processors have room, and a crowd is in statements all the same.
-    has_room: bool,
+    room: Option<Room>,
 }
 
 /// The last samples.
@@ -85,12 +92,11 @@ impl Recent {
         let (since, in_flight) = (work.since, crowd.in_flight);
         self.samples.push_back(Look {
             since,
+            at,
             in_flight,
             unusual: crowd.in_flight_unusual,
             completions: work.completions,
-            has_room: now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE)
-                && in_flight >= ROOM_CROWD
-                && (in_flight >= crowd.clients / 2.0 || answers_late(now)),
+            room: room(now, &crowd),
         });
         while self.samples.len() > SAMPLES_MAX {
             self.samples.pop_front();
@@ -107,9 +113,9 @@ impl Recent {
         }
         let usual_limit = usual_each * now.config.statement_times_usual;
         let limit_of = |look: &Look| {
-            let limit_ms = match look.has_room {
-                true => now.config.statement_room_limit_ms(),
-                false => now.config.statement_limit_ms as f64,
+            let limit_ms = match look.room {
+                Some(room) => now.config.statement_room_limit_ms(room),
+                None => now.config.statement_limit_ms as f64,
             };
             usual_limit.max(limit_ms / 1000.0)
         };
@@ -153,18 +159,30 @@ impl Recent {
                 ),
             };
         }
-        let is_quick = self
-            .samples
-            .back()
-            .is_some_and(|last| last.in_flight / last.completions.max(0.1) < limit_of(last) / 2.0);
-        if in_flight < usual_in_flight * CROWD_TIMES || is_quick {
-            Sign::Good {
-                since: since.midpoint(at),
-            }
-        } else {
-            Sign::Unclear
+        let is_quick = |look: &&Look| {
+            look.in_flight < usual_in_flight * CROWD_TIMES
+                || look.in_flight / look.completions.max(0.1) < limit_of(look) / 2.0
+        };
+        let quick: Vec<&Look> = self.samples.iter().rev().take_while(is_quick).collect();
+        match quick.last() {
+            Some(first) if quick.len() >= LOOKS_QUICK || !answers_late(now) => Sign::Good {
+                since: first.since.midpoint(first.at),
+            },
+            _ => Sign::Unclear,
         }
     }
+}
+
+/// Whether the processors have room though a crowd is in statements, and who waits then.
+fn room(now: &Now<'_>, crowd: &Crowd) -> Option<Room> {
+    let has_room = now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE);
+    if !has_room || crowd.in_flight < ROOM_CROWD {
+        return None;
+    }
+    if answers_late(now) {
+        return Some(Room::AllWait);
+    }
+    (crowd.in_flight >= crowd.clients / 2.0).then_some(Room::ManyWait)
 }
 
 /// The last probes took long on the average. Where a lock is held every other moment, most of them may be quick.

@@ -1,6 +1,7 @@
 //! What would be called a stall, with the limits in force, and what would be missed.
 
 use cli::output::wrapped;
+use detect::Room;
 use recorder::{Checked, RecorderConfig};
 use serde_json::{Value, json};
 
@@ -66,11 +67,12 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "statements-slow",
             when: format!(
-                "a statement takes {} ms or longer and {} times as long as usual; {:.0} ms where processors have room and \
-                 a crowd is in statements",
+                "a statement takes {} ms or longer and {} times as long as usual; where processors have \
+                 room, {:.0} ms if half of the clients are in one, {:.0} ms if `SELECT 1` is slow as well",
                 detect.statement_limit_ms,
                 detect.statement_times_usual,
-                detect.statement_room_limit_ms()
+                detect.statement_room_limit_ms(Room::ManyWait),
+                detect.statement_room_limit_ms(Room::AllWait)
             ),
             needs: &["status", "processlist"],
             stand_in: None,
