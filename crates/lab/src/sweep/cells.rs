@@ -143,6 +143,13 @@ impl Chooser {
         }
     }
 
+    /// Whether all that were covered least often are of such settings.
+    pub(super) fn least_are(&self, is: impl Fn(Setting) -> bool) -> bool {
+        let least = self.covered.values().min();
+        let mut cells = self.covered.iter();
+        cells.all(|(cell, count)| Some(count) != least || is(Setting::of(*cell)))
+    }
+
     /// The next stage of those that are allowed now, as long as `time` allows. What it has counts as covered.
     pub(super) fn next(
         &mut self,
@@ -281,6 +288,18 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(chooser.next(TEN_MINUTES, |_| true).unwrap().setting.pool, 4);
         }
+    }
+
+    #[test]
+    fn it_is_known_when_only_heavy_ones_are_left() {
+        let is_light = |cell: &Cell| !Setting::of(*cell).is_heavy();
+        let mut some = Chooser::new(&Mechanism::ALL, all().filter(is_light).skip(1), 1);
+        assert!(!some.least_are(Setting::is_heavy));
+        let rest = Chooser::new(&Mechanism::ALL, all().filter(is_light), 1);
+        assert!(rest.least_are(Setting::is_heavy));
+        let plan = some.next(TEN_MINUTES, |setting| !setting.is_heavy());
+        assert!(plan.is_some());
+        assert!(some.least_are(Setting::is_heavy));
     }
 
     #[test]

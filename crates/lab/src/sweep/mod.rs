@@ -53,6 +53,10 @@ const AROUND: Duration = Duration::from_secs(50);
 /// Stages that keep the processors busy, at the same time: with two of them all users would wait for processors.
 const HEAVY_MAX: usize = 1;
 
+/// The same where every other cell has been run as often: nothing else runs beside them, and each server may use half a
+/// processor only.
+const HEAVY_ALONE_MAX: usize = 3;
+
 /// Stages with the largest pool, at the same time.
 const LARGE_MAX: usize = 4;
 
@@ -189,8 +193,15 @@ fn next(
         settings.filter(|setting| is(*setting)).count()
     };
     let (heavy, large) = (count(Setting::is_heavy), count(Setting::is_large));
+    let is_alone = chooser.least_are(Setting::is_heavy);
     let plan = chooser.next(chain, |setting| {
-        (!setting.is_heavy() || heavy < HEAVY_MAX) && (!setting.is_large() || large < LARGE_MAX)
+        let has_room = match (is_alone, setting.is_heavy()) {
+            (true, true) => heavy < HEAVY_ALONE_MAX,
+            (true, false) => false,
+            (false, true) => heavy < HEAVY_MAX,
+            (false, false) => true,
+        };
+        has_room && (!setting.is_large() || large < LARGE_MAX)
     })?;
     Some(Work::Stalls(plan))
 }
