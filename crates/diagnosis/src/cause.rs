@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::measure::Sign;
+use crate::measure::{Sign, Test};
 use crate::verdict::Remedy;
 
 /// Stands for every other cause in `effect_of`.
@@ -56,6 +56,25 @@ impl Cause {
             .map(Sign::source)
             .collect()
     }
+
+    /// A sign of it looks at this setting or counter, or its remedy changes it or looks at it.
+    pub(crate) fn speaks_of(&self, name: &str) -> bool {
+        let tests = self.witnesses.iter().map(|sign| match &sign.test {
+            Test::Signals(test) => test.text.as_str(),
+            Test::Fact(test) => test.name.as_str(),
+            Test::Call(_) => "",
+        });
+        let remedy = [&self.remedy.now, &self.remedy.durable, &self.remedy.verify];
+        let steps = remedy.into_iter().flatten().map(String::as_str);
+        tests.chain(steps).any(|text| has_name(text, name))
+    }
+}
+
+/// Whether a text has this name as a word of its own, in letters of any size.
+fn has_name(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = text.split(|c| !is_part(c));
+    !name.is_empty() && words.any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// A cause that looks alike.

@@ -34,6 +34,8 @@ pub(crate) enum Seen {
     Profile,
     /// Samples of other programs and of the kernel's own threads.
     Host,
+    /// Threads that neither idle nor wait for a lock, while most wait for one: who holds the lock is among them.
+    AtWork,
     /// Threads that do not idle.
     Threads,
     /// Sessions that do something.
@@ -54,6 +56,7 @@ impl Seen {
         match self {
             Self::Profile => "the samples of the processors",
             Self::Host => "the samples beside the server",
+            Self::AtWork => "the threads that neither idle nor wait for a lock",
             Self::Threads => "the threads that do not idle",
             Self::Sessions => "the sessions that do something",
             Self::Waits => "the waits that InnoDB lists",
@@ -68,6 +71,7 @@ impl Seen {
         match self {
             Self::Profile => crate::provenance::PROFILE,
             Self::Host => "host-profile",
+            Self::AtWork => "threads-at-work",
             Self::Threads => crate::provenance::STACKS,
             Self::Sessions => crate::provenance::PROCESSLIST,
             Self::Waits => crate::provenance::SEMAPHORES,
@@ -86,6 +90,14 @@ pub(crate) struct Named {
     pub(crate) name: String,
     /// Of all that was seen there, 0 to 1.
     pub(crate) share: f64,
+}
+
+impl Named {
+    /// It tells how something waits or runs, not what it is for.
+    pub(crate) fn is_general(&self) -> bool {
+        let entry = Lexicon::get().lookup(self.kind, &self.name);
+        self.kind == Kind::Function && entry.is_some_and(|entry| GENERAL.contains(&entry.layer))
+    }
 }
 
 /// How much of what was seen is in one layer.
@@ -143,7 +155,9 @@ impl AllNamed {
         let meanings = Meanings::of(&evidence.incident.stacks.book);
         let [server, host] = profiles(evidence, &meanings);
         all.take(Seen::Profile, server);
-        all.take(Seen::Threads, threads(evidence, &meanings));
+        let [at_work, threads] = threads(evidence, &meanings);
+        all.take(Seen::AtWork, at_work);
+        all.take(Seen::Threads, threads);
         all.take(Seen::Sessions, sessions(evidence));
         all.take(Seen::Waits, waits(evidence));
         all.take(Seen::Locks, locks(evidence));
@@ -232,12 +246,21 @@ impl<'b> Meanings<'b> {
         })
     }
 
-    /// Counts the stack of a thread, unless it idles.
-    fn count_thread(&self, counted: &mut Counted, stack: StackId, count: u64) {
+    /// Whether a thread idles. The function in which a client's thread begins is where it is parked without a client,
+    /// too: what it called tells whether it is.
+    fn is_idle(&self, stack: StackId) -> bool {
         let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
-        if !known.any(|entry| entry.role == Role::Idle) {
-            self.count(counted, stack, count);
-        }
+        let tells = |entry: &&Entry| entry.role == Role::Idle || !GENERAL.contains(&entry.layer);
+        known
+            .find(tells)
+            .is_some_and(|first| first.role == Role::Idle)
+    }
+
+    /// Whether a thread waits for a lock or a condition of the program: its innermost function does, whatever it is for.
+    fn waits_for_lock(&self, stack: StackId) -> bool {
+        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
+        let first = known.next();
+        first.is_some_and(|entry| entry.role == Role::Waits && GENERAL.contains(&entry.layer))
     }
 
     /// Counts a stack: its names, and the layer of the frame that says what it is for. What was on a processor did not
@@ -283,8 +306,9 @@ fn profiles(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
     })
 }
 
-fn threads(evidence: &Evidence, meanings: &Meanings) -> Counted {
-    let mut counted = Counted::default();
+/// Those that neither idle nor wait for a lock, if most wait for one, and all that do not idle.
+fn threads(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
+    let [mut at_work, mut all] = <[Counted; 2]>::default();
     let mut by_stack: BTreeMap<u32, u64> = BTreeMap::new();
     for run in &evidence.incident.stacks.runs {
         if evidence.tells_of_stall(run.from, run.to) {
@@ -292,9 +316,19 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> Counted {
         }
     }
     for (stack, count) in by_stack {
-        meanings.count_thread(&mut counted, StackId(stack), count);
+        let stack = StackId(stack);
+        if meanings.is_idle(stack) {
+            continue;
+        }
+        meanings.count(&mut all, stack, count);
+        if !meanings.waits_for_lock(stack) {
+            meanings.count(&mut at_work, stack, count);
+        }
     }
-    counted
+    if at_work.all * 2 > all.all {
+        at_work = Counted::default();
+    }
+    [at_work, all]
 }
 
 fn sessions(evidence: &Evidence) -> Counted {

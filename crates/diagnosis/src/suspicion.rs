@@ -3,7 +3,7 @@
 //! A finding needs its gates. A suspicion has one speaking sign and gates of which nothing is known; what was measured
 //! and is not there refuses it as it refuses a finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogue;
 use crate::cause::{ANY_CAUSE, Cause};
@@ -28,6 +28,16 @@ const TOLD_WEIGHT: f64 = 0.7;
 
 /// A statement that can do it was there: many a one does no harm.
 const STATEMENT_WEIGHT: f64 = 0.3;
+
+/// A setting or a counter that somebody picked out, for a cause that looks at it or changes it; a statement, for a cause
+/// that is about what it looks at.
+const PICKED_WEIGHT: f64 = 0.3;
+
+/// A thread that was at work while most waited, beside all that did not idle.
+const AT_WORK_WEIGHT: f64 = 0.5;
+
+/// A name that tells how something waits and not what for, beside one that does.
+const GENERAL_SHARE: f64 = 0.3;
 
 /// A thing was spoken of in anybody's words.
 const TERM_WEIGHT: f64 = 0.3;
@@ -74,6 +84,7 @@ pub(crate) fn suspicions(
             || named.seen == Seen::Sentences
             || is_strong(&named.name)
     };
+    let mut waited: BTreeSet<(&str, Seen)> = BTreeSet::new();
     let telling = all.names.iter().filter(|one| is_telling(one.seen));
     for named in telling.filter(|one| is_strong(one)) {
         let asks: Vec<&Cause> = open
@@ -81,8 +92,13 @@ pub(crate) fn suspicions(
             .copied()
             .filter(|cause| asks_for(cause, named))
             .collect();
+        let whole = named.share * of_waiters(named.seen) * general_share(named);
         for cause in &asks {
-            let weight = named.share / asks.len() as f64;
+            // The functions in which one and the same lock is waited for are one witness.
+            if named.is_general() && !waited.insert((cause.id.as_str(), named.seen)) {
+                continue;
+            }
+            let weight = whole / asks.len() as f64;
             weights.add(cause, weight, || of_name(named, evidence));
         }
     }
@@ -101,7 +117,7 @@ pub(crate) fn suspicions(
         // What was counted speaks as much as there is of it; somebody's words are not counted.
         let share = match named.seen {
             Seen::Sentences => 1.0,
-            _ => named.share,
+            seen => named.share * of_waiters(seen),
         };
         let whole = match (named.seen, named.kind) {
             (Seen::Sentences, lexicon::Kind::Statement) => STATEMENT_WEIGHT,
@@ -114,13 +130,25 @@ pub(crate) fn suspicions(
             let weight = whole * share / told.len() as f64;
             weights.add(cause, weight, || of_name(named, evidence));
         }
+        if told.is_empty() && named.seen == Seen::Sentences {
+            let picked: Vec<&Cause> = open
+                .iter()
+                .copied()
+                .filter(|cause| is_picked_for(cause, named))
+                .collect();
+            let of_many = if is_setting(&named) { settings } else { 1 };
+            for cause in &picked {
+                let weight = PICKED_WEIGHT / (picked.len() * of_many) as f64;
+                weights.add(cause, weight, || of_name(named, evidence));
+            }
+        }
     }
     let layers = all.layers.iter().filter(|one| is_telling(one.seen));
     for layer in layers.filter(|one| !one.is_general()) {
         let about = |cause: &&Cause| cause.about.iter().any(|name| name == layer.layer);
         let about: Vec<&Cause> = open.iter().copied().filter(about).collect();
         for cause in &about {
-            let weight = LAYER_WEIGHT * layer.share / about.len() as f64;
+            let weight = LAYER_WEIGHT * layer.share * of_waiters(layer.seen) / about.len() as f64;
             weights.add(cause, weight, || of_layer(layer));
         }
     }
@@ -128,7 +156,7 @@ pub(crate) fn suspicions(
         .iter()
         .flat_map(|cause| {
             let signs = speaking(cause, evidence).into_iter();
-            signs.map(|(sign, witness)| (*cause, witness, weight_of(sign)))
+            signs.map(|(sign, witness)| (*cause, witness, weight_of(sign, all)))
         })
         .collect();
     for (cause, witness, whole) in &held {
@@ -140,6 +168,32 @@ pub(crate) fn suspicions(
         weights.add(cause, weight, || witness.clone());
     }
     weights.findings(catalogue, evidence)
+}
+
+fn general_share(named: &Named) -> f64 {
+    if named.is_general() { GENERAL_SHARE } else { 1.0 }
+}
+
+/// Who does not wait while most do may hold what they wait for, or be anybody who was seen at that moment.
+fn of_waiters(seen: Seen) -> f64 {
+    match seen {
+        Seen::AtWork => AT_WORK_WEIGHT,
+        _ => 1.0,
+    }
+}
+
+/// A cause is about what somebody picked out of hundreds of names, though no sign of it lists that one.
+fn is_picked_for(cause: &Cause, named: &Named) -> bool {
+    // An amount has its value behind its name.
+    let name = named.name.split(' ').next().unwrap_or_default();
+    match named.kind {
+        lexicon::Kind::Setting | lexicon::Kind::Status => cause.speaks_of(name),
+        lexicon::Kind::Statement => {
+            let entry = lexicon::Lexicon::get().lookup(named.kind, &named.name);
+            entry.is_some_and(|entry| cause.about.iter().any(|layer| layer == entry.layer))
+        }
+        _ => false,
+    }
 }
 
 /// A backup, a report, a change of a table, monitoring: people tell of it in many a story that is about something else.
@@ -235,7 +289,12 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
 
 /// Nothing that was measured speaks against it.
 fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
-    let is_about = |seen: Seen| all.share_of(seen, &cause.about) >= SAME_LAYER_MIN;
+    let share_of = |seen: Seen| all.share_of(seen, &cause.about);
+    let is_about = |seen: Seen| match seen {
+        // Where most wait, one who holds what they wait for is enough.
+        Seen::Threads => share_of(seen).max(share_of(Seen::AtWork)) >= SAME_LAYER_MIN,
+        _ => share_of(seen) >= SAME_LAYER_MIN,
+    };
     // Those who wait were told one by one: that there are fewer than in a crowd refuses nothing.
     let is_told = is_about(Seen::Locks);
     let is_same_layer = |sign: &Sign| is_told || seen_in(&sign.test).is_some_and(&is_about);
@@ -278,12 +337,19 @@ fn speaking<'c>(cause: &'c Cause, evidence: &Evidence) -> Vec<(&'c Sign, Witness
         .collect()
 }
 
-/// A sign that a cause cannot do without speaks for it; others go along with it.
-fn weight_of(sign: &Sign) -> f64 {
-    match sign.need.is_needed() {
+/// A sign that a cause cannot do without speaks for it; others go along with it. One that holds by names which tell only
+/// how something waits says little more than that something waits.
+fn weight_of(sign: &Sign, all: &AllNamed) -> f64 {
+    let need = match sign.need.is_needed() {
         true => SIGN_WEIGHT,
         false => SIGN_WEIGHT * OPTIONAL_SHARE,
-    }
+    };
+    let asks_for = |named: &&Named| {
+        let call = sign.call();
+        call.is_some_and(|call| call.function.asks_for(named.kind, &named.name))
+    };
+    let shares = all.names.iter().filter(asks_for).map(general_share);
+    need * shares.reduce(f64::max).unwrap_or(1.0)
 }
 
 /// Two signs that look at the same number, or say the same.
