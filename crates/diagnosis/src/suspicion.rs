@@ -171,7 +171,11 @@ pub(crate) fn suspicions(
 }
 
 fn general_share(named: &Named) -> f64 {
-    if named.is_general() { GENERAL_SHARE } else { 1.0 }
+    if named.is_general() {
+        GENERAL_SHARE
+    } else {
+        1.0
+    }
 }
 
 /// Who does not wait while most do may hold what they wait for, or be anybody who was seen at that moment.

@@ -28,8 +28,8 @@ const SEEN_MIN: f64 = 8.0;
 /// One look is a moment: clients that go away together are all in their last statement, and less completes.
 const LOOKS_MIN: usize = 2;
 
-/// Where a trivial statement still takes long, so many samples in a row tell that statements come back quickly again: of
-/// a lock that is held every other moment, each third sample finds it free.
+/// Where a trivial statement still takes long though processors have room, so many samples in a row tell that statements
+/// come back quickly again: of a lock that is held every other moment, each third sample finds it free.
 const LOOKS_QUICK: usize = 3;
 
 /// The processors have no more to give where so much of them is in use.
@@ -165,18 +165,23 @@ impl Recent {
         };
         let quick: Vec<&Look> = self.samples.iter().rev().take_while(is_quick).collect();
         match quick.last() {
-            Some(first) if quick.len() >= LOOKS_QUICK || !answers_late(now) => Sign::Good {
-                since: first.since.midpoint(first.at),
-            },
+            Some(first) if quick.len() >= LOOKS_QUICK || !has_room(now) || !answers_late(now) => {
+                Sign::Good {
+                    since: first.since.midpoint(first.at),
+                }
+            }
             _ => Sign::Unclear,
         }
     }
 }
 
+fn has_room(now: &Now<'_>) -> bool {
+    now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE)
+}
+
 /// Whether the processors have room though a crowd is in statements, and who waits then.
 fn room(now: &Now<'_>, crowd: &Crowd) -> Option<Room> {
-    let has_room = now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE);
-    if !has_room || crowd.in_flight < ROOM_CROWD {
+    if !has_room(now) || crowd.in_flight < ROOM_CROWD {
         return None;
     }
     if answers_late(now) {
