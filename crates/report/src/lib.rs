@@ -34,6 +34,8 @@ pub use html::{
     queries_diff_page, queries_page,
 };
 pub use json::json;
+pub use text::brief::{brief_text, felt, first_finding};
 pub use text::compare::compare_text;
 pub use text::page::TextOptions;
 pub use text::text;
+pub use when::duration;

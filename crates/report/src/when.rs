@@ -55,6 +55,11 @@ pub(crate) fn date_time(wall_ms: i64) -> String {
         .to_string()
 }
 
+/// `2024-05-12 03:12:05`, UTC: as exactly as people need it.
+pub(crate) fn date_second(wall_ms: i64) -> String {
+    timestamp(wall_ms).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// `03:12:05`, UTC.
 pub(crate) fn clock_time(wall_ms: i64) -> String {
     timestamp(wall_ms).strftime("%H:%M:%S").to_string()
@@ -66,7 +71,7 @@ pub(crate) fn clock_minute(wall_ms: i64) -> String {
 }
 
 /// A duration as people say it: `4.2 s`, `1 min 15 s`, `2 h 3 min`.
-pub(crate) fn duration(ms: u64) -> String {
+pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
         0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),

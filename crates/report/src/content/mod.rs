@@ -1,6 +1,7 @@
 //! What reports say, as parts of a document: built once, for a terminal and for a page.
 
 pub(crate) mod absences;
+pub(crate) mod brief;
 pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;

@@ -84,6 +84,8 @@ pub enum Part {
     Lead(&'static str, Prose),
     /// Names and their values.
     Fields(Vec<(&'static str, String)>),
+    /// What is asked first, with the answers.
+    Answers(Vec<Answer>),
     /// A line over the next part.
     Label(String),
     /// Lines as they stand: statements, plans.
@@ -145,6 +147,40 @@ impl Part {
         let mut table = Table::new(columns.collect());
         table.rows = rows.into_iter().map(Row::new).collect();
         Self::Table(table)
+    }
+}
+
+/// An answer behind the word or two that it answers.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The question: no longer than the names of fields.
+    pub(crate) label: &'static str,
+    /// The answer, and what belongs to it, each from a line of its own on.
+    pub(crate) lines: Vec<Prose>,
+    /// Whoever reads one line only reads this one.
+    pub(crate) strong: bool,
+}
+
+impl Answer {
+    /// In one paragraph.
+    pub(crate) fn new(label: &'static str, says: impl Into<Prose>) -> Self {
+        Self::lines(label, vec![says.into()])
+    }
+
+    /// In several.
+    pub(crate) fn lines(label: &'static str, lines: Vec<Prose>) -> Self {
+        Self {
+            label,
+            lines,
+            strong: false,
+        }
+    }
+
+    pub(crate) fn strong(self) -> Self {
+        Self {
+            strong: true,
+            ..self
+        }
     }
 }
 

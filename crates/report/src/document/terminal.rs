@@ -59,6 +59,19 @@ pub(crate) fn write_parts(page: &mut Page, parts: &[Part]) {
                     page.field(name, value);
                 }
             }
+            Part::Answers(answers) => {
+                for answer in answers {
+                    let style = if answer.strong {
+                        Style::Bold
+                    } else {
+                        Style::Plain
+                    };
+                    for (index, line) in answer.lines.iter().enumerate() {
+                        let label = if index == 0 { answer.label } else { "" };
+                        page.styled_field(label, &line.plain(), style);
+                    }
+                }
+            }
             Part::Label(text) => page.paragraph(page.margin, text, Style::Dim),
             Part::Block(text, tint) => write_block(page, text, *tint),
             Part::Counts(counts) => write_counts(page, counts),

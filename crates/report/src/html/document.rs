@@ -2,7 +2,7 @@
 
 use super::table::{self, Holds, column};
 use super::{bars, frames, head, section};
-use crate::document::{Document, List, Part, Row, Section, Table, Tone};
+use crate::document::{Answer, Document, List, Part, Prose, Row, Section, Table, Tone};
 use crate::markup::{Markup, Show, markup, row};
 use crate::steps::{self, Piece};
 use crate::units;
@@ -45,6 +45,16 @@ fn badge(section: &Section) -> Markup {
         Tone::Open => "not-proven",
     };
     markup!(" <span class=\"badge {}\">{}</span>", class, word)
+}
+
+/// An answer with its question.
+fn answer(answer: &Answer) -> Markup {
+    let line = |line: &Prose| match answer.strong {
+        true => markup!("<dd><b>{}</b></dd>", line.markup(TEXT_BYTES_MAX)),
+        false => markup!("<dd>{}</dd>", line.markup(TEXT_BYTES_MAX)),
+    };
+    let lines: Markup = answer.lines.iter().map(line).collect();
+    markup!("<div><dt>{}</dt>{}</div>", answer.label, lines)
 }
 
 /// Sections within one of the page, each under a small heading.
@@ -95,6 +105,10 @@ fn part(part: &Part) -> Markup {
             };
             let fields: Markup = fields.iter().map(field).collect();
             markup!("<dl class=\"head\">{}</dl>", fields)
+        }
+        Part::Answers(answers) => {
+            let answers: Markup = answers.iter().map(answer).collect();
+            markup!("<dl class=\"answers\">{}</dl>", answers)
         }
         Part::Label(text) => markup!("<h4>{}</h4>", text),
         Part::Block(text, _) => {

@@ -1,5 +1,6 @@
 //! The verdict as people read it in a terminal at night.
 
+pub(crate) mod brief;
 pub(crate) mod compare;
 pub(crate) mod page;
 mod spark;

@@ -132,6 +132,11 @@ impl Page {
 
     /// A name and its value.
     pub(crate) fn field(&mut self, name: &str, value: &str) {
+        self.styled_field(name, value, Style::Plain);
+    }
+
+    /// A name and its value that looks like this.
+    pub(crate) fn styled_field(&mut self, name: &str, value: &str, style: Style) {
         let text = escape::terminal(value);
         let mut lines = wrap::wrap(&text, self.width.saturating_sub(FIELD_INDENT));
         if lines.is_empty() {
@@ -139,7 +144,7 @@ impl Page {
         }
         for (index, line) in lines.iter().enumerate() {
             let label = format!("{:FIELD_INDENT$}", if index == 0 { name } else { "" });
-            self.raw(&[(&label, Style::Dim), (line, Style::Plain)]);
+            self.raw(&[(&label, Style::Dim), (line, style)]);
         }
     }
 

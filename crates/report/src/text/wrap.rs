@@ -26,9 +26,32 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Breaks words into lines of at most `width` columns; a word that is longer is cut.
+/// Breaks words into lines of at most `width` columns; a word that is longer is cut. A number and its unit stay together.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    fill(text.split_whitespace(), width, "")
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(number) if is_unit(word) && is_number(number) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    fill(words.iter().map(String::as_str), width, "")
+}
+
+fn is_number(word: &str) -> bool {
+    let word = word.trim_start_matches(['(', '-', '<', '>']);
+    word.starts_with(|c: char| c.is_ascii_digit())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+}
+
+fn is_unit(word: &str) -> bool {
+    const UNITS: [&str; 9] = ["s", "ms", "µs", "min", "h", "%", "KiB", "MiB", "GiB"];
+    UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']))
 }
 
 /// Breaks a command into lines that can still be typed as they stand: only between words outside
@@ -149,6 +172,7 @@ mod tests {
     fn lines_have_the_width() {
         assert_eq!(wrap("one two  three", 8), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("it took 22 s.", 10), ["it took", "22 s."]);
         assert_eq!(wrap("", 4), [""; 0]);
         assert_eq!(wrap("日本語 x", 4), ["日本", "語 x"]);
         assert_eq!(columns("e\u{301}日"), 3);

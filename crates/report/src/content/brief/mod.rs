@@ -1,0 +1,109 @@
+//! What is enough at night: five lines, and below them since when and what is absent.
+//!
+//! They are for somebody who was woken up and who may not know the server: no name of a signal, no pattern, no formula.
+//! All that they leave out is in the whole report.
+
+mod doing;
+mod felt;
+mod remedy;
+mod sure;
+mod who;
+mod words;
+
+use diagnosis::{Finding, Level, Verdict};
+use model::Incident;
+
+use crate::document::{Answer, Part};
+use crate::when;
+
+pub(crate) use felt::felt;
+
+/// The lines, in the order in which they are read.
+pub(crate) fn parts(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+    let mut answers = vec![Answer::new("users felt", felt(incident))];
+    answers.extend(match found(verdict) {
+        Some(finding) => of_finding(incident, verdict, finding),
+        None => doing::answers(incident, verdict),
+    });
+    answers.push(Answer::new("since", since(incident)));
+    answers.extend(sure::absent(incident, verdict));
+    vec![Part::Answers(answers)]
+}
+
+/// The finding that comes first; a suspicion is none.
+pub(crate) fn found(verdict: &Verdict) -> Option<&Finding> {
+    let first = verdict.findings.first();
+    first.filter(|finding| finding.level > Level::Suspicion)
+}
+
+fn of_finding(incident: &Incident, verdict: &Verdict, finding: &Finding) -> Vec<Answer> {
+    let cause = format!("{}.{}", titled(finding), relation(verdict, finding));
+    vec![
+        Answer::new("cause", cause).strong(),
+        Answer::new("who did it", who::who(incident, finding)),
+        Answer::lines("do now", remedy::first(&incident.server, finding)),
+        Answer::lines("how sure", sure::sure(finding)),
+    ]
+}
+
+/// The title of a finding with its level: `Disk full (certain)`.
+pub(crate) fn titled(finding: &Finding) -> String {
+    format!("{} ({})", finding.title, finding.level.word())
+}
+
+/// The one other finding that matters most beside the first, in a sentence; empty without one.
+fn relation(verdict: &Verdict, first: &Finding) -> String {
+    let title = |cause: &str| {
+        let mut all = verdict.findings.iter().chain(&verdict.folded);
+        all.find(|other| other.cause == cause).map(titled)
+    };
+    let related = |kind: &str| {
+        let mut relations = first.relations.iter().filter(|one| one.kind == kind);
+        relations.find_map(|one| title(&one.cause))
+    };
+    // What is behind it comes before what it led to: it is where the end of the stall begins.
+    for (kind, words) in [
+        ("effect-of", "It may come from"),
+        ("aggravated-by", "Made worse by"),
+        ("root-of", "It led to"),
+    ] {
+        if let Some(other) = related(kind) {
+            return format!(" {words}: {other}.");
+        }
+    }
+    let beside = verdict.findings.iter().skip(1);
+    let mut beside = beside.filter(|other| other.level >= Level::Likely);
+    beside.next().map_or_else(String::new, |other| {
+        format!(" Also found: {}.", titled(other))
+    })
+}
+
+/// Since when, how long, whether it is over, and where.
+fn since(incident: &Incident) -> String {
+    let place = match incident.host.as_str() {
+        "" => String::new(),
+        host => format!(" Server {} on {host}.", incident.server.label),
+    };
+    if !incident.clock.is_known() {
+        return format!("Not told by what was read.{place}");
+    }
+    let stall = &incident.stall;
+    let moment = |at| when::date_second(incident.clock.wall_ms(at));
+    let onset = moment(stall.onset);
+    let lasted = |to: u64| when::duration(to.saturating_sub(stall.onset));
+    let says = match stall.end {
+        Some(end) if stall.is_asked_only() => {
+            format!("{onset} UTC, {} were looked at.", lasted(end))
+        }
+        Some(end) => format!(
+            "{onset} UTC, for {}; over at {}.",
+            lasted(end),
+            when::clock_time(incident.clock.wall_ms(end))
+        ),
+        None => format!(
+            "{onset} UTC, for {} or longer: it was not over when the record ends.",
+            lasted(incident.window.to)
+        ),
+    };
+    says + &place
+}

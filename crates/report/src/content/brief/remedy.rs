@@ -1,0 +1,355 @@
+//! What to do first, with what may go wrong and how to take it back.
+
+use diagnosis::{Actor, Finding, Level, Paired, Undoable};
+use model::Server;
+
+use super::words::{capital, sentence, shortened};
+use crate::document::Prose;
+use crate::steps::{self, Piece};
+
+/// Longer steps end at the end of a clause, in characters.
+const STEP_MAX: usize = 200;
+
+/// The same of what may go wrong, and of the way back.
+const BESIDE_MAX: usize = 120;
+
+/// How steps begin that only look.
+const LOOKS: [&str; 15] = [
+    "Note ",
+    "SELECT ",
+    "SHOW ",
+    "cat ",
+    "df ",
+    "grep ",
+    "journalctl ",
+    "pgrep ",
+    "pidof ",
+    "ls ",
+    "systemctl show ",
+    "systemctl list-",
+    "systemctl status ",
+    "docker inspect ",
+    "sysctl ",
+];
+
+/// What stands in a step that changes something.
+const CHANGES: [&str; 22] = [
+    "SET GLOBAL ",
+    "SET PERSIST ",
+    "SELECT innodb_set_",
+    "KILL ",
+    "PURGE BINARY LOGS BEFORE",
+    "STOP REPLICA",
+    "UPDATE ",
+    "ALTER ",
+    "ANALYZE ",
+    "kill -",
+    "echo ",
+    " -w ",
+    "systemctl st",
+    "systemctl set-",
+    "systemctl thaw",
+    "docker update",
+    "docker run",
+    "auditctl -A",
+    "date -s",
+    "pt-kill ",
+    " and stop it",
+    "raise it",
+];
+
+/// How a list of sessions ends a step that finds one to be ended, where nobody is known.
+const FIND_ANY: &str = "for KILL QUERY: SHOW FULL PROCESSLIST";
+
+/// What a step has in it that ends a session or a statement.
+const KILLS: [&str; 3] = ["KILL QUERY", "KILL ID", "for KILL"];
+
+/// A sentence that has so many words in common with another step, and none with this one, is about that one.
+const OTHERS_MIN: usize = 2;
+
+/// What is said of a session that is ended, whatever the cause: its remedy's risk may be about another step.
+const KILL_RISK: &str = "what is killed is rolled back, which takes time.";
+
+/// The first step, its risk, its undo: a line each.
+pub(super) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
+    let remedy = &finding.remedy;
+    let paired = remedy.paired();
+    let Some((index, chosen)) = chosen(server, &paired.now) else {
+        return vec!["Not known; see --full.".into()];
+    };
+    let mut step = unnamed(chosen.step.trim(), &finding.actors);
+    // What is done under a condition only is half an answer.
+    if step.starts_with("When ")
+        && let Some(next) = paired.now.get(index + 1)
+    {
+        let next = unnamed(next.step.trim(), &finding.actors);
+        step = format!("{} Else: {next}", sentence(&step));
+    }
+    let (short, has_looked) = without_look(&step);
+    let undo = undo(&paired, (index, chosen), remedy.undo.first());
+    let is_noted = undo.is_some_and(|undo| undo.contains("noted"));
+    let says = sentence(shortened(&short, STEP_MAX));
+    let note = match is_noted && (has_looked || index > 0) && !says.starts_with("Note ") {
+        true => " Note the old value first.",
+        false => "",
+    };
+    let guess = match finding.level {
+        Level::Possible => "If it is this: ",
+        _ => "",
+    };
+    let mut lines = vec![format!("{guess}{says}{note}")];
+    let risk = match ends_session(&step) {
+        true => Some(KILL_RISK),
+        false => risk(finding, &step),
+    };
+    let beside = |word: &str, text: &str| {
+        let text = shortened(text.trim(), BESIDE_MAX);
+        format!("{word}: {}", sentence(text))
+    };
+    lines.extend(risk.map(|risk| beside("Risk", risk)));
+    lines.extend(undo.map(|undo| beside("Undo", undo)));
+    lines.into_iter().map(Prose::from).collect()
+}
+
+/// A step without who it is about: that stands a line above, with all that is known.
+fn unnamed(step: &str, actors: &[Actor]) -> String {
+    let mut step = step.to_owned();
+    for actor in actors.iter().filter(|actor| !actor.says.is_empty()) {
+        if actor.sure {
+            step = step.replace(&format!(": {}", actor.says), "");
+        }
+        step = step.replace(&actor.says, &actor.name());
+    }
+    step
+}
+
+/// The first step that is for this server and that is more than a look; else the first.
+fn chosen<'p, 'r>(server: &Server, steps: &'p [Undoable<'r>]) -> Option<(usize, &'p Undoable<'r>)> {
+    let mut fitting = steps
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| fits(server, one.step));
+    let mut ahead = fitting.clone();
+    ahead
+        .find(|(_, one)| !only_looks(one.step))
+        .or_else(|| fitting.next())
+        .or_else(|| steps.iter().enumerate().next())
+}
+
+/// A step that begins with the name of a server is for that one, and from its release on where it says so.
+fn fits(server: &Server, step: &str) -> bool {
+    let lead = step.split_once(": ").map_or("", |(lead, _)| lead);
+    let is_mariadb = server.version.contains("MariaDB");
+    let (own, other) = match is_mariadb {
+        true => ("MariaDB", "MySQL"),
+        false => ("MySQL", "MariaDB"),
+    };
+    if server.version.is_empty() || !lead.contains(own) && !lead.contains(other) {
+        return true;
+    }
+    let Some((_, behind)) = lead.split_once(own) else {
+        return false;
+    };
+    let asked = release(behind.trim_start());
+    asked.is_empty() || !behind.contains("and later") || release(&server.version) >= asked
+}
+
+/// The numbers of a release at the begin of a text.
+fn release(text: &str) -> Vec<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let numbers = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+    numbers
+        .split('.')
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+fn changes(step: &str) -> bool {
+    CHANGES.iter().any(|word| step.contains(word))
+}
+
+/// A step with nothing in it but a look at something: who has read it has changed nothing.
+fn only_looks(step: &str) -> bool {
+    step.ends_with(FIND_ANY) || is_look(step) && !changes(step)
+}
+
+fn is_look(step: &str) -> bool {
+    let step = step.trim();
+    LOOKS.iter().any(|start| step.starts_with(start))
+}
+
+/// A step without the look at the value that it changes, and whether there was one. What stands before the look, such as
+/// who must agree, stays.
+fn without_look(step: &str) -> (String, bool) {
+    let Some((first, rest)) = step.split_once("; ") else {
+        return (step.to_owned(), false);
+    };
+    let (lead, look) = match first.rsplit_once(": ") {
+        Some((lead, look)) => (format!("{lead}: "), look),
+        None => (String::new(), first),
+    };
+    let is_closed = first.matches('(').count() == first.matches(')').count();
+    let notes = ["SELECT @@", "cat ", "sysctl "]
+        .iter()
+        .any(|it| look.starts_with(it));
+    let notes = notes || look.contains("(note");
+    match notes && is_closed && !changes(look) && changes(rest) {
+        true => {
+            let (rest, _) = without_look(rest);
+            let rest = rest.trim_start_matches("then ");
+            let rest = match rest.starts_with("where ") && lead.is_empty() {
+                true => capital(rest),
+                false => rest.to_owned(),
+            };
+            (format!("{lead}{rest}"), true)
+        }
+        false => (step.to_owned(), false),
+    }
+}
+
+fn ends_session(step: &str) -> bool {
+    let pieces = steps::pieces(step);
+    let mut pieces = pieces.iter();
+    KILLS.iter().any(|word| step.contains(word))
+        || pieces.any(|piece| matches!(piece, Piece::Command(it) if it.starts_with("KILL ")))
+}
+
+/// How a step is taken back: the line that names what it changes, or what the look before it looked at; else the first
+/// line, where that is about no other step.
+fn undo<'r>(
+    paired: &Paired<'r>,
+    (index, chosen): (usize, &Undoable<'r>),
+    first: Option<&'r String>,
+) -> Option<&'r str> {
+    let before = paired.now.get(..index).unwrap_or_default().iter();
+    let looked = before.filter(|one| only_looks(one.step));
+    let own = [chosen].into_iter().chain(looked);
+    let own = own.filter_map(|one| one.undo.first().copied()).next();
+    let first = first.map(String::as_str);
+    let is_open = |line: &&str| paired.rest.iter().any(|one| one == line);
+    own.or_else(|| first.filter(is_open))
+}
+
+/// What may go wrong with this step. The risk of a cause is one text for all of its steps: a sentence is about the step
+/// that it has most words in common with.
+fn risk<'r>(finding: &'r Finding, step: &str) -> Option<&'r str> {
+    let remedy = &finding.remedy;
+    let others = || {
+        remedy
+            .now
+            .iter()
+            .chain(&remedy.durable)
+            .filter(|other| *other != step)
+    };
+    let own = words(shortened(step, 0));
+    let sentences = remedy.risk.split_inclusive(". ").map(str::trim);
+    let is_off = ["OFF", "never", "none", "= 0"]
+        .iter()
+        .any(|it| step.contains(it));
+    let scored = sentences.filter_map(|sentence| {
+        let said = words(sentence);
+        let common = |step: &[String]| said.iter().filter(|word| step.contains(word)).count();
+        let mine = common(&own);
+        let theirs = others().map(|one| common(&words(one))).max().unwrap_or(0);
+        let is_it = match mine {
+            // Nothing tells: that of a change is about the change, unless it plainly is not.
+            0 => {
+                let is_other = sentence.starts_with("Without ") && !is_off;
+                changes(step) && theirs < OTHERS_MIN && !is_other
+            }
+            mine => mine >= theirs,
+        };
+        is_it.then_some((mine, sentence))
+    });
+    let mut best: Option<(usize, &str)> = None;
+    for (mine, sentence) in scored {
+        if best.is_none_or(|(most, _)| mine > most) {
+            best = Some((mine, sentence));
+        }
+    }
+    best.map(|(_, sentence)| sentence)
+}
+
+/// What the words of a text begin with, as far as they say what it is about.
+fn words(text: &str) -> Vec<String> {
+    const USUAL: [&str; 30] = [
+        "serve", "state", "sessi", "which", "where", "these", "those", "other", "first", "takes",
+        "while", "until", "befor", "after", "there", "their", "value", "globa", "selec", "query",
+        "mysql", "maria", "later", "with", "witho", "table", "that", "them", "what", "than",
+    ];
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let long = parts.filter(|word| word.len() >= 4);
+    let begins = long.map(|word| word.to_ascii_lowercase().chars().take(5).collect());
+    begins
+        .filter(|word: &String| !USUAL.contains(&word.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_told_from_changes() {
+        for look in [
+            "sysctl vm.swappiness   # note the value",
+            "SELECT @@global.query_cache_size, @@global.query_cache_type",
+            "df -h; df -i; on the data directory",
+            "Note the limit: systemctl show -p CPUQuotaPerSecUSec mariadb.service",
+        ] {
+            assert!(only_looks(look), "{look}");
+        }
+        for step in [
+            "sysctl -w vm.swappiness=1",
+            "SELECT @@x; SET GLOBAL x = 1",
+            "Find the sender: SELECT user FROM information_schema.processlist",
+            "KILL 12",
+        ] {
+            assert!(!only_looks(step), "{step}");
+        }
+    }
+
+    #[test]
+    fn the_look_before_a_change_is_left_out_and_its_condition_stays() {
+        for (step, short) in [
+            (
+                "SELECT @@x, @@y; SET GLOBAL x = 1; SET GLOBAL y = 2",
+                "SET GLOBAL x = 1; SET GLOBAL y = 2",
+            ),
+            (
+                "With the consent of X: auditctl -l and auditctl -s (note both); auditctl -A never,exit",
+                "With the consent of X: auditctl -A never,exit",
+            ),
+            (
+                "MariaDB: SELECT @@x (note it); SET GLOBAL x = 2",
+                "MariaDB: SET GLOBAL x = 2",
+            ),
+        ] {
+            assert_eq!(without_look(step), (short.to_owned(), true));
+        }
+        let whole = "Find who else writes: iotop -o, backups; stop it";
+        assert_eq!(without_look(whole), (whole.to_owned(), false));
+    }
+
+    #[test]
+    fn a_step_for_another_server_is_passed_over() {
+        let server = |version: &str| Server {
+            version: version.to_owned(),
+            ..Server::default()
+        };
+        let step = "MySQL 8.0.16 and later: SET GLOBAL x = 1";
+        assert!(fits(&server("8.0.36 MySQL Community Server"), step));
+        assert!(fits(&server(""), step));
+        assert!(!fits(&server("5.5.9 (Source distribution)"), step));
+        assert!(!fits(&server("10.11.19-MariaDB-0+deb12u1"), step));
+        assert!(fits(
+            &server("5.5.9"),
+            "Older MySQL, and MariaDB: SET GLOBAL y = 1"
+        ));
+        assert!(fits(
+            &server("10.11.19-MariaDB"),
+            "Older MySQL, and MariaDB: SET GLOBAL y = 1"
+        ));
+        assert!(!fits(&server("8.0.36"), "MariaDB 10.6: SET GLOBAL y = 1"));
+    }
+}

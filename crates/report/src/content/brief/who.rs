@@ -1,0 +1,201 @@
+//! Who did it, as far as somebody is known: a session, a process, a disk, a kind of statement.
+
+use diagnosis::{Actor, Finding};
+use model::{Counted, Incident, QueryWay};
+
+use super::sure::told;
+use super::words::{capital, is_plain, number, sentence, span};
+use crate::evidence::asked::{self, Asked, AskedRow};
+
+/// Actors that are told; the others are a number.
+const ACTORS_MAX: usize = 2;
+
+/// A kind of statement that came so many times as often as before is worth a word.
+const MORE_TIMES: f64 = 3.0;
+
+/// And comes so often in a second.
+const RATE_MIN: f64 = 20.0;
+
+/// And has such a share of all statements in the stall.
+const SHARE_MIN: f64 = 0.2;
+
+/// Areas of signals that are about a thing that may be slow or full.
+const THINGS: [&str; 2] = ["disk", "filesystem"];
+
+/// A longer text ends at the end of a clause, in characters.
+const THING_MAX: usize = 100;
+
+/// In one or two sentences.
+pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
+    // The server is who suffers it.
+    let actors = finding.actors.iter().filter(|actor| actor.who != "server");
+    let mut actors: Vec<&Actor> = actors.collect();
+    actors.sort_by_key(|actor| rank(actor));
+    let mut lines: Vec<String> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for actor in &actors {
+        // One may have two parts: the first says more.
+        let name = actor.name();
+        if name.is_empty() || names.contains(&name) {
+            continue;
+        }
+        names.push(name);
+        if lines.len() < ACTORS_MAX {
+            lines.push(sentence(&says(actor)));
+        }
+    }
+    if names.len() > ACTORS_MAX {
+        lines.push(format!("{} more with --full.", names.len() - ACTORS_MAX));
+    }
+    if !lines.is_empty() {
+        return lines.join(" ");
+    }
+    thing(finding)
+        .or_else(|| statements(incident))
+        .unwrap_or_else(|| "Not known: nothing that was recorded names anybody.".to_owned())
+}
+
+/// Who is surely in front comes first, then who else surely has a part in it.
+fn rank(actor: &Actor) -> (bool, bool) {
+    (!actor.sure, !is_in_front(actor))
+}
+
+fn is_in_front(actor: &Actor) -> bool {
+    actor.who.ends_with("-holder") || actor.who == "flush-blocker"
+}
+
+/// An actor with what it does.
+fn says(actor: &Actor) -> String {
+    let part = match actor.who.as_str() {
+        "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" => "holds the lock",
+        "global-lock-holder" => "holds the lock of all tables",
+        "flush-blocker" => "is in front of the flush",
+        "waiting-ddl" => "waits first, and all others behind it",
+        "running-ddl" => "changes a table",
+        "global-lock-statement" => "wants the lock of all tables",
+        "oldest-transaction" => "has the oldest transaction",
+        _ => "runs long",
+    };
+    let name = actor.name();
+    let who = match actor.sure {
+        true => capital(&name),
+        false => format!("Perhaps {name}"),
+    };
+    let mut does: Vec<String> = Vec::new();
+    let class = actor.statement_class.as_ref();
+    let class = class.map(|class| class.to_uppercase());
+    match (class, actor.running_seconds, actor.idle_seconds) {
+        (Some(class), Some(time), _) => does.push(format!("{class} for {}", span(time))),
+        (Some(class), None, _) => does.push(class),
+        (None, _, Some(time)) => does.push(format!("idle for {}", span(time))),
+        (None, Some(time), None) => does.push(format!("at work for {}", span(time))),
+        (None, None, None) => {}
+    }
+    if let Some(time) = actor.transaction_seconds {
+        does.push(format!("its transaction is open for {}", span(time)));
+    }
+    match actor.waiters {
+        Some(1) => does.push("1 waits for it".to_owned()),
+        Some(count) if count > 1 => does.push(format!("{} wait for it", number(count as f64))),
+        _ => {}
+    }
+    let known = actor.says.split_once(": ").map(|(_, known)| known);
+    match (does.is_empty(), known) {
+        (false, _) => format!("{who} {part}: {}", does.join(", ")),
+        (true, Some(known)) => format!("{who} {part}: {known}"),
+        (true, None) => format!("{who} {part}"),
+    }
+}
+
+/// The disk or file system that a sign was measured at.
+fn thing(finding: &Finding) -> Option<String> {
+    let is_of_thing = |signal: &String| {
+        let area = signal.split('.').next().unwrap_or_default();
+        THINGS.contains(&area)
+    };
+    let mut witnesses = finding.witnesses.iter();
+    let about = witnesses.find(|one| one.signals.iter().any(is_of_thing) && is_plain(&one.says))?;
+    Some(capital(&told(about, THING_MAX)))
+}
+
+/// The kind of statement that came much more often than before.
+fn statements(incident: &Incident) -> Option<String> {
+    let ways = asked::asked(incident);
+    let compared = |way: &&Asked| way.before_seconds.is_some() && way.stall_seconds.is_some();
+    let more = |way: &Asked| -> Option<AskedRow> {
+        let all = way.in_stall.filter(|all| *all > 0.0)?;
+        let rows = way.rows.iter();
+        let is_more = |row: &&AskedRow| {
+            let (before, now) = (row.before.unwrap_or(0.0), row.in_stall.unwrap_or(0.0));
+            now >= RATE_MIN && now >= MORE_TIMES * before && now >= SHARE_MIN * all
+        };
+        let largest = rows.filter(is_more).max_by(|a, b| {
+            a.in_stall
+                .unwrap_or(0.0)
+                .total_cmp(&b.in_stall.unwrap_or(0.0))
+        });
+        largest.cloned()
+    };
+    let row = ways.iter().filter(compared).find_map(more)?;
+    // The server's counters know no senders; another way that looked may.
+    let kind = row.kind.to_lowercase();
+    let same = ways
+        .iter()
+        .filter(|way| way.way != QueryWay::StatementCounters)
+        .flat_map(|way| &way.rows)
+        .filter(|other| other.kind.to_lowercase() == kind);
+    let from = [&row].into_iter().chain(same).filter_map(sender).next();
+    let from = from.map_or_else(String::new, |from| format!(" from {from}"));
+    Some(format!(
+        "Perhaps {} statements{from}: {} a second, {} before.",
+        row.kind.to_uppercase().replace('_', " "),
+        number(row.in_stall.unwrap_or(0.0)),
+        number(row.before.unwrap_or(0.0))
+    ))
+}
+
+/// Who sent most of them, as an account is written.
+fn sender(row: &AskedRow) -> Option<String> {
+    let first = |names: &[Counted]| {
+        let mut names = names.iter().map(|one| one.name.clone());
+        names.find(|name| !name.is_empty())
+    };
+    match (first(&row.users), first(&row.hosts)) {
+        (Some(user), Some(host)) => Some(format!("{user}@{host}")),
+        (user, host) => user.or(host),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_said_as_people_say_them() {
+        let actor = Actor {
+            who: "waiting-ddl".to_owned(),
+            sure: true,
+            connection: Some(5388),
+            user: Some("agent".to_owned()),
+            host: Some("web1".to_owned()),
+            statement_class: Some("alter".to_owned()),
+            running_seconds: Some(25_904.0),
+            ..Actor::default()
+        };
+        assert_eq!(
+            says(&actor),
+            "Connection 5388 (agent@web1) waits first, and all others behind it: ALTER for 7 h 11 min"
+        );
+        let perhaps = Actor {
+            who: "row-lock-holder".to_owned(),
+            connection: Some(91),
+            idle_seconds: Some(33.0),
+            waiters: Some(40),
+            ..Actor::default()
+        };
+        assert_eq!(
+            says(&perhaps),
+            "Perhaps connection 91 holds the lock: idle for 33 s, 40 wait for it"
+        );
+    }
+}
