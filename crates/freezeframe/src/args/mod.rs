@@ -4,6 +4,7 @@ mod compare;
 mod export;
 mod fix;
 mod import;
+mod incidents;
 mod live;
 mod queries;
 mod queries_live;
@@ -14,6 +15,7 @@ pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
 pub(crate) use import::Import;
+pub(crate) use incidents::{Incidents, SortArg};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
@@ -185,6 +187,9 @@ pub(crate) struct Explain {
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) history: ExplainAt,
+    /// Everything: times, curves, all findings with their signs, statements, threads, what is absent
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    pub(crate) full: bool,
     /// JSON, as docs/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
@@ -202,7 +207,8 @@ pub(crate) struct Explain {
 /// Examples, and the names of the formats that are recognised.
 fn explain_help() -> String {
     const EXAMPLES: &str = "Examples:
-  freezeframe explain 3306-20261120T233015.123Z.frame
+  freezeframe explain 3306-20261120T233015.123Z.frame       what to know and to do, in a few lines
+  freezeframe explain x.frame --full                    with all evidence
   freezeframe explain x.frame --json | jq '.findings[].cause'
   freezeframe explain x.frame --html report.html
   freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
@@ -278,23 +284,6 @@ pub(crate) struct Meaning {
     /// Words, names or lines; - reads lines from standard input
     #[arg(value_name = "WORD", required = true)]
     pub(crate) words: Vec<String>,
-    /// JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  freezeframe incidents                          the latest first
-  freezeframe incidents --dir /mnt/db1/freezeframe
-  freezeframe explain \"$(freezeframe incidents --json | jq -r '.[0].path')\"    the last stall")]
-pub(crate) struct Incidents {
-    /// Where they are [default: as for record]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
     /// JSON
     #[arg(long)]
     pub(crate) json: bool,

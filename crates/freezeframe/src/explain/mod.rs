@@ -1,6 +1,8 @@
 //! `freezeframe explain`: reads an incident, asks for the verdict, prints it.
 
 mod history;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +21,9 @@ use crate::{causes, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
+
+/// What a file of ours is called among what was read.
+const INCIDENT: &str = "freezeframe incident";
 
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let config = Config::load(args.history.config.as_deref())?;
@@ -42,7 +47,7 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
             output::print_line(&format!("wrote {}", path.display()))?;
         }
         None if args.json => output::print_json_text(&report::json(&incident, &verdict))?,
-        None => output::print_page(&report::text(&incident, &verdict, &output::text_options()))?,
+        None => output::print_page(&told(&incident, &verdict, args))?,
     }
     let named = verdict
         .findings
@@ -55,6 +60,49 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     })
 }
 
+/// The lines that are enough at night, or with everything behind them.
+fn told(incident: &Incident, verdict: &Verdict, args: &Explain) -> String {
+    let options = output::text_options();
+    if args.full {
+        let brief = report::brief_text(incident, verdict, &[], &options);
+        return format!("{brief}\n{}", report::text(incident, verdict, &options));
+    }
+    report::brief_text(incident, verdict, &more(None, verdict), &options)
+}
+
+/// How to see everything, and how to fix it. `file` is named where it is not what the command was given.
+fn more(file: Option<&Path>, verdict: &Verdict) -> Vec<(String, String)> {
+    let full = match file {
+        Some(path) => (
+            "Everything:",
+            format!("freezeframe explain {} --full", argument(path)),
+        ),
+        None => ("Everything: add --full.", String::new()),
+    };
+    let first = verdict.findings.first();
+    let fix = first
+        .filter(|finding| finding.level > Level::Suspicion)
+        .map(|first| {
+            let mut sources = verdict.sources.iter();
+            let incident = sources
+                .find(|source| source.kind == INCIDENT)
+                .map(|source| Path::new(&source.path));
+            let what = match incident.filter(|path| path.exists()) {
+                Some(path) => argument(path),
+                // Of what others captured that command knows the cause only.
+                None => first.cause.clone(),
+            };
+            (
+                "Fix:",
+                format!("freezeframe fix {what}{}", own_causes(&first.cause)),
+            )
+        });
+    let lines = [full].into_iter().chain(fix);
+    lines
+        .map(|(words, command)| (words.to_owned(), command))
+        .collect()
+}
+
 /// Prints what incidents say that were just written.
 pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
     for path in paths {
@@ -65,7 +113,9 @@ pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
         if json {
             output::print_json_text(&report::json(&incident, &verdict))?;
         } else {
-            output::print_page(&report::text(&incident, &verdict, &output::text_options()))?;
+            let more = more(Some(path), &verdict);
+            let options = output::text_options();
+            output::print_page(&report::brief_text(&incident, &verdict, &more, &options))?;
             output::print("")?;
             output::print_line(&format!("incident {}", path.display()))?;
         }
@@ -163,7 +213,7 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
     }
     verdict.sources.push(SourceRead {
         path: path.display().to_string(),
-        kind: "freezeframe incident".to_owned(),
+        kind: INCIDENT.to_owned(),
         ..SourceRead::default()
     });
     verdict
@@ -171,21 +221,30 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
 
 /// The commands that show and make what helps against the first finding of an incident, `cause`.
 fn fix_commands(path: &Path, cause: &str) -> Vec<String> {
+    let command = format!("freezeframe fix {}{}", argument(path), own_causes(cause));
+    vec![
+        format!("See what of it can be done on this host, with risk and undo: {command}"),
+        format!("Have it done, after it was shown and confirmed: {command} --apply"),
+    ]
+}
+
+/// A path as an argument of a command.
+pub(crate) fn argument(path: &Path) -> String {
     let path = path.display().to_string();
     // Of a file in the working directory that looks like an option.
     let path = match path.starts_with('-') {
         true => format!("./{path}"),
         false => path,
     };
-    let mut command = format!("freezeframe fix {}", shell::word(&path));
-    if let Some(directory) = causes::own_directory(cause) {
+    shell::word(&path)
+}
+
+/// The option that a command needs to know a cause that is not built in; empty for one that is.
+fn own_causes(cause: &str) -> String {
+    causes::own_directory(cause).map_or_else(String::new, |directory| {
         let directory = directory.display().to_string();
-        command += &format!(" --causes {}", shell::word(&directory));
-    }
-    vec![
-        format!("See what of it can be done on this host, with risk and undo: {command}"),
-        format!("Have it done, after it was shown and confirmed: {command} --apply"),
-    ]
+        format!(" --causes {}", shell::word(&directory))
+    })
 }
 
 /// Writes the page, readable by its owner only: it tells what a server does.

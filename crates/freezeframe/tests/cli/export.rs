@@ -430,11 +430,13 @@ fn explain_names_the_command_that_helps() {
     let frame = frame.to_str().unwrap();
     // Text is for who typed the path; the page too.
     let quoted = format!("freezeframe fix '{}'", frame.replace('\'', "'\\''"));
-    let text = String::from_utf8(run(&["explain", frame]).stdout).unwrap();
+    let brief = String::from_utf8(run(&["explain", frame]).stdout).unwrap();
+    let text = String::from_utf8(run(&["explain", frame, "--full"]).stdout).unwrap();
     let solid = |text: &str| text.split_whitespace().collect::<String>();
     for command in [quoted.clone(), format!("{quoted} --apply")] {
         assert!(solid(&text).contains(&solid(&command)), "{text}");
     }
+    assert!(solid(&brief).contains(&solid(&quoted)), "{brief}");
     // JSON is the same from everywhere: it has the name that the recorder gave.
     let verdict = json(&["explain", frame, "--json"]);
     let id = verdict["incident"]["id"].as_str().unwrap();

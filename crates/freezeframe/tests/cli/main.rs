@@ -14,6 +14,7 @@ mod causes;
 mod compare;
 mod evidence;
 mod export;
+mod first_look;
 mod given;
 mod harness;
 mod healthy;

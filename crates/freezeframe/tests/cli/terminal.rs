@@ -108,6 +108,7 @@ fn hostile_captures_and_logs() {
         let page = format!("{frame}.html");
         for arguments in [
             &["explain", path][..],
+            &["explain", path, "--full"],
             &["explain", path, "--json"],
             &["explain", path, "--html", "-"],
             &["import", path, "-o", &frame, "--force"],

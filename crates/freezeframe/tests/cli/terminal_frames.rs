@@ -126,7 +126,8 @@ fn every_column_of_an_incident() {
             if !taint_column(&bad, &column, how) {
                 continue;
             }
-            let output = freezeframe().arg("explain").arg(&bad).output().unwrap();
+            let explain = ["explain", "--full", str_of(&bad)];
+            let output = freezeframe().args(explain).output().unwrap();
             check(&output, &format!("{column:?} {how:?}"));
             refused += usize::from(!output.stderr.is_empty());
         }
@@ -160,6 +161,7 @@ fn a_hostile_incident_in_every_command() {
         );
         for arguments in [
             &["explain", frame][..],
+            &["explain", frame, "--full"],
             &["explain", frame, "--json"],
             &["explain", frame, "--html", &page],
             &["export", frame, "--pt-stalk", &stalk, "--force"],

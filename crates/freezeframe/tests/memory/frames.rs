@@ -49,7 +49,7 @@ fn six_hundred_megabytes_of_text() {
         "{}",
         ran.errors
     );
-    answers(&["incidents", "--dir"], dir.path(), "running-threads");
+    answers(&["incidents", "--dir"], dir.path(), ".frame\n");
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Written {
             self.run(&self.values, &format!("{name}-{kind}"), arguments)
         };
         run("explain", &["explain", path]);
+        run("full", &["explain", path, "--full"]);
         run("json", &["explain", path, "--json"]);
         run("html", &["explain", path, "--html", &to("page.html")]);
         run("export", &["export", path, "--pt-stalk", &to("stalk")]);
@@ -98,6 +99,7 @@ impl Written {
             return;
         }
         run("explain", &["explain", path]);
+        run("full", &["explain", path, "--full"]);
         if all {
             let page = self.values.join(format!("{name}.html"));
             run("json", &["explain", path, "--json"]);
@@ -142,6 +144,7 @@ impl Written {
             self.run(&self.names, &format!("{name}-{kind}"), arguments)
         };
         run("explain", &["explain", frame]);
+        run("full", &["explain", frame, "--full"]);
         if all {
             run("json", &["explain", frame, "--json"]);
             run("html", &["explain", frame, "--html", &to("page.html")]);

@@ -101,17 +101,24 @@ fn an_incident_made_by_code_gives_the_golden_bytes() {
         ..SourceRead::default()
     });
     let json = report::json(&loaded.incident, &verdict);
-    let file = golden.join("verdict.json");
+    is_golden(&golden.join("verdict.json"), &json);
+    let options = report::TextOptions::default();
+    let brief = report::brief_text(&loaded.incident, &verdict, &[], &options);
+    is_golden(&golden.join("brief.txt"), &brief);
+}
+
+fn is_golden(file: &Path, text: &str) {
     if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&file, &json).unwrap();
+        std::fs::write(file, text).unwrap();
     }
-    let expected = std::fs::read_to_string(&file).unwrap();
+    let expected = std::fs::read_to_string(file).unwrap();
     let differs = expected
         .lines()
-        .zip(json.lines())
+        .zip(text.lines())
         .find(|(expected, got)| expected != got);
     assert!(
-        expected == json,
-        "first difference: {differs:#?}; {BLESS}=1 writes the file anew"
+        expected == text,
+        "{}: first difference: {differs:#?}; {BLESS}=1 writes the file anew",
+        file.display()
     );
 }

@@ -1,0 +1,281 @@
+//! `freezeframe incidents`: what was caught, with what it was and what users felt.
+
+mod json;
+mod text;
+
+use std::cmp::{Ordering, Reverse};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use cli::{output, recorded, usage};
+use diagnosis::{Level, Verdict, diagnose_closely};
+use jiff::Zoned;
+use store::{Summary, read_frame, read_summary};
+
+use crate::args::{Incidents, SortArg};
+use crate::config::Config;
+use crate::episodes::{self, Episode};
+use crate::queries::options::moment;
+use crate::{causes, memory};
+
+/// Incidents that a text lists when nothing else is said: each of them is read and judged.
+const FOR_PEOPLE: usize = 30;
+
+/// An incident that was captured.
+struct Caught {
+    path: PathBuf,
+    summary: Summary,
+    /// What came of it; absent where its file cannot be read.
+    told: Option<Told>,
+}
+
+/// What a record says in short.
+struct Told {
+    /// The finding that comes first.
+    finding: Option<Found>,
+    /// What users felt.
+    felt: String,
+}
+
+struct Found {
+    cause: String,
+    title: String,
+    level: Level,
+}
+
+impl Caught {
+    fn onset_ms(&self) -> i64 {
+        self.summary.clock.wall_ms(self.summary.stall.onset)
+    }
+
+    /// How long it lasted; absent where the record ends first.
+    fn length_ms(&self) -> Option<u64> {
+        let stall = &self.summary.stall;
+        Some(stall.end?.saturating_sub(stall.onset))
+    }
+
+    fn finding(&self) -> Option<&Found> {
+        self.told.as_ref()?.finding.as_ref()
+    }
+
+    /// Reads and judges it.
+    fn read(&mut self) {
+        memory::now_reading(&self.path);
+        match read_frame(&self.path) {
+            Ok(loaded) => {
+                // As `explain` judges it.
+                let verdict = diagnose_closely(&loaded.incident, causes::catalogue());
+                self.told = Some(Told {
+                    finding: found(verdict),
+                    felt: report::felt(&loaded.incident),
+                });
+            }
+            Err(error) => output::note(&error.to_string()),
+        }
+    }
+}
+
+fn found(verdict: Verdict) -> Option<Found> {
+    let first = verdict.findings.into_iter().next()?;
+    Some(Found {
+        cause: first.cause,
+        title: first.title,
+        level: first.level,
+    })
+}
+
+/// Which of them are wanted.
+struct Filter<'a> {
+    cause: Option<&'a str>,
+    server: Option<&'a str>,
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
+    longer_ms: Option<u64>,
+    shorter_ms: Option<u64>,
+}
+
+impl<'a> Filter<'a> {
+    fn of(args: &'a Incidents) -> Result<Self> {
+        let now = Zoned::now();
+        let at = |text: &Option<String>, name: &str| -> Result<Option<i64>> {
+            let us = text.as_deref().map(|text| moment(text, &now));
+            let us = us.transpose().with_context(|| name.to_owned());
+            Ok(us.map_err(usage)?.map(|us| us / 1000))
+        };
+        let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        if let Some(id) = &args.cause
+            && causes::catalogue().get(id).is_none()
+        {
+            bail!(usage(anyhow!(
+                "--cause: there is no cause '{id}'; `freezeframe causes` lists them"
+            )));
+        }
+        Ok(Self {
+            cause: args.cause.as_deref(),
+            server: args.server.as_deref(),
+            since_ms: at(&args.since, "--since")?,
+            until_ms: at(&args.until, "--until")?,
+            longer_ms: args.longer.map(ms),
+            shorter_ms: args.shorter.map(ms),
+        })
+    }
+
+    /// Without a look at what came of it. A stall whose end is not known was long.
+    fn wants(&self, server: &str, onset_ms: Option<i64>, length_ms: Option<u64>) -> bool {
+        let length = length_ms.unwrap_or(u64::MAX);
+        let is_in_time = match onset_ms {
+            Some(at) => {
+                self.since_ms.is_none_or(|since| at >= since)
+                    && self.until_ms.is_none_or(|until| at <= until)
+            }
+            None => self.since_ms.is_none() && self.until_ms.is_none(),
+        };
+        is_in_time
+            && self.server.is_none_or(|wanted| wanted == server)
+            && self.longer_ms.is_none_or(|least| length >= least)
+            && self.shorter_ms.is_none_or(|most| length <= most)
+    }
+
+    fn wants_cause(&self, cause: Option<&str>) -> bool {
+        self.cause.is_none_or(|wanted| cause == Some(wanted))
+    }
+}
+
+pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    causes::use_directory(None, &config);
+    let filter = Filter::of(args)?;
+    let dir = config.directory(args.dir.as_deref());
+    let paths = recorded::frames(&dir)
+        .with_context(|| format!("{}: no incidents can be listed", dir.display()))?;
+    let mut caught: Vec<Caught> = Vec::new();
+    for path in paths {
+        memory::now_reading(&path);
+        match read_summary(&path) {
+            Ok(summary) => caught.push(Caught {
+                path,
+                summary,
+                told: None,
+            }),
+            Err(error) => output::note(&error.to_string()),
+        }
+    }
+    let all = caught.len();
+    caught.retain(|one| {
+        let onset = one.summary.clock.is_known().then(|| one.onset_ms());
+        filter.wants(&one.summary.server.label, onset, one.length_ms())
+    });
+    caught.sort_by_key(|one| Reverse(one.onset_ms()));
+    let limit = match args.limit {
+        Some(0) => None,
+        None if args.json => None,
+        limit => Some(limit.unwrap_or(FOR_PEOPLE)),
+    };
+    // What is asked of all of them cannot be answered from the latest.
+    let needs_all = filter.cause.is_some() || args.sort != SortArg::Time;
+    let mut left_out = 0;
+    if let (Some(limit), false) = (limit, needs_all) {
+        left_out = caught.len().saturating_sub(limit);
+        caught.truncate(limit);
+    }
+    read_all(&mut caught);
+    caught.retain(|one| filter.wants_cause(one.finding().map(|found| found.cause.as_str())));
+    caught.sort_by(|a, b| order(args.sort, a, b));
+    if let (Some(limit), true) = (limit, needs_all) {
+        left_out = caught.len().saturating_sub(limit);
+        caught.truncate(limit);
+    }
+    let mut stalls: Vec<Episode> = episodes::read(&dir);
+    stalls.retain(|stall| {
+        let length = stall.end_ms.map(|end| end.saturating_sub(stall.onset_ms));
+        let length = length.map(|ms| u64::try_from(ms).unwrap_or(0));
+        stall.incident.is_none()
+            && filter.wants(&stall.server, Some(stall.onset_ms), length)
+            && filter.wants_cause(stall.cause.as_deref())
+    });
+    match args.json {
+        true => output::print_json(&json::list(&caught, &stalls))?,
+        false => output::print(&text::list(
+            &caught,
+            &stalls,
+            &text::Around {
+                dir: &dir,
+                all,
+                left_out,
+                sort: args.sort,
+            },
+        ))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads and judges each. Who looks on is told how far it is.
+fn read_all(caught: &mut [Caught]) {
+    let count = caught.len();
+    let is_told = output::is_terminal() && count > 1;
+    for (index, one) in caught.iter_mut().enumerate() {
+        if is_told {
+            output::progress(&format!("reading incident {} of {count}", index + 1));
+        }
+        one.read();
+    }
+    if is_told {
+        output::clear_progress();
+    }
+}
+
+/// What is looked for stands first: the latest, the longest, the surest.
+fn order(sort: SortArg, a: &Caught, b: &Caught) -> Ordering {
+    let latest = b.onset_ms().cmp(&a.onset_ms());
+    let length = |one: &Caught| one.length_ms().unwrap_or(u64::MAX);
+    let title = |one: &Caught| {
+        let finding = one.finding();
+        // Those without a cause come last.
+        (
+            finding.is_none(),
+            finding.map(|found| found.title.clone()).unwrap_or_default(),
+        )
+    };
+    let level = |one: &Caught| one.finding().map(|found| found.level);
+    let by = match sort {
+        SortArg::Time => Ordering::Equal,
+        SortArg::Length => length(b).cmp(&length(a)),
+        SortArg::Cause => title(a).cmp(&title(b)),
+        SortArg::Level => level(b).cmp(&level(a)),
+        SortArg::Server => a.summary.server.label.cmp(&b.summary.server.label),
+    };
+    by.then(latest)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_ask_for_time_server_and_length() {
+        let filter = Filter {
+            cause: None,
+            server: Some("3306"),
+            since_ms: Some(1000),
+            until_ms: Some(9000),
+            longer_ms: Some(5000),
+            shorter_ms: None,
+        };
+        assert!(filter.wants("3306", Some(1000), Some(5000)));
+        assert!(filter.wants("3306", Some(9000), None), "it did not end");
+        assert!(!filter.wants("3307", Some(1000), Some(5000)));
+        assert!(!filter.wants("3306", Some(999), Some(5000)));
+        assert!(!filter.wants("3306", Some(9001), Some(5000)));
+        assert!(!filter.wants("3306", Some(1000), Some(4999)));
+        assert!(!filter.wants("3306", None, Some(5000)), "time not known");
+        assert!(filter.wants_cause(None));
+        let of_cause = Filter {
+            cause: Some("disk-full"),
+            ..filter
+        };
+        assert!(of_cause.wants_cause(Some("disk-full")));
+        assert!(!of_cause.wants_cause(Some("mdl-pileup")) && !of_cause.wants_cause(None));
+    }
+}

@@ -1,0 +1,123 @@
+//! The list for people: a head, and for each incident what it was, what users felt, and its file.
+
+use std::path::Path;
+
+use cli::output::{self, plain, wrapped};
+
+use super::Caught;
+use crate::args::SortArg;
+use crate::episodes::Episode;
+
+/// Columns of a time with its zone.
+const WHEN: usize = 24;
+
+/// Columns of a length such as `59 min 59 s`.
+const LENGTH: usize = 11;
+
+/// Columns of a server's label, at the least and at the most.
+const SERVER: (usize, usize) = (6, 20);
+
+/// What the list is of.
+pub(super) struct Around<'a> {
+    pub(super) dir: &'a Path,
+    /// How many incidents there are, wanted or not.
+    pub(super) all: usize,
+    /// How many are wanted and not shown.
+    pub(super) left_out: usize,
+    pub(super) sort: SortArg,
+}
+
+pub(super) fn list(caught: &[Caught], stalls: &[Episode], around: &Around<'_>) -> String {
+    let dir = around.dir.display();
+    if caught.is_empty() && stalls.is_empty() {
+        return match around.all {
+            0 => format!("no incidents in {dir}"),
+            all => format!("no such incident in {dir}; {all} others are there"),
+        };
+    }
+    let width = output::text_options().width;
+    let labels = caught.iter().map(|one| one.summary.server.label.as_str());
+    let labels = labels.chain(stalls.iter().map(|stall| stall.server.as_str()));
+    let server = labels.map(|label| plain(label).chars().count()).max();
+    let server = server.unwrap_or(0).clamp(SERVER.0, SERVER.1);
+    let head = |when: &str, length: &str, label: &str| {
+        format!("{when:<WHEN$} {length:>LENGTH$}  {label:<server$}  ")
+    };
+    let order = match around.sort {
+        SortArg::Time => "the latest first",
+        SortArg::Length => "the longest first",
+        SortArg::Cause => "by cause",
+        SortArg::Level => "the surest first",
+        SortArg::Server => "by server",
+    };
+    let mut text = String::new();
+    if !caught.is_empty() {
+        let count = caught.len();
+        let plural = if count == 1 { "" } else { "s" };
+        text += &wrapped(
+            "",
+            &format!(
+                "{count} incident{plural} in {dir}, {order}. More of one: freezeframe explain FILE"
+            ),
+            width,
+        );
+        text += &format!(
+            "\n{}{}\n",
+            head("WHEN", "HOW LONG", "SERVER"),
+            "WHAT IT WAS"
+        );
+    }
+    for one in caught {
+        let when = match one.summary.clock.is_known() {
+            true => output::date(one.onset_ms()),
+            false => "time not known".to_owned(),
+        };
+        let length = one
+            .length_ms()
+            .map_or_else(|| "no end".to_owned(), report::duration);
+        let label = plain(&one.summary.server.label);
+        let cause = match (&one.told, one.finding()) {
+            (_, Some(found)) => format!("{} ({})", found.title, found.level.word()),
+            (Some(_), None) => "no known cause fits".to_owned(),
+            (None, None) => "the file cannot be read".to_owned(),
+        };
+        text += &wrapped(&head(&when, &length, &label), &cause, width);
+        if let Some(told) = &one.told {
+            text += &wrapped("    ", &told.felt, width);
+        }
+        text += &format!("    {}\n", plain(&one.path.display().to_string()));
+    }
+    match around.left_out {
+        0 => {}
+        1 => text += "\n1 more is not shown: --limit 0\n",
+        more => text += &format!("\n{more} more are not shown: --limit 0\n"),
+    }
+    text + &not_captured(stalls)
+}
+
+/// Stalls that are remembered and have no file.
+fn not_captured(stalls: &[Episode]) -> String {
+    if stalls.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nstalls that were noticed and not captured\n".to_owned();
+    for stall in stalls {
+        let length = stall.end_ms.map_or_else(
+            || "?".to_owned(),
+            |end| format!("{:.1} s", (end - stall.onset_ms) as f64 / 1000.0),
+        );
+        text += &format!(
+            "{:<19}  {:>9}  {:<20}  {:<8}  {}{}\n",
+            output::date(stall.onset_ms),
+            length,
+            plain(stall.rule.as_deref().unwrap_or("")),
+            plain(&stall.server),
+            plain(stall.says.as_deref().unwrap_or("")),
+            match &stall.cause {
+                Some(cause) => format!("; cause: {}", plain(cause)),
+                None => String::new(),
+            },
+        );
+    }
+    text
+}
