@@ -54,12 +54,12 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     }
 }
 
-/// A moment as local time of the day.
+/// A moment as local time of the day, as exactly as people need it.
 pub fn clock(wall_ms: i64) -> String {
     let zone = jiff::tz::TimeZone::system();
     jiff::Timestamp::from_millisecond(wall_ms).map_or_else(
         |_| wall_ms.to_string(),
-        |moment| moment.to_zoned(zone).strftime("%H:%M:%S%.3f").to_string(),
+        |moment| moment.to_zoned(zone).strftime("%H:%M:%S").to_string(),
     )
 }
 

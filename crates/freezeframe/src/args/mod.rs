@@ -167,6 +167,9 @@ pub(crate) struct Record {
     /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
+    /// Also every rule that fires in a stall, and the whole report behind it
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) verbose: bool,
     /// One JSON object a line instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! `freezeframe record`: starts the recorders, and tells what they notice.
 
+mod lines;
 mod teller;
 
 use std::cell::{Cell, RefCell};
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     }
     let teller = Teller {
         json: args.json,
+        verbose: args.verbose,
         html: !args.no_html,
         several: recorders.len() > 1,
         board,

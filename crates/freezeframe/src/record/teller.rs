@@ -18,21 +18,23 @@ use crate::hooks::{Event, Hooks};
 use crate::listen::Board;
 
 /// A verdict, and the page that was written of it.
-struct Explained {
-    verdict: Verdict,
-    page: Option<Result<PathBuf>>,
+pub(super) struct Explained {
+    pub(super) verdict: Verdict,
+    pub(super) page: Option<Result<PathBuf>>,
 }
 
 /// Tells what the recorders notice.
 pub(super) struct Teller {
     pub(super) json: bool,
+    /// All that there is, not what is worth a line.
+    pub(super) verbose: bool,
     pub(super) html: bool,
     pub(super) several: bool,
     pub(super) board: Arc<Board>,
     pub(super) hooks: Hooks,
     /// An incident was lost.
     pub(super) lost: Cell<bool>,
-    /// The verdict that was told last while a stall lasts.
+    /// The finding that was told last while a stall lasts.
     pub(super) so_far: RefCell<String>,
     /// All stalls, captured or not.
     pub(super) episodes: Episodes,
@@ -151,10 +153,6 @@ impl Teller {
         }
     }
 
-    fn is_news(&self, sentence: &str) -> bool {
-        self.so_far.replace(sentence.to_owned()) != sentence
-    }
-
     pub(super) fn listening(&self, address: std::net::SocketAddr) -> Result<()> {
         if self.json {
             let time = rfc3339(kernel::clock::wall_ms());
@@ -167,7 +165,7 @@ impl Teller {
         )
     }
 
-    fn line(&self, label: &str, text: &str) -> Result<()> {
+    pub(super) fn line(&self, label: &str, text: &str) -> Result<()> {
         let now = output::clock(kernel::clock::wall_ms());
         let label = if self.several {
             format!("{label}: ")
@@ -175,118 +173,6 @@ impl Teller {
             String::new()
         };
         output::print(&format!("{now}  {label}{}", output::plain(text)))
-    }
-
-    fn tell_text(&self, label: &str, notice: Notice, explained: Option<Explained>) -> Result<()> {
-        let line = match notice {
-            Notice::Started(server) => match server.pid {
-                Some(pid) => format!("recording pid {pid}, {}", server.address),
-                None => format!(
-                    "recording {}; its process was not found yet",
-                    server.address
-                ),
-            },
-            Notice::Version(version) => format!("server {version}"),
-            Notice::Absent(absent) => format!(
-                "without {}: {} ({})",
-                absent.what,
-                absent.reason.words(),
-                absent.detail
-            ),
-            Notice::Triggered {
-                onset_wall_ms,
-                trigger_wall_ms,
-                trigger,
-                ..
-            } => format!(
-                "STALL  {}; it began {:.1} s ago [{}]",
-                trigger.says,
-                (trigger_wall_ms - onset_wall_ms) as f64 / 1000.0,
-                trigger.rule
-            ),
-            Notice::Again {
-                onset_wall_ms,
-                trigger_wall_ms,
-                trigger,
-                ..
-            } => format!(
-                "AGAIN  {}; it began {:.1} s ago [{}]",
-                trigger.says,
-                (trigger_wall_ms - onset_wall_ms) as f64 / 1000.0,
-                trigger.rule
-            ),
-            Notice::Lasts {
-                onset_wall_ms,
-                says,
-            } => format!(
-                "stalled since {}: when it was noticed, {says}",
-                output::clock(onset_wall_ms)
-            ),
-            Notice::Asked { for_ms, .. } => format!(
-                "an incident of the next {:.0} s was asked for",
-                for_ms as f64 / 1000.0
-            ),
-            Notice::Joined(trigger) => format!("       {} [{}]", trigger.says, trigger.rule),
-            Notice::Preliminary(_) => match explained {
-                // A verdict that is as it was is no news.
-                Some(explained) if self.is_news(&explained.verdict.sentence) => {
-                    format!("so far: {}", explained.verdict.sentence)
-                }
-                _ => return Ok(()),
-            },
-            Notice::Ended {
-                onset_wall_ms,
-                end_wall_ms,
-                ..
-            } => {
-                self.so_far.borrow_mut().clear();
-                format!(
-                    "over: work flows since {}, after {:.1} s",
-                    output::clock(end_wall_ms),
-                    (end_wall_ms - onset_wall_ms) as f64 / 1000.0
-                )
-            }
-            Notice::Written {
-                path,
-                incident,
-                recovered,
-            } => {
-                if recovered {
-                    self.line(
-                        label,
-                        "an earlier recorder was killed in a stall: recovered",
-                    )?;
-                }
-                let Some(Explained { verdict, page }) = explained else {
-                    return Ok(());
-                };
-                let text = report::text(&incident, &verdict, &output::text_options());
-                output::print(&format!("\n{text}\n"))?;
-                self.line(label, &format!("incident {}", path.display()))?;
-                match page {
-                    Some(Ok(page)) => format!("report   {}", page.display()),
-                    Some(Err(error)) => format!("no report: {error:#}"),
-                    None => return Ok(()),
-                }
-            }
-            Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
-            Notice::IncidentLost { id, error } => format!("INCIDENT LOST: {id}: {error}"),
-            Notice::Suppressed { trigger, .. } => format!(
-                "a further stall, not captured (limit an hour): {} [{}]",
-                trigger.says, trigger.rule
-            ),
-            Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
-            Notice::HistoryWorks { missing } => {
-                format!("the history is written again; {missing} samples are missing in it")
-            }
-            Notice::UnknownSignal { trigger, signal } => format!(
-                "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
-            ),
-            Notice::Lease(says) => format!("LEASE: {says}"),
-            Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
-            Notice::Stopped => "stopped".to_owned(),
-        };
-        self.line(label, &line)
     }
 
     fn page(

@@ -1,0 +1,310 @@
+//! What a recorder tells people: a line when something is worth one, everything when that was asked for.
+
+use anyhow::Result;
+use cli::output;
+use diagnosis::Verdict;
+use model::Incident;
+use recorder::Notice;
+
+use super::teller::{Explained, Teller};
+
+/// What is told.
+#[derive(Debug, PartialEq)]
+enum Told {
+    /// A line, with the time of day before it.
+    Line(String),
+    /// A report.
+    Page(String),
+}
+
+impl Teller {
+    /// Tells it, if it is worth it.
+    pub(super) fn tell_text(
+        &self,
+        label: &str,
+        notice: Notice,
+        explained: Option<Explained>,
+    ) -> Result<()> {
+        for told in self.told(notice, explained) {
+            match told {
+                Told::Line(line) => self.line(label, &line)?,
+                Told::Page(text) => output::print(&format!("\n{text}\n"))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
+        let line = match notice {
+            Notice::Started(server) => match server.pid {
+                Some(pid) => format!("recording pid {pid}, {}", server.address),
+                None => format!(
+                    "recording {}; its process was not found yet",
+                    server.address
+                ),
+            },
+            Notice::Version(version) => format!("server {version}"),
+            Notice::Absent(absent) => format!(
+                "without {}: {} ({})",
+                absent.what,
+                absent.reason.words(),
+                absent.detail
+            ),
+            Notice::Triggered {
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+                ..
+            } => format!(
+                "STALL  {}; it began {} ago [{}]",
+                trigger.says,
+                length(onset_wall_ms, trigger_wall_ms),
+                trigger.rule
+            ),
+            Notice::Again {
+                onset_wall_ms,
+                trigger_wall_ms,
+                trigger,
+                ..
+            } => format!(
+                "AGAIN  {}; it began {} ago [{}]",
+                trigger.says,
+                length(onset_wall_ms, trigger_wall_ms),
+                trigger.rule
+            ),
+            Notice::Lasts {
+                onset_wall_ms,
+                says,
+            } => format!(
+                "stalled since {}: when it was noticed, {says}",
+                output::clock(onset_wall_ms)
+            ),
+            Notice::Asked { for_ms, .. } => format!(
+                "an incident of the next {:.0} s was asked for",
+                for_ms as f64 / 1000.0
+            ),
+            Notice::Joined(trigger) if self.verbose => {
+                format!("       {} [{}]", trigger.says, trigger.rule)
+            }
+            Notice::Joined(_) => return Vec::new(),
+            Notice::Preliminary(_) => match explained.and_then(|it| self.so_far(&it.verdict)) {
+                // A verdict that is as it was is no news.
+                Some(says) if self.is_news(&says) => format!("so far: {says}"),
+                _ => return Vec::new(),
+            },
+            Notice::Ended {
+                onset_wall_ms,
+                end_wall_ms,
+                ..
+            } => {
+                let told_last = self.so_far.take();
+                // Of a stall that is not captured nothing more is told.
+                let finding = explained.and_then(|it| report::first_finding(&it.verdict));
+                let finding = match self.verbose {
+                    true => finding.unwrap_or_default(),
+                    false => finding.unwrap_or(told_last),
+                };
+                let cause = match finding.is_empty() {
+                    true => String::new(),
+                    false => format!("; cause so far: {finding}"),
+                };
+                format!(
+                    "OVER   work flows since {}, after {}{cause}",
+                    output::clock(end_wall_ms),
+                    length(onset_wall_ms, end_wall_ms)
+                )
+            }
+            Notice::Written {
+                path,
+                incident,
+                recovered,
+            } => {
+                let mut told = Vec::new();
+                if recovered {
+                    let line = "an earlier recorder was killed in a stall: recovered";
+                    told.push(Told::Line(line.to_owned()));
+                }
+                let Some(Explained { verdict, page }) = explained else {
+                    return told;
+                };
+                told.push(match self.verbose {
+                    true => Told::Page(report::text(&incident, &verdict, &output::text_options())),
+                    false => Told::Line(caused(&incident, &verdict)),
+                });
+                told.push(Told::Line(format!("incident {}", path.display())));
+                match page {
+                    Some(Err(error)) => told.push(Told::Line(format!("no report: {error:#}"))),
+                    Some(Ok(page)) if self.verbose => {
+                        told.push(Told::Line(format!("report   {}", page.display())));
+                    }
+                    // It lies beside the incident, and has its name.
+                    Some(Ok(_)) | None => {}
+                }
+                return told;
+            }
+            Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
+            Notice::IncidentLost { id, error } => format!("INCIDENT LOST: {id}: {error}"),
+            Notice::Suppressed { trigger, .. } => format!(
+                "a further stall, not captured (limit an hour): {} [{}]",
+                trigger.says, trigger.rule
+            ),
+            Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
+            Notice::HistoryWorks { missing } => {
+                format!("the history is written again; {missing} samples are missing in it")
+            }
+            Notice::UnknownSignal { trigger, signal } => format!(
+                "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
+            ),
+            Notice::Lease(says) => format!("LEASE: {says}"),
+            Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
+            Notice::Stopped => "stopped".to_owned(),
+        };
+        vec![Told::Line(line)]
+    }
+
+    /// What is known while a stall lasts: the finding, or with all words the whole sentence.
+    fn so_far(&self, verdict: &Verdict) -> Option<String> {
+        match self.verbose {
+            true => Some(verdict.sentence.clone()),
+            false => report::first_finding(verdict),
+        }
+    }
+
+    fn is_news(&self, sentence: &str) -> bool {
+        self.so_far.replace(sentence.to_owned()) != sentence
+    }
+}
+
+/// How long it is from one moment to another.
+fn length(from_ms: i64, to_ms: i64) -> String {
+    report::duration(u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0))
+}
+
+/// What a stall that is over came from, and what users felt.
+fn caused(incident: &Incident, verdict: &Verdict) -> String {
+    let felt = report::felt(incident);
+    match report::first_finding(verdict) {
+        Some(finding) => format!("CAUSE  {finding}. {felt}"),
+        None => format!("CAUSE  no known cause fits what was recorded. {felt}"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    use model::Trigger;
+    use testbed::{IncidentSize, made_incident};
+
+    use super::*;
+    use crate::episodes::Episodes;
+    use crate::explain::verdict;
+    use crate::hooks::Hooks;
+    use crate::listen::Board;
+
+    fn teller(dir: &Path, verbose: bool) -> Teller {
+        Teller {
+            json: false,
+            verbose,
+            html: true,
+            several: false,
+            board: Arc::new(Board::default()),
+            hooks: Hooks::start(&[], dir).unwrap(),
+            lost: Cell::new(false),
+            so_far: RefCell::default(),
+            episodes: Episodes::in_dir(dir),
+        }
+    }
+
+    /// A stall from its begin to its file, as it is told.
+    fn told_of_a_stall(verbose: bool) -> Vec<Told> {
+        let dir = tempfile::tempdir().unwrap();
+        let teller = teller(dir.path(), verbose);
+        let path = PathBuf::from("x.frame");
+        let incident = Box::new(made_incident(&IncidentSize::small()));
+        let explained = || {
+            Some(Explained {
+                verdict: verdict(&incident, &path),
+                page: Some(Ok(path.with_extension("html"))),
+            })
+        };
+        let trigger = |rule: &str| Trigger {
+            rule: rule.to_owned(),
+            says: "40 sessions hang".to_owned(),
+        };
+        let begun = Notice::Triggered {
+            id: "x".to_owned(),
+            onset_wall_ms: 1_000,
+            trigger_wall_ms: 2_500,
+            trigger: trigger("work-stops"),
+        };
+        let ended = Notice::Ended {
+            onset_wall_ms: 1_000,
+            end_wall_ms: 24_500,
+            suppressed: None,
+        };
+        let written = Notice::Written {
+            path: path.clone(),
+            incident: incident.clone(),
+            recovered: false,
+        };
+        let joined = Notice::Joined(trigger("work-waits"));
+        let so_far = || (Notice::Preliminary(incident.clone()), explained());
+        let notices = [
+            (begun, None),
+            (joined, None),
+            so_far(),
+            // The same again is no news.
+            so_far(),
+            (ended, None),
+            (written, explained()),
+        ];
+        let told = notices.into_iter();
+        told.flat_map(|(notice, explained)| teller.told(notice, explained))
+            .collect()
+    }
+
+    fn begins(told: &[Told]) -> Vec<&str> {
+        told.iter()
+            .map(|told| match told {
+                Told::Line(line) => line.get(..7).unwrap_or(line),
+                Told::Page(_) => "(page)",
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_stall_is_told_in_a_line_for_each_thing_that_is_new() {
+        let told = told_of_a_stall(false);
+        let expected = ["STALL  ", "so far:", "OVER   ", "CAUSE  ", "inciden"];
+        assert_eq!(begins(&told), expected, "{told:#?}");
+        let line = |at: usize| match &told[at] {
+            Told::Line(line) => line.as_str(),
+            Told::Page(_) => "",
+        };
+        assert_eq!(
+            line(0),
+            "STALL  40 sessions hang; it began 1.5 s ago [work-stops]"
+        );
+        // Who reads one line only reads what it was.
+        assert!(
+            line(2).contains(", after 23 s; cause so far: "),
+            "{}",
+            line(2)
+        );
+        assert!(line(3).contains("). "), "what users felt: {}", line(3));
+        assert_eq!(line(4), "incident x.frame");
+    }
+
+    #[test]
+    fn everything_is_told_when_it_was_asked_for() {
+        let told = told_of_a_stall(true);
+        let expected = [
+            "STALL  ", "       ", "so far:", "OVER   ", "(page)", "inciden", "report ",
+        ];
+        assert_eq!(begins(&told), expected, "{told:#?}");
+    }
+}
