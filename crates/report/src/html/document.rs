@@ -266,6 +266,7 @@ mod tests {
                     Part::paragraph(evil.clone()),
                     Part::Note(evil.clone().into()),
                     Part::Heading(evil.clone()),
+                    Part::Answers(vec![Answer::new("cause", evil.clone()).strong()]),
                     Part::list([evil.clone()]),
                     Part::Steps(vec![evil.clone(), format!("echo {evil}")]),
                     Part::Commands(vec![evil.clone()]),

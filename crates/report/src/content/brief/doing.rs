@@ -17,7 +17,7 @@ const PERHAPS_MAX: usize = 2;
 const TAKEN_BY: &str = "taken by: ";
 
 /// What a whole is called in the report, and for somebody who sees it for the first time.
-const PLAIN: [(&str, &str); 8] = [
+const PLAIN: [(&str, &str); 9] = [
     (
         "the sessions that do something are in",
         "the busy sessions were in",
@@ -45,6 +45,10 @@ const PLAIN: [(&str, &str); 8] = [
     (
         "the waits for locks that the server tells are in",
         "the waits for locks were for",
+    ),
+    (
+        "the time of the logged statements are in",
+        "the time of the logged statements went into",
     ),
     ("Sentences tell of", "The text speaks of"),
 ];

@@ -68,10 +68,20 @@ fn noticed(incident: &Incident) -> String {
         return sentence(&capital(&trigger.says));
     }
     let mut triggers = incident.stall.triggers.iter();
-    match triggers.any(|trigger| trigger.rule == USER) {
-        true => "Not known: a trigger of your own noticed it.".to_owned(),
-        false => "Not told by what was read.".to_owned(),
+    if triggers.any(|trigger| trigger.rule == USER) {
+        return "Not known: a trigger of your own noticed it.".to_owned();
     }
+    // A list of sessions that has no times in it.
+    match most(incident, "processlist.active").filter(|active| *active >= 2.0) {
+        Some(active) => format!("{} clients were in a statement at once.", number(active)),
+        None => "Not told by what was read.".to_owned(),
+    }
+}
+
+/// Others captured it: what was before and after their look is not known.
+pub(super) fn is_imported(incident: &Incident) -> bool {
+    let mut triggers = incident.stall.triggers.iter();
+    triggers.any(|trigger| trigger.rule == IMPORTED)
 }
 
 fn measured(incident: &Incident, name: &str, measure: Measure, window: Window) -> Option<f64> {
@@ -177,12 +187,12 @@ fn hang(incident: &Incident) -> Option<Hang> {
     let oldest = oldest.into_iter().flatten().fold(0.0, f64::max) / 1000.0;
     let hung = most(incident, "processlist.hung").unwrap_or(0.0);
     let clients = most(incident, "processlist.clients");
-    let (count, oldest, clients) = match hung >= 1.0 && oldest >= HANG_MIN {
-        true => (hung, oldest, clients),
+    let (count, oldest, clients, is_cut) = match hung >= 1.0 && oldest >= HANG_MIN {
+        true => (hung, oldest, clients, false),
         // Captures of other tools have no more than the list.
         false if clients.is_none() => {
-            let (count, oldest) = in_the_list(incident)?;
-            (count, oldest, None)
+            let (count, oldest, is_cut) = in_the_list(incident)?;
+            (count, oldest, None, is_cut)
         }
         false => return None,
     };
@@ -190,6 +200,7 @@ fn hang(incident: &Incident) -> Option<Hang> {
     let who = match of {
         Some(clients) => format!("{} of {} clients", number(count), number(clients)),
         None if count < 1.5 => "1 client".to_owned(),
+        None if is_cut => format!("at least {} clients", number(count)),
         None => format!("{} clients", number(count)),
     };
     let longest = if count < 1.5 { "" } else { "the longest " };
@@ -203,8 +214,8 @@ fn hang(incident: &Incident) -> Option<Hang> {
 }
 
 /// Sessions of clients in the fullest list of the stall that are in their statement for a second or longer, and the
-/// longest time of these.
-fn in_the_list(incident: &Incident) -> Option<(f64, f64)> {
+/// longest time of these; and whether there are more than the list has in full.
+fn in_the_list(incident: &Incident) -> Option<(f64, f64, bool)> {
     let stall = incident.stall_window();
     let texts = incident.texts.iter();
     let lists = texts
@@ -224,7 +235,8 @@ fn in_the_list(incident: &Incident) -> Option<(f64, f64)> {
         .map(|one| one.seconds)
         .collect();
     let oldest = hung.iter().copied().fold(0.0, f64::max);
-    (!hung.is_empty()).then_some((hung.len() as f64, oldest))
+    let is_cut = list.active() > list.longest.len() as u64 && hung.len() == list.longest.len();
+    (!hung.is_empty()).then_some((hung.len() as f64, oldest, is_cut))
 }
 
 /// Statements that take longer than before: those under way, by those that end in a second (Little's law).

@@ -91,6 +91,14 @@ fn since(incident: &Incident) -> String {
     let moment = |at| when::date_second(incident.clock.wall_ms(at));
     let onset = moment(stall.onset);
     let lasted = |to: u64| when::duration(to.saturating_sub(stall.onset));
+    if felt::is_imported(incident) {
+        let seen = incident.stall_window();
+        let to = when::clock_time(incident.clock.wall_ms(seen.to));
+        return format!(
+            "{} to {to} UTC, as far as it was captured.{place}",
+            moment(seen.from)
+        );
+    }
     let says = match stall.end {
         Some(end) if stall.is_asked_only() => {
             format!("{onset} UTC, {} were looked at.", lasted(end))

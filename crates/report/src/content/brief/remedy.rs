@@ -99,7 +99,7 @@ pub(super) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     };
     let mut lines = vec![format!("{guess}{says}{note}")];
     let risk = match ends_session(&step) {
-        true => Some(KILL_RISK),
+        true => Some(kill_risk(&remedy.risk)),
         false => risk(finding, &step),
     };
     let beside = |word: &str, text: &str| {
@@ -212,6 +212,14 @@ fn ends_session(step: &str) -> bool {
     let mut pieces = pieces.iter();
     KILLS.iter().any(|word| step.contains(word))
         || pieces.any(|piece| matches!(piece, Piece::Command(it) if it.starts_with("KILL ")))
+}
+
+/// The sentence about what is ended, or what is true of any.
+fn kill_risk(risk: &str) -> &str {
+    const ABOUT: [&str; 5] = ["kill", "Kill", "rollback", "rolls back", "a part of it"];
+    let mut sentences = risk.split_inclusive(". ").map(str::trim);
+    let about = sentences.find(|sentence| ABOUT.iter().any(|word| sentence.contains(word)));
+    about.unwrap_or(KILL_RISK)
 }
 
 /// How a step is taken back: the line that names what it changes, or what the look before it looked at; else the first

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use diagnosis::{Finding, Level, Verdict, Witness};
-use model::{Absent, Incident};
+use model::{Absent, Incident, Reason};
 
 use super::words::{coarse, has_names, is_plain, quoted};
 use crate::document::{Answer, Prose};
@@ -81,7 +81,11 @@ fn words_of(line: &str) -> Option<String> {
     let area = model::area_of(name)?;
     let words = kind(area.name);
     let why = line.rsplit_once(" (").map(|(_, why)| why.split(':').next());
-    let why = why.flatten().filter(|why| !why.contains(')'));
+    // Of what others captured everything else is that.
+    let is_usual = |why: &&str| *why == Reason::NotRecorded.words();
+    let why = why
+        .flatten()
+        .filter(|why| !why.contains(')') && !is_usual(why));
     Some(match why {
         Some(why) => format!("{words} ({why})"),
         None => words.to_owned(),

@@ -43,6 +43,8 @@ fn coarse_word(word: &str) -> String {
     match digits.parse::<f64>() {
         Ok(value) if is_number && value >= 0.095 => {
             let shown = match value {
+                // Nearly all is not all.
+                value if value > 99.0 && value < 100.0 => format!("{value:.1}"),
                 value if value >= 9.95 => units::grouped(value.round() as i64),
                 value => format!("{value:.1}").trim_end_matches(".0").to_owned(),
             };
@@ -195,8 +197,8 @@ mod tests {
                 "stopped at 7.2/s, 0.1/s before.",
             ),
             (
-                "25.4 sessions (5.02 k), 99.2 % of it",
-                "25 sessions (5 k), 99 % of it",
+                "25.4 sessions (5.02 k), 83.2 % of 99.64 % of it",
+                "25 sessions (5 k), 83 % of 99.6 % of it",
             ),
             (
                 "MySQL 8.0.28 at 10.0.0.7 in 0.004 s, v1.25, 12",
