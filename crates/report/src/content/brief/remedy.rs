@@ -340,6 +340,16 @@ mod tests {
     }
 
     #[test]
+    fn the_risk_of_a_kill_is_that_of_a_kill() {
+        let own = "A killed session loses its transaction and its locks.";
+        assert_eq!(kill_risk(&format!("Less is cached. {own} More.")), own);
+        assert_eq!(
+            kill_risk("With mode 2 the values are not consecutive."),
+            KILL_RISK
+        );
+    }
+
+    #[test]
     fn a_step_for_another_server_is_passed_over() {
         let server = |version: &str| Server {
             version: version.to_owned(),

@@ -4,7 +4,7 @@ use diagnosis::{Actor, Finding};
 use model::{Counted, Incident, QueryWay};
 
 use super::sure::told;
-use super::words::{capital, is_plain, number, sentence, span};
+use super::words::{capital, is_plain, number, quoted, sentence, span};
 use crate::evidence::asked::{self, Asked, AskedRow};
 
 /// Actors that are told; the others are a number.
@@ -18,6 +18,12 @@ const RATE_MIN: f64 = 20.0;
 
 /// And has such a share of all statements in the stall.
 const SHARE_MIN: f64 = 0.2;
+
+/// A statement with this share of the time of all had most of it.
+const MOST_TIME: f64 = 0.4;
+
+/// A longer statement is cut, in characters.
+const STATEMENT_MAX: usize = 90;
 
 /// Areas of signals that are about a thing that may be slow or full.
 const THINGS: [&str; 2] = ["disk", "filesystem"];
@@ -52,6 +58,7 @@ pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
     }
     thing(finding)
         .or_else(|| statements(incident))
+        .or_else(|| slow_statement(incident, finding))
         .unwrap_or_else(|| "Not known: nothing that was recorded names anybody.".to_owned())
 }
 
@@ -154,6 +161,31 @@ fn statements(incident: &Incident) -> Option<String> {
     ))
 }
 
+/// The statement that had most of the time in the stall, where the remedy is about statements.
+fn slow_statement(incident: &Incident, finding: &Finding) -> Option<String> {
+    let steps = &finding.remedy.now;
+    let asks =
+        |step: &String| step.contains("KILL QUERY") || step.starts_with("Find the statement");
+    if !steps.iter().any(asks) {
+        return None;
+    }
+    let most = |way: Asked| {
+        let time = |row: &AskedRow| row.time_in_stall.unwrap_or(0.0);
+        let all: f64 = way.rows.iter().map(time).sum();
+        let rows = way.rows.into_iter();
+        let row = rows.max_by(|a, b| time(a).total_cmp(&time(b)))?;
+        (all > 0.0 && time(&row) >= MOST_TIME * all).then(|| (time(&row) / all, row))
+    };
+    let ways = asked::asked(incident).into_iter();
+    let (share, row) = ways.filter(|way| !way.is_blind_to_most()).find_map(most)?;
+    let from = sender(&row).map_or_else(String::new, |from| format!(" from {from}"));
+    Some(format!(
+        "Perhaps this statement{from}, {:.0} % of all their time: {}",
+        100.0 * share,
+        quoted(&row.fingerprint, STATEMENT_MAX)
+    ))
+}
+
 /// Who sent most of them, as an account is written.
 fn sender(row: &AskedRow) -> Option<String> {
     let first = |names: &[Counted]| {
@@ -168,7 +200,83 @@ fn sender(row: &AskedRow) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use diagnosis::{Level, Remedy};
+    use model::{QueryClass, QueryDigest, QueryMeasure, TimedDigest, Timeline};
+
     use super::*;
+    use crate::testing::incident_of;
+
+    fn class(fingerprint: &str, seconds: f64) -> QueryClass {
+        QueryClass {
+            fingerprint: fingerprint.to_owned(),
+            id: fingerprint.to_owned(),
+            kind: "SELECT".to_owned(),
+            count: 100,
+            measures: vec![QueryMeasure {
+                name: "Query_time".to_owned(),
+                sum: seconds,
+                ..QueryMeasure::default()
+            }],
+            users: vec![Counted {
+                name: "shop".to_owned(),
+                count: 100,
+            }],
+            ..QueryClass::default()
+        }
+    }
+
+    #[test]
+    fn the_statement_with_most_of_the_time_is_named_where_one_is_looked_for() {
+        let mut incident = incident_of(Timeline::default());
+        let digest = QueryDigest {
+            way: QueryWay::Packets,
+            count: 200,
+            classes: vec![
+                class("select a from t", 90.0),
+                class("select b from t", 10.0),
+            ],
+            from_us: None,
+            to_us: None,
+            errors: None,
+            folded: None,
+            lost: 0,
+            blind: Vec::new(),
+            tried: Vec::new(),
+            connections: None,
+        };
+        incident.queries.push(TimedDigest {
+            window: incident.stall_window(),
+            digest,
+        });
+        let mut finding = Finding {
+            cause: "x".to_owned(),
+            title: "x".to_owned(),
+            what: "x".to_owned(),
+            level: Level::Likely,
+            confidence: 0.6,
+            witnesses: Vec::new(),
+            against: Vec::new(),
+            refuted_by: Vec::new(),
+            unknown: Vec::new(),
+            actors: Vec::new(),
+            relations: Vec::new(),
+            remedy: Remedy {
+                now: vec!["Find the statement: EXPLAIN it".to_owned()],
+                durable: Vec::new(),
+                undo: Vec::new(),
+                risk: String::new(),
+                verify: Vec::new(),
+                fix: Vec::new(),
+            },
+            sources: Vec::new(),
+        };
+        assert_eq!(
+            who(&incident, &finding),
+            "Perhaps this statement from shop, 90 % of all their time: select a from t."
+        );
+        finding.remedy.now.clear();
+        assert!(who(&incident, &finding).starts_with("Not known"));
+    }
 
     #[test]
     fn ages_are_said_as_people_say_them() {
