@@ -9,7 +9,9 @@ use model::{Incident, Millis};
 use crate::{
     axis::{ValueAxis, place_in_time, time_ticks},
     curve::{Curve, Point},
+    derived::FailedProbe,
     standard::Chart,
+    strip::Strip,
     when,
 };
 
@@ -147,6 +149,115 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
             ..y
         );
     }
+    out += times(frame, bottom);
+    out += markup!(
+        "<svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{PLOT_PX}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+        ..top,
+        ..PLOT_PX,
+        ..WIDTH,
+        ..HEIGHT
+    );
+    let alone = chart.curves.len() == 1;
+    for (index, curve) in chart.curves.iter().enumerate().rev() {
+        out += curve_paths(incident, &axis, curve, index, alone);
+    }
+    out += failed_marks(incident, &chart.failed);
+    out += Markup::literal("</svg>");
+    for event in &frame.events {
+        out += event_line(event, bottom);
+    }
+    out += Markup::literal("</svg>");
+    out
+}
+
+/// How a strip of a timeline is drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Height of the plot in CSS pixels.
+    pub(crate) plot_px: f64,
+    /// Events have their names above it.
+    pub(crate) has_events: bool,
+    /// Times stand below it.
+    pub(crate) has_times: bool,
+    /// Each curve is an area down to the one below.
+    pub(crate) is_stacked: bool,
+}
+
+/// A narrow chart of a timeline: the largest value alone is written at its side. What it says stands beside it in words.
+pub(crate) fn strip(
+    incident: &Incident,
+    frame: &Frame,
+    strip: &Strip,
+    axis: &ValueAxis,
+    place: &Place,
+) -> Markup {
+    let top = match place.has_events {
+        true => frame.rows as f64 * LABEL_ROW_PX,
+        false => 2.0,
+    };
+    let bottom = top + place.plot_px;
+    let height = bottom + if place.has_times { TIME_AXIS_PX } else { 4.0 };
+    let mut out = markup!(
+        "<svg class=\"strip\" aria-hidden=\"true\" width=\"100%\" height=\"{height}\">\
+         <rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{}\"/>",
+        frame.stall.0 * 100.0,
+        (frame.stall.1 - frame.stall.0).max(0.0) * 100.0,
+        place.plot_px,
+        ..height,
+        ..top
+    );
+    for (value, label) in [axis.ticks.first(), axis.ticks.last()]
+        .into_iter()
+        .flatten()
+    {
+        let y = bottom - axis.place(*value) * place.plot_px;
+        out += markup!(
+            "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text class=\"value\" x=\"-6\" y=\"{:.1}\">{}</text>",
+            y + 3.5,
+            label,
+            ..y
+        );
+    }
+    if place.has_times {
+        out += times(frame, bottom);
+    }
+    out += markup!(
+        "<svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\">",
+        place.plot_px,
+        ..top,
+        ..WIDTH,
+        ..HEIGHT
+    );
+    let has_area = place.is_stacked || strip.curves.len() == 1;
+    for (index, curve) in strip.curves.iter().enumerate().rev() {
+        out += curve_paths(incident, axis, curve, index, has_area);
+    }
+    if let Some((level, _)) = &strip.level {
+        let y = ((1.0 - axis.place(*level)) * HEIGHT).round();
+        out += markup!("<path class=\"level\" d=\"M0 {y}H{WIDTH}\"/>", ..y, ..WIDTH);
+    }
+    out += failed_marks(incident, &strip.failed);
+    out += Markup::literal("</svg>");
+    for event in &frame.events {
+        out += match place.has_events {
+            true => event_line(event, bottom),
+            false => markup!(
+                "<g class=\"event {}\"><line x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"{bottom}\"/></g>",
+                event.class,
+                x = event.place * 100.0,
+                ..bottom
+            ),
+        };
+    }
+    out += Markup::literal("</svg>");
+    out
+}
+
+fn times(frame: &Frame, bottom: f64) -> Markup {
+    let mut out = Markup::new();
     for (index, (place, label)) in frame.ticks.iter().enumerate() {
         let (x, odd) = (place * 100.0, if index % 2 == 1 { " odd" } else { "" });
         out += markup!(
@@ -160,24 +271,6 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
             ..label
         );
     }
-    out += markup!(
-        "<svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{PLOT_PX}\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-        ..top,
-        ..PLOT_PX,
-        ..WIDTH,
-        ..HEIGHT
-    );
-    let alone = chart.curves.len() == 1;
-    for (index, curve) in chart.curves.iter().enumerate().rev() {
-        out += curve_paths(incident, &axis, curve, index, alone);
-    }
-    out += failed_marks(incident, chart);
-    out += Markup::literal("</svg>");
-    for event in &frame.events {
-        out += event_line(event, bottom);
-    }
-    out += Markup::literal("</svg>");
     out
 }
 
@@ -220,7 +313,7 @@ fn value_axis(curves: &[Curve]) -> ValueAxis {
 }
 
 /// A curve as a path of its joined stretches, a path of its lone points, and, when it is the only
-/// one and begins at zero, the area below it.
+/// one (or stands on others) and begins at zero, the area below it.
 fn curve_paths(
     incident: &Incident,
     axis: &ValueAxis,
@@ -288,11 +381,11 @@ fn stretch_path(
     path
 }
 
-fn failed_marks(incident: &Incident, chart: &Chart) -> Markup {
+fn failed_marks(incident: &Incident, failed: &[FailedProbe]) -> Markup {
     let mut path = Markup::new();
     let mut last = None;
     let mut marks = 0;
-    for probe in &chart.failed {
+    for probe in failed {
         let x = (place_in_time(incident, probe.at) * WIDTH).round();
         if last != Some(x) && marks < FAILED_MARKS_MAX {
             path += markup!("M{x} 0V70", ..x);

@@ -20,6 +20,7 @@ mod markup;
 mod pick;
 mod standard;
 mod steps;
+mod strip;
 #[cfg(test)]
 mod testing;
 mod text;

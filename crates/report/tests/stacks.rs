@@ -80,7 +80,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
     let mut at = 0;
     for part in [
         "id=\"evidence\"",
-        "<section id=\"profile\"><h2>Where the processors were",
+        "<section id=\"profile\"><details class=\"section\"><summary><h2>Where the processors were",
         "<b>Before</b>: <b>",
         " of 32 processors busy with the server on average",
         "<b>In the stall</b>: <b>",
@@ -89,7 +89,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "Functions of the server whose share changed most",
         "ut_delay",
         "no symbol at this address",
-        "<section id=\"stacks\"><h2>What the threads did",
+        "<section id=\"stacks\"><details class=\"section\"><summary><h2>What the threads did",
         "57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its stack), which waits for malloc arena \
          main_arena with 8 others, held by thread 4822 (mysqld, by the lock",
         "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
@@ -101,7 +101,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "1 min 6 s",
         "uninterruptible",
         "more groups",
-        "<section id=\"locks\"><h2>Locks",
+        "<section id=\"locks\"><details class=\"section\"><summary><h2>Locks",
         "Sampled: 200 snapshots, one each 50.3 ms",
         "<b>57</b>",
         "named by the call path of those that wait",

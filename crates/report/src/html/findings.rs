@@ -19,11 +19,7 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
     };
     let article = |(index, finding)| self::article(&context, index, finding);
     let shown = verdict.findings.len();
-    let mechanism = findings::mechanism(verdict);
-    let mut out = match mechanism.is_empty() {
-        true => Markup::new(),
-        false => markup!("<h3>What is going on</h3>{}", parts(&mechanism)),
-    };
+    let mut out = Markup::new();
     if verdict.findings.is_empty() {
         out += super::none("No cause of the catalogue has enough witnesses here.");
     }
@@ -40,6 +36,10 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
             verdict.folded.len(),
             articles
         );
+    }
+    let mechanism = findings::mechanism(verdict);
+    if !mechanism.is_empty() {
+        out += markup!("<h3>What is going on</h3>{}", parts(&mechanism));
     }
     let rejected = absences::rejected(verdict);
     if !rejected.is_empty() {

@@ -4,6 +4,8 @@ use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
+use super::{document, timeline};
+use crate::content::brief;
 use crate::when;
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -109,21 +111,41 @@ pub(super) fn badge(level: diagnosis::Level) -> Markup {
     )
 }
 
+/// The first screen: the cause in a sentence, what is enough at night, and the time around the stall in pictures.
 fn header(incident: &Incident, verdict: &Verdict) -> Markup {
+    let cause = match brief::found(verdict) {
+        Some(finding) => markup!("{} {}", finding.title, badge(finding.level)),
+        None => markup!(
+            "{} <span class=\"badge\">no finding</span>",
+            brief::cause(verdict)
+        ),
+    };
+    markup!(
+        "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
+         <h1>{cause}</h1>\n<p class=\"line\">{}</p>\n\
+         <div class=\"first\">{answers}{timeline}</div></header>\n",
+        match incident.clock.is_known() {
+            true => brief::since(incident),
+            false => "Captured by other tools, at a time that they do not tell.".to_owned(),
+        },
+        answers = document::parts(&brief::below_the_cause(incident, verdict)),
+        timeline = timeline::figure(incident),
+        ..cause
+    )
+}
+
+/// The server, the moments of the stall, and what noticed it.
+pub(super) fn stall(incident: &Incident) -> Markup {
     let moment = |at: Millis| {
         let wall = incident.clock.wall_ms(at);
         markup!(
-            "<time datetime=\"{}\">{}</time>",
+            "<time datetime=\"{}\">{}</time> <small>UTC</small>",
             when::rfc3339(wall),
             when::date_time(wall)
         )
     };
     let stall = &incident.stall;
     let since_onset = |at: Millis| when::duration(at.saturating_sub(stall.onset));
-    let level = verdict.findings.first().map_or_else(
-        || Markup::literal("<span class=\"badge\">no finding</span>"),
-        |finding| badge(finding.level),
-    );
     let server = &incident.server;
     let pid = server
         .pid
@@ -131,60 +153,37 @@ fn header(incident: &Incident, verdict: &Verdict) -> Markup {
         .unwrap_or_default();
     let mut details = vec![server.version.as_str(), &pid, &server.address];
     details.retain(|part| !part.is_empty());
-    let on = match incident.host.as_str() {
-        "" => Markup::new(),
-        host => markup!(" on <b>{}</b>", host),
-    };
     let triggers: Markup = stall
         .triggers
         .iter()
         .map(|trigger| markup!("<li><code>{}</code> {}</li>", trigger.rule, trigger.says))
         .collect();
-    let (lasted, until) = match stall.end {
-        Some(end) => (since_onset(end), Markup::new()),
-        None => (
-            since_onset(incident.window.to),
-            Markup::literal(" <small>and more</small>"),
-        ),
-    };
     // Captures of other tools need not tell a time of day.
-    let (line, times) = match incident.clock.is_known() {
-        false => (
-            Markup::literal(", captured by other tools at a time that they do not tell"),
-            Markup::literal(
-                "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>",
-            ),
+    let times = match incident.clock.is_known() {
+        false => Markup::literal(
+            "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>",
         ),
         true => {
-            let end = match stall.end {
-                Some(end) => markup!("{} <small>UTC</small>", moment(end)),
-                None => Markup::literal("not within the recording"),
-            };
-            let onset = moment(stall.onset);
-            let what = match stall.is_asked_only() {
-                true => "looked at for",
-                false => "stalled",
-            };
-            (
-                markup!(
-                    ", {what} {lasted}{until} from {onset} <small>UTC</small>",
-                    ..what,
-                    ..lasted,
-                    ..until,
-                    ..onset
+            let (end, lasted) = match stall.end {
+                Some(end) => (moment(end), markup!("{}", since_onset(end))),
+                None => (
+                    Markup::literal("not within the recording"),
+                    markup!(
+                        "{} <small>and more</small>",
+                        since_onset(incident.window.to)
+                    ),
                 ),
-                markup!(
-                    "<div><dt>Onset</dt><dd>{onset} <small>UTC</small></dd></div>\
-                     <div><dt>Trigger</dt><dd>{trigger} <small>UTC, +{detection}</small></dd></div>\
-                     <div><dt>End</dt><dd>{end}</dd></div>\
-                     <div><dt>Lasted</dt><dd>{lasted}{until}</dd></div>",
-                    trigger = moment(stall.trigger),
-                    detection = since_onset(stall.trigger),
-                    ..onset,
-                    ..end,
-                    ..lasted,
-                    ..until
-                ),
+            };
+            markup!(
+                "<div><dt>Onset</dt><dd>{}</dd></div>\
+                 <div><dt>Trigger</dt><dd>{} <small>+{}</small></dd></div>\
+                 <div><dt>End</dt><dd>{end}</dd></div>\
+                 <div><dt>Lasted</dt><dd>{lasted}</dd></div>",
+                moment(stall.onset),
+                moment(stall.trigger),
+                since_onset(stall.trigger),
+                ..end,
+                ..lasted
             )
         }
     };
@@ -195,17 +194,11 @@ fn header(incident: &Incident, verdict: &Verdict) -> Markup {
         )
     });
     markup!(
-        "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
-         <h1>{sentence}</h1>\n<p class=\"line\">{level} server <b>{label}</b>{on}{line}</p>\n\
-         <dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{label}</b> {details}</dd></div>\n\
+        "<dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{}</b> {}</dd></div>\n\
          {times}\n\
-         {before}<div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl></header>\n",
-        sentence = verdict.sentence,
-        label = server.label,
-        details = details.join(", "),
-        ..level,
-        ..on,
-        ..line,
+         {before}<div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl>\n",
+        server.label,
+        details.join(", "),
         ..times,
         ..before,
         ..triggers

@@ -17,6 +17,7 @@ mod sessions;
 mod stacks;
 mod table;
 mod threads;
+mod timeline;
 
 use crate::markup::{Markup, Show, markup};
 use diagnosis::Verdict;
@@ -75,6 +76,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
             "Findings",
             findings::section(incident, verdict, &picked),
         ),
+        of("stall", "Server and times", Some(head::stall(incident))),
         of(
             "evidence",
             "What the findings rest on",
@@ -122,7 +124,11 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
     out += nav(&sections);
     for Section { id, title, body } in sections {
         let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
-        out += section(id, title, body);
+        out += match id {
+            // Whoever scrolls on asks why.
+            "findings" => section(id, title, body),
+            _ => folded(id, title, body),
+        };
     }
     out += Markup::literal("</main>\n");
     out += footer(incident);
@@ -151,6 +157,23 @@ fn section(id: &str, title: impl Show, body: Markup) -> Markup {
     )
 }
 
+/// A section that unfolds: by a click, and when a link leads to what is in it.
+fn folded(id: &str, title: &str, body: Markup) -> Markup {
+    markup!(
+        "<section id=\"{}\"><details class=\"section\"><summary><h2>{}</h2></summary>\
+         <div id=\"{}\">{}</div></details></section>\n",
+        id,
+        title,
+        inside(id),
+        body
+    )
+}
+
+/// The id of what is in a folded section: a browser unfolds it for a link that leads there.
+fn inside(id: &str) -> String {
+    format!("in-{id}")
+}
+
 /// What stands where there is nothing to show.
 fn none(text: &str) -> Markup {
     markup!("<p class=\"none\">{}</p>", text)
@@ -159,7 +182,13 @@ fn none(text: &str) -> Markup {
 fn nav(sections: &[Section]) -> Markup {
     let links: Markup = sections
         .iter()
-        .map(|section| markup!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title))
+        .map(|section| {
+            let id = match section.id {
+                "findings" => section.id.to_owned(),
+                id => inside(id),
+            };
+            markup!("<li><a href=\"#{}\">{}</a></li>", id, section.title)
+        })
         .collect();
     markup!(
         "<nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n",

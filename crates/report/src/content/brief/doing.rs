@@ -5,6 +5,7 @@ use model::{Absent, Incident};
 
 use super::sure::{kind, missing_area};
 use super::words::sentence;
+use super::{CAUSE, DO_NOW};
 use crate::document::Answer;
 
 /// Layers that are told: what most of the sessions, threads or processors were in.
@@ -17,7 +18,11 @@ const PERHAPS_MAX: usize = 2;
 const TAKEN_BY: &str = "taken by: ";
 
 /// What a whole is called in the report, and for somebody who sees it for the first time.
-const PLAIN: [(&str, &str); 9] = [
+const PLAIN: [(&str, &str); 10] = [
+    (
+        "the threads that neither idle nor wait for a lock are in",
+        "the threads that were at work while most waited were in",
+    ),
     (
         "the sessions that do something are in",
         "the busy sessions were in",
@@ -55,22 +60,26 @@ const PLAIN: [(&str, &str); 9] = [
 
 /// The lines beside what users felt.
 pub(super) fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
+    vec![
+        Answer::new(CAUSE, cause(verdict)).strong(),
+        Answer::new("was doing", doing(verdict)),
+        Answer::new(DO_NOW, decide(incident, verdict)),
+        Answer::new("how sure", sure(verdict)),
+    ]
+}
+
+/// That no cause was found, and what it may be.
+pub(super) fn cause(verdict: &Verdict) -> String {
     let titles: Vec<String> = verdict
         .findings
         .iter()
         .take(PERHAPS_MAX)
         .map(|finding| finding.title.clone())
         .collect();
-    let cause = match titles.is_empty() {
+    match titles.is_empty() {
         true => "Not known: none of the known causes fits what was recorded.".to_owned(),
         false => format!("Not known. It may be: {}.", titles.join("; or: ")),
-    };
-    vec![
-        Answer::new("cause", cause).strong(),
-        Answer::new("was doing", doing(verdict)),
-        Answer::new("do now", decide(incident, verdict)),
-        Answer::new("how sure", sure(verdict)),
-    ]
+    }
 }
 
 /// What the server was doing, by the sources that show most of it.
@@ -95,7 +104,7 @@ fn order(source: &str) -> u8 {
     match source {
         "processlist" => 0,
         "locks" | "semaphores" => 1,
-        "stacks" => 2,
+        "threads-at-work" | "stacks" => 2,
         "sentences" => 4,
         _ => 3,
     }

@@ -18,16 +18,47 @@ use crate::when;
 
 pub(crate) use felt::felt;
 
+const FELT: &str = "users felt";
+const CAUSE: &str = "cause";
+const DO_NOW: &str = "do now";
+const SINCE: &str = "since";
+
+/// Of what would refute a finding so much stands on the first screen.
+const REFUTED_MAX: usize = 2;
+
 /// The lines, in the order in which they are read.
 pub(crate) fn parts(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    let mut answers = vec![Answer::new("users felt", felt(incident))];
+    vec![Part::Answers(answers(incident, verdict))]
+}
+
+/// Those of the first screen of a page, where the cause and since when stand above them: what to do comes before why.
+pub(crate) fn below_the_cause(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+    let mut answers = answers(incident, verdict);
+    answers.retain(|answer| !matches!(answer.label, CAUSE | SINCE | sure::ABSENT));
+    answers.sort_by_key(|answer| match answer.label {
+        FELT => 0,
+        DO_NOW => 1,
+        _ => 2,
+    });
+    if let Some(finding) = found(verdict) {
+        let refuted = finding.refuted_by.iter().take(REFUTED_MAX);
+        answers.push(Answer::lines(
+            "what would refute it",
+            refuted.map(|line| line.as_str().into()).collect(),
+        ));
+    }
+    vec![Part::Answers(answers)]
+}
+
+fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
+    let mut answers = vec![Answer::new(FELT, felt(incident))];
     answers.extend(match found(verdict) {
         Some(finding) => of_finding(incident, verdict, finding),
         None => doing::answers(incident, verdict),
     });
-    answers.push(Answer::new("since", since(incident)));
+    answers.push(Answer::new(SINCE, since(incident)));
     answers.extend(sure::absent(incident, verdict));
-    vec![Part::Answers(answers)]
+    answers
 }
 
 /// The finding that comes first; a suspicion is none.
@@ -39,11 +70,16 @@ pub(crate) fn found(verdict: &Verdict) -> Option<&Finding> {
 fn of_finding(incident: &Incident, verdict: &Verdict, finding: &Finding) -> Vec<Answer> {
     let cause = format!("{}.{}", titled(finding), relation(verdict, finding));
     vec![
-        Answer::new("cause", cause).strong(),
+        Answer::new(CAUSE, cause).strong(),
         Answer::new("who did it", who::who(incident, finding)),
-        Answer::lines("do now", remedy::first(&incident.server, finding)),
+        Answer::lines(DO_NOW, remedy::first(&incident.server, finding)),
         Answer::lines("how sure", sure::sure(finding)),
     ]
+}
+
+/// The cause in a sentence, where none was found.
+pub(crate) fn cause(verdict: &Verdict) -> String {
+    doing::cause(verdict)
 }
 
 /// The title of a finding with its level: `Disk full (certain)`.
@@ -79,7 +115,7 @@ fn relation(verdict: &Verdict, first: &Finding) -> String {
 }
 
 /// Since when, how long, whether it is over, and where.
-fn since(incident: &Incident) -> String {
+pub(crate) fn since(incident: &Incident) -> String {
     let place = match incident.host.as_str() {
         "" => String::new(),
         host => format!(" Server {} on {host}.", incident.server.label),

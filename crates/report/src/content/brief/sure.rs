@@ -8,6 +8,9 @@ use model::{Absent, Incident, Reason};
 use super::words::{coarse, has_names, is_plain, quoted};
 use crate::document::{Answer, Prose};
 
+/// The label of what is absent.
+pub(super) const ABSENT: &str = "absent";
+
 /// What is absent that is named; the others are a number.
 const ABSENT_NAMED: usize = 2;
 
@@ -137,7 +140,7 @@ pub(super) fn absent(incident: &Incident, verdict: &Verdict) -> Option<Answer> {
         count if count <= ABSENT_NAMED => format!("{named}. Why: --full."),
         count => format!("{named} and {} more. Why: --full.", count - ABSENT_NAMED),
     };
-    Some(Answer::new("absent", says))
+    Some(Answer::new(ABSENT, says))
 }
 
 #[cfg(test)]
