@@ -1,4 +1,7 @@
-//! A name, or a family of names with `*` for any characters.
+//! A name, or a family of names with `*` for any characters; within lines `%d` is a number, with blanks in front of it.
+
+/// What stands for a number, as in the sources that print the lines.
+const NUMBER: &str = "%d";
 
 /// What an entry is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl Pattern {
 
     /// The longest text that stands in all of the family.
     pub(crate) fn anchor(&self) -> &'static str {
-        let parts = self.parts.iter().copied();
+        let parts = self.parts.iter().flat_map(|part| part.split(NUMBER));
         parts.max_by_key(|part| part.len()).unwrap_or_default()
     }
 
@@ -81,7 +84,7 @@ fn matches<'a>(
             (true, true) => (rest == part).then_some(rest.len()),
             (true, false) => rest.starts_with(part).then_some(part.len()),
             (false, true) => rest.ends_with(part).then_some(rest.len()),
-            (false, false) => rest.find(part).map(|at| at + part.len()),
+            (false, false) => find_end(rest, part),
         };
         let Some(end) = found else {
             return false;
@@ -89,6 +92,34 @@ fn matches<'a>(
         rest = rest.get(end..).unwrap_or_default();
     }
     true
+}
+
+/// Where the first text of this form ends.
+fn find_end(text: &str, part: &str) -> Option<usize> {
+    let mut pieces = part.split(NUMBER);
+    let first = pieces.next().unwrap_or_default();
+    text.match_indices(first)
+        .find_map(|(at, _)| end_of_numbers(text, at + first.len(), pieces.clone()))
+}
+
+/// Where numbers, each with a piece of text behind it, end that begin at this place. Tables of the kernel put blanks in front
+/// of them, and some are negative.
+fn end_of_numbers<'p>(
+    text: &str,
+    from: usize,
+    pieces: impl Iterator<Item = &'p str>,
+) -> Option<usize> {
+    let mut rest = text.get(from..)?;
+    for piece in pieces {
+        let number = rest.trim_start_matches(' ');
+        let number = number.strip_prefix('-').unwrap_or(number);
+        let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
+        if behind.len() == number.len() {
+            return None;
+        }
+        rest = behind.strip_prefix(piece)?;
+    }
+    Some(text.len() - rest.len())
 }
 
 #[cfg(test)]
@@ -114,6 +145,14 @@ mod tests {
                 true,
             ),
             ("oom", true, "boom", true),
+            (
+                "[%d] %d %d ",
+                true,
+                "[8.1] [ 2210]    27  -250 mysqld",
+                true,
+            ),
+            ("[%d] %d %d ", true, "[ 2210]    27  anon", false),
+            ("anon %d", true, "anon x, anon 7", true),
         ] {
             let pattern = Pattern::new(pattern, is_within);
             assert_eq!(pattern.matches(text), expected, "{pattern:?} {text}");
