@@ -1,7 +1,7 @@
 //! The signals that the detector judges by: what a recording of it has to hold.
 
 /// Their names; see the sources in `recorder` for what each is.
-pub const SIGNALS: [&str; 63] = [
+pub const SIGNALS: [&str; 64] = [
     "accept_queue.tcp.length",
     "accept_queue.tcp.limit",
     "accept_queue.unix.length",
@@ -19,6 +19,7 @@ pub const SIGNALS: [&str; 63] = [
     "connections.waiting",
     "cpu.busy_share",
     "cpu.count",
+    "cpu.nice_share",
     "probe.connect_outcome",
     "probe.connect_us",
     "probe.connect_waiting_us",

@@ -124,6 +124,7 @@ pub(crate) struct View {
     cpus: f64,
     /// Share of all processors that the server spent in the kernel.
     pub(crate) own_system_share: Option<f64>,
+    /// Share of all processors in use, without what runs at a low priority.
     pub(crate) busy_share: Option<f64>,
     /// The server was started anew since the sample before.
     pub(crate) restarted: bool,
@@ -186,7 +187,9 @@ impl View {
             "query-probe" => self.take_probe(sample),
             "stat" => {
                 self.cpus = number(sample, "cpu.count").unwrap_or(self.cpus);
-                self.busy_share = number(sample, "cpu.busy_share");
+                // What runs at a low priority gives way to whoever wants the processor.
+                let nice = number(sample, "cpu.nice_share").unwrap_or(0.0);
+                self.busy_share = number(sample, "cpu.busy_share").map(|busy| busy - nice);
             }
             "process" => self.take_process(sample),
             "connect-probe" => self.take_connect(sample),

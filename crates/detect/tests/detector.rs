@@ -616,6 +616,16 @@ fn a_session_that_is_always_in_a_statement_makes_the_others_none_the_slower() {
 /// 400 statements a second of a quarter of a millisecond; then as many, while so many of so many clients are in one,
 /// and so much of the processors is in use.
 fn as_many_and_longer(clients: f64, in_flight: f64, busy: f64, answer_ms: f64) -> Vec<Event> {
+    as_many_beside(clients, in_flight, (busy, 0.0), answer_ms)
+}
+
+/// The same, where a part of what is in use is of a low priority.
+fn as_many_beside(
+    clients: f64,
+    in_flight: f64,
+    (busy, nice): (f64, f64),
+    answer_ms: f64,
+) -> Vec<Event> {
     let mut detector = Detector::new(Config::default());
     let (mut questions, mut told) = (1000.0, Vec::new());
     for at in seconds(1, 140) {
@@ -626,7 +636,11 @@ fn as_many_and_longer(clients: f64, in_flight: f64, busy: f64, answer_ms: f64) -
         let probes = (0..5).map(|i| probe(at - 900 + 200 * i, ProbeOutcome::Ok, answer_ms));
         told.extend(feed(&mut detector, probes));
         questions += 7.0 + 400.0;
-        let host = vec![gauge("cpu.count", 2.0), gauge("cpu.busy_share", busy)];
+        let host = vec![
+            gauge("cpu.count", 2.0),
+            gauge("cpu.busy_share", busy),
+            gauge("cpu.nice_share", nice),
+        ];
         let [work, mut crowd] = second(at, questions, in_flight, in_flight, in_flight);
         if let Ok(taken) = &mut crowd.outcome {
             taken.readings.remove(0);
@@ -648,6 +662,8 @@ fn statements_that_wait_while_processors_have_room_are_slow_earlier() {
     }
     // They share the processors with others.
     assert_eq!(as_many_and_longer(28.0, 17.0, 0.97, 3.0), []);
+    // These others run at a low priority.
+    assert_eq!(as_many_beside(28.0, 17.0, (1.0, 0.4), 3.0).len(), 1);
     // Some reports are not most of the clients.
     assert_eq!(as_many_and_longer(28.0, 9.0, 0.6, 0.2), []);
     // A trivial statement takes long as well.

@@ -93,7 +93,8 @@ fn ticks(cpu: &str, ticks: &CpuTicks, out: &mut Vec<Reading>) {
 fn shares(before: &CpuTicks, now: &CpuTicks, out: &mut Vec<Reading>) {
     let grown = |pick: fn(&CpuTicks) -> u64| pick(now).saturating_sub(pick(before)) as f64;
     let system = grown(|t| t.system) + grown(|t| t.irq) + grown(|t| t.softirq);
-    let user = grown(|t| t.user) + grown(|t| t.nice);
+    let nice = grown(|t| t.nice);
+    let user = grown(|t| t.user) + nice;
     let (idle, iowait) = (grown(|t| t.idle), grown(|t| t.iowait));
     let steal = grown(|t| t.steal.unwrap_or(0));
     let total = system + user + idle + iowait + steal;
@@ -103,6 +104,7 @@ fn shares(before: &CpuTicks, now: &CpuTicks, out: &mut Vec<Reading>) {
     for (name, part) in [
         ("cpu.system_share", system),
         ("cpu.user_share", user),
+        ("cpu.nice_share", nice),
         ("cpu.busy_share", system + user),
         ("cpu.iowait_share", iowait),
         ("cpu.steal_share", steal),
