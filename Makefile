@@ -32,7 +32,7 @@ test: ## run every test, with private servers
 	@$(BEGIN) $(SEEDS) cargo test --locked --workspace --no-fail-fast; $(END)
 
 # What needs no server, no kernel feature and little time.
-CHECKED = model lexicon expression sql server-text store diagnosis import export report cli
+CHECKED = model lexicon expression sql server-text store diagnosis import export report cli live
 check: ## the tests that need no server: a minute and a half, when it is built
 	scripts/need build rust
 	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) && \

@@ -26,6 +26,7 @@ mod testing;
 mod text;
 mod units;
 mod when;
+pub mod words;
 
 pub use compare_json::compare_json;
 pub use document::terminal::document_text;

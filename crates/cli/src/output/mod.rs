@@ -2,11 +2,13 @@
 //! `println!` and its like in the whole workspace), and what is written is a [`Plain`], which can only be made by
 //! escaping. So nothing recorded, named or configured can drive a terminal.
 
+mod screen;
 mod stderr;
 mod stdout;
 
 use model::Plain;
 
+pub use screen::{Look, Screen};
 pub use stderr::{ask, clear_progress, is_terminal, name_program, note, progress, tell};
 pub use stdout::{
     pass_on, print, print_either, print_json, print_json_line, print_json_text, print_line,

@@ -1,0 +1,291 @@
+//! A history as a model: that of a recorder which runs is read again each second, from its file. The server is asked
+//! nothing, so the view works while the server hangs.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use cli::recorded;
+use diagnosis::Verdict;
+use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
+
+use crate::model::{Kind, Listed, Model, StallAt, Told};
+use crate::source::{Source, write};
+
+/// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
+const BEFORE_MS: i64 = 10 * 60_000;
+
+/// How much behind it, where the history goes on.
+const BEHIND_MS: i64 = 5 * 60_000;
+
+/// How often a running recorder's history is read.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How often a stall that lasts is judged again.
+const JUDGED_EVERY: Duration = Duration::from_secs(5);
+
+/// How often the files beside it are listed.
+const LISTED_EVERY: Duration = Duration::from_secs(10);
+
+/// Files that are listed.
+const LISTED_MAX: usize = 500;
+
+/// What texts are read.
+const TEXTS: [TextKind; 2] = [TextKind::Processlist, TextKind::Semaphores];
+
+/// Says what a stall's cause is.
+pub type Diagnose = Box<dyn Fn(&Incident) -> Verdict + Send>;
+
+/// What a history is read with.
+pub struct HistoryOptions {
+    /// The history's file.
+    pub path: PathBuf,
+    /// Its directory, whose incidents are listed.
+    pub dir: PathBuf,
+    /// What is called a stall.
+    pub detect: detect::Config,
+    /// Time before an onset that an incident has, milliseconds.
+    pub before_ms: Millis,
+    /// Judges a stall.
+    pub diagnose: Diagnose,
+    /// What the recorder says of itself; nothing where none runs.
+    pub ask: Box<dyn FnMut() -> Option<Told> + Send>,
+    /// The time now, milliseconds since 1970 UTC.
+    pub now: fn() -> i64,
+}
+
+/// A history.
+pub struct History {
+    options: HistoryOptions,
+    /// The verdict on the stall with this onset on the wall's clock, and when it was made; whether it lasted then.
+    judged: Option<(i64, Instant, bool, Verdict)>,
+    listed: Option<(Instant, Vec<Listed>)>,
+    is_recorded: bool,
+}
+
+impl History {
+    /// A history; nothing is read yet.
+    pub fn new(mut options: HistoryOptions) -> Self {
+        let is_recorded = (options.ask)().is_some();
+        Self {
+            options,
+            judged: None,
+            listed: None,
+            is_recorded,
+        }
+    }
+
+    /// The stall that is judged: the last one that began before the moment.
+    fn judge(&mut self, incident: &mut Incident, stall: &StallAt) -> Verdict {
+        let wall = incident.clock.wall_ms(stall.onset);
+        let lasts = stall.end.is_none();
+        // The onset of a stall that lasts may move by a reading.
+        let same = |judged: i64| judged.abs_diff(wall) < 2_000;
+        if let Some((onset, at, lasted, verdict)) = &self.judged
+            && same(*onset)
+            && *lasted == lasts
+            && (!lasts || at.elapsed() < JUDGED_EVERY)
+        {
+            return verdict.clone();
+        }
+        incident.queries = recorder::counted_around(incident);
+        let cut = cut(incident, self.options.before_ms);
+        let verdict = (self.options.diagnose)(&cut);
+        self.judged = Some((wall, Instant::now(), lasts, verdict.clone()));
+        verdict
+    }
+
+    fn listed(&mut self) -> Vec<Listed> {
+        if let Some((at, listed)) = &self.listed
+            && at.elapsed() < LISTED_EVERY
+        {
+            return listed.clone();
+        }
+        let listed = list(&self.options.dir);
+        self.listed = Some((Instant::now(), listed.clone()));
+        listed
+    }
+}
+
+impl Source for History {
+    fn read(&mut self, around: Option<i64>) -> Result<Option<Model>> {
+        let path = &self.options.path;
+        let all = store::recorded(path, i64::MIN / 2, i64::MAX / 2)?;
+        let (Some(first), Some(last)) = (all.first_wall_ms, all.last_wall_ms) else {
+            return Ok(None);
+        };
+        // The last minute is told to its end, which may be still to come.
+        let newest = last.min((self.options.now)());
+        let at = around.unwrap_or(newest);
+        if at < first || at > newest {
+            return Ok(None);
+        }
+        let to = at.saturating_add(BEHIND_MS).min(newest);
+        let from = at.saturating_sub(BEFORE_MS);
+        let Some(stretch) = store::read_history(path, from, to, &TEXTS)? else {
+            return Ok(None);
+        };
+        let mut incident = stretch.incident;
+        let stalls: Vec<StallAt> = recorder::replay(&incident, &self.options.detect)
+            .into_iter()
+            .map(|stall| StallAt {
+                onset: stall.onset,
+                trigger: stall.at,
+                end: stall.end,
+                triggers: stall.triggers,
+            })
+            .collect();
+        let looked_at =
+            u64::try_from(at.saturating_sub(incident.clock.wall_at_zero_ms)).unwrap_or(0);
+        let last_stall = stalls
+            .iter()
+            .rfind(|stall| stall.onset <= looked_at)
+            .cloned();
+        let verdict = match &last_stall {
+            Some(stall) => {
+                incident.stall = as_stall(stall, &stalls);
+                Some(self.judge(&mut incident, stall))
+            }
+            None => {
+                incident.stall = asked(looked_at);
+                None
+            }
+        };
+        incident.id = format!(
+            "{}-history",
+            recorder::incident_id(
+                &incident.server.label,
+                incident.clock.wall_ms(incident.stall.trigger)
+            )
+        );
+        let told = (self.options.ask)();
+        self.is_recorded = told.is_some();
+        let mut notes = Vec::new();
+        if stretch.damaged_chunks > 0 {
+            notes.push(format!(
+                "{} chunks of the history cannot be read",
+                stretch.damaged_chunks
+            ));
+        }
+        if stretch.over_bytes.is_some() {
+            notes.push(
+                "some of it was left out: it is over the memory that is given to it".to_owned(),
+            );
+        }
+        Ok(Some(Model {
+            incident,
+            verdict,
+            stalls,
+            kind: match self.is_recorded {
+                true => Kind::Recorder,
+                false => Kind::History,
+            },
+            path: self.options.path.display().to_string(),
+            listed: self.listed(),
+            told,
+            is_newest: to == newest,
+            read_wall_ms: Some((self.options.now)()),
+            notes,
+        }))
+    }
+
+    fn every(&self) -> Option<Duration> {
+        self.is_recorded.then_some(EVERY)
+    }
+
+    fn told(&mut self) -> Option<Told> {
+        (self.options.ask)()
+    }
+
+    fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf> {
+        let mut kept = model.clone();
+        kept.incident = cut(&model.incident, self.options.before_ms);
+        kept.incident.absent.push(TimedAbsent {
+            first: kept.incident.stall.onset,
+            last: kept.incident.stall.onset,
+            count: 1,
+            absent: Absent::new(
+                "stacks, profile, lock table, statements on the wire",
+                Reason::NotRecorded,
+                "it was made of the history, which keeps none; an incident that is captured has them",
+            ),
+        });
+        write(&kept, directory)
+    }
+}
+
+fn as_stall(stall: &StallAt, all: &[StallAt]) -> Stall {
+    let earlier = all.iter().filter(|one| one.onset < stall.onset);
+    Stall {
+        onset: stall.onset,
+        trigger: stall.trigger,
+        end: stall.end,
+        triggers: stall.triggers.clone(),
+        earlier: earlier
+            .filter_map(|one| {
+                Some(Window {
+                    from: one.onset,
+                    to: one.end?,
+                })
+            })
+            .collect(),
+    }
+}
+
+/// No stall: the moment itself, as somebody asked for it.
+fn asked(at: Millis) -> Stall {
+    Stall {
+        onset: at,
+        trigger: at,
+        end: Some(at),
+        triggers: vec![Trigger {
+            rule: Stall::ASKED.to_owned(),
+            says: "somebody asked for this time; no stall was noticed in it".to_owned(),
+        }],
+        earlier: Vec::new(),
+    }
+}
+
+/// What an incident of its stall would hold.
+fn cut(incident: &Incident, before_ms: Millis) -> Incident {
+    let stall = incident.stall_window();
+    let window = Window {
+        from: stall.from.saturating_sub(before_ms),
+        to: stall.to.saturating_add(30_000).min(incident.window.to),
+    };
+    let is_inside = |at: Millis| (window.from..=window.to).contains(&at);
+    let mut cut = Incident {
+        timeline: incident.timeline.between(window),
+        window,
+        ..incident.clone()
+    };
+    cut.texts.retain(|timed| is_inside(timed.at));
+    cut.facts.retain(|timed| timed.at <= window.to);
+    cut.absent
+        .retain(|timed| timed.last >= window.from && timed.first <= window.to);
+    cut
+}
+
+/// The incidents of a directory, the latest first.
+pub fn list(dir: &Path) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = recorded::summaries(dir)
+        .into_iter()
+        .map(|(path, summary)| {
+            let first = summary.stall.triggers.first();
+            Listed {
+                onset_wall_ms: summary.clock.wall_ms(summary.stall.onset),
+                length_ms: summary
+                    .stall
+                    .end
+                    .map(|end| end.saturating_sub(summary.stall.onset)),
+                server: summary.server.label.clone(),
+                rule: first.map_or(String::new(), |trigger| trigger.rule.clone()),
+                says: first.map_or(String::new(), |trigger| trigger.says.clone()),
+                path: Some(path),
+            }
+        })
+        .collect();
+    listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
+    listed.truncate(LISTED_MAX);
+    listed
+}

@@ -1,0 +1,261 @@
+//! What the screens look at: one recording, whatever it was read from, and a moment in it.
+
+use std::path::PathBuf;
+
+use diagnosis::Verdict;
+use model::{Clock, Incident, Measure, Millis, ProbeOutcome, Stall, Trigger, Window};
+
+use crate::stats;
+
+/// A signal that was not read for so long is not known, milliseconds.
+const OLD_MS: Millis = 10_000;
+
+/// The latest of the time before that is compared with where no stall is near, milliseconds.
+const NORMAL_MS: Millis = 300_000;
+
+/// This near to the cursor nothing is compared with: what is to be seen may have begun already, milliseconds.
+const NEAR_MS: Millis = 30_000;
+
+/// What a recording was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// An incident's file.
+    File,
+    /// What others captured.
+    Captures,
+    /// A history that nobody writes now.
+    History,
+    /// The history of a recorder that runs.
+    Recorder,
+}
+
+impl Kind {
+    /// In a word, for the head.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::File => "INCIDENT",
+            Self::Captures => "CAPTURES",
+            Self::History => "HISTORY",
+            Self::Recorder => "LIVE",
+        }
+    }
+}
+
+/// A stall in the recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StallAt {
+    /// When its first sign began.
+    pub onset: Millis,
+    /// When the recorder was sure.
+    pub trigger: Millis,
+    /// When it was over; none while it lasts or where the recording ends.
+    pub end: Option<Millis>,
+    /// The rules that fired.
+    pub triggers: Vec<Trigger>,
+}
+
+impl StallAt {
+    /// That of an incident.
+    pub fn of(stall: &Stall) -> Self {
+        Self {
+            onset: stall.onset,
+            trigger: stall.trigger,
+            end: stall.end,
+            triggers: stall.triggers.clone(),
+        }
+    }
+}
+
+/// An incident that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Its file; none for a stall that was noticed and not captured.
+    pub path: Option<PathBuf>,
+    /// When it began, milliseconds since 1970 UTC.
+    pub onset_wall_ms: i64,
+    /// How long it lasted.
+    pub length_ms: Option<Millis>,
+    /// The server's label.
+    pub server: String,
+    /// The rule that noticed it.
+    pub rule: String,
+    /// What the rule saw.
+    pub says: String,
+}
+
+/// How a recorder that runs does, as it says itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// How old its last beat is, milliseconds.
+    pub beat_age_ms: Option<Millis>,
+    /// A stall lasts, for so long.
+    pub stalled_ms: Option<Millis>,
+    /// What the rule saw that noticed it.
+    pub reason: String,
+    /// For how long the query probe has no answer.
+    pub unanswered_ms: Option<Millis>,
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// What was recorded.
+    pub incident: Incident,
+    /// What is said of its stall.
+    pub verdict: Option<Verdict>,
+    /// The stalls in it, oldest first.
+    pub stalls: Vec<StallAt>,
+    /// What it was read from.
+    pub kind: Kind,
+    /// Its path.
+    pub path: String,
+    /// Incidents of the same directory, the latest first.
+    pub listed: Vec<Listed>,
+    /// What the recorder says that runs.
+    pub told: Option<Told>,
+    /// It reaches to the newest that there is: of a history an older part may be read.
+    pub is_newest: bool,
+    /// When it was read, milliseconds since 1970 UTC; none of what does not change.
+    pub read_wall_ms: Option<i64>,
+    /// What the reader of this should know: damage, what was left out.
+    pub notes: Vec<String>,
+}
+
+impl Model {
+    /// Of an incident that was read.
+    pub fn of_incident(incident: Incident, verdict: Verdict, kind: Kind, path: String) -> Self {
+        Self {
+            stalls: vec![StallAt::of(&incident.stall)],
+            incident,
+            verdict: Some(verdict),
+            kind,
+            path,
+            listed: Vec::new(),
+            told: None,
+            is_newest: true,
+            read_wall_ms: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.incident.clock
+    }
+
+    /// The last moment that was read.
+    pub fn last(&self) -> Millis {
+        let ticks = self.incident.timeline.sources.iter();
+        let last = ticks.filter_map(|source| source.ticks.last().copied());
+        last.max().unwrap_or(self.incident.window.to)
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Millis {
+        let ticks = self.incident.timeline.sources.iter();
+        let first = ticks.filter_map(|source| source.ticks.first().copied());
+        first.min().unwrap_or(self.incident.window.from)
+    }
+
+    /// A moment of the wall's clock on that of the recording, within it.
+    pub fn own(&self, wall_ms: i64) -> Millis {
+        let own = wall_ms.saturating_sub(self.clock().wall_at_zero_ms);
+        let own = u64::try_from(own).unwrap_or(0);
+        own.clamp(self.first(), self.last().max(self.first()))
+    }
+
+    /// Where one begins to look: in a recorder's at the end, else in the stall, so that its onset is to be seen too.
+    pub fn opening(&self) -> Millis {
+        match self.kind {
+            Kind::Recorder | Kind::History => self.last(),
+            Kind::File | Kind::Captures => {
+                let stall = self.incident.stall_window();
+                let seen = stall.from.saturating_add(40_000);
+                stall.to.min(seen).clamp(self.first(), self.last())
+            }
+        }
+    }
+
+    /// The stall at a moment.
+    pub fn stall_at(&self, at: Millis) -> Option<&StallAt> {
+        let lasts = |stall: &&StallAt| stall.onset <= at && stall.end.is_none_or(|end| end >= at);
+        self.stalls.iter().rev().find(lasts)
+    }
+
+    /// The stall whose verdict there is, if the moment is not before it.
+    pub fn judged(&self, at: Millis) -> Option<&Verdict> {
+        self.verdict
+            .as_ref()
+            .filter(|_| at >= self.incident.stall.onset)
+    }
+
+    /// The time that a moment is compared with: the calm before the last stall, or the minutes before.
+    pub fn normal(&self, at: Millis) -> Window {
+        let begin = self.first();
+        let stalls = || self.stalls.iter().filter(|stall| stall.onset <= at);
+        if let Some(last) = stalls().next_back() {
+            let stall = Stall {
+                onset: last.onset,
+                trigger: last.trigger,
+                end: last.end,
+                triggers: Vec::new(),
+                earlier: match self.incident.stall.onset == last.onset {
+                    true => self.incident.stall.earlier.clone(),
+                    false => stalls()
+                        .filter_map(|stall| {
+                            Some(Window {
+                                from: stall.onset,
+                                to: stall.end?,
+                            })
+                        })
+                        .filter(|stall| stall.from < last.onset)
+                        .collect(),
+                },
+            };
+            let calm = stall.calm_before(begin);
+            return Window {
+                from: calm.from.max(calm.to.saturating_sub(NORMAL_MS)),
+                to: calm.to,
+            };
+        }
+        let to = at.saturating_sub(NEAR_MS).max(begin);
+        match to.saturating_sub(begin) < NEAR_MS {
+            // A short recording is compared with all of it.
+            true => Window {
+                from: begin,
+                to: at,
+            },
+            false => Window {
+                from: begin.max(to.saturating_sub(NORMAL_MS)),
+                to,
+            },
+        }
+    }
+
+    /// How old the newest reading was when it was read; none of what does not grow.
+    pub fn silent_ms(&self) -> Option<Millis> {
+        let read = self.read_wall_ms.filter(|_| self.kind == Kind::Recorder)?;
+        let silent = read.saturating_sub(self.clock().wall_ms(self.last()));
+        u64::try_from(silent).ok().filter(|ms| *ms >= OLD_MS)
+    }
+
+    /// How the last probe before a moment ended: its outcome, as long as it is not old.
+    pub fn probe(&self, signal: &str, at: Millis) -> Option<ProbeOutcome> {
+        let timeline = &self.incident.timeline;
+        let window = Window {
+            from: at.saturating_sub(OLD_MS),
+            to: at,
+        };
+        let series = timeline.get(signal)?;
+        let code = timeline.measure(series, Measure::Last, window)?;
+        ProbeOutcome::from_code(code)
+    }
+
+    /// Statements that the server answers a second, without the recorder's own.
+    pub fn answered(&self, at: Millis) -> Option<f64> {
+        let timeline = &self.incident.timeline;
+        let all = stats::now_of(timeline, "status.Questions", at)?;
+        let own = stats::now_of(timeline, "recorder.statements", at).unwrap_or(0.0);
+        Some((all - own).max(0.0))
+    }
+}

@@ -1,0 +1,155 @@
+//! `--plain`: a line for each change, never written over. For screen readers, tickets, pipes and `watch`.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use model::ProbeOutcome;
+use report::words;
+
+use crate::model::Model;
+use crate::source::Source;
+
+/// How often it is looked whether to end.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A change: when, on the wall's clock, and its line.
+type Change = (i64, String);
+
+/// Tells what changed, from the begin of the recording on, and goes on while it grows. `print` gets each line, `ends` says
+/// when to end.
+pub fn plain(
+    source: &mut dyn Source,
+    mut print: impl FnMut(&str) -> Result<()>,
+    ends: impl Fn() -> bool,
+) -> Result<()> {
+    let mut told: Vec<String> = Vec::new();
+    let mut is_first = true;
+    while let Some(model) = source.read(None)? {
+        if is_first {
+            print(&opening(&model))?;
+            is_first = false;
+        }
+        for (_, line) in changes(&model) {
+            // What was told is not told again, though each reading sees the last minutes anew.
+            if !told.contains(&line) {
+                print(&line)?;
+                told.push(line);
+            }
+        }
+        let more = told.len().saturating_sub(TOLD_MAX);
+        told.drain(..more);
+        let Some(every) = source.every() else { break };
+        let next = Instant::now() + every;
+        while Instant::now() < next {
+            if ends() {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+    match is_first {
+        true => print("nothing was recorded"),
+        false => Ok(()),
+    }
+}
+
+/// Lines that are remembered.
+const TOLD_MAX: usize = 5_000;
+
+fn opening(model: &Model) -> String {
+    format!(
+        "{} {} {}: {}, {} to {} UTC",
+        model.incident.host,
+        model.incident.server.label,
+        model.incident.server.version,
+        model.kind.word().to_lowercase(),
+        words::moment(model.clock(), model.first()),
+        words::moment(model.clock(), model.last())
+    )
+}
+
+/// What changed in a recording, by time.
+pub(crate) fn changes(model: &Model) -> Vec<Change> {
+    let mut all = stalls(model);
+    all.extend(probes(model, "connect", "probe.connect_outcome"));
+    all.extend(probes(model, "SELECT 1", "probe.query_outcome"));
+    all.extend(absences(model));
+    all.sort_by_key(|(at, _)| *at);
+    let line = |(at, text): Change| {
+        let moment = u64::try_from(at.saturating_sub(model.clock().wall_at_zero_ms)).unwrap_or(0);
+        (
+            at,
+            format!("{} {text}", words::moment(model.clock(), moment)),
+        )
+    };
+    all.into_iter().map(line).collect()
+}
+
+fn stalls(model: &Model) -> Vec<Change> {
+    let mut out = Vec::new();
+    let wall = |at| model.clock().wall_ms(at);
+    for stall in &model.stalls {
+        out.push((wall(stall.onset), "stall begins".to_owned()));
+        for trigger in &stall.triggers {
+            out.push((
+                wall(stall.trigger),
+                format!("stall noticed by {}: {}", trigger.rule, trigger.says),
+            ));
+        }
+        if let Some(end) = stall.end {
+            let lasted = words::duration(end.saturating_sub(stall.onset));
+            out.push((wall(end), format!("stall ends after {lasted}")));
+        }
+    }
+    if let Some(verdict) = &model.verdict {
+        let at = wall(model.incident.stall.trigger);
+        out.push((at, format!("verdict: {}", verdict.sentence)));
+        if let Some(first) = verdict.findings.first() {
+            for step in &first.remedy.now {
+                out.push((at, format!("what to do: {}", step.replace('\n', " "))));
+            }
+        }
+    }
+    out
+}
+
+/// A probe tells when its answer becomes another one.
+fn probes(model: &Model, name: &str, signal: &str) -> Vec<Change> {
+    let timeline = &model.incident.timeline;
+    let Some(series) = timeline.get(signal) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut before = ProbeOutcome::Ok;
+    for (at, code) in timeline.points(series) {
+        let Some(outcome) = ProbeOutcome::from_code(code) else {
+            continue;
+        };
+        if outcome != before {
+            out.push((
+                model.clock().wall_ms(at),
+                format!("{name}: {}", outcome.words()),
+            ));
+        }
+        before = outcome;
+    }
+    out
+}
+
+fn absences(model: &Model) -> Vec<Change> {
+    let first = model.first();
+    model
+        .incident
+        .absent
+        .iter()
+        .filter(|timed| timed.first > first.saturating_add(2_000))
+        .map(|timed| {
+            let text = format!(
+                "absent: {} ({})",
+                timed.absent.what,
+                timed.absent.reason.words()
+            );
+            (model.clock().wall_ms(timed.first), text)
+        })
+        .collect()
+}

@@ -1,0 +1,317 @@
+//! The loop: keys, readings, drawing. Reading has a thread of its own, so that a key is answered while a disk hangs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use cli::output::{Look, Screen};
+use crossterm::event::{self, Event, KeyEvent};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::control::{Effect, press};
+use crate::draw::draw;
+use crate::ink::Palette;
+use crate::keys::Press;
+use crate::model::{Kind, Model, Told};
+use crate::screens::page;
+use crate::source::{Opener, Source};
+use crate::state::State;
+
+/// What is read is drawn four times a second at the most; a key is answered at once.
+const DRAWN_EVERY: Duration = Duration::from_millis(250);
+
+/// Keys that came together are taken before the next drawing.
+const KEYS_MAX: usize = 100;
+
+/// Recordings that are opened from one another.
+const DEPTH_MAX: usize = 20;
+
+/// The widest and highest terminal that is drawn on; what is beyond stays empty.
+const LARGEST: (u16, u16) = (500, 200);
+
+/// How the view looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Its colours.
+    pub palette: Palette,
+    /// Letters of ASCII only.
+    pub is_ascii: bool,
+}
+
+enum Ask {
+    Read(Option<i64>),
+    Tell,
+    Export(Arc<Model>, PathBuf),
+}
+
+enum Got {
+    Read(Option<i64>, Result<Option<Arc<Model>>>, Option<Duration>),
+    Told(Option<Told>),
+    Exported(Result<PathBuf>),
+}
+
+/// One recording with its reader.
+struct Opened {
+    model: Arc<Model>,
+    state: State,
+    asks: Sender<Ask>,
+    got: Receiver<Got>,
+    /// When it is read again.
+    every: Option<Duration>,
+    next: Instant,
+    /// A reading is under way.
+    is_reading: bool,
+    /// The time around which nothing was found.
+    empty: Option<i64>,
+}
+
+/// Shows a source until its reader ends it. `open` opens what is chosen in a list.
+pub fn run(source: Box<dyn Source + Send>, open: &Opener<'_>, options: Options) -> Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    let mut stack = vec![opened(source, options, 0)?];
+    let mut screen = Screen::open()?;
+    let mut shown = Buffer::empty(Rect::default());
+    let (mut is_changed, mut by_key) = (true, true);
+    let mut drawn = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let Some(top) = stack.last_mut() else { break };
+        is_changed |= top.take();
+        top.ask();
+        if is_changed && (by_key || drawn.elapsed() >= DRAWN_EVERY) {
+            paint(&mut screen, &mut shown, top, options)?;
+            (is_changed, by_key) = (false, false);
+            drawn = Instant::now();
+        }
+        let mut patience = wait(is_changed, drawn);
+        for _ in 0..KEYS_MAX {
+            if !event::poll(patience)? {
+                break;
+            }
+            patience = Duration::ZERO;
+            let effect = match event::read()? {
+                Event::Resize(..) => Effect::Draw,
+                Event::Key(key) => taken(&mut stack, key),
+                _ => Effect::Nothing,
+            };
+            let is_answered = effect != Effect::Nothing;
+            (is_changed, by_key) = (is_changed || is_answered, by_key || is_answered);
+            match effect {
+                Effect::Quit => return Ok(()),
+                Effect::Redraw => shown = Buffer::empty(Rect::default()),
+                Effect::Copy(text) => screen.copy(&text)?,
+                Effect::Open(path) => open_into(&mut stack, &path, open, options),
+                Effect::Close => drop(stack.pop()),
+                Effect::Export => stack.last_mut().map_or((), Opened::export),
+                Effect::Draw | Effect::Nothing => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives a key to the recording on top.
+fn taken(stack: &mut [Opened], key: KeyEvent) -> Effect {
+    let (Some(top), Some(key)) = (stack.last_mut(), Press::of(key)) else {
+        return Effect::Nothing;
+    };
+    let (columns, lines) = size();
+    let effect = press(
+        &top.model,
+        &mut top.state,
+        key,
+        (columns.into(), lines.into()),
+    );
+    if let Effect::Copy(text) = &effect {
+        top.state.message = Some(format!("copied: {text}"));
+    }
+    effect
+}
+
+/// Opens a file on top of what is shown; what is wrong with it is said there.
+fn open_into(stack: &mut Vec<Opened>, path: &Path, open: &Opener<'_>, options: Options) {
+    let depth = stack.len();
+    let made = match depth < DEPTH_MAX {
+        true => open(path).and_then(|source| opened(source, options, depth)),
+        false => Err(anyhow::anyhow!(
+            "{DEPTH_MAX} recordings are open: Backspace closes one"
+        )),
+    };
+    match (made, stack.last_mut()) {
+        (Ok(made), _) => stack.push(made),
+        (Err(error), Some(top)) => top.state.message = Some(format!("{error:#}")),
+        (Err(_), None) => {}
+    }
+}
+
+/// Signals are looked for as often as readings.
+fn wait(is_changed: bool, drawn: Instant) -> Duration {
+    match is_changed {
+        true => DRAWN_EVERY.saturating_sub(drawn.elapsed()),
+        false => DRAWN_EVERY,
+    }
+}
+
+fn size() -> (u16, u16) {
+    let (columns, lines) = Screen::size().unwrap_or((80, 24));
+    (columns.min(LARGEST.0), lines.min(LARGEST.1))
+}
+
+/// Reads a source for the first time, and starts its reader.
+fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) -> Result<Opened> {
+    let Some(model) = source.read(None)? else {
+        anyhow::bail!("nothing was recorded yet");
+    };
+    let every = source.every();
+    let (asks, asked) = channel();
+    let (gets, got) = channel();
+    std::thread::Builder::new()
+        .name("ff-read".to_owned())
+        .spawn(move || reader(&mut *source, &asked, &gets))?;
+    let mut state = State::new(&model, options.is_ascii);
+    state.depth = depth;
+    Ok(Opened {
+        model: Arc::new(model),
+        state,
+        asks,
+        got,
+        every,
+        next: Instant::now() + every.unwrap_or_default(),
+        is_reading: false,
+        empty: None,
+    })
+}
+
+fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>) {
+    for ask in asked {
+        let got = match ask {
+            Ask::Read(around) => {
+                let read = source.read(around).map(|model| model.map(Arc::new));
+                Got::Read(around, read, source.every())
+            }
+            Ask::Tell => Got::Told(source.told()),
+            Ask::Export(model, directory) => Got::Exported(source.export(&model, &directory)),
+        };
+        if gets.send(got).is_err() {
+            return;
+        }
+    }
+}
+
+impl Opened {
+    /// Takes what was read; whether anything came.
+    fn take(&mut self) -> bool {
+        let mut came = false;
+        while let Ok(got) = self.got.try_recv() {
+            came = true;
+            match got {
+                Got::Read(around, read, every) => {
+                    self.is_reading = false;
+                    self.every = every;
+                    self.next = Instant::now() + every.unwrap_or_default();
+                    match read {
+                        Ok(Some(model)) => self.model = model,
+                        Ok(None) => self.is_empty_there(around),
+                        Err(error) => self.state.message = Some(format!("{error:#}")),
+                    }
+                }
+                Got::Told(told) => {
+                    self.is_reading = false;
+                    let stalls = told.as_ref().and_then(|told| told.stalled_ms);
+                    if stalls.is_some() {
+                        self.state.message =
+                            Some("the server stalls now: End goes there".to_owned());
+                    }
+                }
+                Got::Exported(Ok(path)) => {
+                    self.state.message = Some(format!("wrote {}", path.display()))
+                }
+                Got::Exported(Err(error)) => self.state.message = Some(format!("{error:#}")),
+            }
+        }
+        came
+    }
+
+    fn is_empty_there(&mut self, around: Option<i64>) {
+        if around.is_some() {
+            self.empty = around;
+            self.state.message = Some("nothing was recorded then".to_owned());
+            let at = self.state.at(&self.model);
+            self.state.at_wall_ms = Some(self.model.clock().wall_ms(at));
+        }
+    }
+
+    /// Asks for what is missing: the time that the cursor went to, the newest where it follows.
+    fn ask(&mut self) {
+        if self.is_reading || !matches!(self.model.kind, Kind::History | Kind::Recorder) {
+            return;
+        }
+        let clock = self.model.clock();
+        let (first, last) = (
+            clock.wall_ms(self.model.first()),
+            clock.wall_ms(self.model.last()),
+        );
+        let ask = match self.state.at_wall_ms {
+            None if !self.model.is_newest => Some(Ask::Read(None)),
+            Some(wall) if wall < first || (wall > last && !self.model.is_newest) => {
+                (self.empty != Some(wall)).then_some(Ask::Read(Some(wall)))
+            }
+            None if self.every.is_some() && Instant::now() >= self.next => Some(Ask::Read(None)),
+            Some(_) if self.every.is_some() && Instant::now() >= self.next => Some(Ask::Tell),
+            _ => None,
+        };
+        if let Some(ask) = ask {
+            self.next = Instant::now() + self.every.unwrap_or_default();
+            self.is_reading = self.asks.send(ask).is_ok();
+        }
+    }
+
+    fn export(&mut self) {
+        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        let _ = self.asks.send(Ask::Export(self.model.clone(), directory));
+        self.state.message = Some("writing".to_owned());
+    }
+}
+
+/// Draws the cells that changed.
+fn paint(screen: &mut Screen, shown: &mut Buffer, top: &Opened, options: Options) -> Result<()> {
+    let (columns, lines) = size();
+    let area = Rect::new(0, 0, columns, lines);
+    if shown.area() != &area {
+        screen.clear()?;
+        *shown = Buffer::empty(area);
+    }
+    let mut next = Buffer::empty(area);
+    let lines = page(&top.model, &top.state, columns.into(), lines.into());
+    draw(&lines, area, &mut next, options.palette, options.is_ascii);
+    let mut last: Option<(u16, u16)> = None;
+    for (x, y, cell) in shown.diff(&next) {
+        // The cursor is where the cell before left it, unless that one was wide.
+        if last != Some((x, y)) {
+            screen.go(x, y)?;
+        }
+        let modifier = cell.modifier;
+        let look = Look {
+            colour: match cell.fg {
+                Color::Indexed(colour) => Some(colour),
+                _ => None,
+            },
+            bold: modifier.contains(Modifier::BOLD),
+            faint: modifier.contains(Modifier::DIM),
+            reversed: modifier.contains(Modifier::REVERSED),
+        };
+        screen.write(cell.symbol(), look)?;
+        last = (cell.symbol().len() == 1).then_some((x + 1, y));
+    }
+    screen.flush()?;
+    *shown = next;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! All signals, ranked by how far they are from the time before.
+
+use model::Series;
+use model::Unit;
+
+use super::view::View;
+use crate::stats::{self, Spread};
+
+/// Signals that say nothing by moving: a clock, codes, the recorder's own lateness.
+const LEFT_OUT: [&str; 3] = ["clock.", "probe.query_outcome", "probe.connect_outcome"];
+
+/// A departure below this many usual swings is none.
+const LEAST: f64 = 2.0;
+
+/// A signal that is not as usual.
+#[derive(Debug, Clone)]
+pub struct Departure<'a> {
+    /// The signal.
+    pub series: &'a Series,
+    /// What it is now; of a counter a second.
+    pub now: f64,
+    /// What it was before.
+    pub spread: Spread,
+    /// In usual swings, with its sign.
+    pub by: f64,
+    /// In words.
+    pub change: String,
+}
+
+/// Signals that are not as usual, the farthest first.
+pub fn all<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
+    let mut all = every(view);
+    all.retain(|one| one.by.abs() >= LEAST);
+    all
+}
+
+/// Every signal that can be compared, the farthest first. What moved by as many swings is ranked by how many times it is
+/// what it was.
+pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
+    let normal = view.normal();
+    let timeline = view.timeline();
+    let mut all: Vec<Departure<'a>> = timeline
+        .series
+        .iter()
+        .filter(|series| series.unit != Unit::Code)
+        .filter(|series| !LEFT_OUT.iter().any(|name| series.name.starts_with(name)))
+        .filter_map(|series| {
+            let now = stats::now(timeline, series, view.at)?;
+            let spread = stats::spread(timeline, series, normal)?;
+            Some(Departure {
+                series,
+                now,
+                spread,
+                by: spread.departure(now),
+                change: spread.change(now),
+            })
+        })
+        .collect();
+    let rank = |one: &Departure<'_>| {
+        let times = (one.now.abs() + 1.0) / (one.spread.mean.abs() + 1.0);
+        one.by.abs().min(100.0) * (1.0 + times.ln().abs())
+    };
+    all.sort_by(|a, b| {
+        rank(b)
+            .total_cmp(&rank(a))
+            .then_with(|| a.series.name.cmp(&b.series.name))
+    });
+    all
+}

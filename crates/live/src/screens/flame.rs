@@ -1,0 +1,152 @@
+//! 4, Flame: where the processors are, as a table, against the time before. The picture of a flame graph is in the page
+//! that `freezeframe explain --html` writes.
+
+use model::{Millis, Profile, Window};
+use report::evidence::profile_diff::{RankBy, profile_diff};
+use report::words;
+
+use super::view::{Body, View};
+use crate::ink::{Ink, Line};
+use crate::table::{Cell, Column, Row, Table};
+
+const COLUMNS: [Column; 6] = [
+    Column::rest("FUNCTION", 30),
+    Column::number("SELF", 7, 0),
+    Column::number("BEFORE", 7, 0),
+    Column::number("CHANGE", 8, 0),
+    Column::number("TOTAL", 7, 1),
+    Column::text("IMAGE", 16, 2),
+];
+
+/// Profiles are of five seconds; where none is of the moment, one that is so near stands for it, milliseconds.
+const NEAR_MS: Millis = 15_000;
+
+/// Rows that are made.
+const ROWS_MAX: usize = 300;
+
+/// Stacks of a function that are shown with it.
+const STACKS_MAX: usize = 3;
+
+/// The screen.
+pub fn body(view: &View<'_>) -> Body {
+    let evidence = &view.incident().stacks;
+    let now = merged(
+        evidence
+            .profiles
+            .iter()
+            .filter(|profile| profile.from <= view.at && profile.to >= view.at),
+    )
+    .or_else(|| {
+        let mut before = evidence.profiles.iter();
+        merged(
+            before
+                .rfind(|profile| profile.to <= view.at && view.at - profile.to <= NEAR_MS)
+                .into_iter(),
+        )
+    });
+    let Some(now) = now else {
+        return Body::of(Vec::new(), Table {
+            columns: &COLUMNS,
+            rows: Vec::new(),
+            empty: "no samples of the processors at this moment: they need CAP_PERFMON, and a history keeps none".to_owned(),
+        });
+    };
+    let calm = view.normal();
+    let inside = |profile: &&Profile| within(profile, calm);
+    let before = merged(evidence.profiles.iter().filter(inside));
+    let empty = Profile {
+        counts: Vec::new(),
+        ..now.clone()
+    };
+    let base = before.as_ref().unwrap_or(&empty);
+    let rank = match before {
+        Some(_) => RankBy::usual(base, &now),
+        None => RankBy::Own,
+    };
+    let diff = profile_diff((base, &evidence.book), (&now, &evidence.book), false, rank);
+    let head = Line::plain(&format!(
+        "{} to {}: {} samples; before: {} samples{}",
+        view.clock(now.from),
+        view.clock(now.to),
+        now.samples(),
+        base.samples(),
+        if rank.is_time() {
+            ", ranked by processor time"
+        } else {
+            ""
+        }
+    ));
+    let rows = diff.rows.iter().take(ROWS_MAX).map(|row| {
+        let change = row.self_change();
+        Row {
+            cells: vec![
+                Cell::text(&row.symbol.name),
+                Cell::number(Some(row.b.self_share), words::share(row.b.self_share)),
+                match before {
+                    Some(_) => Cell::number(Some(row.a.self_share), words::share(row.a.self_share)),
+                    None => Cell::text("–"),
+                },
+                Cell::number(Some(change), format!("{:+.1}", change * 100.0)).ink(match change {
+                    more if more > 0.01 => Ink::Bad,
+                    less if less < -0.01 => Ink::Good,
+                    _ => Ink::Plain,
+                }),
+                Cell::number(Some(row.b.total_share), words::share(row.b.total_share)),
+                Cell::text(row.symbol.image.clone()),
+            ],
+            detail: stacks_with(view, &now, &row.symbol.name),
+            opens: None,
+        }
+    });
+    Body::of(
+        vec![head],
+        Table {
+            columns: &COLUMNS,
+            rows: rows.collect(),
+            empty: "the processors idled".to_owned(),
+        },
+    )
+}
+
+fn within(profile: &Profile, window: Window) -> bool {
+    profile.from >= window.from && profile.to <= window.to
+}
+
+/// Several profiles as one.
+fn merged<'a>(mut profiles: impl Iterator<Item = &'a Profile>) -> Option<Profile> {
+    let mut all = profiles.next()?.clone();
+    for profile in profiles {
+        all.to = all.to.max(profile.to);
+        all.lost = all.lost.saturating_add(profile.lost);
+        all.counts.extend(profile.counts.iter().cloned());
+    }
+    Some(all)
+}
+
+/// The stacks that end in a function, those with most samples first.
+fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
+    let book = &view.incident().stacks.book;
+    let mut rows: Vec<_> = profile
+        .counts
+        .iter()
+        .filter(|row| {
+            book.frames_of(row.stack)
+                .next()
+                .is_some_and(|frame| frame.name == name)
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    let mut out = Vec::new();
+    for row in rows.iter().take(STACKS_MAX) {
+        out.push(format!("{} samples, thread {}", row.count, row.thread));
+        out.extend(
+            book.frames_of(row.stack)
+                .map(|frame| format!("  {} ({})", frame.name, frame.image)),
+        );
+        out.push(String::new());
+    }
+    if rows.is_empty() {
+        out.push("it is only a caller here: no sample ends in it".to_owned());
+    }
+    out
+}

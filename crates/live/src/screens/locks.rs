@@ -1,0 +1,163 @@
+//! 3, Locks: what is waited for, by how many, from where, and who holds it.
+
+use model::{LockRow, LockTable};
+use report::evidence::chain::{chain_sentence, holder_by_words};
+use report::words;
+
+use super::view::{Body, View};
+use super::waits;
+use crate::ink::{Ink, Line, wrapped};
+use crate::table::{Cell, Column, Row, Table};
+
+const COLUMNS: [Column; 7] = [
+    Column::text("LOCK", 26, 0),
+    Column::number("WAITERS", 7, 0),
+    Column::number("BEFORE", 6, 2),
+    Column::number("WAITED", 8, 1),
+    Column::number("LONGEST", 8, 4),
+    Column::text("CALLER", 22, 3),
+    Column::rest("HOLDER (DOING)", 18),
+];
+
+/// The screen.
+pub fn body(view: &View<'_>) -> Body {
+    let Some(table) = waits::lock_table(view) else {
+        return Body::of(semaphores(view), Table {
+            columns: &COLUMNS,
+            rows: Vec::new(),
+            empty: "no lock table of this moment: stacks are taken while a stall lasts, and a history keeps none".to_owned(),
+        });
+    };
+    let before = waits::lock_table_before(view);
+    let mut head = vec![Line::plain(&format!(
+        "{} to {}: {} locks waited for, {} threads wait for work",
+        view.clock(table.from),
+        view.clock(table.to),
+        table.locks.len(),
+        table.idle_threads
+    ))];
+    for chain in table.chains.iter().take(2) {
+        head.extend(wrapped(
+            Ink::Plain,
+            &format!("{}.", chain_sentence(chain)),
+            2,
+            view.columns,
+        ));
+    }
+    head.truncate((view.lines / 2).max(1));
+    let rows = table
+        .locks
+        .iter()
+        .chain(&table.conditions)
+        .map(|lock| row(view, lock, before));
+    Body::of(
+        head,
+        Table {
+            columns: &COLUMNS,
+            rows: rows.collect(),
+            empty: "nobody waited for a lock that stacks show".to_owned(),
+        },
+    )
+}
+
+fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
+    let seconds = |us: f64| Cell::number(Some(us / 1e6), words::seconds(us / 1e6));
+    let was = before.map(|table| {
+        let same = table.locks.iter().find(|row| row.name == lock.name);
+        same.map_or(0, |row| row.waiters_max)
+    });
+    let caller = lock.callers.first().and_then(|caller| caller.path.first());
+    let holder = match waits::holder_words(lock) {
+        holder if holder.is_empty() => Cell::text("not known").ink(Ink::Dim),
+        holder => Cell::text(holder),
+    };
+    Row {
+        cells: vec![
+            Cell::text(&lock.name),
+            Cell::number(
+                Some(f64::from(lock.waiters_max)),
+                lock.waiters_max.to_string(),
+            ),
+            Cell::number(
+                was.map(f64::from),
+                was.map_or("–".to_owned(), |was| was.to_string()),
+            ),
+            seconds(lock.total_us),
+            seconds(lock.max_us),
+            Cell::text(caller.cloned().unwrap_or_default()),
+            holder,
+        ],
+        detail: detail(view, lock),
+        opens: None,
+    }
+}
+
+fn detail(view: &View<'_>, lock: &LockRow) -> Vec<String> {
+    let seconds = |us: f64| words::seconds(us / 1e6);
+    let mut out = vec![
+        lock.name.clone(),
+        format!(
+            "{} waits, {} in all, {} the longest, {} at once",
+            lock.waits,
+            seconds(lock.total_us),
+            seconds(lock.max_us),
+            lock.waiters_max
+        ),
+    ];
+    let book = &view.incident().stacks.book;
+    for holder in &lock.holders {
+        out.push(String::new());
+        out.push(format!(
+            "held by {} {} ({}), {}",
+            waits::who(holder),
+            holder.name,
+            holder_by_words(holder.by),
+            holder.doing
+        ));
+        out.extend(
+            book.frames_of(holder.stack)
+                .map(|frame| format!("  {} ({})", frame.name, frame.image)),
+        );
+    }
+    for caller in &lock.callers {
+        out.push(String::new());
+        out.push(format!(
+            "{} waits, {}, from:",
+            caller.waits,
+            seconds(caller.total_us)
+        ));
+        out.extend(caller.path.iter().map(|name| format!("  {name}")));
+    }
+    out
+}
+
+/// What InnoDB itself lists as waited for.
+fn semaphores(view: &View<'_>) -> Vec<Line> {
+    let texts = view.incident().texts.iter();
+    let last = texts
+        .rev()
+        .find(|timed| timed.text.kind() == model::TextKind::Semaphores && timed.at <= view.at);
+    let waits: Vec<model::SemaphoreWait> = last
+        .filter(|timed| view.at.saturating_sub(timed.at) <= 60_000)
+        .and_then(|timed| serde_json::from_str(timed.text.body()).ok())
+        .unwrap_or_default();
+    let mut out: Vec<Line> = waits
+        .iter()
+        .take((view.lines / 2).max(1))
+        .map(|wait| {
+            let name = wait.lock_name.as_deref().unwrap_or("latch");
+            let text = format!(
+                "InnoDB: {} {name} from {}:{} for {}",
+                wait.lock_kind,
+                wait.file,
+                wait.line,
+                words::seconds(wait.lasts_seconds())
+            );
+            Line::plain(&text)
+        })
+        .collect();
+    if !out.is_empty() {
+        out.insert(0, Line::of(Ink::Strong, "LATCHES as InnoDB lists them"));
+    }
+    out
+}

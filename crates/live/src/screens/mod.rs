@@ -1,0 +1,213 @@
+//! The screens: each is a function of what was recorded, the moment, and what its reader chose.
+
+mod departures;
+mod flame;
+mod host;
+mod incidents;
+mod locks;
+mod now;
+mod over;
+mod recorder;
+mod signals;
+mod state_line;
+mod statements;
+mod strips;
+mod tail;
+mod threads;
+mod view;
+mod waits;
+
+use report::words;
+
+use crate::ink::{Ink, Line, cut};
+use crate::keys::{Shown, foot};
+use crate::model::{Kind, Model};
+use crate::state::{Asked, Over, State};
+
+pub use view::{Body, View};
+
+/// Lines that are not the screen's own: head, rule, foot.
+const FRAME: usize = 3;
+
+/// The smallest terminal that is drawn on, columns and lines.
+pub const SMALLEST: (usize, usize) = (40, 10);
+
+/// What a screen has, for keys that choose a row.
+pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Body {
+    let view = view(model, state, columns, lines);
+    of_screen(&view)
+}
+
+fn view<'a>(model: &'a Model, state: &'a State, columns: usize, lines: usize) -> View<'a> {
+    View {
+        model,
+        state,
+        at: state.at(model),
+        columns,
+        lines: lines.saturating_sub(FRAME),
+    }
+}
+
+fn of_screen(view: &View<'_>) -> Body {
+    match view.state.shown {
+        Shown::Now => now::body(view),
+        Shown::Threads => threads::body(view),
+        Shown::Locks => locks::body(view),
+        Shown::Flame => flame::body(view),
+        Shown::Statements => statements::body(view),
+        Shown::Host => host::body(view),
+        Shown::Signals => signals::body(view),
+        Shown::Incidents => incidents::body(view),
+        Shown::Recorder => recorder::body(view),
+    }
+}
+
+/// The whole terminal: exactly so many lines, none wider than the columns.
+pub fn page(model: &Model, state: &State, columns: usize, lines: usize) -> Vec<Line> {
+    if columns < SMALLEST.0 || lines < SMALLEST.1 {
+        let words = format!("too small: {} by {} at least", SMALLEST.0, SMALLEST.1);
+        let mut page = vec![Line::plain(&cut(&words, columns))];
+        page.resize(lines, Line::default());
+        return page;
+    }
+    let view = view(model, state, columns, lines);
+    let mut page = vec![head(&view), view.rule()];
+    let below = below(&view);
+    let room = view.lines.saturating_sub(below.len());
+    let middle = match over::lines(&view) {
+        Some(all) => {
+            let last = all.len().saturating_sub(room);
+            let from = state.scroll.min(last);
+            let mut shown: Vec<Line> = all.iter().skip(from).take(room).cloned().collect();
+            if from < last
+                && let Some(end) = shown.last_mut()
+            {
+                *end = Line::of(
+                    Ink::Dim,
+                    &format!("{} more lines: Down", all.len() - from - room + 1),
+                );
+            }
+            shown
+        }
+        None => screen(&view, room),
+    };
+    page.extend(middle);
+    page.resize(lines.saturating_sub(below.len() + 1), Line::default());
+    page.extend(below);
+    page.push(last_line(&view));
+    page.into_iter().map(|line| line.cut(columns)).collect()
+}
+
+/// The screen's own lines.
+fn screen(view: &View<'_>, room: usize) -> Vec<Line> {
+    let body = of_screen(view);
+    let mut out = body.head;
+    if let Some(table) = body.table {
+        let left = room.saturating_sub(out.len() + body.foot.len()).max(2);
+        let mut lines = table.lines(&view.state.wanted(), view.columns, left);
+        if !body.foot.is_empty() {
+            lines.resize(left, Line::default());
+        }
+        out.extend(lines);
+    }
+    out.extend(body.foot);
+    out.truncate(room);
+    out
+}
+
+/// Who is looked at, and when.
+fn head(view: &View<'_>) -> Line {
+    let incident = view.incident();
+    let mut names = vec!["freezeframe".to_owned()];
+    names.extend(
+        [
+            &incident.host,
+            &incident.server.label,
+            &incident.server.version,
+        ]
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .cloned(),
+    );
+    let when = when(view);
+    let room = view.columns.saturating_sub(when.len() + 2);
+    let left = Line::plain(&names.join("  ")).text();
+    let ink = match (view.model.kind == Kind::Recorder, view.state.at_wall_ms) {
+        (true, None) => Ink::Good,
+        _ => Ink::Strong,
+    };
+    Line::of(Ink::Strong, &cut(&left, room)).right(ink, &when, view.columns)
+}
+
+fn when(view: &View<'_>) -> String {
+    let model = view.model;
+    let is_newest = view.state.at_wall_ms.is_none();
+    let zone = if model.clock().is_known() { " UTC" } else { "" };
+    let moment = match view.columns >= 100 {
+        true => format!("{}{zone}", view.date(view.at)),
+        false => format!("{}{zone}", view.clock(view.at)),
+    };
+    let back = model.last().saturating_sub(view.at);
+    let how = match (&model.kind, is_newest) {
+        (Kind::Recorder, true) => format!("LIVE{}", recorder_words(view)),
+        (Kind::Recorder, false) => format!("FROZEN {} back", words::duration(back)),
+        (kind, _) => kind.word().to_owned(),
+    };
+    format!("{moment}  {how}")
+}
+
+/// The recorder's share of one processor, where it is known.
+fn recorder_words(view: &View<'_>) -> String {
+    let ticks = crate::stats::now_of(view.timeline(), "recorder.cpu_ticks", view.at);
+    ticks.map_or(String::new(), |ticks| {
+        format!("  rec {}", words::share(ticks / 100.0))
+    })
+}
+
+/// A filter in force, a message: between the screen and the last line.
+fn below(view: &View<'_>) -> Vec<Line> {
+    let state = view.state;
+    let mut out = Vec::new();
+    if let Some(message) = &state.message {
+        out.push(Line::of(
+            Ink::Strong,
+            &cut(&Line::plain(message).text(), view.columns),
+        ));
+    } else if let Some(filter) = state
+        .filters
+        .get(&state.shown)
+        .filter(|_| state.over == Over::Nothing)
+    {
+        let words = format!("only rows with {filter}  (Esc: all)");
+        out.push(Line::of(
+            Ink::Strong,
+            &cut(&Line::plain(&words).text(), view.columns),
+        ));
+    }
+    out
+}
+
+/// What is typed, or the keys.
+fn last_line(view: &View<'_>) -> Line {
+    let Some(input) = &view.state.input else {
+        return Line::of(
+            Ink::Bar,
+            &cut(
+                &format!("{:<1$}", foot(view.columns), view.columns),
+                view.columns,
+            ),
+        );
+    };
+    let asks = match input.asked {
+        Asked::Filter => "rows with: ",
+        Asked::Time => "go to (03:12, -10s, +5m): ",
+        Asked::Help => "search: ",
+    };
+    let wrong = input
+        .wrong
+        .as_ref()
+        .map_or(String::new(), |wrong| format!("  {wrong}"));
+    let line = Line::of(Ink::Strong, asks).add(Ink::Plain, &format!("{}_", input.text));
+    let room = view.columns.saturating_sub(line.width());
+    line.add(Ink::Bad, &cut(&Line::plain(&wrong).text(), room))
+}

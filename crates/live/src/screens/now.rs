@@ -1,0 +1,203 @@
+//! 1, Now: is it stalled, why, since when, what next.
+
+use diagnosis::{Finding, Level, Verdict};
+use report::words;
+
+use super::departures::{self, Departure};
+use super::view::{Body, View};
+use super::{state_line, strips, tail};
+use crate::ink::{Ink, Line, cut};
+use crate::model::Kind;
+
+/// How many lines each part has, by the lines of the screen.
+struct Plan {
+    strips: usize,
+    waits: usize,
+    signs: usize,
+    rules: bool,
+}
+
+fn plan(lines: usize) -> Plan {
+    let (strips, waits, rules) = match lines {
+        0..=12 => (4, 1, false),
+        13..=17 => (5, 2, false),
+        18..=27 => (6, 3, true),
+        28..=35 => (9, 5, true),
+        _ => (strips::COUNT, 8, true),
+    };
+    // Verdict, why, next, the axis, the head of the waits, what is absent.
+    let others = 6 + strips + waits + if rules { 2 } else { 0 };
+    Plan {
+        strips,
+        waits,
+        signs: lines.saturating_sub(others).clamp(1, 9),
+        rules,
+    }
+}
+
+/// The screen.
+pub fn body(view: &View<'_>) -> Body {
+    let plan = plan(view.lines);
+    let mut lines = vec![state_line::line(view)];
+    lines.extend(why(view, plan.signs));
+    lines.push(next(view));
+    if plan.rules {
+        lines.push(view.rule());
+    }
+    lines.extend(strips::lines(view, plan.strips));
+    if plan.rules {
+        lines.push(view.rule());
+    }
+    lines.extend(tail::waits(view, plan.waits));
+    let last = view.lines.saturating_sub(1);
+    lines.extend(tail::not_as_usual(view, last.saturating_sub(lines.len())));
+    lines.truncate(last);
+    lines.resize(last, Line::default());
+    lines.push(tail::absent(view));
+    Body {
+        head: lines,
+        ..Body::default()
+    }
+}
+
+/// Why: the first finding with its signs; without a stall what moved most.
+fn why(view: &View<'_>, signs: usize) -> Vec<Line> {
+    let judged = view.model.judged(view.at);
+    let is_over = view.model.stall_at(view.at).is_none();
+    // Of an incident the cause stays to be seen when the stall is over.
+    let keeps = matches!(view.model.kind, Kind::File | Kind::Captures);
+    match judged {
+        Some(verdict) if !is_over || keeps => found(verdict, view, signs),
+        _ => moved(view, signs),
+    }
+}
+
+fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
+    let Some(first) = verdict.findings.first() else {
+        return unsure(verdict, view, signs);
+    };
+    let level = format!(
+        "{}  {} for, {} against",
+        first.level.word().to_uppercase(),
+        first.witnesses.len(),
+        first.against.len()
+    );
+    let room = view.columns.saturating_sub(level.len() + 6);
+    let ink = match first.level {
+        Level::Certain | Level::Likely => Ink::Bad,
+        _ => Ink::Strong,
+    };
+    let mut lines = vec![
+        Line::of(Ink::Strong, "WHY  ")
+            .add(ink, &cut(&first.title, room))
+            .right(Ink::Plain, &level, view.columns),
+    ];
+    let against = usize::from(!first.against.is_empty() && signs > 2);
+    lines.extend(witnesses(
+        first,
+        view,
+        signs.saturating_sub(against),
+        against,
+    ));
+    lines
+}
+
+fn witnesses(finding: &Finding, view: &View<'_>, with: usize, against: usize) -> Vec<Line> {
+    let told = |sign: &str, ink: Ink, says: &str| {
+        Line::of(ink, &format!("     {sign} "))
+            .add(Ink::Plain, &cut(says, view.columns.saturating_sub(7)))
+    };
+    let signs = finding
+        .witnesses
+        .iter()
+        .take(with)
+        .map(|one| told("+", Ink::Bad, &one.says));
+    let others = finding
+        .against
+        .iter()
+        .take(against)
+        .map(|one| told("-", Ink::Good, &one.says));
+    signs.chain(others).collect()
+}
+
+/// No cause is named: what is nearest, and what is missing.
+fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
+    let line = |text: &str| Line::plain(&cut(text, view.columns));
+    let mut lines = vec![Line::of(Ink::Strong, "WHY  ").add(
+        Ink::Plain,
+        &cut(&verdict.sentence, view.columns.saturating_sub(5)),
+    )];
+    for finding in verdict.folded.iter().take(2) {
+        lines.push(line(&format!(
+            "     ? {}: {}",
+            finding.level.word(),
+            finding.title
+        )));
+    }
+    for mechanism in verdict.mechanism.iter().take(2) {
+        lines.push(line(&format!("     + {}", mechanism.says)));
+    }
+    if let Some(absent) = verdict.absent.first() {
+        lines.push(line(&format!(
+            "     missing: {} ({})",
+            absent.what,
+            absent.reason.words()
+        )));
+    }
+    lines.truncate(signs + 1);
+    lines
+}
+
+/// Nothing is wrong: what moved most.
+fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
+    let all: Vec<Departure<'_>> = departures::all(view);
+    let mut lines = vec![
+        Line::of(Ink::Strong, "WHY  ").add(Ink::Plain, "no stall; farthest from the time before:"),
+    ];
+    for one in all.iter().take(signs.min(3)) {
+        let text = format!(
+            "     {} {} {}, usually {}",
+            one.change,
+            one.series.name,
+            words::value(one.series, one.now),
+            words::value(one.series, one.spread.mean)
+        );
+        lines.push(Line::plain(&cut(&text, view.columns)));
+    }
+    if all.is_empty() {
+        lines.push(Line::of(Ink::Dim, "     nothing"));
+    }
+    lines
+}
+
+fn next(view: &View<'_>) -> Line {
+    let first = view
+        .model
+        .judged(view.at)
+        .filter(|_| view.model.stall_at(view.at).is_some() || view.model.kind != Kind::Recorder)
+        .and_then(|verdict| verdict.findings.first());
+    let step = first.and_then(|finding| {
+        finding
+            .remedy
+            .now
+            .first()
+            .or(finding.remedy.durable.first())
+    });
+    let line = Line::of(Ink::Strong, "NEXT ");
+    let keys = match view.columns >= 70 {
+        true => "  r all, risk, undo  w why",
+        false => "  r all  w why",
+    };
+    match step {
+        Some(step) => {
+            let one_line = step.lines().next().unwrap_or("");
+            let room = view.columns.saturating_sub(5 + keys.len());
+            line.add(Ink::Plain, &cut(&Line::plain(one_line).text(), room))
+                .right(Ink::Dim, keys, view.columns)
+        }
+        None => line.add(
+            Ink::Dim,
+            "2 threads  3 locks  4 where the processors are  7 what moved",
+        ),
+    }
+}

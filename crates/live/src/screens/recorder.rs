@@ -1,0 +1,172 @@
+//! 9, Recorder: can this be trusted. What is absent stands first.
+
+use model::Millis;
+use report::words;
+
+use super::view::{Body, View};
+use crate::ink::{Ink, Line, cut};
+use crate::stats;
+use crate::table::{Cell, Column, Row, Table};
+
+const COLUMNS: [Column; 5] = [
+    Column::text("SOURCE", 22, 0),
+    Column::number("AGE", 9, 0),
+    Column::number("READ", 7, 1),
+    Column::number("EACH", 8, 2),
+    Column::rest("ABSENT, AND WHY", 24),
+];
+
+/// The screen.
+pub fn body(view: &View<'_>) -> Body {
+    let mut rows = absent(view);
+    rows.extend(sources(view));
+    Body::of(
+        head(view),
+        Table {
+            columns: &COLUMNS,
+            rows,
+            empty: "nothing was read".to_owned(),
+        },
+    )
+}
+
+fn head(view: &View<'_>) -> Vec<Line> {
+    let model = view.model;
+    let timeline = view.timeline();
+    let now = |name: &str| stats::now_of(timeline, name, view.at);
+    let cost = [
+        now("recorder.cpu_ticks")
+            .map(|ticks| format!("{} of a processor", words::share(ticks / 100.0))),
+        now("recorder.resident_bytes").map(|bytes| format!("{} resident", words::bytes(bytes))),
+        now("recorder.late_ms").map(|ms| format!("{} late", words::seconds(ms / 1000.0))),
+        now("recorder.statements")
+            .map(|rate| format!("{} statements of its own", words::per_second(rate))),
+        now("recorder.lost_samples").map(|lost| format!("{lost:.0} samples lost a second")),
+    ];
+    let cost: Vec<String> = cost.into_iter().flatten().collect();
+    let line = |name: &str, text: &str| {
+        Line::of(Ink::Strong, &format!("{name:<9}")).add(
+            Ink::Plain,
+            &cut(&Line::plain(text).text(), view.columns.saturating_sub(9)),
+        )
+    };
+    let told = match &model.told {
+        None => String::new(),
+        Some(told) => match (told.beat_age_ms, told.unanswered_ms) {
+            (Some(age), Some(ms)) => format!(
+                "; its last beat {}, its query probe has no answer for {}",
+                words::duration(age),
+                words::duration(ms)
+            ),
+            (Some(age), None) => format!("; its last beat {} ago", words::duration(age)),
+            _ => String::new(),
+        },
+    };
+    let mut lines = vec![
+        line(
+            "READ FROM",
+            &format!(
+                " {} ({}){told}",
+                model.path,
+                model.kind.word().to_lowercase()
+            ),
+        ),
+        line(
+            "HOLDS",
+            &format!(
+                " {} to {}, {} signals, {} texts, {} facts",
+                view.clock(model.first()),
+                view.clock(model.last()),
+                timeline.series.len(),
+                view.incident().texts.len(),
+                view.incident().facts.len()
+            ),
+        ),
+    ];
+    if !cost.is_empty() {
+        lines.push(line("COST", &format!(" {}", cost.join(", "))));
+    }
+    lines.extend(
+        model
+            .notes
+            .iter()
+            .map(|note| Line::of(Ink::Bad, &cut(&Line::plain(note).text(), view.columns))),
+    );
+    lines
+}
+
+/// Evidence that is absent at this moment first, then what was at other times.
+fn absent(view: &View<'_>) -> Vec<Row> {
+    let mut all: Vec<_> = view.incident().absent.iter().collect();
+    let is_now =
+        |first: Millis, last: Millis| first <= view.at && last.saturating_add(2_000) >= view.at;
+    all.sort_by_key(|timed| !is_now(timed.first, timed.last));
+    all.iter()
+        .map(|timed| {
+            let now = is_now(timed.first, timed.last);
+            let when = match now {
+                true => format!("{}; {}", timed.absent.reason.words(), timed.absent.detail),
+                false => format!(
+                    "{} from {} to {}; {}",
+                    timed.absent.reason.words(),
+                    view.clock(timed.first),
+                    view.clock(timed.last),
+                    timed.absent.detail
+                ),
+            };
+            Row {
+                cells: vec![
+                    Cell::text(&timed.absent.what).ink(if now { Ink::Bad } else { Ink::Dim }),
+                    Cell::text(if now { "absent" } else { "" }),
+                    Cell::number(Some(timed.count as f64), timed.count.to_string()),
+                    Cell::default(),
+                    Cell::text(&when),
+                ],
+                detail: vec![
+                    timed.absent.what.clone(),
+                    when,
+                    format!("{} readings", timed.count),
+                ],
+                opens: None,
+            }
+        })
+        .collect()
+}
+
+/// Each source with the age of its last reading at this moment.
+fn sources(view: &View<'_>) -> Vec<Row> {
+    view.timeline()
+        .sources
+        .iter()
+        .map(|source| {
+            let read = source.ticks.partition_point(|tick| *tick <= view.at);
+            let last = read
+                .checked_sub(1)
+                .and_then(|index| source.ticks.get(index));
+            let age = last.map(|last| view.at.saturating_sub(*last));
+            let span = source
+                .ticks
+                .first()
+                .zip(source.ticks.last())
+                .map(|(first, last)| last.saturating_sub(*first));
+            let each = span
+                .filter(|_| source.ticks.len() > 1)
+                .map(|span| span / (source.ticks.len() as Millis - 1));
+            let say = |ms: Option<Millis>| ms.map_or("–".to_owned(), words::duration);
+            Row {
+                cells: vec![
+                    Cell::text(&source.name),
+                    Cell::number(age.map(|ms| ms as f64 / 1000.0), say(age)),
+                    Cell::number(Some(read as f64), read.to_string()),
+                    Cell::number(each.map(|ms| ms as f64 / 1000.0), say(each)),
+                    Cell::default(),
+                ],
+                detail: vec![
+                    source.name.clone(),
+                    format!("{read} readings up to here, the last {} old", say(age)),
+                ],
+                opens: None,
+            }
+        })
+        .collect()
+}

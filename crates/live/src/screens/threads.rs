@@ -1,0 +1,189 @@
+//! 2, Threads: what the threads of the server do, who waits for whom, and what the sessions say of themselves.
+
+use std::collections::HashMap;
+
+use model::{RunState, Side, StackId, ThreadRun};
+use report::evidence::chain::chain_sentence;
+use report::words;
+
+use super::view::{Body, View};
+use super::waits;
+use crate::ink::{Ink, Line, cut, wrapped};
+use crate::table::{Cell, Column, Row, Table};
+
+const COLUMNS: [Column; 8] = [
+    Column::number("TIME", 7, 0),
+    Column::number("ID", 8, 1),
+    Column::text("USER", 12, 2),
+    Column::text("HOST", 14, 4),
+    Column::text("DB", 10, 5),
+    Column::text("COMMAND", 8, 6),
+    Column::text("STATE", 22, 3),
+    Column::rest("STATEMENT", 20),
+];
+
+/// Groups of threads with equal stacks that are shown.
+const GROUPS_MAX: usize = 4;
+
+/// Functions of a stack in a line.
+const FRAMES_MAX: usize = 4;
+
+/// The screen.
+pub fn body(view: &View<'_>) -> Body {
+    let room = view.lines / 3;
+    let mut head = chains(view);
+    head.extend(groups(view));
+    head.truncate(room.max(3));
+    head.push(sessions_line(view));
+    let rows = waits::processlist(view, view.at)
+        .map_or_else(Vec::new, |(_, list)| list.longest.iter().map(row).collect());
+    let table = Table {
+        columns: &COLUMNS,
+        rows,
+        empty: "no processlist of this moment: screen 9 says why".to_owned(),
+    };
+    Body::of(head, table)
+}
+
+fn row(session: &model::Session) -> Row {
+    Row {
+        cells: vec![
+            Cell::number(Some(session.seconds), words::seconds(session.seconds)),
+            Cell::number(Some(session.id as f64), session.id.to_string()),
+            Cell::text(&session.user),
+            Cell::text(&session.host),
+            Cell::text(&session.db),
+            Cell::text(&session.command),
+            Cell::text(&session.state),
+            Cell::text(&session.statement),
+        ],
+        detail: vec![
+            format!(
+                "connection {}, {}@{}, database {}",
+                session.id, session.user, session.host, session.db
+            ),
+            format!(
+                "{} for {}: {}",
+                session.command,
+                words::seconds(session.seconds),
+                session.state
+            ),
+            String::new(),
+            session.statement.clone(),
+        ],
+        opens: None,
+    }
+}
+
+fn sessions_line(view: &View<'_>) -> Line {
+    let Some((at, list)) = waits::processlist(view, view.at) else {
+        return Line::of(Ink::Strong, "SESSIONS");
+    };
+    let before = waits::processlist(view, view.normal().to);
+    let before = before.map_or(String::new(), |(_, list)| {
+        format!(" ({} before)", list.active())
+    });
+    let text = format!(
+        " {} do something{before}, {} in all, at {}; the {} longest of those that do:",
+        list.active(),
+        list.sessions,
+        view.clock(at),
+        list.longest.len()
+    );
+    Line::of(Ink::Strong, "SESSIONS").add(Ink::Plain, &cut(&text, view.columns.saturating_sub(8)))
+}
+
+/// Who waits for whom, a sentence a chain.
+fn chains(view: &View<'_>) -> Vec<Line> {
+    let Some(table) = waits::lock_table(view) else {
+        return Vec::new();
+    };
+    let chains = table.chains.iter().take(2);
+    chains
+        .flat_map(|chain| {
+            wrapped(
+                Ink::Plain,
+                &format!("{}.", chain_sentence(chain)),
+                2,
+                view.columns,
+            )
+        })
+        .collect()
+}
+
+/// Threads with equal stacks at this moment.
+struct Group<'a> {
+    run: &'a ThreadRun,
+    count: usize,
+}
+
+fn at_moment<'a>(view: &View<'a>) -> Vec<Group<'a>> {
+    let evidence = &view.incident().stacks;
+    let mut notes = evidence.snapshots.iter();
+    let Some(last) = notes.rfind(|note| note.at <= view.at && view.at - note.at <= 5_000) else {
+        return Vec::new();
+    };
+    let mut groups: HashMap<(StackId, RunState), Group<'a>> = HashMap::new();
+    let there = |run: &&ThreadRun| run.from <= last.at && run.to >= last.at;
+    for run in evidence.runs.iter().filter(there) {
+        let group = groups
+            .entry((run.stack, run.state))
+            .or_insert(Group { run, count: 0 });
+        group.count += 1;
+    }
+    let mut groups: Vec<Group<'a>> = groups.into_values().collect();
+    groups.sort_by(|a, b| {
+        let by_count = b.count.cmp(&a.count);
+        by_count.then_with(|| (a.run.stack, a.run.tid).cmp(&(b.run.stack, b.run.tid)))
+    });
+    groups
+}
+
+fn groups(view: &View<'_>) -> Vec<Line> {
+    let groups = at_moment(view);
+    if groups.is_empty() {
+        return vec![
+            Line::of(Ink::Strong, "THREADS").add(Ink::Dim, " no stacks were taken at this moment"),
+        ];
+    }
+    let threads: usize = groups.iter().map(|group| group.count).sum();
+    let count = |state: RunState| -> usize {
+        let of_state = groups.iter().filter(|group| group.run.state == state);
+        of_state.map(|group| group.count).sum()
+    };
+    let head = format!(
+        " {threads}: {} running, {} uninterruptible, {} asleep; most with one stack:",
+        count(RunState::Running),
+        count(RunState::Uninterruptible),
+        count(RunState::Sleeping)
+    );
+    let mut lines = vec![
+        Line::of(Ink::Strong, "THREADS")
+            .add(Ink::Plain, &cut(&head, view.columns.saturating_sub(7))),
+    ];
+    for group in groups.iter().take(GROUPS_MAX) {
+        let book = &view.incident().stacks.book;
+        let frames = || book.frames_of(group.run.stack);
+        // The server's functions say what for; the kernel's, where there are no others.
+        let user: Vec<&str> = frames()
+            .filter(|frame| frame.side == Side::User)
+            .map(|frame| frame.name.as_str())
+            .collect();
+        let all: Vec<&str> = frames().map(|frame| frame.name.as_str()).collect();
+        let names = if user.is_empty() { all } else { user };
+        let names: Vec<&str> = names.into_iter().take(FRAMES_MAX).collect();
+        let call = group
+            .run
+            .syscall
+            .as_ref()
+            .map_or("", |call| call.name.as_str());
+        let text = format!(
+            "{:>5} {} {call:<8} {}",
+            group.count,
+            group.run.state.letter(),
+            names.join(" < ")
+        );
+        lines.push(Line::plain(&cut(&Line::plain(&text).text(), view.columns)));
+    }
+    lines
+}

@@ -1,0 +1,131 @@
+//! What a screen is given, and what it makes of it.
+
+use model::{Incident, Millis, Timeline, Window};
+use report::words;
+
+use crate::ink::{Ink, Line};
+use crate::model::Model;
+use crate::state::State;
+use crate::stats::{self, Point};
+use crate::table::Table;
+
+/// A strip of the last minute has at least this length, milliseconds.
+const STRIP_MS: Millis = 60_000;
+
+/// What a screen is a function of.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// What was recorded.
+    pub model: &'a Model,
+    /// What its reader chose.
+    pub state: &'a State,
+    /// The moment that is looked at.
+    pub at: Millis,
+    /// Columns of the terminal.
+    pub columns: usize,
+    /// Lines that the screen may have.
+    pub lines: usize,
+}
+
+/// What a screen is: lines above, a table, lines below.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Body {
+    /// Above the table.
+    pub head: Vec<Line>,
+    /// The table.
+    pub table: Option<Table>,
+    /// Below it.
+    pub foot: Vec<Line>,
+}
+
+impl Body {
+    /// Lines and a table.
+    pub fn of(head: Vec<Line>, table: Table) -> Self {
+        Self {
+            head,
+            table: Some(table),
+            foot: Vec::new(),
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// The incident.
+    pub fn incident(&self) -> &'a Incident {
+        &self.model.incident
+    }
+
+    /// The signals.
+    pub fn timeline(&self) -> &'a Timeline {
+        &self.model.incident.timeline
+    }
+
+    /// The time that the moment is compared with.
+    pub fn normal(&self) -> Window {
+        self.model.normal(self.at)
+    }
+
+    /// A moment in words.
+    pub fn clock(&self, at: Millis) -> String {
+        words::moment(self.model.clock(), at)
+    }
+
+    /// The same with its date, where it is known.
+    pub fn date(&self, at: Millis) -> String {
+        let clock = self.model.clock();
+        let moment = jiff::Timestamp::from_millisecond(clock.wall_ms(at));
+        match moment.ok().filter(|_| clock.is_known()) {
+            Some(moment) => moment.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            None => self.clock(at),
+        }
+    }
+
+    /// A line across.
+    pub fn rule(&self) -> Line {
+        let sign = if self.state.is_ascii { "-" } else { "─" };
+        Line::of(Ink::Dim, &sign.repeat(self.columns))
+    }
+
+    /// How long a strip of so many columns reaches back: a second each, or a minute in all.
+    pub fn strip_ms(count: usize) -> Millis {
+        (count as Millis * 1000).max(STRIP_MS)
+    }
+
+    /// The time of such a strip, as far as there is one: a recording's clock begins at 0.
+    pub fn strip_window(&self, count: usize) -> Window {
+        Window {
+            from: self.at.saturating_sub(Self::strip_ms(count)),
+            to: self.at,
+        }
+    }
+
+    /// The columns of a strip; empty those before the clock's begin.
+    pub fn strip_columns(&self, points: &[Point], count: usize) -> Vec<Option<f64>> {
+        let window = self.strip_window(count);
+        let there = window.to - window.from;
+        let used = (there * count as Millis).div_ceil(Self::strip_ms(count));
+        let used = usize::try_from(used).unwrap_or(count).min(count);
+        let mut columns = vec![None; count - used];
+        columns.extend(stats::columns(points, window, used));
+        columns
+    }
+
+    /// A signal as a strip. What is a share stands for itself; all else for the most that it was.
+    pub fn strip(&self, name: &str, count: usize) -> String {
+        let Some(series) = self.timeline().get(name) else {
+            return String::new();
+        };
+        let points = stats::points(self.timeline(), series, self.strip_window(count));
+        let top = match series.unit {
+            model::Unit::Share => 1.0,
+            _ => points.iter().map(|point| point.value).fold(0.0, f64::max),
+        };
+        self.letters(&points, top, count)
+    }
+
+    /// Values as a strip.
+    pub fn letters(&self, points: &[Point], top: f64, count: usize) -> String {
+        let columns = self.strip_columns(points, count);
+        stats::strip(&columns, top, self.state.is_ascii)
+    }
+}

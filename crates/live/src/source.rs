@@ -1,0 +1,70 @@
+//! Where a model is read from.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::model::Model;
+
+/// Something that was recorded, or is being.
+pub trait Source {
+    /// Reads it: the newest, or the time around a moment, milliseconds since 1970 UTC. `None` where nothing was recorded
+    /// then.
+    fn read(&mut self, around: Option<i64>) -> Result<Option<Model>>;
+
+    /// How long to wait before it is read again; never where it does not change.
+    fn every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Reads how the recorder does, at once; nothing where none runs.
+    fn told(&mut self) -> Option<crate::model::Told> {
+        None
+    }
+
+    /// Writes what is shown into this directory as an incident, for sources that are none; answers with its file.
+    fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf>;
+}
+
+/// Opens a file that was chosen in a list.
+pub type Opener<'a> = dyn Fn(&Path) -> Result<Box<dyn Source + Send>> + 'a;
+
+/// What does not change: an incident's file, or captures of others.
+pub struct Recording {
+    model: Option<Model>,
+    is_file: bool,
+}
+
+impl Recording {
+    /// A recording that was read.
+    pub fn new(model: Model) -> Self {
+        Self {
+            is_file: model.kind == crate::model::Kind::File,
+            model: Some(model),
+        }
+    }
+}
+
+impl Source for Recording {
+    fn read(&mut self, _around: Option<i64>) -> Result<Option<Model>> {
+        Ok(self.model.take())
+    }
+
+    fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf> {
+        if self.is_file {
+            anyhow::bail!("it is an incident already: {}", model.path);
+        }
+        write(model, directory)
+    }
+}
+
+/// Writes an incident where there is no file of its name.
+pub(crate) fn write(model: &Model, directory: &Path) -> Result<PathBuf> {
+    let path = directory.join(format!("{}.frame", model.incident.id));
+    if path.symlink_metadata().is_ok() {
+        anyhow::bail!("{}: it is there already", path.display());
+    }
+    store::write_frame_file(&model.incident, &path)?;
+    Ok(path)
+}

@@ -1,0 +1,123 @@
+//! What the reader of the screens has chosen: screen, moment, rows, filters, what lies over it.
+
+use std::collections::HashMap;
+
+use model::Millis;
+
+use crate::keys::{SCREENS, Shown};
+use crate::model::Model;
+use crate::table::Wanted;
+
+/// What lies over a screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Over {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The keys.
+    Help,
+    /// Witnesses.
+    Why,
+    /// What to do.
+    Remedy,
+    /// One row, in full.
+    Detail {
+        /// Its title.
+        title: String,
+        /// Its lines.
+        lines: Vec<String>,
+    },
+}
+
+/// What is being typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// A filter of the table.
+    Filter,
+    /// A moment.
+    Time,
+    /// A word in the help.
+    Help,
+}
+
+/// A line that is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// What for.
+    pub asked: Asked,
+    /// So far.
+    pub text: String,
+    /// What is wrong with it.
+    pub wrong: Option<String>,
+}
+
+/// The state.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The screen.
+    pub shown: Shown,
+    /// The moment that is looked at, milliseconds since 1970 UTC; the newest where there is none.
+    pub at_wall_ms: Option<i64>,
+    /// How each table is wanted.
+    pub tables: HashMap<Shown, Wanted>,
+    /// The filters as they were typed.
+    pub filters: HashMap<Shown, String>,
+    /// What lies over it.
+    pub over: Over,
+    /// Lines of it that are above.
+    pub scroll: usize,
+    /// What is typed.
+    pub input: Option<Input>,
+    /// The word that the help is searched for.
+    pub help_word: String,
+    /// Said once.
+    pub message: Option<String>,
+    /// The screens before, for Backspace.
+    pub trail: Vec<Shown>,
+    /// Recordings that lie below this one: it was opened from a list.
+    pub depth: usize,
+    /// Letters of ASCII only.
+    pub is_ascii: bool,
+}
+
+/// Screens that Backspace goes back through.
+pub const TRAIL_MAX: usize = 50;
+
+impl State {
+    /// At the begin: the first screen, at the moment where the model opens.
+    pub fn new(model: &Model, is_ascii: bool) -> Self {
+        let is_newest = model.opening() == model.last();
+        Self {
+            shown: Shown::Now,
+            at_wall_ms: (!is_newest).then(|| model.clock().wall_ms(model.opening())),
+            tables: HashMap::new(),
+            filters: HashMap::new(),
+            over: Over::Nothing,
+            scroll: 0,
+            input: None,
+            help_word: String::new(),
+            message: None,
+            trail: Vec::new(),
+            depth: 0,
+            is_ascii,
+        }
+    }
+
+    /// The moment that is looked at.
+    pub fn at(&self, model: &Model) -> Millis {
+        self.at_wall_ms
+            .map_or_else(|| model.last(), |wall| model.own(wall))
+    }
+
+    /// How the table of the screen is wanted.
+    pub fn wanted(&self) -> Wanted {
+        self.tables.get(&self.shown).cloned().unwrap_or_default()
+    }
+
+    /// The name of the screen.
+    pub fn name(&self) -> &'static str {
+        let mut screens = SCREENS.iter();
+        let shown = screens.find(|screen| screen.shown == self.shown);
+        shown.map_or("", |screen| screen.name)
+    }
+}

@@ -1,0 +1,168 @@
+//! A history that a recorder writes, read as the view does.
+
+use std::path::Path;
+
+use live::{History, HistoryOptions, Kind, Model, Source, State, Told, page};
+use model::{Fact, Incident, Kind as Counts, Reading, Sample, Taken, Text};
+use store::{HistoryLimits, SessionStart};
+
+use crate::{fixture, made};
+
+/// The wall clock at the incident's zero, and at its end.
+const ZERO: i64 = 1_715_483_525_120;
+const END: i64 = ZERO + 360_000;
+
+/// What was recorded, as the samples that it came of.
+fn samples(incident: &Incident) -> Vec<Sample> {
+    let timeline = &incident.timeline;
+    let mut all: Vec<Sample> = Vec::new();
+    for (index, source) in timeline.sources.iter().enumerate() {
+        let name: &'static str = source.name.clone().leak();
+        for (tick, at) in source.ticks.iter().enumerate() {
+            let own = timeline.series.iter().filter(|one| one.source == index);
+            let readings = own.filter(|series| !series.values[tick].is_nan());
+            let readings = readings.map(|series| Reading {
+                name: series.name.clone().into(),
+                unit: series.unit,
+                kind: series.kind,
+                value: series.values[tick],
+            });
+            all.push(sample(name, *at, readings.collect(), Vec::new()));
+        }
+    }
+    for timed in &incident.texts {
+        all.push(sample(
+            "processlist",
+            timed.at,
+            Vec::new(),
+            vec![timed.text.clone()],
+        ));
+    }
+    all.sort_by_key(|sample| sample.at);
+    all
+}
+
+fn sample(source: &'static str, at: u64, readings: Vec<Reading>, texts: Vec<Text>) -> Sample {
+    Sample {
+        source,
+        at,
+        took_us: 1,
+        outcome: Ok(Taken {
+            readings,
+            texts,
+            facts: vec![Fact::new("host.cpus", "32")],
+            ..Taken::default()
+        }),
+    }
+}
+
+fn write(path: &Path) {
+    let incident = fixture::incident();
+    let start = SessionStart {
+        clock: incident.clock.clone(),
+        host: incident.host.clone(),
+        tool_version: "0.1.0".to_owned(),
+        server: incident.server.clone(),
+    };
+    let (mut history, _) = store::History::open(path, HistoryLimits::default(), &start).unwrap();
+    for second in samples(&incident).chunk_by(|a, b| a.at / 1000 == b.at / 1000) {
+        history.append(second).unwrap();
+    }
+}
+
+fn source(path: &Path, told: Option<Told>) -> History {
+    History::new(HistoryOptions {
+        path: path.to_owned(),
+        dir: path.parent().unwrap().to_owned(),
+        detect: detect::Config::default(),
+        before_ms: 60_000,
+        diagnose: Box::new(|_| made::verdict()),
+        ask: Box::new(move || told.clone()),
+        now: || END,
+    })
+}
+
+fn text(model: &Model, state: &State) -> String {
+    let page = page(model, state, 100, 30);
+    page.iter()
+        .map(|line| format!("{}\n", line.text()))
+        .collect()
+}
+
+#[test]
+fn a_recorder_is_followed_through_its_history() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let told = Told {
+        beat_age_ms: Some(200),
+        ..Told::default()
+    };
+    let mut recorder = source(&path, Some(told.clone()));
+    let model = recorder.read(None).unwrap().unwrap();
+    assert_eq!((&model.kind, model.is_newest), (&Kind::Recorder, true));
+    assert!(recorder.every().is_some());
+    let series = model
+        .incident
+        .timeline
+        .get("status.Com_show_warnings")
+        .unwrap();
+    assert_eq!(series.kind, Counts::Counter);
+    let mut state = State::new(&model, false);
+    assert_eq!(state.at_wall_ms, None);
+    let shown = text(&model, &state);
+    assert!(shown.contains("03:18:04 UTC  LIVE"), "{shown}");
+    // What the recorder says of itself counts at once.
+    let stalls = Told {
+        stalled_ms: Some(7_000),
+        ..told.clone()
+    };
+    let model = source(&path, Some(stalls)).read(None).unwrap().unwrap();
+    let shown = text(&model, &state);
+    assert!(shown.contains("STALLED 7.0 s since 03:17:57"), "{shown}");
+    let stands = Told {
+        beat_age_ms: Some(60_000),
+        ..told
+    };
+    let model = source(&path, Some(stands)).read(None).unwrap().unwrap();
+    assert!(text(&model, &state).contains("NOT KNOWN  the recorder itself stands still for 1 min"));
+    state.at_wall_ms = Some(ZERO + 280_000);
+    assert!(text(&model, &state).contains("FROZEN"));
+}
+
+#[test]
+fn a_kept_history_has_a_past_and_can_be_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let mut kept = source(&path, None);
+    let model = kept.read(None).unwrap().unwrap();
+    assert_eq!((&model.kind, kept.every()), (&Kind::History, None));
+    let before = kept.read(Some(ZERO + 60_000)).unwrap().unwrap();
+    assert!(before.verdict.is_none());
+    assert!(kept.read(Some(ZERO - 3_600_000)).unwrap().is_none());
+    assert!(kept.read(Some(END + 3_600_000)).unwrap().is_none());
+    let saved = kept.export(&model, dir.path()).unwrap();
+    let loaded = store::read_frame(&saved).unwrap();
+    assert!(loaded.damage.is_empty() && loaded.incident.id.ends_with("-history"));
+    let again = kept.export(&model, dir.path()).unwrap_err().to_string();
+    assert!(again.ends_with("it is there already"), "{again}");
+    let mut lines = Vec::new();
+    live::plain(
+        &mut kept,
+        |line| {
+            lines.push(line.to_owned());
+            Ok(())
+        },
+        || true,
+    )
+    .unwrap();
+    assert!(lines[0].starts_with("db7.example 3306 8.0.36"), "{lines:?}");
+    let refused = lines
+        .iter()
+        .any(|line| line == "03:16:15 connect: too many connections");
+    let let_in = lines
+        .iter()
+        .any(|line| line == "03:17:05 connect: answered");
+    assert!(refused && let_in, "{lines:#?}");
+}

@@ -1,0 +1,287 @@
+//! Every screen at three sizes of the terminal, as text files beside this one. `FREEZEFRAME_SCREENS=1` writes them anew.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
+
+mod fixture;
+mod history;
+#[allow(dead_code, reason = "shared with the tests of the reports")]
+#[path = "../../../report/tests/common/mod.rs"]
+mod made;
+
+use std::path::Path;
+
+use live::keys::{Press, SCREENS};
+use live::{Effect, Model, Palette, State, draw, page, press};
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Color;
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 15)];
+
+/// The terminal's cells.
+fn cells(model: &Model, state: &State, (columns, lines): (u16, u16), palette: Palette) -> Buffer {
+    let area = Rect::new(0, 0, columns, lines);
+    let mut buffer = Buffer::empty(area);
+    let page = page(model, state, columns.into(), lines.into());
+    assert_eq!(page.len(), usize::from(lines));
+    draw(&page, area, &mut buffer, palette, state.is_ascii);
+    buffer
+}
+
+/// As one reads it.
+fn text(buffer: &Buffer) -> String {
+    let width = usize::from(buffer.area().width);
+    let rows = buffer.content().chunks(width);
+    let lines = rows.map(|row| {
+        let line: String = row.iter().map(ratatui_core::buffer::Cell::symbol).collect();
+        format!("{}\n", line.trim_end())
+    });
+    lines.collect()
+}
+
+fn keys(model: &Model, state: &mut State, presses: &[Press], size: (u16, u16)) -> Effect {
+    let mut last = Effect::Nothing;
+    for one in presses {
+        last = press(model, state, *one, (size.0.into(), size.1.into()));
+    }
+    last
+}
+
+fn typed(word: &str) -> Vec<Press> {
+    word.chars().map(Press::Char).collect()
+}
+
+fn check(name: &str, size: (u16, u16), text: &str) -> Option<String> {
+    let file = format!("tests/screens/snapshots/{name}-{}x{}.txt", size.0, size.1);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
+    if std::env::var_os("FREEZEFRAME_SCREENS").is_some() {
+        std::fs::write(&path, text).unwrap();
+        return None;
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    (wanted != text).then(|| format!("{file} is not what is shown:\n{text}"))
+}
+
+#[test]
+fn every_screen_at_three_sizes() {
+    let model = fixture::model();
+    let mut wrong = Vec::new();
+    for size in SIZES {
+        for screen in &SCREENS {
+            let mut state = State::new(&model, false);
+            keys(&model, &mut state, &[Press::Char(screen.digit)], size);
+            let text = text(&cells(&model, &state, size, Palette::Many));
+            wrong.extend(check(&screen.name.to_lowercase(), size, &text));
+        }
+        for (name, presses) in [
+            ("why", vec![Press::Char('w')]),
+            ("remedy", vec![Press::Char('r')]),
+            ("help", vec![Press::Char('?')]),
+            ("detail", vec![Press::Char('3'), Press::Enter]),
+            (
+                "filter",
+                [typed("2/time > 8 and user != reports"), vec![Press::Enter]].concat(),
+            ),
+            (
+                "wrong-filter",
+                [typed("2/cpu > 3"), vec![Press::Enter]].concat(),
+            ),
+            (
+                "before",
+                vec![
+                    Press::Home,
+                    Press::Char('g'),
+                    Press::Char('-'),
+                    Press::Char('9'),
+                    Press::Char('0'),
+                    Press::Enter,
+                ],
+            ),
+        ] {
+            let mut state = State::new(&model, false);
+            keys(&model, &mut state, &presses, size);
+            let text = text(&cells(&model, &state, size, Palette::Many));
+            wrong.extend(check(name, size, &text));
+        }
+        let state = State::new(&model, true);
+        let ascii = text(&cells(&model, &state, size, Palette::Off));
+        assert!(ascii.is_ascii(), "{ascii}");
+        wrong.extend(check("now-ascii", size, &ascii));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn without_colours_there_are_none_and_with_them_two() {
+    let model = fixture::model();
+    for (palette, allowed) in [
+        (Palette::Off, &[][..]),
+        (Palette::Eight, &[3, 6]),
+        (Palette::Sixteen, &[3, 12]),
+        (Palette::Many, &[130, 63]),
+    ] {
+        for screen in &SCREENS {
+            let mut state = State::new(&model, false);
+            keys(&model, &mut state, &[Press::Char(screen.digit)], (80, 24));
+            let buffer = cells(&model, &state, (80, 24), palette);
+            for cell in buffer.content() {
+                assert_eq!(cell.bg, Color::Reset);
+                match cell.fg {
+                    Color::Reset => {}
+                    Color::Indexed(colour) => assert!(allowed.contains(&colour), "{colour}"),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_name_drives_the_terminal() {
+    let model = fixture::hostile();
+    for presses in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "w", "r", "?"] {
+        for then in [&[][..], &[Press::Enter], &[Press::Char('y')]] {
+            let mut state = State::new(&model, false);
+            keys(&model, &mut state, &typed(presses), (120, 40));
+            keys(&model, &mut state, then, (120, 40));
+            let buffer = cells(&model, &state, (120, 40), Palette::Many);
+            let raw = buffer
+                .content()
+                .iter()
+                .find(|cell| cell.symbol().chars().any(model::is_deceptive));
+            assert!(raw.is_none(), "{presses}: {raw:?}");
+        }
+    }
+}
+
+#[test]
+fn keys_move_the_moment_and_come_back() {
+    let model = fixture::model();
+    let mut state = State::new(&model, false);
+    let opening = state.at(&model);
+    assert_eq!(opening, 280_000);
+    keys(
+        &model,
+        &mut state,
+        &[Press::ShiftRight, Press::Left, Press::Char('l')],
+        (80, 24),
+    );
+    assert_eq!(state.at(&model), 290_000);
+    keys(&model, &mut state, &[Press::Char('[')], (80, 24));
+    assert_eq!(state.at(&model), 255_000);
+    keys(&model, &mut state, &[Press::Char('[')], (80, 24));
+    assert_eq!(
+        state.message.as_deref(),
+        Some("no stall before this moment")
+    );
+    keys(&model, &mut state, &[Press::End], (80, 24));
+    assert_eq!(state.at(&model), model.last());
+    keys(&model, &mut state, &typed("g03:16:45"), (80, 24));
+    keys(&model, &mut state, &[Press::Enter], (80, 24));
+    assert_eq!(state.at(&model), 279_880);
+    // From screen to screen, and back by the way that one came.
+    let back = keys(
+        &model,
+        &mut state,
+        &[Press::Char('2'), Press::Char('7'), Press::Backspace],
+        (80, 24),
+    );
+    assert_eq!((back, state.name()), (Effect::Draw, "Threads"));
+    let file = keys(
+        &model,
+        &mut state,
+        &[Press::Char('8'), Press::Down, Press::Enter],
+        (80, 24),
+    );
+    assert!(matches!(file, Effect::Open(path) if path.ends_with("3306-20240510T031605Z.frame")));
+    assert_eq!(
+        keys(&model, &mut state, &[Press::Char('q')], (80, 24)),
+        Effect::Quit
+    );
+    // A letter that is typed is no key.
+    keys(&model, &mut state, &typed("/q"), (80, 24));
+    assert_eq!(
+        state.input.as_ref().map(|input| input.text.as_str()),
+        Some("q")
+    );
+    assert_eq!(
+        keys(&model, &mut state, &[Press::Interrupt], (80, 24)),
+        Effect::Quit
+    );
+}
+
+#[test]
+fn a_filter_that_cannot_be_read_leaves_the_last_one() {
+    let model = fixture::model();
+    let mut state = State::new(&model, false);
+    let in_force = |state: &State| state.filters.get(&state.shown).cloned();
+    keys(&model, &mut state, &typed("2/time > 8"), (80, 24));
+    keys(
+        &model,
+        &mut state,
+        &[Press::Enter, Press::Char('/')],
+        (80, 24),
+    );
+    keys(&model, &mut state, &typed(" and user !="), (80, 24));
+    keys(&model, &mut state, &[Press::Enter], (80, 24));
+    let wrong = state.input.as_ref().and_then(|input| input.wrong.clone());
+    assert_eq!(wrong.as_deref(), Some("user: compared with what?"));
+    assert_eq!(in_force(&state).as_deref(), Some("time > 8"));
+    keys(&model, &mut state, &[Press::Esc], (80, 24));
+    assert_eq!(in_force(&state).as_deref(), Some("time > 8"));
+    keys(&model, &mut state, &[Press::Esc], (80, 24));
+    assert_eq!(in_force(&state), None);
+}
+
+fn any_press() -> impl Strategy<Value = Press> {
+    let letters = "123456789[]g/sSwrxy?h lHLkj-+:0.5('=!~<>amu ";
+    prop_oneof![
+        6 => proptest::sample::select(letters.chars().collect::<Vec<char>>()).prop_map(Press::Char),
+        1 => any::<char>().prop_map(Press::Char),
+        4 => proptest::sample::select(vec![
+            Press::Enter, Press::Backspace, Press::Esc, Press::Left, Press::Right, Press::Up,
+            Press::Down, Press::ShiftLeft, Press::ShiftRight, Press::PageUp, Press::PageDown,
+            Press::Home, Press::End, Press::Redraw,
+        ]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_keys_break_it(
+        presses in proptest::collection::vec(any_press(), 0..60),
+        columns in 1u16..140,
+        lines in 1u16..50,
+        which in 0usize..4,
+    ) {
+        let mut model = match which {
+            0 => fixture::model(),
+            1 => fixture::hostile(),
+            _ => {
+                let mut bare = fixture::model();
+                bare.verdict = None;
+                bare.incident.stacks = model::StackEvidence::default();
+                bare.incident.texts.clear();
+                bare
+            }
+        };
+        if which == 3 {
+            model.incident.timeline = model::Timeline::default();
+            model.stalls.clear();
+            model.listed.clear();
+            model.incident.clock.wall_at_zero_ms = 0;
+        }
+        let mut state = State::new(&model, false);
+        for one in presses {
+            press(&model, &mut state, one, (columns.into(), lines.into()));
+            let buffer = cells(&model, &state, (columns, lines), Palette::Many);
+            prop_assert!(!buffer.content().iter().any(|cell| cell.symbol().chars().any(model::is_deceptive)));
+        }
+    }
+}
