@@ -9,7 +9,7 @@ use cli::recorded;
 use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
-use crate::model::{Kind, Listed, Model, StallAt, Told};
+use crate::model::{Kind, Listed, Model, Noted, StallAt, Told};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -17,6 +17,12 @@ const BEFORE_MS: i64 = 10 * 60_000;
 
 /// How much behind it, where the history goes on.
 const BEHIND_MS: i64 = 5 * 60_000;
+
+/// So much before the onset of a stall that lasts is read too, milliseconds.
+const CALM_MS: i64 = 5 * 60_000;
+
+/// A history is not read for longer than this at once, milliseconds.
+const LONGEST_MS: i64 = 60 * 60_000;
 
 /// How often a running recorder's history is read.
 const EVERY: Duration = Duration::from_secs(1);
@@ -48,6 +54,8 @@ pub struct HistoryOptions {
     pub before_ms: Millis,
     /// Judges a stall.
     pub diagnose: Diagnose,
+    /// The stalls that recorders of the directory noticed, oldest first; nothing where they wrote none down.
+    pub noted: Box<dyn Fn() -> Option<Vec<Noted>> + Send>,
     /// What the recorder says of itself; nothing where none runs.
     pub ask: Box<dyn FnMut() -> Option<Told> + Send>,
     /// The time now, milliseconds since 1970 UTC.
@@ -95,13 +103,64 @@ impl History {
         verdict
     }
 
-    fn listed(&mut self) -> Vec<Listed> {
+    /// The stalls of what was read: those that the recorder noticed, which knows what is usual for this server; where nobody
+    /// wrote any down, those that the detector sees in it.
+    fn stalls(
+        &self,
+        incident: &Incident,
+        noted: Option<&[Noted]>,
+        told: Option<&Told>,
+    ) -> Vec<StallAt> {
+        let Some(noted) = noted else {
+            let seen = recorder::replay(incident, &self.options.detect);
+            return seen.into_iter().map(seen_stall).collect();
+        };
+        let zero = incident.clock.wall_at_zero_ms;
+        let own = |wall: i64| u64::try_from(wall.saturating_sub(zero)).unwrap_or(0);
+        let last = incident.window.to;
+        let lasts =
+            told.is_some_and(|told| told.stalled_ms.is_some() || told.beat_age_ms.is_none());
+        let last_wall = incident.clock.wall_ms(last);
+        let count = noted.len();
+        let stalls = noted.iter().enumerate().map(|(index, one)| {
+            let is_last =
+                index + 1 == count && last_wall.saturating_sub(one.onset_wall_ms) < LONGEST_MS;
+            let trigger = own(one.trigger_wall_ms.unwrap_or(one.onset_wall_ms));
+            StallAt {
+                onset: own(one.onset_wall_ms),
+                trigger,
+                end: match one.end_wall_ms {
+                    Some(end) => Some(own(end)),
+                    None if is_last && lasts => None,
+                    // Its recorder ended first: this is its last sign.
+                    None => Some(trigger),
+                },
+                triggers: vec![Trigger {
+                    rule: one.rule.clone(),
+                    says: one.says.clone(),
+                }],
+            }
+        });
+        stalls
+            .filter(|stall| stall.onset <= last && stall.end.is_none_or(|end| end > 0))
+            .collect()
+    }
+
+    fn listed(&mut self, noted: &[Noted]) -> Vec<Listed> {
         if let Some((at, listed)) = &self.listed
             && at.elapsed() < LISTED_EVERY
         {
             return listed.clone();
         }
-        let listed = list(&self.options.dir);
+        let mut listed = list(&self.options.dir);
+        listed.extend(
+            noted
+                .iter()
+                .filter(|one| !one.is_captured)
+                .map(without_file),
+        );
+        listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
+        listed.truncate(LISTED_MAX);
         self.listed = Some((Instant::now(), listed.clone()));
         listed
     }
@@ -120,21 +179,22 @@ impl Source for History {
         if at < first || at > newest {
             return Ok(None);
         }
+        let mut noted = (self.options.noted)();
+        let label = server_label(path);
+        if let (Some(noted), Some(label)) = (&mut noted, label) {
+            noted.retain(|one| one.server == label);
+        }
         let to = at.saturating_add(BEHIND_MS).min(newest);
-        let from = at.saturating_sub(BEFORE_MS);
+        let from = begin(at, noted.as_deref());
         let Some(stretch) = store::read_history(path, from, to, &TEXTS)? else {
             return Ok(None);
         };
         let mut incident = stretch.incident;
-        let stalls: Vec<StallAt> = recorder::replay(&incident, &self.options.detect)
-            .into_iter()
-            .map(|stall| StallAt {
-                onset: stall.onset,
-                trigger: stall.at,
-                end: stall.end,
-                triggers: stall.triggers,
-            })
-            .collect();
+        let told = (self.options.ask)();
+        // A recorder that runs and wrote none down noticed none.
+        let answers = told.as_ref().is_some_and(|told| told.beat_age_ms.is_some());
+        let noted = noted.or_else(|| answers.then(Vec::new));
+        let stalls = self.stalls(&incident, noted.as_deref(), told.as_ref());
         let looked_at =
             u64::try_from(at.saturating_sub(incident.clock.wall_at_zero_ms)).unwrap_or(0);
         let last_stall = stalls
@@ -158,7 +218,6 @@ impl Source for History {
                 incident.clock.wall_ms(incident.stall.trigger)
             )
         );
-        let told = (self.options.ask)();
         self.is_recorded = told.is_some();
         let mut notes = Vec::new();
         if stretch.damaged_chunks > 0 {
@@ -181,7 +240,7 @@ impl Source for History {
                 false => Kind::History,
             },
             path: self.options.path.display().to_string(),
-            listed: self.listed(),
+            listed: self.listed(noted.as_deref().unwrap_or_default()),
             told,
             is_newest: to == newest,
             read_wall_ms: Some((self.options.now)()),
@@ -211,6 +270,51 @@ impl Source for History {
             ),
         });
         write(&kept, directory)
+    }
+}
+
+/// What is read begins some minutes before, and before the stall of that moment.
+fn begin(at: i64, noted: Option<&[Noted]>) -> i64 {
+    let usual = at.saturating_sub(BEFORE_MS);
+    let is_near = |one: &Noted| at.saturating_sub(one.onset_wall_ms) < LONGEST_MS;
+    let lasts = |one: &&Noted| is_near(one) && one.end_wall_ms.is_none_or(|end| end >= at);
+    let mut before = noted.unwrap_or_default().iter();
+    let last = before.rfind(|one| one.onset_wall_ms <= at);
+    let stall = last.filter(lasts);
+    stall.map_or(usual, |stall| {
+        let calm = stall.onset_wall_ms.saturating_sub(CALM_MS);
+        usual.min(calm).max(at.saturating_sub(LONGEST_MS))
+    })
+}
+
+/// The server's label in the name of its history.
+fn server_label(path: &Path) -> Option<&str> {
+    path.file_name()?
+        .to_str()?
+        .strip_prefix("history-")?
+        .strip_suffix(".db")
+}
+
+fn seen_stall(stall: recorder::Replayed) -> StallAt {
+    StallAt {
+        onset: stall.onset,
+        trigger: stall.at,
+        end: stall.end,
+        triggers: stall.triggers,
+    }
+}
+
+fn without_file(noted: &Noted) -> Listed {
+    let length = noted
+        .end_wall_ms
+        .map(|end| end.saturating_sub(noted.onset_wall_ms));
+    Listed {
+        path: None,
+        onset_wall_ms: noted.onset_wall_ms,
+        length_ms: length.and_then(|ms| u64::try_from(ms).ok()),
+        server: noted.server.clone(),
+        rule: noted.rule.clone(),
+        says: noted.says.clone(),
     }
 }
 

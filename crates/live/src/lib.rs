@@ -25,7 +25,7 @@ pub use control::{Effect, press};
 pub use draw::draw;
 pub use history::{Diagnose, History, HistoryOptions, list};
 pub use ink::{Ink, Line, Palette};
-pub use model::{Kind, Listed, Model, StallAt, Told};
+pub use model::{Kind, Listed, Model, Noted, StallAt, Told};
 pub use plain::plain;
 pub use run::{Options, run};
 pub use screens::page;

@@ -83,6 +83,25 @@ pub struct Listed {
     pub says: String,
 }
 
+/// A stall that a recorder noticed and wrote down, captured or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// The server's label.
+    pub server: String,
+    /// When it began, milliseconds since 1970 UTC.
+    pub onset_wall_ms: i64,
+    /// When it was noticed.
+    pub trigger_wall_ms: Option<i64>,
+    /// When it was over; none while it lasts, or where the recorder ended first.
+    pub end_wall_ms: Option<i64>,
+    /// The rule that noticed it.
+    pub rule: String,
+    /// What the rule saw.
+    pub says: String,
+    /// There is a file of it.
+    pub is_captured: bool,
+}
+
 /// How a recorder that runs does, as it says itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Told {

@@ -12,8 +12,30 @@ use crate::source::Source;
 /// How often it is looked whether to end.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A change: when, on the wall's clock, and its line.
-type Change = (i64, String);
+/// A change.
+struct Change {
+    /// When, on the wall's clock.
+    at: i64,
+    /// What it is told by, once.
+    key: String,
+    /// Its line.
+    text: String,
+}
+
+impl Change {
+    fn new(at: i64, text: String) -> Self {
+        Self {
+            at,
+            key: format!("{at} {text}"),
+            text,
+        }
+    }
+
+    /// With numbers that change while a stall lasts: told again only when what it says is another thing.
+    fn of(at: i64, key: String, text: String) -> Self {
+        Self { at, key, text }
+    }
+}
 
 /// Tells what changed, from the begin of the recording on, and goes on while it grows. `print` gets each line, `ends` says
 /// when to end.
@@ -29,11 +51,11 @@ pub fn plain(
             print(&opening(&model))?;
             is_first = false;
         }
-        for (_, line) in changes(&model) {
-            // What was told is not told again, though each reading sees the last minutes anew.
-            if !told.contains(&line) {
-                print(&line)?;
-                told.push(line);
+        for change in changes(&model) {
+            // Each reading sees the last minutes anew.
+            if !told.contains(&change.key) {
+                print(&change.text)?;
+                told.push(change.key);
             }
         }
         let more = told.len().saturating_sub(TOLD_MAX);
@@ -69,46 +91,46 @@ fn opening(model: &Model) -> String {
 }
 
 /// What changed in a recording, by time.
-pub(crate) fn changes(model: &Model) -> Vec<Change> {
+fn changes(model: &Model) -> Vec<Change> {
     let mut all = stalls(model);
     all.extend(probes(model, "connect", "probe.connect_outcome"));
     all.extend(probes(model, "SELECT 1", "probe.query_outcome"));
     all.extend(absences(model));
-    all.sort_by_key(|(at, _)| *at);
-    let line = |(at, text): Change| {
-        let moment = u64::try_from(at.saturating_sub(model.clock().wall_at_zero_ms)).unwrap_or(0);
-        (
-            at,
-            format!("{} {text}", words::moment(model.clock(), moment)),
-        )
-    };
-    all.into_iter().map(line).collect()
+    all.sort_by_key(|change| change.at);
+    let zero = model.clock().wall_at_zero_ms;
+    for change in &mut all {
+        let moment = u64::try_from(change.at.saturating_sub(zero)).unwrap_or(0);
+        change.text = format!("{} {}", words::moment(model.clock(), moment), change.text);
+    }
+    all
 }
 
 fn stalls(model: &Model) -> Vec<Change> {
     let mut out = Vec::new();
     let wall = |at| model.clock().wall_ms(at);
     for stall in &model.stalls {
-        out.push((wall(stall.onset), "stall begins".to_owned()));
+        out.push(Change::new(wall(stall.onset), "stall begins".to_owned()));
         for trigger in &stall.triggers {
-            out.push((
-                wall(stall.trigger),
-                format!("stall noticed by {}: {}", trigger.rule, trigger.says),
-            ));
+            let text = format!("stall noticed by {}: {}", trigger.rule, trigger.says);
+            out.push(Change::new(wall(stall.trigger), text));
         }
         if let Some(end) = stall.end {
             let lasted = words::duration(end.saturating_sub(stall.onset));
-            out.push((wall(end), format!("stall ends after {lasted}")));
+            out.push(Change::new(wall(end), format!("stall ends after {lasted}")));
         }
     }
     if let Some(verdict) = &model.verdict {
         let at = wall(model.incident.stall.trigger);
-        out.push((at, format!("verdict: {}", verdict.sentence)));
-        if let Some(first) = verdict.findings.first() {
-            for step in &first.remedy.now {
-                out.push((at, format!("what to do: {}", step.replace('\n', " "))));
-            }
-        }
+        let first = verdict.findings.first();
+        let cause = first.map_or("", |first| first.cause.as_str());
+        let level = first.map_or("", |first| first.level.word());
+        let text = format!("verdict: {}", verdict.sentence);
+        out.push(Change::of(at, format!("{at} {cause} {level}"), text));
+        let steps = first.map_or(&[][..], |first| &first.remedy.now);
+        out.extend(steps.iter().enumerate().map(|(index, step)| {
+            let text = format!("what to do: {}", step.replace('\n', " "));
+            Change::of(at, format!("{at} {cause} {index}"), text)
+        }));
     }
     out
 }
@@ -126,10 +148,8 @@ fn probes(model: &Model, name: &str, signal: &str) -> Vec<Change> {
             continue;
         };
         if outcome != before {
-            out.push((
-                model.clock().wall_ms(at),
-                format!("{name}: {}", outcome.words()),
-            ));
+            let text = format!("{name}: {}", outcome.words());
+            out.push(Change::new(model.clock().wall_ms(at), text));
         }
         before = outcome;
     }
@@ -149,7 +169,7 @@ fn absences(model: &Model) -> Vec<Change> {
                 timed.absent.what,
                 timed.absent.reason.words()
             );
-            (model.clock().wall_ms(timed.first), text)
+            Change::new(model.clock().wall_ms(timed.first), text)
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use live::{History, HistoryOptions, Kind, Model, Source, State, Told, page};
+use live::{History, HistoryOptions, Kind, Model, Noted, Source, State, Told, page};
 use model::{Fact, Incident, Kind as Counts, Reading, Sample, Taken, Text};
 use store::{HistoryLimits, SessionStart};
 
@@ -71,12 +71,17 @@ fn write(path: &Path) {
 }
 
 fn source(path: &Path, told: Option<Told>) -> History {
+    with_noted(path, told, None)
+}
+
+fn with_noted(path: &Path, told: Option<Told>, noted: Option<Vec<Noted>>) -> History {
     History::new(HistoryOptions {
         path: path.to_owned(),
         dir: path.parent().unwrap().to_owned(),
         detect: detect::Config::default(),
         before_ms: 60_000,
         diagnose: Box::new(|_| made::verdict()),
+        noted: Box::new(move || noted.clone()),
         ask: Box::new(move || told.clone()),
         now: || END,
     })
@@ -165,4 +170,54 @@ fn a_kept_history_has_a_past_and_can_be_saved() {
         .iter()
         .any(|line| line == "03:17:05 connect: answered");
     assert!(refused && let_in, "{lines:#?}");
+}
+
+#[test]
+fn the_recorder_knows_best_what_was_a_stall() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let stall = |server: &str, from_s: i64, end_s: Option<i64>| Noted {
+        server: server.to_owned(),
+        onset_wall_ms: ZERO + from_s * 1000,
+        trigger_wall_ms: Some(ZERO + from_s * 1000 + 4_000),
+        end_wall_ms: end_s.map(|end| ZERO + end * 1000),
+        rule: "work-stops".to_owned(),
+        says: "nothing came back".to_owned(),
+        is_captured: false,
+    };
+    let noted = vec![
+        stall("3306", 100, Some(110)),
+        stall("3307", 150, Some(160)),
+        stall("3306", 240, None),
+    ];
+    let seconds = |model: &Model| -> Vec<(i64, Option<i64>)> {
+        let wall = |at: u64| (model.clock().wall_ms(at) - ZERO) / 1000;
+        let stalls = model.stalls.iter();
+        stalls
+            .map(|stall| (wall(stall.onset), stall.end.map(wall)))
+            .collect()
+    };
+    let lasts = Told {
+        beat_age_ms: Some(100),
+        stalled_ms: Some(120_000),
+        ..Told::default()
+    };
+    let mut recorder = with_noted(&path, Some(lasts), Some(noted.clone()));
+    let model = recorder.read(None).unwrap().unwrap();
+    assert_eq!(seconds(&model), [(100, Some(110)), (240, None)]);
+    assert_eq!(model.listed.len(), 2);
+    let state = State::new(&model, false);
+    let shown = text(&model, &state);
+    assert!(
+        shown.contains("STALLED 1 min 59 s since 03:16:05"),
+        "{shown}"
+    );
+    assert!(shown.contains("WHY  SHOW WARNINGS flood"), "{shown}");
+    // Nobody records any more: the last one has no later sign than its trigger.
+    let kept = with_noted(&path, None, Some(noted))
+        .read(None)
+        .unwrap()
+        .unwrap();
+    assert_eq!(seconds(&kept), [(100, Some(110)), (240, Some(244))]);
 }
