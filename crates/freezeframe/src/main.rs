@@ -18,6 +18,7 @@ mod journals;
 mod leases;
 mod listen;
 mod live;
+mod live_view;
 mod locks;
 mod meaning;
 mod memory;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Export(options) => export::run(&options),
         Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
+        Command::Live(options) => live_view::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),

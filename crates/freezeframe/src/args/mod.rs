@@ -6,6 +6,7 @@ mod fix;
 mod import;
 mod incidents;
 mod live;
+mod live_view;
 mod queries;
 mod queries_live;
 
@@ -17,6 +18,7 @@ pub(crate) use fix::Fix;
 pub(crate) use import::Import;
 pub(crate) use incidents::{Incidents, SortArg};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
+pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
 
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
+    /// See it in the terminal: a server as it is recorded, an incident, a history.
+    Live(LiveView),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
     Stacks(Stacks),
     /// Where the processors spend their time, kernel and user; compare two such profiles.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use live::Told;
+
 use super::{Answer, Capture, LINE_BYTES_MAX, PATIENCE, Request, is_socket_name};
 
 /// The sockets of recorders in a directory, also of those that are gone.
@@ -54,10 +56,34 @@ pub(crate) fn ask(dir: &Path, for_ms: u64, server: Option<&str>) -> Result<Vec<A
                     capture,
                 }));
             }
+            Answer::Now(_) => bail!("the recorder answers something else"),
             Answer::Error(error) => bail!("the recorder says: {error}"),
         }
     }
     Ok(asked)
+}
+
+/// How the recorder of this server does; nothing where none runs. One that does not tell, an older one or one that stands
+/// still, runs all the same.
+pub(crate) fn now(dir: &Path, server: &str) -> Option<Told> {
+    let mut silent = None;
+    for socket in sockets(dir).into_iter().filter(|socket| is_there(socket)) {
+        match exchange(&socket, &Request::Now {}) {
+            Ok(Answer::Now(all)) => {
+                let own = all.into_iter().find(|doing| doing.server == server);
+                if let Some(doing) = own {
+                    return Some(Told {
+                        beat_age_ms: doing.beat_age_ms,
+                        stalled_ms: doing.stalled_ms,
+                        reason: doing.reason,
+                        unanswered_ms: doing.unanswered_ms,
+                    });
+                }
+            }
+            _ => silent = Some(Told::default()),
+        }
+    }
+    silent
 }
 
 fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
@@ -78,7 +104,7 @@ fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
 mod tests {
     use std::os::unix::net::UnixListener;
 
-    use super::super::serve;
+    use super::super::{Recorded, serve};
     use super::*;
 
     #[test]
@@ -100,7 +126,15 @@ mod tests {
     fn what_is_no_request_is_refused_and_a_recorder_that_stands_still_is_said_to() {
         let dir = tempfile::tempdir().unwrap();
         let asked = std::sync::Arc::new(recorder::Asked::default());
-        let served = serve(dir.path(), vec![("3306".to_owned(), asked)]).unwrap();
+        let served = serve(
+            dir.path(),
+            vec![Recorded {
+                label: "3306".to_owned(),
+                asked,
+                pulse: std::sync::Arc::default(),
+            }],
+        )
+        .unwrap();
         let socket = sockets(dir.path()).remove(0);
         for odd in ["", "{", "[1,2]", "{\"stop\":{}}"] {
             let mut stream = UnixStream::connect(&socket).unwrap();
@@ -110,6 +144,8 @@ mod tests {
             assert!(answer.contains("not understood"), "{odd}: {answer}");
         }
         assert!(ask(dir.path(), 1000, Some("3307")).unwrap().is_empty());
+        assert_eq!(now(dir.path(), "3306"), Some(Told::default()));
+        assert_eq!(now(dir.path(), "3307"), None);
         let Err(error) = ask(dir.path(), 1000, None) else {
             panic!("nobody is there to answer");
         };

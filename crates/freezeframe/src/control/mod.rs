@@ -6,8 +6,8 @@
 mod ask;
 mod serve;
 
-pub(crate) use ask::{Asking, ask, is_there};
-pub(crate) use serve::serve;
+pub(crate) use ask::{Asking, ask, is_there, now};
+pub(crate) use serve::{Recorded, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +31,8 @@ enum Request {
         /// Of the server with this label; else of all that are recorded.
         server: Option<String>,
     },
+    /// How each recorder does at this moment.
+    Now {},
 }
 
 /// The answer.
@@ -39,8 +41,25 @@ enum Request {
 enum Answer {
     /// The incidents that are under way now.
     Captures(Vec<Capture>),
+    /// How they do.
+    Now(Vec<Doing>),
     /// Why there is none.
     Error(String),
+}
+
+/// How a recorder does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Doing {
+    /// Label of the server.
+    server: String,
+    /// Milliseconds since its last beat, which comes four times a second.
+    beat_age_ms: Option<u64>,
+    /// A stall lasts, for so long.
+    stalled_ms: Option<u64>,
+    /// What the rule saw that noticed it; empty when none lasts.
+    reason: String,
+    /// For how long the query probe has no answer.
+    unanswered_ms: Option<u64>,
 }
 
 /// An incident that is under way.

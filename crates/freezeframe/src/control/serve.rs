@@ -9,13 +9,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use recorder::Asked;
+use recorder::{Asked, Pulse};
 use rustix::net::sockopt::socket_peercred;
 
-use super::{Answer, Capture, LINE_BYTES_MAX, PATIENCE, Request, ask, path};
+use super::{Answer, Capture, Doing, LINE_BYTES_MAX, PATIENCE, Request, ask, path};
 
 /// A recorder looks for requests four times a second.
 const BEAT_MAX: Duration = Duration::from_secs(2);
+
+/// A recorder that can be asked.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    /// Label of its server.
+    pub(crate) label: String,
+    /// Where an incident is asked for.
+    pub(crate) asked: Arc<Asked>,
+    /// How it does.
+    pub(crate) pulse: Arc<Pulse>,
+}
 
 /// A recorder's socket; it goes when this is dropped.
 pub(crate) struct Served {
@@ -29,7 +40,7 @@ impl Drop for Served {
 }
 
 /// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
-pub(crate) fn serve(dir: &Path, recorders: Vec<(String, Arc<Asked>)>) -> Result<Served> {
+pub(crate) fn serve(dir: &Path, recorders: Vec<Recorded>) -> Result<Served> {
     // A first start comes here before the history's thread has made it.
     store::make_private_dir(dir)?;
     for left in ask::sockets(dir) {
@@ -57,7 +68,7 @@ pub(crate) fn serve(dir: &Path, recorders: Vec<(String, Arc<Asked>)>) -> Result<
     Ok(served)
 }
 
-fn answer(stream: &UnixStream, recorders: &[(String, Arc<Asked>)]) -> Result<()> {
+fn answer(stream: &UnixStream, recorders: &[Recorded]) -> Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let uid = socket_peercred(stream)?.uid;
@@ -81,13 +92,16 @@ fn request(stream: &UnixStream) -> Result<Request> {
     serde_json::from_slice(&line).context("the request is not understood")
 }
 
-fn carry_out(request: &Request, recorders: &[(String, Arc<Asked>)]) -> Result<Answer> {
-    let Request::Capture { for_ms, server } = request;
+fn carry_out(request: &Request, recorders: &[Recorded]) -> Result<Answer> {
+    let (for_ms, server) = match request {
+        Request::Capture { for_ms, server } => (for_ms, server),
+        Request::Now {} => return Ok(Answer::Now(recorders.iter().map(doing).collect())),
+    };
     let wanted = |label: &str| server.as_deref().is_none_or(|server| server == label);
     let promised: Vec<_> = recorders
         .iter()
-        .filter(|(label, _)| wanted(label))
-        .map(|(_, asked)| asked.ask(*for_ms))
+        .filter(|recorder| wanted(&recorder.label))
+        .map(|recorder| recorder.asked.ask(*for_ms))
         .collect();
     let mut captures = Vec::new();
     for promise in promised {
@@ -101,6 +115,17 @@ fn carry_out(request: &Request, recorders: &[(String, Arc<Asked>)]) -> Result<An
         });
     }
     Ok(Answer::Captures(captures))
+}
+
+fn doing(recorder: &Recorded) -> Doing {
+    let now = recorder.pulse.now();
+    Doing {
+        server: recorder.label.clone(),
+        beat_age_ms: now.beat_age_ms,
+        stalled_ms: now.stalled_ms.filter(|_| now.stalled),
+        reason: now.reason,
+        unanswered_ms: now.unanswered_ms,
+    }
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
 
 /// An incident of ours, with the verdict on it. Where no file is named it has the name that the
 /// recorder gave it: what is told is the same then, wherever the file lies.
-fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
+pub(crate) fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
     let incident = loaded.incident;
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
     let mut verdict = verdict(&incident, &file);
@@ -194,7 +194,7 @@ fn of_history(made: history::Made) -> (Incident, Verdict) {
 }
 
 /// What others captured, with the verdict on it.
-fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+pub(crate) fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
     let (incident, sources) = captures::incident_of(found, paths)?;
     let mut verdict = diagnose_closely(&incident, causes::catalogue());
     verdict.sources = sources;

@@ -19,6 +19,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::Record;
 use crate::config::Config;
+use crate::control::Recorded;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names};
@@ -69,7 +70,11 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         let label = target.label.clone();
         let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
         board.add(&label, recorder.pulse());
-        asked.push((label.clone(), recorder.asked()));
+        asked.push(Recorded {
+            label: label.clone(),
+            asked: recorder.asked(),
+            pulse: recorder.pulse(),
+        });
         let thread = std::thread::Builder::new()
             .name(format!("ff-{label}"))
             .spawn(move || recorder.run())?;
@@ -82,7 +87,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
             "`freezeframe capture` cannot ask this recorder: {error:#}"
         ))
     });
-    let asked = asked.into_iter().map(|(_, asked)| asked).collect();
+    let asked = asked.into_iter().map(|one| one.asked).collect();
     capture_when_asked(asked, stop.clone())?;
     if let Some(time) = args.for_time {
         stop_after(time, stop.clone())?;

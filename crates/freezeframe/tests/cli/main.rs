@@ -18,6 +18,7 @@ mod first_look;
 mod given;
 mod harness;
 mod healthy;
+mod live_view;
 mod meaning;
 mod on_demand;
 mod peer;

@@ -1,0 +1,54 @@
+//! Arguments of `freezeframe live`.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::Args;
+
+/// The keys are those of the view's own table.
+static HELP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "Keys:
+{}
+Examples:
+  freezeframe live                             the server that is recorded here, as it goes
+  freezeframe live FILE.frame                  an incident; captures of others as for explain
+  freezeframe live --dir /mnt/db1/freezeframe  a history that was kept
+  freezeframe live FILE.frame --plain          a line for each change: for pipes, tickets, screen readers
+
+Nothing on the screen asks the server anything: a running recorder's history is read, once a second,
+so the view works while the server hangs. Where no recorder runs, the view does not start one.
+Not there yet: a flame graph as a picture (screen 4 is its table; explain --html draws it), stacks and
+locks of a running stall before its incident is written, a baseline of one's own choice.",
+        live::keys::manual()
+    )
+});
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP.as_str())]
+pub(crate) struct LiveView {
+    /// An incident, a history, or what others captured; else the history of --dir
+    #[arg(value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Where incidents and the history are [default: as for record]
+    #[arg(long, value_name = "DIR", conflicts_with = "paths")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Of several servers that were recorded the one with this label
+    #[arg(long, value_name = "LABEL", conflicts_with = "paths")]
+    pub(crate) server: Option<String>,
+    /// A line for each change, nothing drawn
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Letters of ASCII only; strips are digits from 0 to 9
+    #[arg(long)]
+    pub(crate) ascii: bool,
+    /// Colours that are used [default: as the terminal has them; none with NO_COLOR]
+    #[arg(long, value_name = "COLOURS", value_parser = ["off", "8", "16", "256"])]
+    pub(crate) palette: Option<String>,
+    /// Causes of your own [default: /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
+    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}

@@ -1,0 +1,119 @@
+//! `freezeframe live`: what the view reads, and how it looks. The view itself is the crate `live`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use cli::{output, recorded};
+use diagnosis::diagnose_closely;
+use live::{History, HistoryOptions, Kind, Model, Noted, Options, Palette, Recording, Source};
+
+use crate::args::LiveView;
+use crate::captures::{self, Given};
+use crate::config::Config;
+use crate::{causes, control, episodes, explain, memory, record};
+
+pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
+    let mut source = match history_path(args, &config)? {
+        Some(path) => history(&path, &config)?,
+        None => memory::limited(|| recording(&args.paths))?,
+    };
+    if args.plain {
+        let stop = record::stop_flag()?;
+        let ends = || stop.load(std::sync::atomic::Ordering::Relaxed);
+        live::plain(&mut *source, output::print_line, ends)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let wanted = args.palette.as_deref().and_then(|word| {
+        let mut words = Palette::WORDS.iter();
+        words
+            .find(|(known, _)| *known == word)
+            .map(|(_, palette)| *palette)
+    });
+    let environment = |name: &str| std::env::var(name).ok();
+    let options = Options {
+        palette: wanted.unwrap_or_else(|| Palette::of_environment(environment)),
+        is_ascii: args.ascii,
+    };
+    live::run(source, &|path| recording(&[path.to_owned()]), options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The history that is meant: that of the directory where no file is named, or a file that is one.
+fn history_path(args: &LiveView, config: &Config) -> Result<Option<PathBuf>> {
+    match args.paths.as_slice() {
+        [] => {
+            let dir = config.directory(args.dir.as_deref());
+            recorded::history(&dir, args.server.as_deref()).map(Some)
+        }
+        [one] if label(one).is_some() => Ok(Some(one.clone())),
+        _ => Ok(None),
+    }
+}
+
+/// The server's label in a history's name.
+fn label(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let label = name.strip_prefix("history-")?.strip_suffix(".db")?;
+    Some(label.to_owned())
+}
+
+fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let dir = parent.unwrap_or(Path::new(".")).to_owned();
+    let recording = config.recorder(dir.clone())?;
+    let label = label(path).unwrap_or_default();
+    let (of_recorder, of_stalls) = (dir.clone(), dir.clone());
+    Ok(Box::new(History::new(HistoryOptions {
+        path: path.to_owned(),
+        dir,
+        detect: recording.detect,
+        before_ms: recording.before_ms,
+        diagnose: Box::new(|incident| diagnose_closely(incident, causes::catalogue())),
+        noted: Box::new(move || noted(&of_stalls)),
+        ask: Box::new(move || control::now(&of_recorder, &label)),
+        now: || jiff::Timestamp::now().as_millisecond(),
+    })))
+}
+
+/// What recorders wrote down of the stalls that they noticed.
+fn noted(dir: &Path) -> Option<Vec<Noted>> {
+    let stalls = episodes::read(dir).into_iter().map(|stall| Noted {
+        server: stall.server,
+        onset_wall_ms: stall.onset_ms,
+        trigger_wall_ms: stall.trigger_ms,
+        end_wall_ms: stall.end_ms,
+        rule: stall.rule.unwrap_or_default(),
+        says: stall.says.unwrap_or_default(),
+        is_captured: stall.incident.is_some(),
+    });
+    let mut stalls: Vec<Noted> = stalls.collect();
+    stalls.sort_by_key(|stall| stall.onset_wall_ms);
+    (!stalls.is_empty()).then_some(stalls)
+}
+
+/// An incident's file, or what others captured.
+fn recording(paths: &[PathBuf]) -> Result<Box<dyn Source + Send>> {
+    let named = paths
+        .first()
+        .map_or(String::new(), |path| path.display().to_string());
+    let model = match captures::given(paths)? {
+        Given::Incident(loaded, file) => {
+            let (incident, verdict) = explain::recorded(*loaded, file.clone());
+            let mut model = Model::of_incident(incident, verdict, Kind::File, named);
+            let dir = file.as_deref().and_then(Path::parent);
+            let dir = dir.filter(|dir| !dir.as_os_str().is_empty());
+            model.listed = live::list(dir.unwrap_or(Path::new(".")));
+            model
+        }
+        Given::Captures(found) => {
+            let (incident, verdict) = explain::imported(&found, paths)?;
+            Model::of_incident(incident, verdict, Kind::Captures, named)
+        }
+    };
+    Ok(Box::new(Recording::new(model)))
+}

@@ -1,0 +1,197 @@
+//! `freezeframe live` in a terminal of its own: it takes the terminal, and gives it back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::harness::{freezeframe, run};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with the view in it.
+struct Terminal {
+    master: File,
+    slave: File,
+    child: Child,
+    seen: Vec<u8>,
+}
+
+impl Terminal {
+    fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = || {
+            let path = Path::new(name.to_str().unwrap());
+            let flags = i32::try_from(OpenptFlags::NOCTTY.bits()).unwrap();
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true);
+            std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags)
+                .open(path)
+                .unwrap()
+        };
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: 80,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&master, size).unwrap();
+        let ours = slave();
+        let child = freezeframe()
+            .args(arguments)
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .env_remove("COLORTERM")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::from(OwnedFd::from(slave())))
+            .stdout(Stdio::from(OwnedFd::from(slave())))
+            .stderr(Stdio::from(OwnedFd::from(slave())))
+            .spawn()
+            .unwrap();
+        Self {
+            master: File::from(master),
+            slave: ours,
+            child,
+            seen: Vec::new(),
+        }
+    }
+
+    fn is_raw(&self) -> bool {
+        let modes = tcgetattr(&self.slave).unwrap().local_modes;
+        !modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO)
+    }
+
+    /// Reads until a text was written.
+    fn wait_for(&mut self, text: &str) {
+        let until = Instant::now() + PATIENCE;
+        let mut bytes = [0; 4096];
+        while !String::from_utf8_lossy(&self.seen).contains(text) {
+            assert!(
+                Instant::now() < until,
+                "{}",
+                String::from_utf8_lossy(&self.seen)
+            );
+            let mut ready = [rustix::event::PollFd::new(
+                &self.master,
+                rustix::event::PollFlags::IN,
+            )];
+            let patience = rustix::event::Timespec {
+                tv_sec: 0,
+                tv_nsec: 100_000_000,
+            };
+            if rustix::event::poll(&mut ready, Some(&patience)).unwrap() > 0 {
+                let count = self.master.read(&mut bytes).unwrap();
+                self.seen.extend_from_slice(&bytes[..count]);
+            }
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// The end: the terminal is as it was.
+    fn ends(&mut self) -> ExitStatus {
+        self.wait_for("\u{1b}[?25h");
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let text = String::from_utf8_lossy(&self.seen);
+        assert!(text.contains("\u{1b}[?1049h") && text.contains("\u{1b}[?1049l"));
+        assert!(!self.is_raw());
+        status
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An incident, made of a capture.
+fn incident(dir: &Path) -> PathBuf {
+    let capture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../captures/ahi-latch-evict-pmp-55.txt"
+    );
+    let path = dir.join("made.frame");
+    let made = run(&["import", capture, "-o", path.to_str().unwrap()]);
+    assert!(made.status.success(), "{made:?}");
+    path
+}
+
+#[test]
+fn a_terminal_is_taken_and_given_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = incident(dir.path());
+    let path = path.to_str().unwrap();
+    let mut terminal = Terminal::start(&["live", path], &[]);
+    terminal.wait_for("9rec");
+    assert!(terminal.is_raw());
+    terminal.press("3");
+    terminal.wait_for("HOLDER (DOING)");
+    terminal.press("q");
+    assert!(terminal.ends().success());
+    assert!(String::from_utf8_lossy(&terminal.seen).contains("\u{1b}[38;5;"));
+
+    // As root or a session's end does it.
+    let mut terminal = Terminal::start(&["live", path, "--ascii"], &[("NO_COLOR", "1")]);
+    terminal.wait_for("9rec");
+    let pid = Pid::from_child(&terminal.child);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(terminal.ends().success());
+    let text = String::from_utf8_lossy(&terminal.seen);
+    assert!(!text.contains("\u{1b}[38;"), "{text}");
+    assert!(text.is_ascii());
+}
+
+#[test]
+fn without_a_terminal_there_are_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = incident(dir.path());
+    let path = path.to_str().unwrap();
+    let refused = run(&["live", path]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        said.contains("no terminal; --plain writes lines instead"),
+        "{said}"
+    );
+    let plain = run(&["live", path, "--plain"]);
+    let lines = String::from_utf8(plain.stdout).unwrap();
+    assert!(plain.status.success());
+    assert!(
+        lines.contains("verdict: ") && !lines.contains('\u{1b}'),
+        "{lines}"
+    );
+    for (arguments, code) in [
+        (&["live", "/nonexistent"][..], 1),
+        (&["live", "--dir", "/nonexistent"], 1),
+        (&["live", path, "--palette", "12"], 2),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+    }
+    let help = run(&["live", "--help"]);
+    assert!(
+        String::from_utf8(help.stdout)
+            .unwrap()
+            .contains("what to do: commands, risk, undo")
+    );
+}
