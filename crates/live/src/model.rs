@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use diagnosis::Verdict;
-use model::{Clock, Incident, Measure, Millis, ProbeOutcome, Stall, Trigger, Window};
+use model::{Clock, Incident, Measure, Millis, ProbeOutcome, Stall, TimedAbsent, Trigger, Window};
 
 use crate::stats;
 
@@ -256,6 +256,15 @@ impl Model {
         let read = self.read_wall_ms.filter(|_| self.kind == Kind::Recorder)?;
         let silent = read.saturating_sub(self.clock().wall_ms(self.last()));
         u64::try_from(silent).ok().filter(|ms| *ms >= OLD_MS)
+    }
+
+    /// Whether evidence was absent at a moment. A history has the same absence once a minute.
+    pub fn is_absent(&self, timed: &TimedAbsent, at: Millis) -> bool {
+        let lasts = match self.kind {
+            Kind::History | Kind::Recorder => 65_000,
+            Kind::File | Kind::Captures => 2_000,
+        };
+        timed.first <= at && timed.last.saturating_add(lasts) >= at
     }
 
     /// How the last probe before a moment ended: its outcome, as long as it is not old.

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Effect, press};
 use crate::draw::draw;
-use crate::ink::Palette;
+use crate::ink::{Palette, width};
 use crate::keys::Press;
 use crate::model::{Kind, Model, Told};
 use crate::screens::page;
@@ -309,7 +309,7 @@ fn paint(screen: &mut Screen, shown: &mut Buffer, top: &Opened, options: Options
             reversed: modifier.contains(Modifier::REVERSED),
         };
         screen.write(cell.symbol(), look)?;
-        last = (cell.symbol().len() == 1).then_some((x + 1, y));
+        last = (width(cell.symbol()) == 1).then_some((x + 1, y));
     }
     screen.flush()?;
     *shown = next;

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -33,10 +34,8 @@ impl Terminal {
             let path = Path::new(name.to_str().unwrap());
             let flags = i32::try_from(OpenptFlags::NOCTTY.bits()).unwrap();
             let mut options = OpenOptions::new();
-            let options = options.read(true).write(true);
-            std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags)
-                .open(path)
-                .unwrap()
+            options.read(true).write(true);
+            options.custom_flags(flags).open(path).unwrap()
         };
         let size = Winsize {
             ws_row: 24,

@@ -163,6 +163,7 @@ fn a_hostile_incident_in_every_command() {
             &["explain", frame][..],
             &["explain", frame, "--full"],
             &["explain", frame, "--json"],
+            &["live", frame, "--plain"],
             &["explain", frame, "--html", &page],
             &["export", frame, "--pt-stalk", &stalk, "--force"],
             &["export", frame, "--folded", "-", "--when", "all"],

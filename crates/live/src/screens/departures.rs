@@ -9,6 +9,9 @@ use crate::stats::{self, Spread};
 /// Signals that say nothing by moving: a clock, codes, the recorder's own lateness.
 const LEFT_OUT: [&str; 3] = ["clock.", "probe.query_outcome", "probe.connect_outcome"];
 
+/// Status variables that are of all the time since the server's start.
+const SINCE_START: [&str; 4] = ["_time_max", "_time_avg", ".Uptime", ".Max_used_connections"];
+
 /// A departure below this many usual swings is none.
 const LEAST: f64 = 2.0;
 
@@ -44,6 +47,7 @@ pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
         .iter()
         .filter(|series| series.unit != Unit::Code)
         .filter(|series| !LEFT_OUT.iter().any(|name| series.name.starts_with(name)))
+        .filter(|series| !SINCE_START.iter().any(|end| series.name.ends_with(end)))
         .filter_map(|series| {
             let now = stats::now(timeline, series, view.at)?;
             let spread = stats::spread(timeline, series, normal)?;

@@ -18,8 +18,12 @@ const COLUMNS: [Column; 6] = [
     Column::text("IMAGE", 16, 2),
 ];
 
-/// Profiles are of five seconds; where none is of the moment, one that is so near stands for it, milliseconds.
-const NEAR_MS: Millis = 15_000;
+/// Profiles are of five seconds, and a waiting server gives few samples: it is looked back so far, milliseconds, until
+/// there are enough.
+const BACK_MS: [Millis; 4] = [0, 5_000, 10_000, 15_000];
+
+/// Enough samples to tell functions by.
+const ENOUGH: u64 = 200;
 
 /// Rows that are made.
 const ROWS_MAX: usize = 300;
@@ -30,20 +34,7 @@ const STACKS_MAX: usize = 3;
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let evidence = &view.incident().stacks;
-    let now = merged(
-        evidence
-            .profiles
-            .iter()
-            .filter(|profile| profile.from <= view.at && profile.to >= view.at),
-    )
-    .or_else(|| {
-        let mut before = evidence.profiles.iter();
-        merged(
-            before
-                .rfind(|profile| profile.to <= view.at && view.at - profile.to <= NEAR_MS)
-                .into_iter(),
-        )
-    });
+    let now = of_moment(view);
     let Some(now) = now else {
         return Body::of(Vec::new(), Table {
             columns: &COLUMNS,
@@ -106,6 +97,27 @@ pub fn body(view: &View<'_>) -> Body {
             empty: "the processors idled".to_owned(),
         },
     )
+}
+
+/// The samples of the moment, with some before it where they are few. Those from before a stall are not mixed with its own.
+fn of_moment(view: &View<'_>) -> Option<Profile> {
+    let profiles = &view.incident().stacks.profiles;
+    let begin = view.model.stall_at(view.at).map_or(0, |stall| stall.onset);
+    let mut found = None;
+    for back in BACK_MS {
+        let from = view.at.saturating_sub(back).max(begin);
+        let inside = profiles
+            .iter()
+            .filter(|profile| profile.from <= view.at && profile.to >= from);
+        found = merged(inside);
+        if found
+            .as_ref()
+            .is_some_and(|found| found.samples() >= ENOUGH)
+        {
+            break;
+        }
+    }
+    found
 }
 
 fn within(profile: &Profile, window: Window) -> bool {

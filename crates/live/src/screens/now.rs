@@ -60,15 +60,19 @@ pub fn body(view: &View<'_>) -> Body {
     }
 }
 
+/// What is said of the stall of this moment. Of an incident it stays to be seen when the stall is over; in a history life
+/// goes on.
+fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
+    let keeps = matches!(view.model.kind, Kind::File | Kind::Captures);
+    let verdict = view.model.judged(view.at);
+    verdict.filter(|_| keeps || view.model.stall_at(view.at).is_some())
+}
+
 /// Why: the first finding with its signs; without a stall what moved most.
 fn why(view: &View<'_>, signs: usize) -> Vec<Line> {
-    let judged = view.model.judged(view.at);
-    let is_over = view.model.stall_at(view.at).is_none();
-    // Of an incident the cause stays to be seen when the stall is over.
-    let keeps = matches!(view.model.kind, Kind::File | Kind::Captures);
-    match judged {
-        Some(verdict) if !is_over || keeps => found(verdict, view, signs),
-        _ => moved(view, signs),
+    match told(view) {
+        Some(verdict) => found(verdict, view, signs),
+        None => moved(view, signs),
     }
 }
 
@@ -171,11 +175,7 @@ fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
 }
 
 fn next(view: &View<'_>) -> Line {
-    let first = view
-        .model
-        .judged(view.at)
-        .filter(|_| view.model.stall_at(view.at).is_some() || view.model.kind != Kind::Recorder)
-        .and_then(|verdict| verdict.findings.first());
+    let first = told(view).and_then(|verdict| verdict.findings.first());
     let step = first.and_then(|finding| {
         finding
             .remedy

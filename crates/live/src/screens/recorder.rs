@@ -98,12 +98,10 @@ fn head(view: &View<'_>) -> Vec<Line> {
 /// Evidence that is absent at this moment first, then what was at other times.
 fn absent(view: &View<'_>) -> Vec<Row> {
     let mut all: Vec<_> = view.incident().absent.iter().collect();
-    let is_now =
-        |first: Millis, last: Millis| first <= view.at && last.saturating_add(2_000) >= view.at;
-    all.sort_by_key(|timed| !is_now(timed.first, timed.last));
+    all.sort_by_key(|timed| !view.model.is_absent(timed, view.at));
     all.iter()
         .map(|timed| {
-            let now = is_now(timed.first, timed.last);
+            let now = view.model.is_absent(timed, view.at);
             let when = match now {
                 true => format!("{}; {}", timed.absent.reason.words(), timed.absent.detail),
                 false => format!(

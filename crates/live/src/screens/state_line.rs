@@ -5,7 +5,11 @@ use report::words;
 
 use super::view::View;
 use crate::ink::{Ink, Line, cut};
+use crate::model::Told;
 use crate::stats;
+
+/// A query probe without an answer for so long is trouble, called a stall or not, milliseconds.
+const UNANSWERED_MS: Millis = 2_000;
 
 /// The one sentence: stalled or not, since when, what clients feel.
 pub fn line(view: &View<'_>) -> Line {
@@ -51,6 +55,9 @@ pub fn line(view: &View<'_>) -> Line {
         let onset = view.at.saturating_sub(ms);
         return felt(stalled(&words::duration(ms), view, onset));
     }
+    if let Some(trouble) = trouble(view, told) {
+        return felt(trouble);
+    }
     let before = view
         .model
         .stalls
@@ -80,6 +87,22 @@ pub fn line(view: &View<'_>) -> Line {
     match view.columns >= 100 || before.is_none() && after.is_none() {
         true => felt(line),
         false => line.add(Ink::Plain, &format!("  answered: {}", answered(view))),
+    }
+}
+
+/// No stall is noticed, and yet it is not well, or nobody can tell: a gap must not look like health.
+fn trouble(view: &View<'_>, told: Option<&Told>) -> Option<Line> {
+    let unanswered = told.and_then(|told| told.unanswered_ms);
+    if let Some(ms) = unanswered.filter(|ms| *ms >= UNANSWERED_MS) {
+        let words = format!("NO ANSWER {}", words::duration(ms));
+        return Some(Line::of(Ink::Bad, &words));
+    }
+    match refused(view) {
+        "yes" => Some(Line::of(Ink::Bad, "NO ANSWER")),
+        "not known" if view.model.answered(view.at).is_none() => {
+            Some(Line::of(Ink::Bad, "NOT KNOWN"))
+        }
+        _ => None,
     }
 }
 

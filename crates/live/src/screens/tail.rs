@@ -4,12 +4,12 @@ use report::words;
 
 use super::departures;
 use super::view::View;
-use super::waits::{LOCKS, waits as waited};
+use super::waits;
 use crate::ink::{Ink, Line, cut};
 
 /// What is waited for.
 pub fn waits(view: &View<'_>, most: usize) -> Vec<Line> {
-    let (word, waits) = waited(view);
+    let waited = waits::waits(view);
     let counts = (view.columns / 2).clamp(20, 41) - 8;
     let before = view.columns.saturating_sub(8);
     let row = |what: &str, count: &str, held: &str, was: &str, ink: Ink| {
@@ -20,16 +20,16 @@ pub fn waits(view: &View<'_>, most: usize) -> Vec<Line> {
         line.push(ink, &cut(&Line::plain(held).text(), room));
         line.right(ink, &format!("{was:>7}"), view.columns)
     };
-    let is_locks = word == LOCKS;
+    let is_locks = waited.is_locks;
     let head = if is_locks { "HOLDER" } else { "" };
-    let mut lines = vec![row(word, "now", head, "BEFORE", Ink::Strong)];
-    if waits.is_empty() {
+    let mut lines = vec![row(&waited.title, "now", head, "BEFORE", Ink::Strong)];
+    if waited.rows.is_empty() {
         lines.push(Line::of(
             Ink::Dim,
             "nobody is seen to wait, or nothing tells: 9 says what is absent",
         ));
     }
-    lines.extend(waits.iter().take(most).map(|wait| {
+    lines.extend(waited.rows.iter().take(most).map(|wait| {
         let before = wait
             .before
             .map_or("–".to_owned(), |before| before.to_string());
@@ -55,7 +55,7 @@ pub fn absent(view: &View<'_>) -> Line {
         .incident()
         .absent
         .iter()
-        .filter(|timed| timed.first <= view.at && timed.last.saturating_add(2_000) >= view.at)
+        .filter(|timed| view.model.is_absent(timed, view.at))
         .map(|timed| format!("{} ({})", timed.absent.what, timed.absent.reason.words()))
         .collect();
     names.dedup();
@@ -107,12 +107,12 @@ pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
     let all = departures::all(view);
     lines.extend(all.iter().take(room.saturating_sub(3)).map(|one| {
         let name = Line::plain(&one.series.name).text();
-        let mut line = Line::plain(&cut(&name, 40));
+        let mut line = Line::plain(&cut(&name, 30));
         let usually = words::value(one.series, one.spread.mean);
         for (column, text) in [
-            (42, one.change.clone()),
-            (54, words::value(one.series, one.now)),
-            (70, format!("usually {usually}")),
+            (31, one.change.clone()),
+            (41, words::value(one.series, one.now)),
+            (55, format!("usually {usually}")),
         ] {
             line.pad(column);
             line.push(Ink::Plain, &text);

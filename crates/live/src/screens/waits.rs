@@ -7,9 +7,6 @@ use super::view::View;
 /// A text is of this moment, when it is not older, milliseconds: the history keeps one in ten seconds.
 const TEXT_MS: Millis = 15_000;
 
-/// The word for locks, whose holders may be known.
-pub const LOCKS: &str = "WAITING FOR";
-
 /// Something that is waited for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wait {
@@ -22,6 +19,30 @@ pub struct Wait {
     /// How many there were before.
     pub before: Option<u64>,
 }
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waits {
+    /// What the rows are, and of when where that is not this moment.
+    pub title: String,
+    /// They are locks, whose holders may be known.
+    pub is_locks: bool,
+    /// The rows, most waiters first.
+    pub rows: Vec<Wait>,
+}
+
+impl Waits {
+    fn locks(title: String, rows: Vec<Wait>) -> Self {
+        Self {
+            title,
+            is_locks: true,
+            rows,
+        }
+    }
+}
+
+/// A table that is older than this is said to be, milliseconds.
+const OLD_MS: Millis = 2_000;
 
 /// The lock table of a moment: the latest that begins before it.
 pub fn lock_table<'a>(view: &View<'a>) -> Option<&'a LockTable> {
@@ -80,48 +101,62 @@ pub fn processlist(view: &View<'_>, at: Millis) -> Option<(Millis, ProcessList)>
     Some((last.at, list))
 }
 
-/// What is waited for: locks where stacks tell them, else the states that sessions say they are in. The word says which.
-pub fn waits(view: &View<'_>) -> (&'static str, Vec<Wait>) {
-    let locks = lock_table(view).map(|table| {
-        let before = lock_table_before(view);
-        let of_before = |name: &str| {
-            let rows = before.map(|table| table.locks.iter());
-            rows.map(|mut rows| {
-                rows.find(|row| row.name == name)
-                    .map_or(0, |row| u64::from(row.waiters_max))
-            })
+/// What is waited for: locks where stacks tell them, else the states that sessions say they are in.
+pub fn waits(view: &View<'_>) -> Waits {
+    if let Some(table) = lock_table(view).filter(|table| !table.locks.is_empty()) {
+        let title = match table.to.saturating_add(OLD_MS) < view.at {
+            true => format!("WAITING FOR, at {}", view.clock(table.to)),
+            false => "WAITING FOR".to_owned(),
         };
-        let rows = table.locks.iter().map(|row| Wait {
-            what: row.name.clone(),
-            waiters: u64::from(row.waiters_max),
-            holder: holder_words(row),
-            before: of_before(&row.name),
-        });
-        rows.collect::<Vec<Wait>>()
-    });
-    if let Some(mut locks) = locks.filter(|locks| !locks.is_empty()) {
-        locks.sort_by_key(|wait| std::cmp::Reverse(wait.waiters));
-        return (LOCKS, locks);
+        return Waits::locks(title, locks(view, table));
     }
     let Some((_, list)) = processlist(view, view.at) else {
-        return (LOCKS, Vec::new());
+        return Waits::locks("WAITING FOR".to_owned(), Vec::new());
     };
+    Waits {
+        title: "SESSIONS IN STATE".to_owned(),
+        is_locks: false,
+        rows: states(view, &list),
+    }
+}
+
+fn locks(view: &View<'_>, table: &LockTable) -> Vec<Wait> {
+    let before = lock_table_before(view);
+    let of_before = |name: &str| {
+        let mut rows = before?.locks.iter();
+        let same = rows.find(|row| row.name == name);
+        Some(same.map_or(0, |row| u64::from(row.waiters_max)))
+    };
+    let rows = table.locks.iter().map(|row| Wait {
+        what: row.name.clone(),
+        waiters: u64::from(row.waiters_max),
+        holder: holder_words(row),
+        before: of_before(&row.name),
+    });
+    let mut rows: Vec<Wait> = rows.collect();
+    rows.sort_by_key(|wait| std::cmp::Reverse(wait.waiters));
+    rows
+}
+
+fn states(view: &View<'_>, list: &ProcessList) -> Vec<Wait> {
     let before = processlist(view, view.normal().to);
-    let mut states: Vec<Wait> = list
-        .by_state
-        .iter()
-        .map(|(state, count)| Wait {
-            what: match state.as_str() {
-                "" => "(no state)".to_owned(),
-                state => state.to_owned(),
-            },
-            waiters: *count,
-            holder: String::new(),
-            before: before
-                .as_ref()
-                .map(|(_, list)| list.by_state.get(state).copied().unwrap_or(0)),
-        })
-        .collect();
-    states.sort_by(|a, b| b.waiters.cmp(&a.waiters).then_with(|| a.what.cmp(&b.what)));
-    ("SESSIONS IN STATE", states)
+    let of_before = |state: &str| {
+        let (_, list) = before.as_ref()?;
+        Some(list.by_state.get(state).copied().unwrap_or(0))
+    };
+    let rows = list.by_state.iter().map(|(state, count)| Wait {
+        what: match state.as_str() {
+            "" => "(no state)".to_owned(),
+            state => state.to_owned(),
+        },
+        waiters: *count,
+        holder: String::new(),
+        before: of_before(state),
+    });
+    let mut rows: Vec<Wait> = rows.collect();
+    rows.sort_by(|a, b| {
+        let by_count = b.waiters.cmp(&a.waiters);
+        by_count.then_with(|| a.what.cmp(&b.what))
+    });
+    rows
 }

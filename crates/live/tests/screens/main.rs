@@ -237,6 +237,36 @@ fn a_filter_that_cannot_be_read_leaves_the_last_one() {
     assert_eq!(in_force(&state), None);
 }
 
+#[test]
+fn what_nobody_read_is_not_called_healthy() {
+    let mut model = fixture::model();
+    model.stalls.clear();
+    let shown = |model: &Model| {
+        let mut state = State::new(model, false);
+        // Half a minute before the end.
+        state.at_wall_ms = Some(model.clock().wall_ms(330_000));
+        text(&cells(model, &state, (80, 24), Palette::Off))
+    };
+    assert!(shown(&model).contains("\nHEALTHY  clients refused: no  answered: 2"));
+    model.incident.timeline = model::Timeline::default();
+    for second in 0..360u64 {
+        let reading = model::Reading::gauge("cpu.system_share", model::Unit::Share, 0.1);
+        let timeline = &mut model.incident.timeline;
+        timeline.push_readings("stat", second * 1000, &[reading]);
+    }
+    let nothing = shown(&model);
+    assert!(
+        nothing.contains("\nNOT KNOWN  clients refused: not known  answered: not known"),
+        "{nothing}"
+    );
+    for second in 0..360u64 {
+        let reading = model::Reading::gauge("probe.connect_outcome", model::Unit::Code, 1.0);
+        let timeline = &mut model.incident.timeline;
+        timeline.push_readings("connect-probe", second * 1000, &[reading]);
+    }
+    assert!(shown(&model).contains("\nNO ANSWER  clients refused: yes"));
+}
+
 fn any_press() -> impl Strategy<Value = Press> {
     let letters = "123456789[]g/sSwrxy?h lHLkj-+:0.5('=!~<>amu ";
     prop_oneof![
