@@ -68,6 +68,7 @@ pub struct History {
     /// The verdict on the stall with this onset on the wall's clock, and when it was made; whether it lasted then.
     judged: Option<(i64, Instant, bool, Verdict)>,
     listed: Option<(Instant, Vec<Listed>)>,
+    /// A recorder runs, or did since it was opened: one that is gone may come back, and its silence is to be seen.
     is_recorded: bool,
 }
 
@@ -218,7 +219,7 @@ impl Source for History {
                 incident.clock.wall_ms(incident.stall.trigger)
             )
         );
-        self.is_recorded = told.is_some();
+        self.is_recorded |= told.is_some();
         let mut notes = Vec::new();
         if stretch.damaged_chunks > 0 {
             notes.push(format!(

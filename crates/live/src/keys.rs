@@ -196,7 +196,7 @@ static SIGNS: [(&str, &str); 3] = [
     ),
     (
         "0 to 9, or blocks",
-        "of a strip: from nothing to the most of this time, or twice the usual; blank: not read",
+        "of a strip: nothing to the most here, or twice the usual; blank: not read",
     ),
     ("~ –", "cut; not there"),
 ];

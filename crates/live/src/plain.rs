@@ -46,6 +46,7 @@ pub fn plain(
 ) -> Result<()> {
     let mut told: Vec<String> = Vec::new();
     let mut is_first = true;
+    let mut runs = false;
     while let Some(model) = source.read(None)? {
         if is_first {
             print(&opening(&model))?;
@@ -58,6 +59,11 @@ pub fn plain(
                 told.push(change.key);
             }
         }
+        let runs_now = model.told.is_some();
+        if runs && !runs_now {
+            print("the recorder does not run any more; waiting for the next one")?;
+        }
+        runs = runs_now;
         let more = told.len().saturating_sub(TOLD_MAX);
         told.drain(..more);
         let Some(every) = source.every() else { break };

@@ -14,12 +14,12 @@ Examples:
   freezeframe live                             the server that is recorded here, as it goes
   freezeframe live FILE.frame                  an incident; captures of others as for explain
   freezeframe live --dir /mnt/db1/freezeframe  a history that was kept
-  freezeframe live FILE.frame --plain          a line for each change: for pipes, tickets, screen readers
+  freezeframe live FILE.frame --plain          a line for each change, for tickets, screen readers
 
 Nothing on the screen asks the server anything: a running recorder's history is read, once a second,
 so the view works while the server hangs. Where no recorder runs, the view does not start one.
-Not there yet: a flame graph as a picture (screen 4 is its table; explain --html draws it), stacks and
-locks of a running stall before its incident is written, a baseline of one's own choice.",
+Not there yet: a flame graph as a picture (screen 4 is its table; explain --html draws it), stacks
+and locks of a stall that lasts (its incident has them), another time to compare with.",
         live::keys::manual()
     )
 });

@@ -107,6 +107,10 @@ fn trouble(view: &View<'_>, told: Option<&Told>) -> Option<Line> {
 }
 
 fn stalled(lasts: &str, view: &View<'_>, onset: Millis) -> Line {
+    if !view.model.clock().is_known() {
+        // Captures of one moment, and nobody said of when.
+        return Line::of(Ink::Bad, "STALLED").add(Ink::Plain, " when it was captured");
+    }
     Line::of(Ink::Bad, &format!("STALLED {lasts}"))
         .add(Ink::Plain, &format!(" since {}", view.clock(onset)))
 }

@@ -85,7 +85,10 @@ pub fn lines(view: &View<'_>, most: usize) -> Vec<Line> {
         Some(line(name, &said, count))
     });
     lines.extend(shown.take(most));
-    lines
+    match lines.len() {
+        1 => vec![Line::of(Ink::Dim, "nothing was read over time here")],
+        _ => lines,
+    }
 }
 
 fn line(name: &str, said: &Said, count: usize) -> Line {

@@ -97,14 +97,14 @@ fn last_incident(view: &View<'_>) -> String {
 
 /// Where there is room left: what else is not as it was.
 pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
-    if room < 5 {
+    let all = departures::all(view);
+    if room < 5 || all.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
         Line::default(),
         Line::of(Ink::Strong, "NOT AS USUAL").right(Ink::Dim, "7 all", view.columns),
     ];
-    let all = departures::all(view);
     lines.extend(all.iter().take(room.saturating_sub(3)).map(|one| {
         let name = Line::plain(&one.series.name).text();
         let mut line = Line::plain(&cut(&name, 30));

@@ -70,20 +70,28 @@ fn write(path: &Path) {
     }
 }
 
+fn options(path: &Path) -> HistoryOptions {
+    HistoryOptions {
+        path: path.to_owned(),
+        dir: path.parent().unwrap().to_owned(),
+        detect: detect::Config::default(),
+        before_ms: 60_000,
+        diagnose: Box::new(|_| made::verdict()),
+        noted: Box::new(|| None),
+        ask: Box::new(|| None),
+        now: || END,
+    }
+}
+
 fn source(path: &Path, told: Option<Told>) -> History {
     with_noted(path, told, None)
 }
 
 fn with_noted(path: &Path, told: Option<Told>, noted: Option<Vec<Noted>>) -> History {
     History::new(HistoryOptions {
-        path: path.to_owned(),
-        dir: path.parent().unwrap().to_owned(),
-        detect: detect::Config::default(),
-        before_ms: 60_000,
-        diagnose: Box::new(|_| made::verdict()),
         noted: Box::new(move || noted.clone()),
         ask: Box::new(move || told.clone()),
-        now: || END,
+        ..options(path)
     })
 }
 
@@ -131,6 +139,21 @@ fn a_recorder_is_followed_through_its_history() {
     };
     let model = source(&path, Some(stands)).read(None).unwrap().unwrap();
     assert!(text(&model, &state).contains("NOT KNOWN  the recorder itself stands still for 1 min"));
+    // One that is gone is missed: the view goes on to look for it.
+    let mut answers = vec![None, Some(Told::default()), Some(Told::default())];
+    let mut gone = History::new(HistoryOptions {
+        ask: Box::new(move || answers.pop().flatten()),
+        now: || END + 30_000,
+        ..options(&path)
+    });
+    assert!(gone.read(None).unwrap().unwrap().told.is_some());
+    let model = gone.read(None).unwrap().unwrap();
+    assert!(model.told.is_none() && gone.every().is_some());
+    let shown = text(&model, &state);
+    assert!(
+        shown.contains("NOT KNOWN  nothing was recorded for 29 s"),
+        "{shown}"
+    );
     state.at_wall_ms = Some(ZERO + 280_000);
     assert!(text(&model, &state).contains("FROZEN"));
 }
