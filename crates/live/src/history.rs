@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cli::recorded;
 use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
-use crate::model::{Kind, Listed, Model, Noted, StallAt, Told};
+use crate::listing::Listing;
+use crate::model::{Kind, Model, Noted, StallAt, Told};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -30,11 +30,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How often a stall that lasts is judged again.
 const JUDGED_EVERY: Duration = Duration::from_secs(5);
 
-/// How often the files beside it are listed.
-const LISTED_EVERY: Duration = Duration::from_secs(10);
-
-/// Files that are listed.
-const LISTED_MAX: usize = 500;
+/// How often it is told how far a history reaches that is being written.
+const SPAN_EVERY: Duration = Duration::from_secs(30);
 
 /// What texts are read.
 const TEXTS: [TextKind; 2] = [TextKind::Processlist, TextKind::Semaphores];
@@ -67,7 +64,9 @@ pub struct History {
     options: HistoryOptions,
     /// The verdict on the stall with this onset on the wall's clock, and when it was made; whether it lasted then.
     judged: Option<(i64, Instant, bool, Verdict)>,
-    listed: Option<(Instant, Vec<Listed>)>,
+    listing: Listing,
+    /// The first recorded moment, and when it was read.
+    first: Option<(Instant, i64)>,
     /// A recorder runs, or did since it was opened: one that is gone may come back, and its silence is to be seen.
     is_recorded: bool,
 }
@@ -79,7 +78,8 @@ impl History {
         Self {
             options,
             judged: None,
-            listed: None,
+            listing: Listing::default(),
+            first: None,
             is_recorded,
         }
     }
@@ -147,39 +147,38 @@ impl History {
             .collect()
     }
 
-    fn listed(&mut self, noted: &[Noted]) -> Vec<Listed> {
-        if let Some((at, listed)) = &self.listed
-            && at.elapsed() < LISTED_EVERY
+    /// The first and the last recorded moment. Telling them reads through all minutes of the history, so beside a recorder
+    /// that writes it now they are told twice a minute.
+    fn span(&mut self, is_written: bool) -> Result<Option<(i64, i64)>> {
+        let now = (self.options.now)();
+        if let Some((at, first)) = self.first
+            && is_written
+            && at.elapsed() < SPAN_EVERY
         {
-            return listed.clone();
+            return Ok(Some((first, now)));
         }
-        let mut listed = list(&self.options.dir);
-        listed.extend(
-            noted
-                .iter()
-                .filter(|one| !one.is_captured)
-                .map(without_file),
-        );
-        listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
-        listed.truncate(LISTED_MAX);
-        self.listed = Some((Instant::now(), listed.clone()));
-        listed
+        let all = store::recorded(&self.options.path, i64::MIN / 2, i64::MAX / 2)?;
+        let Some((first, last)) = all.first_wall_ms.zip(all.last_wall_ms) else {
+            return Ok(None);
+        };
+        self.first = Some((Instant::now(), first));
+        // The last minute is told to its end, which may be still to come.
+        Ok(Some((first, last.min(now))))
     }
 }
 
 impl Source for History {
     fn read(&mut self, around: Option<i64>) -> Result<Option<Model>> {
-        let path = &self.options.path;
-        let all = store::recorded(path, i64::MIN / 2, i64::MAX / 2)?;
-        let (Some(first), Some(last)) = (all.first_wall_ms, all.last_wall_ms) else {
+        let told = (self.options.ask)();
+        let answers = told.as_ref().is_some_and(|told| told.beat_age_ms.is_some());
+        let Some((first, newest)) = self.span(answers)? else {
             return Ok(None);
         };
-        // The last minute is told to its end, which may be still to come.
-        let newest = last.min((self.options.now)());
         let at = around.unwrap_or(newest);
         if at < first || at > newest {
             return Ok(None);
         }
+        let path = &self.options.path;
         let mut noted = (self.options.noted)();
         let label = server_label(path);
         if let (Some(noted), Some(label)) = (&mut noted, label) {
@@ -191,9 +190,7 @@ impl Source for History {
             return Ok(None);
         };
         let mut incident = stretch.incident;
-        let told = (self.options.ask)();
         // A recorder that runs and wrote none down noticed none.
-        let answers = told.as_ref().is_some_and(|told| told.beat_age_ms.is_some());
         let noted = noted.or_else(|| answers.then(Vec::new));
         let stalls = self.stalls(&incident, noted.as_deref(), told.as_ref());
         let looked_at =
@@ -241,7 +238,9 @@ impl Source for History {
                 false => Kind::History,
             },
             path: self.options.path.display().to_string(),
-            listed: self.listed(noted.as_deref().unwrap_or_default()),
+            listed: self
+                .listing
+                .of(&self.options.dir, noted.as_deref().unwrap_or_default()),
             told,
             is_newest: to == newest,
             read_wall_ms: Some((self.options.now)()),
@@ -305,20 +304,6 @@ fn seen_stall(stall: recorder::Replayed) -> StallAt {
     }
 }
 
-fn without_file(noted: &Noted) -> Listed {
-    let length = noted
-        .end_wall_ms
-        .map(|end| end.saturating_sub(noted.onset_wall_ms));
-    Listed {
-        path: None,
-        onset_wall_ms: noted.onset_wall_ms,
-        length_ms: length.and_then(|ms| u64::try_from(ms).ok()),
-        server: noted.server.clone(),
-        rule: noted.rule.clone(),
-        says: noted.says.clone(),
-    }
-}
-
 fn as_stall(stall: &StallAt, all: &[StallAt]) -> Stall {
     let earlier = all.iter().filter(|one| one.onset < stall.onset);
     Stall {
@@ -369,28 +354,4 @@ fn cut(incident: &Incident, before_ms: Millis) -> Incident {
     cut.absent
         .retain(|timed| timed.last >= window.from && timed.first <= window.to);
     cut
-}
-
-/// The incidents of a directory, the latest first.
-pub fn list(dir: &Path) -> Vec<Listed> {
-    let mut listed: Vec<Listed> = recorded::summaries(dir)
-        .into_iter()
-        .map(|(path, summary)| {
-            let first = summary.stall.triggers.first();
-            Listed {
-                onset_wall_ms: summary.clock.wall_ms(summary.stall.onset),
-                length_ms: summary
-                    .stall
-                    .end
-                    .map(|end| end.saturating_sub(summary.stall.onset)),
-                server: summary.server.label.clone(),
-                rule: first.map_or(String::new(), |trigger| trigger.rule.clone()),
-                says: first.map_or(String::new(), |trigger| trigger.says.clone()),
-                path: Some(path),
-            }
-        })
-        .collect();
-    listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
-    listed.truncate(LISTED_MAX);
-    listed
 }

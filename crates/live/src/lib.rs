@@ -11,6 +11,7 @@ mod goto;
 mod history;
 mod ink;
 pub mod keys;
+mod listing;
 mod model;
 mod plain;
 mod press;
@@ -23,8 +24,9 @@ mod table;
 
 pub use control::{Effect, press};
 pub use draw::draw;
-pub use history::{Diagnose, History, HistoryOptions, list};
+pub use history::{Diagnose, History, HistoryOptions};
 pub use ink::{Ink, Line, Palette};
+pub use listing::list;
 pub use model::{Kind, Listed, Model, Noted, StallAt, Told};
 pub use plain::plain;
 pub use run::{Options, run};
