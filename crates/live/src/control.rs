@@ -131,11 +131,12 @@ fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
         .cells
         .first()
         .map_or(String::new(), |cell| cell.text.clone());
+    let lines = screens::detail(model, state, row, size);
     over(
         state,
         Over::Detail {
             title: format!("{} > {title}", state.name()),
-            lines: row.detail.clone(),
+            lines,
         },
     );
     Effect::Draw

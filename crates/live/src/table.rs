@@ -91,6 +91,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// What there is to see of it alone: lines, not wrapped.
     pub detail: Vec<String>,
+    /// The signal that it is of: what there is to see of it is made when it is asked for.
+    pub signal: Option<String>,
     /// What opens when it is chosen, for rows that are files.
     pub opens: Option<std::path::PathBuf>,
 }

@@ -86,7 +86,7 @@ pub fn body(view: &View<'_>) -> Body {
                 Cell::text(row.symbol.image.clone()),
             ],
             detail: stacks_with(view, &now, &row.symbol.name),
-            opens: None,
+            ..Row::default()
         }
     });
     Body::of(

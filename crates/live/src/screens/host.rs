@@ -150,16 +150,7 @@ fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Optio
             }),
             Cell::text(view.strip(&series.name, STRIP)).ink(Ink::Good),
         ],
-        detail: vec![
-            format!(
-                "{} ({}, {})",
-                series.name,
-                series.kind.name(),
-                series.unit.name()
-            ),
-            format!("source: {}", timeline.source_of(series)),
-            format!("now {}, usually {}", say(now), say(usual)),
-        ],
-        opens: None,
+        signal: Some(series.name.clone()),
+        ..Row::default()
     })
 }

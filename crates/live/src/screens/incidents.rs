@@ -79,5 +79,6 @@ fn row(listed: &Listed) -> Row {
             }),
         ],
         opens: listed.path.clone(),
+        ..Row::default()
     }
 }

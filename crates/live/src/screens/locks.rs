@@ -88,7 +88,7 @@ fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
             holder,
         ],
         detail: detail(view, lock),
-        opens: None,
+        ..Row::default()
     }
 }
 

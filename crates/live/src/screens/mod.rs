@@ -23,6 +23,7 @@ use crate::ink::{Ink, Line, cut};
 use crate::keys::{Shown, foot};
 use crate::model::{Kind, Model};
 use crate::state::{Asked, Over, State};
+use crate::table::Row;
 
 pub use view::{Body, View};
 
@@ -36,6 +37,19 @@ pub const SMALLEST: (usize, usize) = (40, 10);
 pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Body {
     let view = view(model, state, columns, lines);
     of_screen(&view)
+}
+
+/// What there is to see of a row alone.
+pub fn detail(
+    model: &Model,
+    state: &State,
+    row: &Row,
+    (columns, lines): (usize, usize),
+) -> Vec<String> {
+    match &row.signal {
+        Some(name) => signals::detail(&view(model, state, columns, lines), name),
+        None => row.detail.clone(),
+    }
 }
 
 fn view<'a>(model: &'a Model, state: &'a State, columns: usize, lines: usize) -> View<'a> {

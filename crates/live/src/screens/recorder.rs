@@ -125,7 +125,7 @@ fn absent(view: &View<'_>) -> Vec<Row> {
                     when,
                     format!("{} readings", timed.count),
                 ],
-                opens: None,
+                ..Row::default()
             }
         })
         .collect()
@@ -163,7 +163,7 @@ fn sources(view: &View<'_>) -> Vec<Row> {
                     source.name.clone(),
                     format!("{read} readings up to here, the last {} old", say(age)),
                 ],
-                opens: None,
+                ..Row::default()
             }
         })
         .collect()

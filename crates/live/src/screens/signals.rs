@@ -20,7 +20,7 @@ const COLUMNS: [Column; 6] = [
     Column::text("LAST MINUTE", STRIP, 1),
 ];
 
-/// A strip is made for so many rows: it is the dear part, and others are not seen.
+/// Strips are the dear part: they are made for rows that are seen, of a table that is arranged anew for so many.
 const STRIPS_MAX: usize = 200;
 
 /// The screen.
@@ -34,10 +34,16 @@ pub fn body(view: &View<'_>) -> Body {
         view.clock(normal.from),
         view.clock(normal.to)
     ));
+    let wanted = view.state.wanted();
+    let is_arranged = wanted.sort.is_some() || wanted.reversed || wanted.filter.is_some();
+    let is_seen = |rank: usize| match is_arranged {
+        true => rank < STRIPS_MAX,
+        false => rank.abs_diff(wanted.chosen) <= view.lines,
+    };
     let rows = all
         .iter()
         .enumerate()
-        .map(|(rank, one)| row(view, one, rank < STRIPS_MAX))
+        .map(|(rank, one)| row(view, one, is_seen(rank)))
         .collect();
     let table = Table {
         columns: &COLUMNS,
@@ -48,8 +54,7 @@ pub fn body(view: &View<'_>) -> Body {
     Body::of(vec![head], table)
 }
 
-/// A row; the host's screen has the same.
-pub fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
+fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
     let ink = match one.by.abs() >= 4.0 {
         true => Ink::Bad,
         false => Ink::Plain,
@@ -70,15 +75,22 @@ pub fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
             Cell::number(Some(one.by), format!("{:+.0}", one.by)),
             Cell::text(strip).ink(Ink::Good),
         ],
-        detail: detail(view, one),
-        opens: None,
+        signal: Some(one.series.name.clone()),
+        ..Row::default()
     }
 }
 
 /// A signal alone: what it is, and its last readings.
-fn detail(view: &View<'_>, one: &Departure<'_>) -> Vec<String> {
-    let series = one.series;
+pub fn detail(view: &View<'_>, name: &str) -> Vec<String> {
+    let timeline = view.timeline();
+    let Some(series) = timeline.get(name) else {
+        return Vec::new();
+    };
     let say = |value: f64| words::value(series, value);
+    let or_none = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), say);
+    let now = stats::now(timeline, series, view.at);
+    let usual = stats::spread(timeline, series, view.normal());
+    let change = now.zip(usual).map(|(now, usual)| usual.change(now));
     let mut lines = vec![
         format!(
             "{} ({}, {})",
@@ -86,31 +98,23 @@ fn detail(view: &View<'_>, one: &Departure<'_>) -> Vec<String> {
             series.kind.name(),
             series.unit.name()
         ),
-        format!("source: {}", view.timeline().source_of(series)),
+        format!("source: {}", timeline.source_of(series)),
         format!(
             "now {}, usually {} (largest {}), {}",
-            say(one.now),
-            say(one.spread.mean),
-            say(one.spread.max),
-            one.change
+            or_none(now),
+            or_none(usual.map(|usual| usual.mean)),
+            or_none(usual.map(|usual| usual.max)),
+            change.unwrap_or_else(|| "not compared".to_owned())
         ),
         String::new(),
     ];
-    let window = view.strip_window(60);
-    let points = stats::points(view.timeline(), series, window);
-    lines.extend(
-        points
-            .iter()
-            .rev()
-            .map(|point| match point.since == point.at {
-                true => format!("{}  {}", view.clock(point.at), say(point.value)),
-                false => format!(
-                    "{} to {}  {}",
-                    view.clock(point.since),
-                    view.clock(point.at),
-                    say(point.value)
-                ),
-            }),
-    );
+    let points = stats::points(timeline, series, view.strip_window(60));
+    lines.extend(points.iter().rev().map(|point| {
+        let at = view.clock(point.at);
+        match point.since == point.at {
+            true => format!("{at}  {}", say(point.value)),
+            false => format!("{} to {at}  {}", view.clock(point.since), say(point.value)),
+        }
+    }));
     lines
 }

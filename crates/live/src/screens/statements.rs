@@ -104,7 +104,7 @@ fn classes(view: &View<'_>) -> Vec<Row> {
                     Cell::text(senders(row)),
                 ],
                 detail,
-                opens: None,
+                ..Row::default()
             }
         })
         .collect()
@@ -166,7 +166,7 @@ fn counters(view: &View<'_>) -> Vec<Row> {
                 Row {
                     cells,
                     detail,
-                    opens: None,
+                    ..Row::default()
                 },
             ))
         })

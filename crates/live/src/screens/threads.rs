@@ -71,7 +71,7 @@ fn row(session: &model::Session) -> Row {
             String::new(),
             session.statement.clone(),
         ],
-        opens: None,
+        ..Row::default()
     }
 }
 
