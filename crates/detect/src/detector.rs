@@ -157,7 +157,7 @@ impl Detector {
         !self
             .rules
             .iter()
-            .any(|(rule, state)| rule.is_built_in() && state.fired)
+            .any(|(rule, state)| rule.is_built_in() && (state.fired || rule.doubts()))
     }
 
     /// The moment that counts: time stands still rather than going back a little. Another clock

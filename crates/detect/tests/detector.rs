@@ -712,6 +712,32 @@ fn a_lock_that_is_free_now_and_then_makes_one_stall() {
     assert!((138_500..=141_000).contains(end), "{end}");
 }
 
+/// Forty clients more begin to read from a slow disk, and the server has been watched for half a minute.
+#[test]
+fn a_crowd_does_not_become_usual_by_its_first_look() {
+    let mut detector = Detector::new(Config::default());
+    let (mut questions, mut told) = (1000.0, Vec::new());
+    for at in seconds(1, 60) {
+        let (rate, in_flight) = match at / 1000 {
+            0..4 => (30.0, 1.6),
+            4..26 => (40.0, 0.0),
+            26 => (100.0, 40.0),
+            _ => (300.0, 40.0),
+        };
+        questions += 7.0 + rate;
+        let probes = (0..5).map(|i| probe(at - 900 + 200 * i, ProbeOutcome::Ok, 0.3));
+        told.extend(feed(&mut detector, probes));
+        told.extend(feed(
+            &mut detector,
+            second(at, questions, in_flight, in_flight, in_flight),
+        ));
+    }
+    let [Event::Triggered { at, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!((26_000..=30_000).contains(at), "{at}");
+}
+
 #[test]
 fn a_load_that_fell_is_no_work_that_fell() {
     // Two a second are left, and chance finds one of them three times in a row.

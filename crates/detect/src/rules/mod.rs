@@ -174,6 +174,11 @@ impl Rule {
         !matches!(self, Self::User(_))
     }
 
+    /// Whether it doubts that all is well, though it says nothing yet.
+    pub(crate) fn doubts(&self) -> bool {
+        matches!(self, Self::Slow(recent) if recent.is_slow())
+    }
+
     pub(crate) fn look(&mut self, now: &Now<'_>) -> Sign {
         match self {
             Self::Probe(probe) => probe.look(now),

@@ -69,11 +69,19 @@ pub(crate) struct Recent {
     samples: VecDeque<Look>,
     /// When the last of them was taken.
     at: Option<Millis>,
+    /// The last of them was slow, though it may be too little to tell.
+    is_slow: bool,
     /// How long it must last, milliseconds.
     pub(super) hold_ms: Millis,
 }
 
 impl Recent {
+    /// Whether statements were slow when it last looked: nothing is learnt of such a moment. One look that finds a crowd
+    /// would make it the half of a usual that is known for half a minute.
+    pub(super) fn is_slow(&self) -> bool {
+        self.is_slow
+    }
+
     /// The time of a statement is that of the queue (Little's law): those that run, by those that
     /// complete in a second.
     pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
@@ -130,6 +138,7 @@ impl Recent {
             .rev()
             .take_while(|look| slow(look))
             .collect();
+        self.is_slow = !together.is_empty();
         let fell = work.completions <= usual / 2.0 && all_who_work(now, in_flight);
         let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
         let seen: f64 = together.iter().map(|look| look.unusual).sum();
