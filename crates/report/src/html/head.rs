@@ -4,8 +4,6 @@ use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
-use super::{document, timeline};
-use crate::content::brief;
 use crate::when;
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -75,7 +73,12 @@ pub(super) fn scripts(scripts: &[Script]) -> Markup {
 }
 
 /// Everything up to and with the verdict's header; `main` stays open.
-pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -> Markup {
+pub(super) fn head(
+    incident: &Incident,
+    verdict: &Verdict,
+    scripts: &[Script],
+    header: Markup,
+) -> Markup {
     let wall = |at: Millis| incident.clock.wall_ms(at);
     let title = format!(
         "{}, {}: {}",
@@ -91,7 +94,7 @@ pub(super) fn head(incident: &Incident, verdict: &Verdict, scripts: &[Script]) -
         document = document(&title, scripts),
         from = wall(incident.window.from),
         to = wall(incident.window.to),
-        header = header(incident, verdict),
+        ..header
     )
 }
 
@@ -108,99 +111,5 @@ pub(super) fn badge(level: diagnosis::Level) -> Markup {
     markup!(
         "<span class=\"badge {word}\">{word}</span>",
         word = level.word()
-    )
-}
-
-/// The first screen: the cause in a sentence, what is enough at night, and the time around the stall in pictures.
-fn header(incident: &Incident, verdict: &Verdict) -> Markup {
-    let cause = match brief::found(verdict) {
-        Some(finding) => markup!("{} {}", finding.title, badge(finding.level)),
-        None => markup!(
-            "{} <span class=\"badge\">no finding</span>",
-            brief::cause(verdict)
-        ),
-    };
-    markup!(
-        "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
-         <h1>{cause}</h1>\n<p class=\"line\">{}</p>\n\
-         <div class=\"first\">{answers}{timeline}</div></header>\n",
-        match incident.clock.is_known() {
-            true => brief::since(incident),
-            false => "Captured by other tools, at a time that they do not tell.".to_owned(),
-        },
-        answers = document::parts(&brief::below_the_cause(incident, verdict)),
-        timeline = timeline::figure(incident),
-        ..cause
-    )
-}
-
-/// The server, the moments of the stall, and what noticed it.
-pub(super) fn stall(incident: &Incident) -> Markup {
-    let moment = |at: Millis| {
-        let wall = incident.clock.wall_ms(at);
-        markup!(
-            "<time datetime=\"{}\">{}</time> <small>UTC</small>",
-            when::rfc3339(wall),
-            when::date_time(wall)
-        )
-    };
-    let stall = &incident.stall;
-    let since_onset = |at: Millis| when::duration(at.saturating_sub(stall.onset));
-    let server = &incident.server;
-    let pid = server
-        .pid
-        .map(|pid| format!("pid {pid}"))
-        .unwrap_or_default();
-    let mut details = vec![server.version.as_str(), &pid, &server.address];
-    details.retain(|part| !part.is_empty());
-    let triggers: Markup = stall
-        .triggers
-        .iter()
-        .map(|trigger| markup!("<li><code>{}</code> {}</li>", trigger.rule, trigger.says))
-        .collect();
-    // Captures of other tools need not tell a time of day.
-    let times = match incident.clock.is_known() {
-        false => Markup::literal(
-            "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>",
-        ),
-        true => {
-            let (end, lasted) = match stall.end {
-                Some(end) => (moment(end), markup!("{}", since_onset(end))),
-                None => (
-                    Markup::literal("not within the recording"),
-                    markup!(
-                        "{} <small>and more</small>",
-                        since_onset(incident.window.to)
-                    ),
-                ),
-            };
-            markup!(
-                "<div><dt>Onset</dt><dd>{}</dd></div>\
-                 <div><dt>Trigger</dt><dd>{} <small>+{}</small></dd></div>\
-                 <div><dt>End</dt><dd>{end}</dd></div>\
-                 <div><dt>Lasted</dt><dd>{lasted}</dd></div>",
-                moment(stall.onset),
-                moment(stall.trigger),
-                since_onset(stall.trigger),
-                ..end,
-                ..lasted
-            )
-        }
-    };
-    let before = when::stall_before(incident).map_or_else(Markup::new, |before| {
-        markup!(
-            "<div class=\"wide\"><dt>One before</dt><dd>{before}</dd></div>\n",
-            ..before
-        )
-    });
-    markup!(
-        "<dl class=\"head\"><div class=\"wide\"><dt>Server</dt><dd><b>{}</b> {}</dd></div>\n\
-         {times}\n\
-         {before}<div class=\"wide\"><dt>Noticed by</dt><dd><ul>{triggers}</ul></dd></div></dl>\n",
-        server.label,
-        details.join(", "),
-        ..times,
-        ..before,
-        ..triggers
     )
 }

@@ -6,6 +6,7 @@ mod compare;
 mod document;
 mod facts;
 mod findings;
+mod first;
 mod flame;
 mod frames;
 mod head;
@@ -76,7 +77,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
             "Findings",
             findings::section(incident, verdict, &picked),
         ),
-        of("stall", "Server and times", Some(head::stall(incident))),
+        of("stall", "Server and times", Some(first::stall(incident))),
         of(
             "evidence",
             "What the findings rest on",
@@ -120,7 +121,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         .into_iter()
         .filter(|section| !OPTIONAL.contains(&section.id) || section.body.is_some())
         .collect::<Vec<_>>();
-    let mut out = head::head(incident, verdict, scripts);
+    let mut out = head::head(incident, verdict, scripts, first::header(incident, verdict));
     out += nav(&sections);
     for Section { id, title, body } in sections {
         let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
