@@ -144,7 +144,7 @@ impl Detector {
             self.look(index, now, sample, &mut events);
         }
         self.calm_down(now, &mut events);
-        if self.is_calm() {
+        if self.is_calm(now) {
             let stuck = number(sample, "processlist.active_2s");
             self.usual
                 .learn(sample.source, sample.at, &self.view, stuck);
@@ -153,11 +153,11 @@ impl Detector {
     }
 
     /// Nothing that is the server's own doing is wrong.
-    fn is_calm(&self) -> bool {
+    fn is_calm(&self, now: Millis) -> bool {
         !self
             .rules
             .iter()
-            .any(|(rule, state)| rule.is_built_in() && (state.fired || rule.doubts()))
+            .any(|(rule, state)| rule.is_built_in() && (state.fired || rule.doubts(now)))
     }
 
     /// The moment that counts: time stands still rather than going back a little. Another clock

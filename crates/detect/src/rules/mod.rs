@@ -175,8 +175,8 @@ impl Rule {
     }
 
     /// Whether it doubts that all is well, though it says nothing yet.
-    pub(crate) fn doubts(&self) -> bool {
-        matches!(self, Self::Slow(recent) if recent.is_slow())
+    pub(crate) fn doubts(&self, now: Millis) -> bool {
+        matches!(self, Self::Slow(recent) if recent.doubts(now))
     }
 
     pub(crate) fn look(&mut self, now: &Now<'_>) -> Sign {

@@ -32,6 +32,9 @@ const LOOKS_MIN: usize = 2;
 /// come back quickly again: of a lock that is held every other moment, each third sample finds it free.
 const LOOKS_QUICK: usize = 3;
 
+/// What was slow for so long and made no stall is how the server works, milliseconds: it is learnt.
+const DOUBT_MS: Millis = 10_000;
+
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
 
@@ -69,17 +72,18 @@ pub(crate) struct Recent {
     samples: VecDeque<Look>,
     /// When the last of them was taken.
     at: Option<Millis>,
-    /// The last of them was slow, though it may be too little to tell.
-    is_slow: bool,
+    /// The first of those in a row that were slow, though it may be too little to tell.
+    slow_since: Option<Millis>,
     /// How long it must last, milliseconds.
     pub(super) hold_ms: Millis,
 }
 
 impl Recent {
-    /// Whether statements were slow when it last looked: nothing is learnt of such a moment. One look that finds a crowd
-    /// would make it the half of a usual that is known for half a minute.
-    pub(super) fn is_slow(&self) -> bool {
-        self.is_slow
+    /// Whether statements were slow when it last looked, and no longer than it takes to be sure: nothing is learnt of such
+    /// a moment. One look that finds a crowd would make it the half of a usual that is known for half a minute.
+    pub(super) fn doubts(&self, now: Millis) -> bool {
+        self.slow_since
+            .is_some_and(|since| now < since.saturating_add(DOUBT_MS))
     }
 
     /// The time of a statement is that of the queue (Little's law): those that run, by those that
@@ -138,7 +142,10 @@ impl Recent {
             .rev()
             .take_while(|look| slow(look))
             .collect();
-        self.is_slow = !together.is_empty();
+        self.slow_since = match together.is_empty() {
+            true => None,
+            false => self.slow_since.or(Some(at)),
+        };
         let fell = work.completions <= usual / 2.0 && all_who_work(now, in_flight);
         let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
         let seen: f64 = together.iter().map(|look| look.unusual).sum();
