@@ -329,7 +329,7 @@ impl Found {
 
     /// Tells of what is cut.
     fn note_cut(&mut self, path: String, why: String) {
-        self.left_out_as("not all of it was read", path, why);
+        self.left_out_as(SourceRead::CUT, path, why);
     }
 
     fn note(&mut self, path: String, why: String) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use diagnosis::SourceRead;
 use sql::log::LogKind;
 
 use crate::clean;
@@ -206,13 +207,13 @@ impl OneInput {
             let why = format!(
                 "the lines up to {last} were read, the rest was left out: they take too much memory"
             );
-            self.skip(input, None, "not all of it was read", why);
+            self.skip(input, None, SourceRead::CUT, why);
         }
         if bytes.len() < input.bytes.len() {
             self.skip(
                 input,
                 None,
-                "unknown",
+                SourceRead::CUT,
                 format!("bytes over {INPUT_BYTES_MAX} were not read"),
             );
         }

@@ -146,7 +146,8 @@ fn change(incident: &Incident, series: &Series) -> f64 {
     if change.is_finite() { change } else { 0.0 }
 }
 
-fn curve_named(incident: &Incident, name: &str) -> Option<Curve> {
+/// The curve of a signal, where it was recorded.
+pub(crate) fn curve_named(incident: &Incident, name: &str) -> Option<Curve> {
     incident
         .timeline
         .get(name)
@@ -155,7 +156,7 @@ fn curve_named(incident: &Incident, name: &str) -> Option<Curve> {
 
 /// Two curves of one source, moment by moment; where one is absent, or the result is no
 /// number, there is none.
-fn combined(a: &Curve, b: &Curve, of: impl Fn(f64, f64) -> f64) -> Vec<Point> {
+pub(crate) fn combined(a: &Curve, b: &Curve, of: impl Fn(f64, f64) -> f64) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::with_capacity(a.points.len());
     let mut others = b.points.iter().peekable();
     let mut whole = true;

@@ -63,10 +63,9 @@ fn lines(incident: &Incident, title: &'static str, signals: &[(&str, &str)]) -> 
 }
 
 fn labelled(incident: &Incident, name: &str, label: &str) -> Option<Curve> {
-    let series = incident.timeline.get(name)?;
     Some(Curve {
         label: label.to_owned(),
-        ..Curve::of(incident, series)
+        ..derived::curve_named(incident, name)?
     })
 }
 
@@ -82,12 +81,13 @@ fn answers(incident: &Incident) -> Option<Strip> {
 
 fn processors(incident: &Incident) -> Option<Strip> {
     let system = labelled(incident, "cpu.system_share", "system")?;
-    let mut curves = vec![system];
-    curves.extend(derived::user_share(incident));
-    let curves = match curves.as_slice() {
-        [system, user] => vec![system.clone(), on_top(user, system)],
-        _ => curves,
-    };
+    let mut curves = vec![system.clone()];
+    if let Some(user) = derived::user_share(incident) {
+        curves.push(Curve {
+            points: derived::combined(&user, &system, |user, system| user + system),
+            ..user
+        });
+    }
     Some(Strip {
         title: "Processors in use",
         curves,
@@ -95,20 +95,6 @@ fn processors(incident: &Incident) -> Option<Strip> {
         level: Some((1.0, String::new())),
         failed: Vec::new(),
     })
-}
-
-/// A curve that stands on another of the same moments.
-fn on_top(upper: &Curve, lower: &Curve) -> Curve {
-    let below: BTreeMap<Millis, f64> = lower
-        .points
-        .iter()
-        .map(|point| (point.at, point.value))
-        .collect();
-    let mut upper = upper.clone();
-    for point in &mut upper.points {
-        point.value += below.get(&point.at).copied().unwrap_or(0.0);
-    }
-    upper
 }
 
 /// Sessions by the state that they are in, one area on another; without states those that run.

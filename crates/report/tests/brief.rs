@@ -137,3 +137,21 @@ fn nothing_that_only_insiders_read_is_in_it() {
     assert!(!text.contains("status.") && !text.contains(".*"), "{text}");
     assert!(!felt(&common::incident()).is_empty());
 }
+
+#[test]
+fn what_was_read_in_part_only_is_told() {
+    let mut verdict = common::verdict();
+    let source = |path: &str| diagnosis::SourceRead {
+        path: path.to_owned(),
+        kind: diagnosis::SourceRead::CUT.to_owned(),
+        lines: None,
+        brought: String::new(),
+        skipped: Some("the first 208 MiB were read, the rest was left out".to_owned()),
+    };
+    verdict.sources = vec![source("slow.log"), source("error.log")];
+    let text = brief_text(&common::incident(), &verdict, &more(), &plain(200));
+    assert!(
+        text.contains("not all     Of slow.log the first 208 MiB were read, the rest was left out. So it is with 1 more: --full.\n"),
+        "{text}"
+    );
+}

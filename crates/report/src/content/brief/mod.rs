@@ -57,6 +57,7 @@ fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
         None => doing::answers(incident, verdict),
     });
     answers.push(Answer::new(SINCE, since(incident)));
+    answers.extend(sure::read_in_part(verdict));
     answers.extend(sure::absent(incident, verdict));
     answers
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use diagnosis::{Finding, Level, Verdict, Witness};
+use diagnosis::{Finding, Level, SourceRead, Verdict, Witness};
 use model::{Absent, Incident, Reason};
 
 use super::words::{coarse, has_names, is_plain, quoted};
@@ -123,6 +123,24 @@ pub(super) fn kind(area: &str) -> &'static str {
         "clock" => "the clock",
         _ => "the recorder's own figures",
     }
+}
+
+/// What was read in part only: the verdict does not know the rest. Nothing where all was read.
+pub(super) fn read_in_part(verdict: &Verdict) -> Option<Answer> {
+    let mut cut = verdict
+        .sources
+        .iter()
+        .filter(|source| source.kind == SourceRead::CUT);
+    let first = cut.next()?;
+    let why = first.skipped.as_deref().unwrap_or_default();
+    let more = match cut.count() {
+        0 => String::new(),
+        more => format!(" So it is with {more} more: --full."),
+    };
+    Some(Answer::new(
+        "not all",
+        format!("Of {} {why}.{more}", first.path),
+    ))
 }
 
 /// How much is absent, with the first of it; nothing where all is there.
