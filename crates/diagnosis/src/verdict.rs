@@ -142,9 +142,6 @@ pub struct SourceRead {
 }
 
 impl SourceRead {
-    /// The kind of what was read in part only, because it is too much; what was left out says how far.
-    pub const CUT: &str = "not all of it was read";
-
     /// The source in one line, for people: path, lines, kind, what came of it, what was left out.
     pub fn line(&self) -> String {
         let lines = match self.lines {

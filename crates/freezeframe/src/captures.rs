@@ -329,7 +329,7 @@ impl Found {
 
     /// Tells of what is cut.
     fn note_cut(&mut self, path: String, why: String) {
-        self.left_out_as(SourceRead::CUT, path, why);
+        self.left_out_as(model::READ_IN_PART, path, why);
     }
 
     fn note(&mut self, path: String, why: String) {

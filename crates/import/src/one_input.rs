@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use diagnosis::SourceRead;
+use model::READ_IN_PART;
 use sql::log::LogKind;
 
 use crate::clean;
@@ -207,13 +207,13 @@ impl OneInput {
             let why = format!(
                 "the lines up to {last} were read, the rest was left out: they take too much memory"
             );
-            self.skip(input, None, SourceRead::CUT, why);
+            self.skip(input, None, READ_IN_PART, why);
         }
         if bytes.len() < input.bytes.len() {
             self.skip(
                 input,
                 None,
-                SourceRead::CUT,
+                READ_IN_PART,
                 format!("bytes over {INPUT_BYTES_MAX} were not read"),
             );
         }

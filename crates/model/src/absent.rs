@@ -1,5 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+/// What a source is called that was read in part only, because it is too much. Why it was cut says how far it was read.
+pub const READ_IN_PART: &str = "not all of it was read";
+
 /// Why evidence could not be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

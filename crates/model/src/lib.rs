@@ -23,7 +23,7 @@ mod text;
 mod threads;
 mod timeline;
 
-pub use absent::{Absent, Reason};
+pub use absent::{Absent, READ_IN_PART, Reason};
 pub use area::{AREAS, Area, Says, area_of, source_says};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{

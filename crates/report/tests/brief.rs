@@ -143,7 +143,7 @@ fn what_was_read_in_part_only_is_told() {
     let mut verdict = common::verdict();
     let source = |path: &str| diagnosis::SourceRead {
         path: path.to_owned(),
-        kind: diagnosis::SourceRead::CUT.to_owned(),
+        kind: model::READ_IN_PART.to_owned(),
         lines: None,
         brought: String::new(),
         skipped: Some("the first 208 MiB were read, the rest was left out".to_owned()),

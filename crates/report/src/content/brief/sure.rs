@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use diagnosis::{Finding, Level, SourceRead, Verdict, Witness};
-use model::{Absent, Incident, Reason};
+use diagnosis::{Finding, Level, Verdict, Witness};
+use model::{Absent, Incident, READ_IN_PART, Reason};
 
 use super::words::{coarse, has_names, is_plain, quoted};
 use crate::document::{Answer, Prose};
@@ -130,7 +130,7 @@ pub(super) fn read_in_part(verdict: &Verdict) -> Option<Answer> {
     let mut cut = verdict
         .sources
         .iter()
-        .filter(|source| source.kind == SourceRead::CUT);
+        .filter(|source| source.kind == READ_IN_PART);
     let first = cut.next()?;
     let why = first.skipped.as_deref().unwrap_or_default();
     let more = match cut.count() {
