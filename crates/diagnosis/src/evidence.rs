@@ -15,6 +15,11 @@ use crate::seen::is_imported;
 use crate::statuses::Status;
 use crate::waits::PlacedWait;
 
+/// How long before the onset and after the end of the stall a log still tells of it, in
+/// milliseconds: what made a server stall is often logged just before, and how long something took
+/// when it is over.
+pub(crate) const LOG_REACH_MS: Millis = 5_000;
+
 /// Length of the slices in which the worst of a stall is looked for, in milliseconds. A stall of
 /// seconds inside a long window must not be averaged away, and one odd second is not a stall.
 pub(crate) const SLICE_MS: Millis = 5_000;
@@ -317,6 +322,14 @@ impl<'a> Evidence<'a> {
     /// nothing of how many there were, and what is not in it may have been there.
     pub(crate) fn is_part(&self, capture: Capture) -> bool {
         self.parts.contains(&capture)
+    }
+
+    /// The time in which lines of a log tell of the stall.
+    pub(crate) fn around_stall(&self) -> Window {
+        Window {
+            from: self.stall.from.saturating_sub(LOG_REACH_MS),
+            to: self.stall.to.saturating_add(LOG_REACH_MS),
+        }
     }
 
     /// Whether somebody quoted lines of a log (`error_log`, `kernel_log`) in sentences, and the log is not there: what was

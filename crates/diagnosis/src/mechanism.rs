@@ -37,6 +37,7 @@ fn mechanism(layer: &InLayer, is_apart: bool) -> Mechanism {
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
     let share = match layer.seen {
         Seen::Sentences => "Sentences tell of".to_owned(),
+        Seen::Logs => "The logs tell of".to_owned(),
         seen => {
             let whole = match seen {
                 Seen::Profile if is_apart => "the server's samples",

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{Depth, Mention, StackBook, StackId};
+use model::{Depth, Mention, StackBook, StackId, TextKind};
 
 use crate::evidence::Evidence;
 use crate::statement_time;
+use crate::statuses::LINES_MAX;
 
 /// Names of one source that are kept, at the most, those with the largest share first.
 const NAMES_MAX: usize = 120;
@@ -46,6 +47,9 @@ pub(crate) enum Seen {
     Locks,
     /// The time of the statements in a slow log.
     Statements,
+    /// Lines of the server's error log and of the kernel's log, each kind of line once: how often one is written says
+    /// nothing about how much it means.
+    Logs,
     /// Words in sentences.
     Sentences,
 }
@@ -62,6 +66,7 @@ impl Seen {
             Self::Waits => "the waits that InnoDB lists",
             Self::Locks => "the waits for locks that the server tells",
             Self::Statements => "the time of the logged statements",
+            Self::Logs => "the kinds of lines in the logs that mean something",
             Self::Sentences => "the words in sentences",
         }
     }
@@ -77,6 +82,7 @@ impl Seen {
             Self::Waits => crate::provenance::SEMAPHORES,
             Self::Locks => "locks",
             Self::Statements => "slow_log",
+            Self::Logs => "logs",
             Self::Sentences => "sentences",
         }
     }
@@ -162,7 +168,10 @@ impl AllNamed {
         all.take(Seen::Waits, waits(evidence));
         all.take(Seen::Locks, locks(evidence));
         all.take(Seen::Statements, statements(evidence));
-        all.take(Seen::Sentences, sentences(evidence));
+        let logs = logs(evidence);
+        let sentences = sentences(evidence, &logs);
+        all.take(Seen::Logs, logs);
+        all.take(Seen::Sentences, sentences);
         all.take(Seen::Host, host);
         all
     }
@@ -416,10 +425,43 @@ fn statements(evidence: &Evidence) -> Counted {
     counted
 }
 
-fn sentences(evidence: &Evidence) -> Counted {
+/// What was quoted in sentences is counted there.
+fn logs(evidence: &Evidence) -> Counted {
+    let mut known: BTreeMap<&'static str, &'static Entry> = BTreeMap::new();
+    let around = evidence.around_stall();
+    for timed in &evidence.incident.texts {
+        let (kind, source) = match timed.text.kind() {
+            TextKind::ErrorLog => (Kind::Message, "error_log"),
+            TextKind::KernelLog => (Kind::KernelLine, "kernel_log"),
+            _ => continue,
+        };
+        let is_around = timed.at >= around.from && timed.at <= around.to;
+        if !is_around || evidence.is_quoted(source) {
+            continue;
+        }
+        for line in timed.text.body().lines().take(LINES_MAX) {
+            let entry = Lexicon::get().lookup(kind, line);
+            if let Some(entry) = entry.filter(|one| one.is_strong && one.role != Role::Idle) {
+                known.insert(entry.pattern, entry);
+            }
+        }
+    }
+    let mut counted = Counted::default();
+    for (pattern, entry) in known {
+        counted.all += 1;
+        counted.name(entry.kind, pattern, 1);
+        counted.meaning(entry, pattern, 1);
+    }
+    counted
+}
+
+fn sentences(evidence: &Evidence, logs: &Counted) -> Counted {
     let mut counted = Counted::default();
     for mention in &evidence.incident.mentions {
-        if mention.is_read && is_counted(mention, evidence) {
+        let is_in_log = logs
+            .names
+            .contains_key(&(mention.kind, mention.word.clone()));
+        if mention.is_read && (is_in_log || is_counted(mention, evidence)) {
             continue;
         }
         // An amount is told by its name and its value, a statement by its words.

@@ -116,7 +116,7 @@ pub(crate) fn suspicions(
             .collect();
         // What was counted speaks as much as there is of it; somebody's words are not counted.
         let share = match named.seen {
-            Seen::Sentences => 1.0,
+            Seen::Sentences | Seen::Logs => 1.0,
             seen => named.share * of_waiters(seen),
         };
         let whole = match (named.seen, named.kind) {
@@ -380,6 +380,7 @@ fn of_name(named: &Named, evidence: &Evidence) -> Witness {
     let mention = mentions.find(|one| named.seen == Seen::Sentences && one.word == named.name);
     let says = match mention {
         Some(mention) => format!("{}:{} tells of {}", mention.path, mention.line, named.name),
+        None if named.seen == Seen::Logs => format!("the logs tell of: {}", named.name),
         None => format!(
             "{:.0} % of {}: {}",
             100.0 * named.share,
@@ -393,10 +394,13 @@ fn of_name(named: &Named, evidence: &Evidence) -> Witness {
 fn of_layer(layer: &InLayer) -> Witness {
     let (name, _) = layer.names.first().cloned().unwrap_or_default();
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
-    let says = format!(
-        "{:.0} % of {} are in {words} ({name})",
-        100.0 * layer.share,
-        layer.seen.whole()
-    );
+    let says = match layer.seen {
+        Seen::Logs => format!("the logs tell of {words} ({name})"),
+        seen => format!(
+            "{:.0} % of {} are in {words} ({name})",
+            100.0 * layer.share,
+            seen.whole()
+        ),
+    };
     witness(layer.seen, layer.layer, says)
 }

@@ -30,6 +30,7 @@ mod origins;
 mod part;
 mod printed;
 mod printed_rows;
+mod prose;
 mod rds_monitoring;
 mod read;
 mod recognise;

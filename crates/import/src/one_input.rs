@@ -12,7 +12,7 @@ use crate::formats::{FORMATS, logs, sentences, server_text};
 use crate::read::Read;
 use crate::read::rows::Table;
 use crate::split::{Piece, split};
-use crate::{INPUT_BYTES_MAX, Input, Part, room, shell, times, web_page};
+use crate::{INPUT_BYTES_MAX, Input, Part, prose, room, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -106,6 +106,18 @@ impl OneInput {
         });
     }
 
+    /// A story without a word that is evidence: it is read, and the answer is what to capture.
+    fn no_evidence(&mut self, input: &Input<'_>, last: usize) {
+        self.parts.push(Part {
+            path: input.path.to_owned(),
+            kind: sentences::FORMAT.name.to_owned(),
+            lines: Some((1, last)),
+            brought: "none of them is evidence of a stall".to_owned(),
+            skipped: None,
+        });
+        self.reads.push((&sentences::FORMAT, Read::default()));
+    }
+
     /// Reads the pieces of a text.
     fn text(&mut self, input: &Input<'_>, bytes: &[u8]) {
         // The check of a whole text is much faster than the search for what to put right.
@@ -177,6 +189,10 @@ impl OneInput {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
             let last = lines.last().map_or(1, |line| line.number);
+            if prose::is_prose(&lines) {
+                self.no_evidence(input, last);
+                return;
+            }
             self.skip(
                 input,
                 Some((1, last)),

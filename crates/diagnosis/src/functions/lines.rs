@@ -6,7 +6,7 @@ use model::{Millis, TextKind, Window};
 use regex::Regex;
 
 use super::{Arguments, Read};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, LOG_REACH_MS};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
 use crate::names::{NamePattern, may_match_a_line};
@@ -52,11 +52,6 @@ const LINE_BYTES_MAX: usize = 2_000;
 
 /// Longest quotation of a line in a sentence, in characters.
 const QUOTE_CHARS_MAX: usize = 200;
-
-/// How long before the onset and after the end of the stall a log still tells of it, in
-/// milliseconds: what made a server stall is often logged just before, and how long something took
-/// when it is over.
-const LOG_REACH_MS: Millis = 5_000;
 
 #[derive(Debug)]
 struct Lines {
@@ -231,10 +226,7 @@ impl Counted {
 /// All lines of a log in and around the stall, and the number before: of lines as many as a time of
 /// the same length had. Nothing where the log was not read.
 fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
-    let stall = Window {
-        from: evidence.stall.from.saturating_sub(LOG_REACH_MS),
-        to: evidence.stall.to.saturating_add(LOG_REACH_MS),
-    };
+    let stall = evidence.around_stall();
     let texts = || {
         let texts = evidence.incident.texts.iter();
         texts.filter(|timed| timed.text.kind() == test.text)

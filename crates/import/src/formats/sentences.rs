@@ -3,7 +3,7 @@
 //! A word is less than a measurement, and is kept as one: see [`model::Mention`]. A message of the server or the kernel is
 //! a line of its log wherever it stands.
 
-use lexicon::{Kind, Role};
+use lexicon::{Kind, Lexicon, Role};
 use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 
 use crate::format::{Format, Group};
@@ -112,6 +112,10 @@ fn word_of(found: &lexicon::Mention<'_>) -> String {
     match found.entry.kind {
         Kind::Message | Kind::KernelLine | Kind::ClientError => found.entry.pattern.to_owned(),
         kind if kind.is_amount() => amount(found.text),
+        // Found though its underscores were lost: by its whole name it is known again.
+        Kind::Function if Lexicon::get().lookup(Kind::Function, found.text).is_none() => {
+            found.entry.pattern.replace('*', "")
+        }
         _ => found.text.to_owned(),
     }
 }
@@ -171,7 +175,7 @@ impl Stages {
         let Some((name, seconds)) = stage(line.trimmed()) else {
             return false;
         };
-        let entry = lexicon::Lexicon::get().lookup(Kind::State, name);
+        let entry = Lexicon::get().lookup(Kind::State, name);
         if let Some(entry) = entry.filter(|_| seconds >= STAGE_SECONDS_MIN) {
             self.0.push((entry, line.number, seconds));
         }

@@ -105,7 +105,8 @@ fn order(source: &str) -> u8 {
         "processlist" => 0,
         "locks" | "semaphores" => 1,
         "threads-at-work" | "stacks" => 2,
-        "sentences" => 4,
+        "logs" => 4,
+        "sentences" => 5,
         _ => 3,
     }
 }

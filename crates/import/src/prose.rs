@@ -1,0 +1,74 @@
+//! Whether lines are sentences: what somebody tells in words has an answer, though no word in it is evidence.
+
+use crate::line::Line;
+
+/// Fewer words, or letters of a script without blanks, are no story.
+const WORDS_MIN: usize = 12;
+
+/// Of all words so many are words of a language, in percent: less is a configuration or a listing.
+const SHARE_MIN: usize = 60;
+
+/// Words that are looked at, at the most.
+const WORDS_MAX: usize = 2_000;
+
+/// Whether most of the lines' words are words of a language.
+pub(crate) fn is_prose(lines: &[Line<'_>]) -> bool {
+    let (mut words, mut of_language) = (0_usize, 0_usize);
+    for word in lines.iter().flat_map(|line| line.text.split_whitespace()) {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        // Each letter of a script without blanks counts as a word.
+        let letters = word.chars().filter(|c| is_word_by_itself(*c)).count();
+        if letters > 0 {
+            words += letters;
+            of_language += letters;
+        } else if !word.is_empty() {
+            words += 1;
+            of_language += usize::from(is_word(word));
+        }
+        if words >= WORDS_MAX {
+            break;
+        }
+    }
+    of_language >= WORDS_MIN && of_language * 100 >= words * SHARE_MIN
+}
+
+/// `doesn't`, `co-worker` and `and/or` are words; a number, a path and a name of a program are none.
+fn is_word(word: &str) -> bool {
+    word.chars()
+        .all(|c| c.is_alphabetic() || "'’-/".contains(c))
+        && !word.contains("//")
+        && word.chars().skip(1).all(|c| !c.is_uppercase())
+}
+
+/// Chinese, Japanese and Korean letters (Unicode 15, blocks from Hiragana to Hangul).
+fn is_word_by_itself(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_prose;
+
+    fn told(text: &str) -> bool {
+        let (lines, _) = crate::clean::lines_within(text);
+        is_prose(&lines)
+    }
+
+    #[test]
+    fn a_story_is_told_from_files() {
+        assert!(told(
+            "Every night around three our shop doesn't answer for a minute, and nobody knows why.\nWe run it on two hosts."
+        ));
+        assert!(told("数据库每天凌晨三点卡住一分钟，没有人知道原因。"));
+        assert!(!told("It hangs."));
+        assert!(!told(
+            "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\nsync:x:4:65534:sync:/bin:/bin/sync"
+        ));
+        assert!(!told(
+            "[mysqld]\nport = 3306\nuser = mysql\nsocket = /run/m.sock\ndatadir = /var/lib/mysql\nmax_connections = 100\nbind-address = 127.0.0.1\nserver_id = 1\nlog_bin = x.1\n"
+        ));
+        assert!(!told(
+            "aGVsbG8gd29ybGQK YWJjZGVmZ2hp amtsbW5vcHFy c3R1dnd4eXo0 MTIzNDU2Nzg5 MGFiY2RlZmdo"
+        ));
+    }
+}
