@@ -80,6 +80,40 @@ fn what_is_nothing_is_said() {
 }
 
 #[test]
+fn a_kernel_log_tells_who_was_killed_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("messages");
+    std::fs::write(
+        &path,
+        "Mar  3 04:05:06 db1 kernel: [8123.456789] [   4711]     0  4711      700       20    49152        0             0 cron\n\
+         Mar  3 04:05:06 db1 kernel: [8123.456999] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/system.slice/db.service,task=mariadbd,pid=1234,uid=999\n",
+    )
+    .unwrap();
+    let verdict = json(&["explain", path.to_str().unwrap(), "--json"]);
+    assert_eq!(verdict["findings"][0]["cause"], "oom", "{verdict}");
+}
+
+#[test]
+fn a_story_without_evidence_is_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.txt");
+    std::fs::write(
+        &path,
+        "Every night around three our shop doesn't answer for a minute, and nobody here knows why.\n",
+    )
+    .unwrap();
+    let path = path.to_str().unwrap();
+    let verdict = json(&["explain", path, "--json"]);
+    assert_eq!(verdict["findings"].as_array().map(Vec::len), Some(0));
+    let output = run(&["explain", path]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("Not known") && text.contains("take stacks"),
+        "{text}"
+    );
+}
+
+#[test]
 fn of_several_collections_the_latest_is_taken() {
     let dir = tempfile::tempdir().unwrap();
     let list = |state: &str| {
