@@ -335,7 +335,8 @@ impl Host {
             Step::ReadMaps { readers } => OnHost::Work(Work::read_maps(self.server()?, *readers)?),
             Step::Swap { mib } => {
                 let program = testbed::build_victim("pager", scratch)?;
-                let path = scratch.join("swap");
+                // The disk of its own may be slow.
+                let path = self.disk.as_deref().unwrap_or(scratch).join("swap");
                 make_swap(&path, *mib)?;
                 let number = self.lease.borrow_mut().make(HostChange::Swap { path })?;
                 let pid = self.server()?.to_string();
@@ -452,6 +453,13 @@ fn make(program: &str, options: &[&str], file: &Path) -> Result<()> {
 
 /// A file that can be swapped to: all its blocks are there.
 fn make_swap(path: &Path, mib: u64) -> Result<()> {
+    // That of a step before, which is not in use any more.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| path.display().to_string());
+        }
+        _ => {}
+    }
     let file = File::options()
         .write(true)
         .create_new(true)

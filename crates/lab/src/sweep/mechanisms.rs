@@ -11,6 +11,15 @@ const UNTIL_TAKEN_BACK_MS: u32 = 120_000;
 /// Connections that an application may leak until nobody gets in.
 pub(super) const ROOM: u32 = 30;
 
+/// What is read of the swap in a second: a statement needs some dozens of pages.
+const SWAP_READS: u32 = 40;
+
+/// More than the servers of the sweep have in memory.
+const SWAP_MIB: u64 = 768;
+
+/// The disk of a server that is swapped: the swap, and the server's files.
+const DISK_MIB: u64 = 2048;
+
 /// The account of the users: nobody keeps a place free for it.
 pub(super) const USER: &str = "app";
 
@@ -34,7 +43,7 @@ pub(crate) enum Mechanism {
     ConnectionLimit,
     /// Heavy statements of 150 clients more
     Flood,
-    /// The server's control group has no memory left for files
+    /// The server's memory is swapped again and again, and comes back from a slow disk
     Memory,
     /// Twenty clients want the row that an open transaction holds
     HotRow,
@@ -51,8 +60,10 @@ pub(super) enum Family {
     Kept,
     /// The same with a redo log of a few MiB.
     Log,
-    /// What needs processors and memory.
+    /// What needs processors.
     Heavy,
+    /// The server has a disk of its own, which its memory is swapped to.
+    Swapped,
     /// Each statement of the pool goes over a connection of its own.
     Door,
 }
@@ -94,7 +105,8 @@ impl Mechanism {
     pub(super) fn family(self) -> Family {
         match self {
             Self::LogFull => Family::Log,
-            Self::Flood | Self::Memory => Family::Heavy,
+            Self::Flood => Family::Heavy,
+            Self::Memory => Family::Swapped,
             Self::ConnectionLimit | Self::Names => Family::Door,
             _ => Family::Kept,
         }
@@ -145,14 +157,10 @@ impl Mechanism {
                 ),
             ],
             Self::Memory => vec![
-                Step::MemoryLimit {
-                    mib: 16,
-                    waits: true,
+                Step::ReadLimit {
+                    per_second: SWAP_READS,
                 },
-                load(
-                    8,
-                    "SELECT COUNT(*) FROM freezeframe_lab.m WHERE v LIKE '%no such text%'",
-                ),
+                Step::Swap { mib: SWAP_MIB },
             ],
             Self::HotRow => vec![
                 session(
@@ -193,6 +201,7 @@ impl Mechanism {
         scenario.steps = self.steps();
         scenario.slow_sync = true;
         scenario.memory_mib = 1024;
+        scenario.own_disk_mib = (self.family() == Family::Swapped).then_some(DISK_MIB);
         Ok(scenario)
     }
 }
@@ -218,7 +227,7 @@ impl Family {
             ),
             Self::Door => arguments
                 .extend(["--skip-name-resolve=OFF", "--host-cache-size=0"].map(str::to_owned)),
-            Self::Kept | Self::Heavy => {}
+            Self::Kept | Self::Heavy | Self::Swapped => {}
         }
         arguments
     }
@@ -237,15 +246,7 @@ impl Family {
                 "CREATE TABLE freezeframe_lab.big (id INT NOT NULL PRIMARY KEY, c VARCHAR(6000) NOT NULL) ENGINE=InnoDB",
                 "INSERT INTO freezeframe_lab.big SELECT id, REPEAT('x', 3500) FROM freezeframe_lab.t WHERE id <= 2020",
             ],
-            Self::Heavy => &[
-                "CREATE TABLE freezeframe_lab.m (id INT NOT NULL, v CHAR(250) NOT NULL, w CHAR(250) NOT NULL) ENGINE=MyISAM DEFAULT CHARSET=latin1",
-                "INSERT INTO freezeframe_lab.m SELECT id, c, c FROM freezeframe_lab.t",
-                "INSERT INTO freezeframe_lab.m SELECT * FROM freezeframe_lab.m",
-                "INSERT INTO freezeframe_lab.m SELECT * FROM freezeframe_lab.m",
-                "INSERT INTO freezeframe_lab.m SELECT * FROM freezeframe_lab.m",
-                "INSERT INTO freezeframe_lab.m SELECT * FROM freezeframe_lab.m",
-            ],
-            Self::Kept | Self::Door => &[],
+            Self::Kept | Self::Door | Self::Heavy | Self::Swapped => &[],
         };
         statements.extend(more.iter().map(|&text| text.to_owned()));
         statements

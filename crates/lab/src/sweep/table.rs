@@ -84,6 +84,8 @@ impl<'a> Table<'a> {
         let within = |value: Option<f64>, most| value.map(|value| value <= most);
         let cells = both.cells();
         let [_, _, median, p99, onset, end] = cells;
+        let healthy: usize = self.healthy.iter().map(|item| item.false_alarms).sum();
+        let between = self.alarms.len().saturating_sub(healthy);
         vec![
             (
                 "felt 5 s or longer: noticed ≥ 99 %",
@@ -116,9 +118,14 @@ impl<'a> Table<'a> {
                 of_share(both.end_near, both.noticed, NEAR_SHARE),
             ),
             (
-                "false alarms 0",
-                self.alarms.len().to_string(),
-                Some(self.alarms.is_empty()),
+                "false alarms beside healthy work 0",
+                healthy.to_string(),
+                (!self.healthy.is_empty()).then_some(healthy == 0),
+            ),
+            (
+                "false alarms between the stalls 0",
+                between.to_string(),
+                Some(between == 0),
             ),
         ]
     }
