@@ -1,7 +1,7 @@
 //! What has a name in a record, and how much of what was seen it is: functions, states, places of waits, words in
 //! sentences. The lexicon says what layer of the server or the host each is of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Depth, Mention, StackBook, StackId, TextKind};
@@ -12,6 +12,9 @@ use crate::statuses::LINES_MAX;
 
 /// Names of one source that are kept, at the most, those with the largest share first.
 const NAMES_MAX: usize = 120;
+
+/// Shapes of lines that are looked up in one record's logs, at the most.
+const SHAPES_MAX: usize = 5_000;
 
 /// The name of what sessions are in that were killed.
 const KILLED: &str = "command: Killed";
@@ -425,9 +428,19 @@ fn statements(evidence: &Evidence) -> Counted {
     counted
 }
 
+/// What lines of a log have in common that differ by times and numbers of threads only: each look into the lexicon takes
+/// microseconds, and logs have a hundred thousand lines of some dozens of shapes. The number of an error is its meaning.
+fn shape(line: &str) -> String {
+    match line.to_ascii_lowercase().contains("err") {
+        true => line.to_owned(),
+        false => line.chars().filter(|c| !c.is_ascii_digit()).collect(),
+    }
+}
+
 /// What was quoted in sentences is counted there.
 fn logs(evidence: &Evidence) -> Counted {
     let mut known: BTreeMap<&'static str, &'static Entry> = BTreeMap::new();
+    let mut shapes: HashSet<String> = HashSet::new();
     let around = evidence.around_stall();
     for timed in &evidence.incident.texts {
         let (kind, source) = match timed.text.kind() {
@@ -440,6 +453,9 @@ fn logs(evidence: &Evidence) -> Counted {
             continue;
         }
         for line in timed.text.body().lines().take(LINES_MAX) {
+            if shapes.len() >= SHAPES_MAX || !shapes.insert(shape(line)) {
+                continue;
+            }
             let entry = Lexicon::get().lookup(kind, line);
             if let Some(entry) = entry.filter(|one| one.is_strong && one.role != Role::Idle) {
                 known.insert(entry.pattern, entry);
