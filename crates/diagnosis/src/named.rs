@@ -8,7 +8,7 @@ use model::{Depth, Mention, StackBook, StackId, TextKind};
 
 use crate::evidence::Evidence;
 use crate::statement_time;
-use crate::statuses::LINES_MAX;
+use crate::statuses::{LINES_MAX, cut};
 
 /// Names of one source that are kept, at the most, those with the largest share first.
 const NAMES_MAX: usize = 120;
@@ -453,6 +453,7 @@ fn logs(evidence: &Evidence) -> Counted {
             continue;
         }
         for line in timed.text.body().lines().take(LINES_MAX) {
+            let line = cut(line);
             if shapes.len() >= SHAPES_MAX || !shapes.insert(shape(line)) {
                 continue;
             }

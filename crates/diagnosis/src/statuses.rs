@@ -6,6 +6,9 @@ use model::{Incident, Millis, TextKind};
 /// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
 pub(crate) const LINES_MAX: usize = 50_000;
 
+/// Longest part of a line that is looked at, in bytes.
+const LINE_BYTES_MAX: usize = 2_000;
+
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";
 
@@ -101,6 +104,13 @@ fn offset_behind(line: &str, text: &str) -> usize {
 fn is_rule(line: &str) -> bool {
     let line = line.trim();
     line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+}
+
+/// The part of a line that is looked at.
+pub(crate) fn cut(line: &str) -> &str {
+    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
+        .unwrap_or(line)
+        .trim_end()
 }
 
 #[cfg(test)]

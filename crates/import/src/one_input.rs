@@ -189,16 +189,15 @@ impl OneInput {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
             let last = lines.last().map_or(1, |line| line.number);
-            if prose::is_prose(&lines) {
-                self.no_evidence(input, last);
-                return;
+            match prose::is_prose(&lines) {
+                true => self.no_evidence(input, last),
+                false => self.skip(
+                    input,
+                    Some((1, last)),
+                    "unknown",
+                    format!("nothing known in {count} lines of text: no stacks, listings, statuses or log lines"),
+                ),
             }
-            self.skip(
-                input,
-                Some((1, last)),
-                "unknown",
-                format!("nothing known in {count} lines of text: no stacks, listings, statuses or log lines"),
-            );
         } else {
             let other = lines.len().saturating_sub(covered);
             let blank = lines.iter().filter(|line| line.is_blank()).count();

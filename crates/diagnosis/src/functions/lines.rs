@@ -10,7 +10,7 @@ use crate::evidence::{Evidence, LOG_REACH_MS};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
 use crate::names::{NamePattern, may_match_a_line};
-use crate::statuses::{LINES_MAX, Status};
+use crate::statuses::{LINES_MAX, Status, cut};
 
 pub(super) static LOG: Kind = Kind {
     name: "log",
@@ -46,9 +46,6 @@ pub(super) static INNODB: Kind = Kind {
 
 /// The name of the group in a pattern that captures the number for the largest one.
 const NUMBER: &str = "number";
-
-/// Longest part of a line that is looked at, in bytes.
-const LINE_BYTES_MAX: usize = 2_000;
 
 /// Longest quotation of a line in a sentence, in characters.
 const QUOTE_CHARS_MAX: usize = 200;
@@ -301,12 +298,6 @@ fn count(test: &Lines, status: &Status) -> Option<Counted> {
         lines.for_each(|line| counted.add(test, line));
     }
     Some(counted)
-}
-
-fn cut(line: &str) -> &str {
-    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
-        .unwrap_or(line)
-        .trim_end()
 }
 
 /// A line without its date and time, short.
