@@ -214,6 +214,8 @@ pub(crate) struct Shared {
     pub(crate) follows: AtomicBool,
     /// A stall lasts: what is seen now is not usual.
     pub(crate) stalled: AtomicBool,
+    /// How often the server was seen to answer, or to accept a connection, after it had not.
+    pub(crate) revivals: AtomicU64,
     /// When the last stall was known to be over.
     pub(crate) stall_over_at: AtomicU64,
     /// What the sessions do, and what was learnt of their statements.
@@ -242,6 +244,7 @@ impl Shared {
             knocks: AtomicBool::new(false),
             follows: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
+            revivals: AtomicU64::new(0),
             stall_over_at: AtomicU64::new(0),
             sessions: Mutex::default(),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -57,6 +57,10 @@ pub struct Scenario {
     /// The server's data is on a file system of its own, of so many MiB.
     #[serde(default)]
     pub own_disk_mib: Option<u64>,
+    /// Where the disk is mounted that its memory is swapped to: one that swaps already, for several servers. A
+    /// [`Step::Swap`] makes no swap then, and a limit of the disk is one of this disk.
+    #[serde(skip)]
+    pub swap_disk: Option<PathBuf>,
     /// How the host is set up wrongly, from before the healthy time until the end: what the remedy has to change.
     #[serde(default)]
     pub setup: Vec<Step>,

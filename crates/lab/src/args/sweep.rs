@@ -48,6 +48,10 @@ pub(crate) struct Sweep {
     /// Only stalls
     #[arg(long)]
     pub(crate) stalls_only: bool,
+    /// Set the clock of this host back, too, as healthy work: on a machine of your own. It is put right after 20 s, even
+    /// when this program is killed
+    #[arg(long, conflicts_with = "stalls_only")]
+    pub(crate) set_clock: bool,
     /// Where the recorders write; what is of no interest is removed
     #[arg(long, value_name = "DIR", default_value = "sweep")]
     pub(crate) dir: PathBuf,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use remedy::ProcessId;
 use remedy::fix::in_force;
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::time::{ClockId, Timespec, clock_settime};
 use serde::{Deserialize, Serialize};
 
 /// More than any setting of the kernel has.
@@ -20,6 +21,9 @@ const PROCS_BYTES_MAX: usize = 1 << 20;
 
 /// More than /proc/swaps has: 32 areas at the most.
 const SWAPS_BYTES_MAX: usize = 64 << 10;
+
+/// Less than any step that the clock is set back by, milliseconds.
+const CLOCK_DRIFT_MS: u64 = 5000;
 
 /// How long a control group or a mount may be busy after its processes have gone.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -62,6 +66,13 @@ pub enum HostChange {
         /// Which.
         process: ProcessId,
     },
+    /// The wall clock is set back.
+    Clock {
+        /// How far it was ahead of the time since boot, milliseconds.
+        before_ms: i64,
+        /// By so much, milliseconds.
+        back_ms: i64,
+    },
     /// A journal of fixes that were applied in between, which go back before what was there under them.
     Fixes {
         /// The journal.
@@ -81,6 +92,14 @@ impl HostChange {
         }))
     }
 
+    /// The wall clock as it is now, to be set back by so much.
+    pub fn clock_back(by: Duration) -> Self {
+        Self::Clock {
+            before_ms: clock_ahead_ms(),
+            back_ms: i64::try_from(by.as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
     /// What is changed, for people; two with the same name exclude each other.
     pub fn name(&self) -> String {
         match self {
@@ -89,6 +108,7 @@ impl HostChange {
             | Self::Mount { path, .. }
             | Self::Swap { path } => path.display().to_string(),
             Self::Process { process } => format!("process {}", process.pid),
+            Self::Clock { .. } => "the wall clock".to_owned(),
             Self::Fixes { dir } => format!("fixes of {}", dir.display()),
         }
     }
@@ -105,6 +125,7 @@ impl HostChange {
                 run("mount", &[&options[..], &places].concat())
             }
             Self::Swap { path } => run("swapon", &[path.as_os_str()]),
+            Self::Clock { before_ms, back_ms } => set_clock(before_ms.saturating_sub(*back_ms)),
             Self::Process { .. } | Self::Fixes { .. } => Ok(()),
         }
     }
@@ -141,6 +162,18 @@ impl HostChange {
                 }
                 Ok(None)
             }
+            Self::Clock { before_ms, back_ms } => {
+                let now_ms = clock_ahead_ms();
+                if is_near(now_ms, *before_ms) {
+                    return Ok(None);
+                }
+                if !is_near(now_ms, before_ms.saturating_sub(*back_ms)) {
+                    return Ok(Some(
+                        "the wall clock was set by somebody else, and stays".to_owned(),
+                    ));
+                }
+                set_clock(*before_ms).map(|()| None)
+            }
             Self::Fixes { dir } => {
                 if !dir.exists() {
                     return Ok(None);
@@ -151,6 +184,28 @@ impl HostChange {
             }
         }
     }
+}
+
+/// How far the wall clock is ahead of the time since boot, milliseconds: it changes when the clock is set, and by as much.
+fn clock_ahead_ms() -> i64 {
+    let boot_ms = i64::try_from(kernel::clock::boottime_ms()).unwrap_or(i64::MAX);
+    kernel::clock::wall_ms().saturating_sub(boot_ms)
+}
+
+/// Two settings of the clock are the same one: a daemon that keeps it right moves it a little all the time.
+fn is_near(one_ms: i64, other_ms: i64) -> bool {
+    one_ms.abs_diff(other_ms) < CLOCK_DRIFT_MS
+}
+
+/// Sets the wall clock so far ahead of the time since boot (clock_settime(2)).
+fn set_clock(ahead_ms: i64) -> Result<(), String> {
+    let boot_ms = i64::try_from(kernel::clock::boottime_ms()).unwrap_or(i64::MAX);
+    let wall_ms = boot_ms.saturating_add(ahead_ms);
+    let time = Timespec {
+        tv_sec: wall_ms.div_euclid(1000),
+        tv_nsec: wall_ms.rem_euclid(1000) * 1_000_000,
+    };
+    clock_settime(ClockId::Realtime, time).map_err(|error| error.to_string())
 }
 
 fn text(error: std::io::Error) -> String {
@@ -246,4 +301,27 @@ fn run(program: &str, arguments: &[&OsStr]) -> Result<(), String> {
         "{program}: {}",
         said.lines().next().unwrap_or("it failed")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_never_set_back_or_that_somebody_else_has_set_is_left_alone() {
+        let HostChange::Clock { before_ms, .. } = HostChange::clock_back(Duration::from_secs(3600))
+        else {
+            panic!("another change");
+        };
+        let program = Path::new("/nobody");
+        let put_back = |before_ms, back_ms| {
+            let change = HostChange::Clock { before_ms, back_ms };
+            change.put_back(program)
+        };
+        assert_eq!(put_back(before_ms, 3_600_000), Ok(None));
+        // Ten hours before, set back by one: it is neither now.
+        let left = put_back(before_ms - 36_000_000, 3_600_000);
+        assert!(matches!(left, Ok(Some(_))), "{left:?}");
+        assert!(is_near(clock_ahead_ms(), before_ms));
+    }
 }

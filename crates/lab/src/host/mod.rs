@@ -1,5 +1,5 @@
 //! Changes of the host for the time of an experiment: a setting of the kernel, a control group, a mounted file system,
-//! a process that must not outlive it.
+//! the wall clock, a process that must not outlive it.
 //!
 //! Like every lease they are on disk before they are made, and a second process watches. Unlike a fix they end with
 //! the process that made them: when it is killed, the watchdog puts everything back at once, in the other order. When

@@ -51,6 +51,52 @@ pub(crate) struct Host {
     server: Cell<Option<u32>>,
     /// Where its own disk is mounted.
     disk: Option<PathBuf>,
+    /// Where the disk is mounted that several servers are swapped to.
+    swap_disk: Option<PathBuf>,
+}
+
+/// A disk with a swap that is in use, for several servers.
+pub(crate) struct SwapDisk {
+    lease: HostLease,
+    /// Where it is mounted.
+    pub(crate) path: PathBuf,
+}
+
+impl SwapDisk {
+    /// Makes it in a directory, until it is ended, and for so long at the most.
+    pub(crate) fn make(directory: &Path, mib: u64, longest: Duration) -> Result<Self> {
+        let mut lease = begin_lease(longest)?;
+        let path = mount_disk(&mut lease, directory, mib + DISK_MIB_MIN)?;
+        let swap = path.join("swap");
+        make_swap(&swap, mib)?;
+        lease.make(HostChange::Swap { path: swap })?;
+        Ok(Self { lease, path })
+    }
+
+    /// Swapped memory comes back, and the disk is gone.
+    pub(crate) fn end(self) -> Result<()> {
+        Ok(self.lease.end()?)
+    }
+}
+
+/// Puts back what a killed run left, and begins a lease.
+pub(crate) fn begin_lease(longest: Duration) -> Result<HostLease> {
+    let program = std::env::current_exe()?;
+    host::give_back_left(&program, Path::new(DIRECTORY), output::note)?;
+    let lease = HostLease::begin(&program, Path::new(DIRECTORY), longest, output::note)?;
+    Ok(lease)
+}
+
+/// A new file system in a directory, mounted.
+fn mount_disk(lease: &mut HostLease, directory: &Path, mib: u64) -> Result<PathBuf> {
+    let image = directory.join("disk.image");
+    make_disk(&image, mib.max(DISK_MIB_MIN))?;
+    let path = directory.join("disk");
+    lease.make(HostChange::Mount {
+        path: path.clone(),
+        image,
+    })?;
+    Ok(path)
 }
 
 /// A step that was taken.
@@ -61,8 +107,8 @@ pub(crate) enum OnHost {
     Limit(PathBuf, String),
     /// Limits that are as they were again, in this order.
     Limits(Vec<(PathBuf, String)>),
-    /// A program that ends, and then a change that is put back.
-    Swap(Victim, u64),
+    /// A program that ends, and then a change that is put back, if one was made for it.
+    Swap(Victim, Option<u64>),
     /// A program that ends, and with it what it does.
     Program(Victim),
     Ballast(PathBuf),
@@ -174,27 +220,17 @@ impl Host {
     /// Puts back what a killed run left, and makes the file system that the server is to be on.
     pub(super) fn begin(acts: &[Scenario], scratch: &Path, longest: Duration) -> Result<Self> {
         acts.iter().try_for_each(can_run)?;
-        let program = std::env::current_exe()?;
-        host::give_back_left(&program, Path::new(DIRECTORY), output::note)?;
-        let mut lease = HostLease::begin(&program, Path::new(DIRECTORY), longest, output::note)?;
-        let disk = match acts.iter().filter_map(|act| act.own_disk_mib).max() {
-            None => None,
-            Some(mib) => {
-                let image = scratch.join("disk.image");
-                make_disk(&image, mib.max(DISK_MIB_MIN))?;
-                let path = scratch.join("disk");
-                lease.make(HostChange::Mount {
-                    path: path.clone(),
-                    image,
-                })?;
-                Some(path)
-            }
-        };
+        let mut lease = begin_lease(longest)?;
+        let disk = acts.iter().filter_map(|act| act.own_disk_mib).max();
+        let disk = disk
+            .map(|mib| mount_disk(&mut lease, scratch, mib))
+            .transpose()?;
         Ok(Self {
             lease: RefCell::new(lease),
             groups: RefCell::new(Vec::new()),
             server: Cell::new(None),
             disk,
+            swap_disk: acts.iter().find_map(|act| act.swap_disk.clone()),
         })
     }
 
@@ -335,10 +371,10 @@ impl Host {
             Step::ReadMaps { readers } => OnHost::Work(Work::read_maps(self.server()?, *readers)?),
             Step::Swap { mib } => {
                 let program = testbed::build_victim("pager", scratch)?;
-                // The disk of its own may be slow.
-                let path = self.disk.as_deref().unwrap_or(scratch).join("swap");
-                make_swap(&path, *mib)?;
-                let number = self.lease.borrow_mut().make(HostChange::Swap { path })?;
+                let number = match self.swap_disk {
+                    Some(_) => None,
+                    None => Some(self.swap_on(scratch, *mib)?),
+                };
                 let pid = self.server()?.to_string();
                 let empty = self.file("memory", "memory.force_empty")?;
                 let empty = empty
@@ -363,9 +399,19 @@ impl Host {
         })
     }
 
-    /// Limits what the server may do with its own disk.
+    /// Swaps to a new file: on the disk of its own, which may be slow, where there is one.
+    fn swap_on(&self, scratch: &Path, mib: u64) -> Result<u64> {
+        let path = self.disk.as_deref().unwrap_or(scratch).join("swap");
+        make_swap(&path, mib)?;
+        Ok(self.lease.borrow_mut().make(HostChange::Swap { path })?)
+    }
+
+    /// Limits what the server may do with its own disk, or with the one that it is swapped to.
     fn disk_limit(&self, file: &str, per_second: u32) -> Result<OnHost> {
-        let device = device(self.own_disk()?)?;
+        let device = match &self.swap_disk {
+            Some(path) => device(path)?,
+            None => device(self.own_disk()?)?,
+        };
         let file = self.file("blkio", file)?;
         write(&file, &format!("{device} {per_second}"))?;
         Ok(OnHost::Limit(file, format!("{device} 0")))
@@ -394,7 +440,8 @@ impl Host {
                 .try_for_each(|(file, value)| write(file, value)),
             OnHost::Swap(pager, number) => {
                 pager.end()?;
-                Ok(self.lease.borrow_mut().put_back(number)?)
+                let mut lease = self.lease.borrow_mut();
+                Ok(number.map_or(Ok(()), |number| lease.put_back(number))?)
             }
             OnHost::Program(program) => {
                 program.end()?;

@@ -65,7 +65,8 @@ pub(super) fn longest_ms(hung: &[Hung], time: Range<i64>) -> i64 {
 }
 
 /// What hung because of what was done in this time; what goes on after it without a second of flow is of it, unless the
-/// others got their answers meanwhile: `flows` says it of a time.
+/// others got their answers meanwhile: `flows` says it of a time. Where work flowed for a second in between, it is the
+/// longest stretch: of memory that is swapped, statements hang now and then.
 pub(super) fn felt(
     hung: &[Hung],
     limit_ms: i64,
@@ -90,8 +91,9 @@ pub(super) fn felt(
     if !of_it.iter().any(|hung| hung.from_ms < done.end) {
         return None;
     }
+    let of_it = longest_stretch(&of_it, done.start, &flows);
     let from_ms = of_it.first()?.from_ms.max(done.start);
-    let to_ms = end_of(&of_it, hung)?;
+    let to_ms = end_of(of_it, hung)?;
     let length_ms = (to_ms - from_ms).max(1);
     Some(Felt {
         from_ms,
@@ -99,8 +101,27 @@ pub(super) fn felt(
         earliest_ms: from_ms,
         latest_ms: to_ms,
         count: of_it.len(),
-        share: covered(&of_it, from_ms..to_ms) as f64 / length_ms as f64,
+        share: covered(of_it, from_ms..to_ms) as f64 / length_ms as f64,
     })
+}
+
+/// Of what hung, in the order of its beginnings, the longest part without a second of flow in it.
+fn longest_stretch<'a, 'h>(
+    of_it: &'a [&'h Hung],
+    begin_ms: i64,
+    flows: &impl Fn(Range<i64>) -> bool,
+) -> &'a [&'h Hung] {
+    let mut end_ms = i64::MIN;
+    let parts = of_it.chunk_by(|before, next| {
+        end_ms = end_ms.max(before.to_ms);
+        next.from_ms < end_ms + FLOW_MS || !flows(end_ms..next.from_ms)
+    });
+    let length_ms = |part: &&[&Hung]| {
+        let from_ms = part.first().map_or(0, |hung| hung.from_ms.max(begin_ms));
+        let to_ms = part.iter().map(|hung| hung.to_ms).max();
+        to_ms.unwrap_or(from_ms) - from_ms
+    };
+    parts.max_by_key(length_ms).unwrap_or(of_it)
 }
 
 /// The last one that hung came back; the first one that was refused got in.
@@ -221,6 +242,19 @@ mod tests {
         assert_eq!(felt(&all, 250, 15_500..16_000, |_| false), None);
         assert_eq!(limit_ms(1.0), 250);
         assert_eq!(limit_ms(100.0), 1000);
+    }
+
+    #[test]
+    fn work_that_flows_in_between_parts_it_and_the_longest_part_counts() {
+        let all = [
+            hung(10_100, 10_900),
+            hung(13_000, 16_000),
+            hung(16_500, 17_000),
+        ];
+        let felt = |flows: bool| felt(&all, 250, 10_000..20_000, |_| flows).unwrap();
+        let times = |felt: Felt| (felt.from_ms, felt.to_ms, felt.count);
+        assert_eq!(times(felt(true)), (13_000, 17_000, 2));
+        assert_eq!(times(felt(false)), (10_100, 17_000, 3));
     }
 
     #[test]

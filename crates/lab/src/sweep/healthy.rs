@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use testbed::{PrivateServer, ServerKind, Watch};
 
 use super::felt;
-use super::healthy_work::{Item, Work};
+use super::healthy_work::{Item, Work, clock_back};
 use super::judge::is_excused;
 use super::lines::{Alarm, From, Healthy, Line, Watched};
 use super::recording::Truth;
@@ -19,6 +19,7 @@ use super::told::Recorder;
 use super::{clients, mechanisms};
 use crate::background::Background;
 use crate::healthy::work;
+use lab::host::HostLease;
 
 /// The users.
 const POOL: usize = 4;
@@ -52,6 +53,9 @@ struct Run<'a> {
     judged: usize,
     frames_wanted: Vec<String>,
     scratch: &'a Path,
+    /// The number of the stage.
+    number: usize,
+    may_set_clock: bool,
 }
 
 /// Does every piece of work that there is time for, beginning with another one in each stage.
@@ -61,6 +65,7 @@ pub(super) fn run(
     dir: PathBuf,
     report: &Report,
     until: Until,
+    may_set_clock: bool,
 ) -> Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
     let scratch = tempfile::tempdir()?;
@@ -84,9 +89,11 @@ pub(super) fn run(
         judged: 0,
         frames_wanted: Vec::new(),
         scratch: scratch.path(),
+        number,
+        may_set_clock,
     };
     let begun = Instant::now();
-    let result = run.all(number, kind);
+    let result = run.all(kind);
     if let Some(users) = run.users.take() {
         users.end()?;
     }
@@ -136,19 +143,19 @@ fn start(kind: ServerKind) -> Result<PrivateServer> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, number: usize, kind: ServerKind) -> Result<()> {
+    fn all(&mut self, kind: ServerKind) -> Result<()> {
         self.users(self.rate)?;
         self.wait(WARM_UP)?;
         self.judge("warming up")?;
         let items = Item::ALL;
-        let shift = number * 5 % items.len();
+        let shift = self.number * 5 % items.len();
         let (before, after) = items.split_at(shift);
         for item in after.iter().chain(before) {
             if !self.until.has_room(WORK + AFTER) {
                 return Ok(());
             }
             let begun = Instant::now();
-            let skipped = match item.why_not(kind) {
+            let skipped = match item.why_not(kind, self.may_set_clock) {
                 Some(why) => Some(why),
                 // The others can be done all the same.
                 None => self.work(*item).err().map(|why| format!("{why:#}")),
@@ -176,9 +183,15 @@ impl Run<'_> {
             Item::Factor(factor) => self.users(self.rate * factor)?,
             _ => {}
         }
+        let time = item.time().unwrap_or(WORK);
+        let clock = match item {
+            Item::ClockSetBack => Some(clock_back(self.number, time)?),
+            _ => None,
+        };
         let running = Work::start(item, &self.server, self.rate, self.scratch)?;
-        self.wait(item.time().unwrap_or(WORK))?;
+        self.wait(time)?;
         running.end()?;
+        clock.map_or(Ok(()), HostLease::end)?;
         if let Item::Factor(_) = item {
             self.users(self.rate)?;
         }

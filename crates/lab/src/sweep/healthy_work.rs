@@ -12,6 +12,8 @@ use testbed::{Load, PrivateServer, ServerKind};
 
 use crate::background::Background;
 use crate::healthy::work::{self, Running};
+use crate::scenario::host::begin_lease;
+use lab::host::{HostChange, HostLease};
 
 /// A compiler has something to do.
 const FUNCTIONS: usize = 3000;
@@ -21,6 +23,10 @@ const BURST_CLIENTS: usize = 10;
 
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How far the clock is set back: of every other stage. By an hour it is another clock, by half a minute a step that
+/// puts a drift right.
+const CLOCK_BACK: [Duration; 2] = [Duration::from_secs(3600), Duration::from_secs(30)];
 
 /// One piece of work.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,18 +95,25 @@ impl Item {
     }
 
     /// Why it cannot be done here.
-    pub(super) fn why_not(self, kind: ServerKind) -> Option<String> {
+    pub(super) fn why_not(self, kind: ServerKind, may_set_clock: bool) -> Option<String> {
         match self {
-            Self::ClockSetBack => Some(
-                "the host's clock is not the lab's to set, and the recorder takes no other"
-                    .to_owned(),
-            ),
+            Self::ClockSetBack if !may_set_clock => {
+                Some("it is this host's clock: only with --set-clock".to_owned())
+            }
             Self::Replica if !kind.can_follow() => {
                 Some("the lab makes no replica of this server".to_owned())
             }
             _ => None,
         }
     }
+}
+
+/// The clock of the host, set back until this ends, whatever becomes of us.
+pub(super) fn clock_back(stage: usize, time: Duration) -> Result<HostLease> {
+    let by = CLOCK_BACK.get(stage % CLOCK_BACK.len()).copied();
+    let mut lease = begin_lease(2 * time)?;
+    lease.make(HostChange::clock_back(by.unwrap_or_default()))?;
+    Ok(lease)
 }
 
 /// Work that is going on.

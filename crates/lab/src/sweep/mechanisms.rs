@@ -14,11 +14,8 @@ pub(super) const ROOM: u32 = 30;
 /// What is read of the swap in a second: a statement needs some dozens of pages.
 const SWAP_READS: u32 = 40;
 
-/// More than the servers of the sweep have in memory.
-const SWAP_MIB: u64 = 768;
-
-/// The disk of a server that is swapped: the swap, and the server's files.
-const DISK_MIB: u64 = 2048;
+/// More than a server of the sweep has in memory.
+pub(super) const SWAP_MIB: u64 = 768;
 
 /// The account of the users: nobody keeps a place free for it.
 pub(super) const USER: &str = "app";
@@ -62,7 +59,8 @@ pub(super) enum Family {
     Log,
     /// What needs processors.
     Heavy,
-    /// The server has a disk of its own, which its memory is swapped to.
+    /// The server's memory is swapped. All of these share a disk for it: the kernel chooses which swap it takes, so that
+    /// one of a server's own would get the memory of the others.
     Swapped,
     /// Each statement of the pool goes over a connection of its own.
     Door,
@@ -201,7 +199,6 @@ impl Mechanism {
         scenario.steps = self.steps();
         scenario.slow_sync = true;
         scenario.memory_mib = 1024;
-        scenario.own_disk_mib = (self.family() == Family::Swapped).then_some(DISK_MIB);
         Ok(scenario)
     }
 }

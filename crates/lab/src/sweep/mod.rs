@@ -63,6 +63,9 @@ const LARGE_MAX: usize = 4;
 /// Of so many stages one is of healthy work.
 const HEALTHY_EVERY: usize = 5;
 
+/// How much longer than the sweep the disk for swapped memory is lent at the most: the last stages end.
+const SWAP_OVER: Duration = Duration::from_secs(1800);
+
 /// So many failed stages, one after another, are the machine's fault.
 const FAILED_MAX: usize = 6;
 
@@ -72,7 +75,7 @@ const NOT_MET: u8 = 3;
 /// What a thread does.
 enum Work {
     Stalls(Plan),
-    Healthy,
+    Healthy { may_set_clock: bool },
 }
 
 pub(crate) fn run(args: &Sweep) -> Result<ExitCode> {
@@ -111,9 +114,19 @@ fn run_all(args: &Sweep, kind: ServerKind, lines: Vec<Line>) -> Result<Vec<Line>
         Line::Stall(stall) if stall.from.server == kind.need() => Some(stall.cell),
         _ => None,
     });
-    let mut chooser = Chooser::new(&possible(args)?, before, args.seed);
+    let possible = possible(args)?;
+    let mut chooser = Chooser::new(&possible, before, args.seed);
     let report = Report::new(args, lines);
     let at_once = args.at_once as usize;
+    let scratch = tempfile::tempdir()?;
+    let swap_disk = match possible.contains(&Mechanism::Memory) {
+        true => {
+            let mib = mechanisms::SWAP_MIB * at_once as u64;
+            let longest = args.for_time + SWAP_OVER;
+            Some(host::SwapDisk::make(scratch.path(), mib, longest)?)
+        }
+        false => None,
+    };
     let failed = std::thread::scope(|scope| -> Result<usize> {
         let (ended, ends) = channel();
         let mut running: Vec<(usize, Option<Setting>)> = Vec::new();
@@ -128,7 +141,7 @@ fn run_all(args: &Sweep, kind: ServerKind, lines: Vec<Line>) -> Result<Vec<Line>
                 number += 1;
                 let setting = match &work {
                     Work::Stalls(plan) => Some(plan.setting),
-                    Work::Healthy => None,
+                    Work::Healthy { .. } => None,
                 };
                 running.push((number, setting));
                 let stage = Stage {
@@ -138,6 +151,7 @@ fn run_all(args: &Sweep, kind: ServerKind, lines: Vec<Line>) -> Result<Vec<Line>
                     dir: &args.dir,
                     report: &report,
                     until,
+                    swap_disk: swap_disk.as_ref().map(|disk| disk.path.as_path()),
                     ended: ended.clone(),
                 };
                 std::thread::Builder::new()
@@ -160,6 +174,7 @@ fn run_all(args: &Sweep, kind: ServerKind, lines: Vec<Line>) -> Result<Vec<Line>
             };
         }
     })?;
+    swap_disk.map_or(Ok(()), host::SwapDisk::end)?;
     if failed >= FAILED_MAX {
         bail!("{failed} stages failed, one after another");
     }
@@ -186,7 +201,8 @@ fn next(
             && !is_healthy
             && number.is_multiple_of(HEALTHY_EVERY))
     {
-        return Some(Work::Healthy);
+        let may_set_clock = args.set_clock;
+        return Some(Work::Healthy { may_set_clock });
     }
     let count = |is: fn(Setting) -> bool| {
         let settings = running.iter().filter_map(|(_, setting)| *setting);
@@ -214,6 +230,8 @@ struct Stage<'a> {
     dir: &'a Path,
     report: &'a Report,
     until: Until<'a>,
+    /// What memory is swapped to.
+    swap_disk: Option<&'a Path>,
     ended: Sender<(usize, Result<()>)>,
 }
 
@@ -231,8 +249,22 @@ impl Stage<'_> {
         );
         let dir = self.dir.join(name);
         let work = || match &self.work {
-            Work::Stalls(plan) => stalls::run(plan, self.kind, dir, self.report, self.until),
-            Work::Healthy => healthy::run(self.number, self.kind, dir, self.report, self.until),
+            Work::Stalls(plan) => stalls::run(
+                plan,
+                self.kind,
+                dir,
+                self.report,
+                self.until,
+                self.swap_disk,
+            ),
+            Work::Healthy { may_set_clock } => healthy::run(
+                self.number,
+                self.kind,
+                dir,
+                self.report,
+                self.until,
+                *may_set_clock,
+            ),
         };
         // Whoever waits for this stage must hear of its end.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));

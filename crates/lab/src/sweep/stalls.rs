@@ -1,7 +1,7 @@
 //! One stage: a server, its users, its recorder, and a chain of stalls.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -115,6 +115,7 @@ pub(super) fn run(
     dir: PathBuf,
     report: &Report,
     until: Until,
+    swap_disk: Option<&Path>,
 ) -> Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
     let setting = plan.setting;
@@ -128,6 +129,9 @@ pub(super) fn run(
     if let Some(first) = acts.first_mut() {
         first.arguments = setting.family.arguments(setting.pool);
         first.prepare = setting.family.prepare();
+        if setting.family == Family::Swapped {
+            first.swap_disk = swap_disk.map(Path::to_owned);
+        }
         if setting.is_heavy() {
             // The other servers of the sweep want to work meanwhile.
             first.setup = vec![Step::CpuQuota { cpus: HEAVY_CPUS }];

@@ -22,6 +22,8 @@ pub(crate) struct HostState {
     /// Who has asked the server for something, by its TCP connections.
     pub(crate) requests: detect::Requests,
     pub(crate) connections_look: Option<ConnectionsLook>,
+    /// Connections in the accept queues at the last look.
+    pub(crate) waiting_to_be_accepted: u32,
     /// They could not be looked at, and are not before.
     pub(crate) connections_absent_until: Option<std::time::Instant>,
 }
@@ -37,6 +39,7 @@ impl HostState {
             own_before: None,
             cpu_before: None,
             requests: detect::Requests::default(),
+            waiting_to_be_accepted: 0,
             connections_look: None,
             connections_absent_until: None,
         }

@@ -138,6 +138,11 @@ pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
     for socket in process.unix_sockets.iter().take(4) {
         unix.extend(accept_queue::unix_by_inode(socket.inode, NETLINK_TIMEOUT).map_err(failed)?);
     }
+    let waiting = tcp.iter().chain(&unix).map(|queue| queue.pending).sum();
+    // Who waits there leaves it only by being accepted: a server that did not accept does so again.
+    if waiting < std::mem::replace(&mut state.waiting_to_be_accepted, waiting) {
+        state.shared.revivals.fetch_add(1, Ordering::Relaxed);
+    }
     let mut out = Vec::new();
     for (names, queues) in [
         (["accept_queue.tcp.length", "accept_queue.tcp.limit"], tcp),

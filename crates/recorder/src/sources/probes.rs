@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
@@ -14,12 +15,17 @@ const UNANSWERED_AT_ONCE: u32 = 3;
 /// The longest pause between connect probes of a server that does not answer.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
+/// An answer of a trivial statement that takes so long is late.
+const LATE: Duration = Duration::from_millis(500);
+
 /// The query probe's kept connection.
 pub(crate) struct QueryProbe {
     shared: Arc<Shared>,
     deadlines: Deadlines,
     session: Option<Session>,
     backoff: Backoff,
+    /// The last answer was late, or there was none.
+    was_late: bool,
 }
 
 impl QueryProbe {
@@ -29,6 +35,7 @@ impl QueryProbe {
             deadlines,
             session: None,
             backoff: Backoff::new(),
+            was_late: false,
         }
     }
 }
@@ -50,6 +57,11 @@ pub(crate) fn query(state: &mut QueryProbe) -> Outcome {
         state.shared.login(),
         state.deadlines,
     );
+    let is_late = result.outcome == ProbeOutcome::TimedOut || result.took >= LATE;
+    if state.was_late && !is_late {
+        state.shared.revivals.fetch_add(1, Ordering::Relaxed);
+    }
+    state.was_late = is_late;
     if let Some(session) = &mut state.session {
         session.count_in(&state.shared.own);
     }
@@ -69,10 +81,7 @@ pub(crate) struct ConnectProbe {
     shared: Arc<Shared>,
     deadlines: Deadlines,
     backoff: Backoff,
-    /// Unanswered attempts in a row, and when the next one may be made. Each leaves a connection in
-    /// the accept queue of a frozen server, where clients need the room.
-    unanswered: u32,
-    next: Option<Instant>,
+    pause: Pause,
     /// Addresses at which the login is refused although another one takes it.
     denied: Vec<Address>,
 }
@@ -83,8 +92,7 @@ impl ConnectProbe {
             shared,
             deadlines,
             backoff: Backoff::new(),
-            unanswered: 0,
-            next: None,
+            pause: Pause::default(),
             denied: Vec::new(),
         }
     }
@@ -96,9 +104,11 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
     {
         return Err(error.absent("connect probe"));
     }
-    if state.next.is_some_and(|next| Instant::now() < next) {
+    let revivals = state.shared.revivals.load(Ordering::Relaxed);
+    if !state.pause.is_over(Instant::now(), revivals) {
         return Ok(Taken::default());
     }
+    state.pause.revivals = revivals;
     let addresses = state.shared.connect_addresses();
     let open = addresses
         .iter()
@@ -113,11 +123,8 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         state.deadlines,
         &state.shared.own,
     );
-    state.unanswered = match result.outcome {
-        ProbeOutcome::TimedOut => state.unanswered + 1,
-        _ => 0,
-    };
-    state.next = pause_after(state.unanswered).map(|pause| Instant::now() + pause);
+    let is_unanswered = result.outcome == ProbeOutcome::TimedOut;
+    state.pause.begin(Instant::now(), is_unanswered);
     match &result.error {
         Some(error) if error.outcome == ProbeOutcome::AccessDenied => {
             // A login of the local socket is often unknown over TCP: try the next way, and only
@@ -138,6 +145,32 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         address.to_string(),
     ));
     Ok(taken)
+}
+
+/// Unanswered attempts in a row, and when the next one may be made. Each leaves a connection in the accept queue of a
+/// frozen server, where clients need the room.
+#[derive(Debug, Default)]
+struct Pause {
+    unanswered: u32,
+    next: Option<Instant>,
+    /// The server's revivals before the last attempt: after another one it is tried at once, or nobody would know for a
+    /// minute that it lets clients in again.
+    revivals: u64,
+}
+
+impl Pause {
+    fn is_over(&self, now: Instant, revivals: u64) -> bool {
+        self.next.is_none_or(|next| now >= next) || revivals != self.revivals
+    }
+
+    fn begin(&mut self, now: Instant, is_unanswered: bool) {
+        self.unanswered = if is_unanswered {
+            self.unanswered + 1
+        } else {
+            0
+        };
+        self.next = pause_after(self.unanswered).map(|pause| now + pause);
+    }
 }
 
 /// The pause after so many unanswered attempts: none at first, then doubling up to a minute.
@@ -174,5 +207,19 @@ mod tests {
         }
         // MariaDB's default back_log is 80, MySQL's is at least 50.
         assert!((20..66).contains(&probes), "{probes}");
+    }
+
+    #[test]
+    fn a_server_that_answers_again_is_tried_at_once() {
+        let now = Instant::now();
+        let mut pause = Pause::default();
+        for _ in 0..8 {
+            pause.begin(now, true);
+        }
+        let later = now + Duration::from_secs(30);
+        assert!(!pause.is_over(later, 0));
+        assert!(pause.is_over(later, 1));
+        pause.begin(now, false);
+        assert!(pause.is_over(now, 0));
     }
 }
