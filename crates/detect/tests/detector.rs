@@ -243,6 +243,59 @@ fn a_refused_login_is_a_sign_of_life() {
 }
 
 /// Connections in use of 80, and those refused so far.
+fn connect(at: Millis, latency_ms: f64) -> Sample {
+    sample(
+        "connect-probe",
+        at,
+        vec![
+            gauge("probe.connect_us", latency_ms * 1000.0),
+            gauge("probe.connect_outcome", ProbeOutcome::Ok.code()),
+        ],
+    )
+}
+
+fn connecting(at: Millis, ms: f64) -> Sample {
+    let waited = gauge("probe.connect_waiting_us", ms * 1000.0);
+    sample("recorder", at, vec![waited])
+}
+
+/// The kernel sends a lost packet again after a second: of a server on a network that loses one now and then nothing is
+/// told, of one that answers no connect it is told as soon as that can be known.
+#[test]
+fn a_connect_whose_packet_was_lost_is_no_stall() {
+    let calm = (1..30).map(|second| connect(second * 1000, 1.0));
+    let lost = [connecting(31_000, 900.0), connect(31_116, 1016.0)];
+    let again = (32..60).map(|second| connect(second * 1000, 1.0));
+    let events = feed(
+        &mut Detector::new(Config::default()),
+        calm.clone().chain(lost).chain(again),
+    );
+    assert_eq!(events, []);
+
+    let hangs = [connecting(31_000, 900.0), connecting(32_000, 1900.0)];
+    let events = feed(
+        &mut Detector::new(Config::default()),
+        calm.clone().chain(hangs),
+    );
+    assert!(
+        matches!(
+            events[..],
+            [Event::Triggered {
+                onset: 30_100,
+                at: 32_000,
+                ..
+            }]
+        ),
+        "{events:?}"
+    );
+    let twice = [connect(31_016, 1016.0), connecting(32_100, 1080.0)];
+    let events = feed(&mut Detector::new(Config::default()), calm.chain(twice));
+    assert!(
+        matches!(events[..], [Event::Triggered { at: 32_100, .. }]),
+        "{events:?}"
+    );
+}
+
 fn doors(at: Millis, connected: f64, refused: f64) -> Sample {
     let mut sample = status(at, 1.0, at as f64 / 10.0);
     if let Ok(taken) = &mut sample.outcome {

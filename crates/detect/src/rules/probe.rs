@@ -8,10 +8,20 @@ use crate::view::number;
 /// The kernel killed the server this recently, milliseconds: its being gone is no restart.
 const KILLED_MS: Millis = 60_000;
 
+/// A connect whose first packet is lost is answered after a second, when the kernel sends it again (RFC 6298, section 2:
+/// one second; include/net/tcp.h, `TCP_TIMEOUT_INIT`). One that takes less than this, milliseconds, tells of the server
+/// only when something else does, too.
+const LOST_PACKET_MS: Millis = 1200;
+
+/// One client that logs in for so long is such a witness, milliseconds.
+const LOGIN_MS: f64 = 500.0;
+
 pub(crate) struct Probe {
     pub(crate) id: &'static str,
     source: &'static str,
     what: &'static str,
+    /// It begins with a connect.
+    connects: bool,
     latency: &'static str,
     outcome: &'static str,
     waiting: &'static str,
@@ -24,6 +34,8 @@ pub(crate) struct Probe {
     /// When the last probe came back. One that is said to wait since before that was this one: who
     /// tells of what is missing may have looked just before it came.
     back_at: Option<Millis>,
+    /// The last one was late.
+    was_late: bool,
 }
 
 impl Probe {
@@ -32,6 +44,7 @@ impl Probe {
             id: "query-probe",
             source: "query-probe",
             what: "SELECT 1",
+            connects: false,
             latency: "probe.query_us",
             outcome: "probe.query_outcome",
             waiting: "probe.query_waiting_us",
@@ -40,6 +53,7 @@ impl Probe {
             kills: None,
             killed_at: None,
             back_at: None,
+            was_late: false,
         }
     }
 
@@ -48,6 +62,7 @@ impl Probe {
             id: "connect-probe",
             source: "connect-probe",
             what: "a new connection",
+            connects: true,
             latency: "probe.connect_us",
             outcome: "probe.connect_outcome",
             waiting: "probe.connect_waiting_us",
@@ -58,6 +73,17 @@ impl Probe {
     /// The server or the clock was started anew.
     pub(super) fn restart(&mut self) {
         self.back_at = None;
+        self.was_late = false;
+    }
+
+    /// How long one must take that tells of the server, microseconds.
+    fn limit_us(&self, now: &Now<'_>) -> f64 {
+        let limit_ms = now.config.probe_limit_ms;
+        let limit_ms = match self.connects && !self.was_late && !others_wait(now) {
+            true => limit_ms.max(LOST_PACKET_MS),
+            false => limit_ms,
+        };
+        limit_ms as f64 * 1000.0
     }
 
     pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
@@ -69,7 +95,7 @@ impl Probe {
             }
             self.kills = Some(kills);
         }
-        let limit_us = now.config.probe_limit_ms as f64 * 1000.0;
+        let (limit_us, limit_ms) = (self.limit_us(now), now.config.probe_limit_ms);
         let since = |us: f64| at.saturating_sub((us / 1000.0) as Millis);
         if let Some(us) = number(sample, self.waiting) {
             let is_back = self.back_at.is_some_and(|back| since(us) < back);
@@ -83,7 +109,7 @@ impl Probe {
                     "{} has had no answer for {:.1} s (limit {} ms)",
                     self.what,
                     us / 1e6,
-                    now.config.probe_limit_ms
+                    limit_ms
                 ),
             };
         }
@@ -95,6 +121,7 @@ impl Probe {
             self.back_at = Some(at);
         }
         let us = number(sample, self.latency).unwrap_or(0.0).max(0.0);
+        self.was_late = us >= limit_ms as f64 * 1000.0;
         // A refused login is an answer too: its absence tells, without a login, of a server that
         // stands still.
         if matches!(outcome, ProbeOutcome::Ok | ProbeOutcome::AccessDenied) {
@@ -116,7 +143,7 @@ impl Probe {
         }
         // The answer itself is the end of the silence, however late it came.
         let answered = Sign::Good { since: at };
-        if us < limit_us / 2.0 {
+        if us < limit_ms as f64 * 500.0 {
             return answered;
         }
         if us < limit_us {
@@ -129,7 +156,7 @@ impl Probe {
                 "{} took {:.0} ms (limit {} ms)",
                 self.what,
                 us / 1000.0,
-                now.config.probe_limit_ms
+                limit_ms
             ),
         }
     }
@@ -141,4 +168,12 @@ impl Probe {
             && number(sample, self.outcome).and_then(ProbeOutcome::from_code)
                 == Some(ProbeOutcome::Ok)
     }
+}
+
+/// Somebody else waits, too: in a statement, for a login, or for the trivial statement.
+fn others_wait(now: &Now<'_>) -> bool {
+    let crowd = now.view.crowd_at(now.sample.at);
+    crowd.is_some_and(|crowd| {
+        crowd.hung > 0.0 || (crowd.logging_in > 0.0 && crowd.logging_in_oldest_ms >= LOGIN_MS)
+    }) || now.slow_answer().is_some()
 }

@@ -25,6 +25,9 @@ const SEEN_MIN_FELL: f64 = 3.0;
 /// healthy server, three in a row happen each hour, and eight in a row never.
 const SEEN_MIN: f64 = 8.0;
 
+/// From this share of what usually completes on, nothing has become less.
+const USUAL_SHARE: f64 = 0.8;
+
 /// One look is a moment: clients that go away together are all in their last statement, and less completes.
 const LOOKS_MIN: usize = 2;
 
@@ -150,6 +153,7 @@ impl Recent {
         let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
         let seen: f64 = together.iter().map(|look| look.unusual).sum();
         let is_crowd = in_flight >= now.config.stuck_above_usual;
+        let is_usual = work.completions >= usual * USUAL_SHARE;
         if seen >= enough
             && (together.len() >= LOOKS_MIN || is_crowd)
             && let Some(first) = together.last()
@@ -157,8 +161,9 @@ impl Recent {
             self.hold_ms = match now.slow_answer() {
                 // Another source says the same.
                 Some(_) => 0,
-                None if fell || is_crowd => TWO_SAMPLES_MS,
-                // Some long statements that begin together look like slow ones for a moment.
+                None if fell || (is_crowd && !is_usual) => TWO_SAMPLES_MS,
+                // Some long statements that begin together look like slow ones for a moment, and so do two hundred
+                // clients that all send at the same moments.
                 None => TWO_SAMPLES_MS + 1000,
             };
             let sum = |of: fn(&Look) -> f64| together.iter().copied().map(of).sum::<f64>();
