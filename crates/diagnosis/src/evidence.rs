@@ -338,6 +338,13 @@ impl<'a> Evidence<'a> {
         self.incident.fact(&format!("capture.{log}")) == Some("quoted")
     }
 
+    /// Whether only lines of a log (`error_log`, `kernel_log`) are there that somebody chose to show, in sentences or as
+    /// they stand in it: what is not among them may have been in it.
+    pub(crate) fn is_shown_in_part(&self, log: &str) -> bool {
+        let fact = self.incident.fact(&format!("capture.{log}"));
+        matches!(fact, Some("quoted" | "chosen"))
+    }
+
     /// Whether the server has no such status variables or settings: all are read together, so one
     /// that is in no reading while others are is not absent evidence.
     pub(crate) fn server_lacks(&self, names: &BTreeSet<String>) -> bool {

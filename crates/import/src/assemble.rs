@@ -232,7 +232,7 @@ fn assemble(
         }),
     );
     texts.sort_by_key(|text| text.at);
-    sentences::without_quoted(&texts, &mut facts);
+    sentences::without_shown(&texts, &mut facts);
     if let Some(version) = version
         && !facts
             .iter()

@@ -134,6 +134,7 @@ impl OneInput {
         }
         self.ahead_ms = lines.iter().find_map(|line| times::ahead_ms(&line.text));
         let mut covered = 0;
+        let first = self.reads.len();
         let mut told: Vec<Piece> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
@@ -172,6 +173,12 @@ impl OneInput {
                 skipped: left_out(&read),
             });
             self.reads.push((format, read));
+        }
+        if prose::is_prose(outside(&lines, &told)) {
+            let reads = self.reads.iter_mut().skip(first).map(|(_, read)| read);
+            for (piece, read) in told.iter().zip(reads) {
+                sentences::mark_chosen(piece.to - piece.from, read);
+            }
         }
         let quoted = sentences::read(input.path, outside(&lines, &told));
         if !quoted.is_empty() {

@@ -12,9 +12,10 @@ const SHARE_MIN: usize = 60;
 const WORDS_MAX: usize = 2_000;
 
 /// Whether most of the lines' words are words of a language.
-pub(crate) fn is_prose(lines: &[Line<'_>]) -> bool {
+pub(crate) fn is_prose<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>) -> bool {
     let (mut words, mut of_language) = (0_usize, 0_usize);
-    for word in lines.iter().flat_map(|line| line.text.split_whitespace()) {
+    let lines = lines.into_iter();
+    for word in lines.flat_map(|line| line.text.split_whitespace()) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         // Each letter of a script without blanks counts as a word.
         let letters = word.chars().filter(|c| is_word_by_itself(*c)).count();

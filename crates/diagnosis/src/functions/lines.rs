@@ -264,9 +264,9 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
         })
     });
     let stall = was_read(stall).then(|| count(stall));
-    let is_quoted = evidence.is_quoted(test.source());
+    let is_in_part = evidence.is_shown_in_part(test.source());
     (
-        stall.filter(|counted| counted.lines > 0 || !is_quoted),
+        stall.filter(|counted| counted.lines > 0 || !is_in_part),
         before,
     )
 }

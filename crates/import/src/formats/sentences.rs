@@ -37,6 +37,15 @@ const NAMED_MAX: usize = 3;
 /// The fact that lines of a log were quoted, not taken: what is not among them may have been there.
 const QUOTED: &str = "quoted";
 
+/// The same of a few lines that somebody shows beside what they tell.
+const CHOSEN: &str = "chosen";
+
+/// The logs that may be shown in part, and what the fact of each is named after.
+const LOGS: [(&str, TextKind); 2] = [
+    ("error_log", TextKind::ErrorLog),
+    ("kernel_log", TextKind::KernelLog),
+];
+
 /// A listing of so many lines, or fewer, is what somebody chose to show: the amounts in it are told.
 const CHOSEN_LINES_MAX: usize = 40;
 
@@ -197,20 +206,31 @@ impl Stages {
     }
 }
 
-/// Lines that are quoted beside the log itself: it is known what was in it.
-pub(crate) fn without_quoted(texts: &[TimedText], facts: &mut Vec<TimedFact>) {
-    for (log, kind) in [
-        ("error_log", TextKind::ErrorLog),
-        ("kernel_log", TextKind::KernelLog),
-    ] {
-        if texts
-            .iter()
-            .filter(|timed| timed.text.kind() == kind)
-            .count()
-            > 1
-        {
-            let name = format!("capture.{log}");
-            facts.retain(|timed| timed.fact.name != name);
+/// Marks the lines of a log that stand in a text with sentences around it: whoever tells a story shows a few lines of it.
+pub(crate) fn mark_chosen(lines: usize, read: &mut Read) {
+    if lines > CHOSEN_LINES_MAX {
+        return;
+    }
+    for (log, kind) in LOGS {
+        if read.texts.iter().any(|(_, text)| text.kind() == kind) {
+            read.facts.push(Fact::new(format!("capture.{log}"), CHOSEN));
+        }
+    }
+}
+
+/// Where a log was taken as a whole it is known what was in it, though lines of it are shown elsewhere, too.
+pub(crate) fn without_shown(texts: &[TimedText], facts: &mut Vec<TimedFact>) {
+    for (log, kind) in LOGS {
+        let name = format!("capture.{log}");
+        let of_it = |timed: &&TimedText| timed.text.kind() == kind;
+        let shown = facts.iter().filter(|timed| timed.fact.name == name);
+        let is_whole = texts.iter().filter(of_it).count() > shown.clone().count();
+        let first = shown
+            .min_by_key(|timed| timed.fact.value != CHOSEN)
+            .cloned();
+        facts.retain(|timed| timed.fact.name != name);
+        if !is_whole {
+            facts.extend(first);
         }
     }
 }
