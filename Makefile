@@ -56,21 +56,21 @@ bench: ## measure what freezeframe costs and how fast it is, beside the tools pe
 LAB_TIMES ?= 3
 LAB_SWEEP ?= 2h
 LAB_SWEEP_AT_ONCE ?= 8
-lab: ## every scenario, scored, and every stall noticed: docs/lab-score.md, docs/lab-peers.md, docs/lab-sweep.md (hours)
+lab: ## every scenario, scored, and every stall noticed: results/lab-score.md, results/lab-peers.md, results/lab-sweep.md (hours)
 	scripts/need server build peers
 	@scripts/need mysql-5.5 mysql-9 mariadb-11 || echo "make lab: goes on without the servers that could not be fetched" >&2
 	@scripts/need allocators || echo "make lab: goes on without the allocators that are missing" >&2
 	@$(MAKE) --no-print-directory build
 	failed=0; \
-	$(RELEASE)/freezeframe-lab score --all --times $(LAB_TIMES) --prove --harm --markdown docs/lab-score.md || failed=1; \
+	$(RELEASE)/freezeframe-lab score --all --times $(LAB_TIMES) --prove --harm --markdown results/lab-score.md || failed=1; \
 	$(RELEASE)/freezeframe-lab healthy --for 0 || failed=1; \
-	$(RELEASE)/freezeframe-lab sweep --for $(LAB_SWEEP) --at-once $(LAB_SWEEP_AT_ONCE) --dir lab/sweep --markdown docs/lab-sweep.md || failed=1; \
-	$(RELEASE)/freezeframe-lab peers --markdown docs/lab-peers.md || failed=1; \
+	$(RELEASE)/freezeframe-lab sweep --for $(LAB_SWEEP) --at-once $(LAB_SWEEP_AT_ONCE) --dir lab/sweep --markdown results/lab-sweep.md || failed=1; \
+	$(RELEASE)/freezeframe-lab peers --markdown results/lab-peers.md || failed=1; \
 	$(RELEASE)/freezeframe-lab cascade || failed=1; \
 	$(RELEASE)/freezeframe-lab allocators --html lab/allocators.html || failed=1; \
 	exit $$failed
 
-accuracy: ## what is named for the captures: docs/accuracy.md, docs/evidence.md
+accuracy: ## what is named for the captures: results/accuracy.md, docs/reference/evidence.md
 	scripts/need build rust
 	FREEZEFRAME_ACCURACY=1 cargo test --locked -p freezeframe-import --test accuracy
 	cargo test --locked -p freezeframe --test cli accuracy

@@ -96,7 +96,7 @@ impl Catalogue {
     /// Reads a catalogue from files given as (name, text).
     ///
     /// # Errors
-    /// When a file is not a cause (`docs/causes.md`), two have the same id, or one names a cause
+    /// When a file is not a cause (`docs/reference/causes.md`), two have the same id, or one names a cause
     /// that is not there.
     pub fn from_files<N: AsRef<str>, T: AsRef<str>>(
         files: &[(N, T)],

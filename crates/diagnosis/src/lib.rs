@@ -1,7 +1,7 @@
 //! The catalogue of causes, and the diagnosis of a stall by it. Pure: an incident and a catalogue
 //! in, a verdict out; no clock, no I/O.
 //!
-//! A cause is a TOML file (`docs/causes.md`). Its *signs* are tests on the recorded evidence; a
+//! A cause is a TOML file (`docs/reference/causes.md`). Its *signs* are tests on the recorded evidence; a
 //! sign that is found becomes a [`Witness`] of a [`Finding`]. Evidence that is absent never counts
 //! for or against a cause: it is listed.
 

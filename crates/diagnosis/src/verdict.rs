@@ -1,4 +1,4 @@
-//! What a diagnosis says. This is also the JSON contract (`docs/json.md`): fields are added, never
+//! What a diagnosis says. This is also the JSON contract (`docs/reference/json.md`): fields are added, never
 //! renamed or given another meaning.
 
 use model::Absent;

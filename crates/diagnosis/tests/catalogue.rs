@@ -276,7 +276,7 @@ fn a_file_of_the_user_joins_the_built_in_ones() {
 
 #[test]
 fn the_example_of_the_documentation_loads() {
-    let page = include_str!("../../../docs/causes.md");
+    let page = include_str!("../../../docs/reference/causes.md");
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let name = "show-warnings-flood.toml";

@@ -1,4 +1,4 @@
-//! The project's captures (`captures/`), from the raw files to the verdict: docs/accuracy.md is made of it.
+//! The project's captures (`captures/`), from the raw files to the verdict: results/accuracy.md is made of it.
 //!
 //! They are parted by a hash of their name. The *train* half is for working on. Of the *check* half only numbers are kept,
 //! and nobody looks into it while causes are written: how far the two are apart says how much was learnt by heart.
@@ -243,7 +243,7 @@ fn captures_get_their_cause() {
         let wrong = half.share(half.wrong_and_sure);
         assert!(wrong <= WRONG_AND_SURE_MAX, "{page}");
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/accuracy.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/accuracy.md");
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&path, page).unwrap();
         return;
@@ -251,6 +251,6 @@ fn captures_get_their_cause() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == page,
-        "the page is stale: {WRITE}=1 writes docs/accuracy.md anew"
+        "the page is stale: {WRITE}=1 writes results/accuracy.md anew"
     );
 }

@@ -1,7 +1,7 @@
 //! What an observable means: a function on a stack, a state of a session, a latch, an instrument, a line of a
 //! log, an error of a client, a status variable, a setting.
 //!
-//! The knowledge is data, an entry a line (`data/`, described in `docs/lexicon.md`). Entries tell the layer that
+//! The knowledge is data, an entry a line (`data/`, described in `docs/reference/lexicon.md`). Entries tell the layer that
 //! works or waits there, and whether what stands there works, waits or is idle. Whoever judges a stall asks by
 //! the kind of what was seen; whoever asks for a word by itself gets every kind that knows it.
 

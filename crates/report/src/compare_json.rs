@@ -1,4 +1,4 @@
-//! A comparison as JSON: `docs/json.md` is its contract.
+//! A comparison as JSON: `docs/reference/json.md` is its contract.
 
 use diagnosis::compare::{Comparison, SideHead};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The verdict as JSON: `docs/json.md` is its contract.
+//! The verdict as JSON: `docs/reference/json.md` is its contract.
 
 use diagnosis::Verdict;
 use model::{Incident, Millis, Trigger, Window};

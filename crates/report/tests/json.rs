@@ -1,4 +1,4 @@
-//! The JSON: the contract of `docs/json.md`.
+//! The JSON: the contract of `docs/reference/json.md`.
 
 mod common;
 

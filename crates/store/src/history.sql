@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS signal (
     PRIMARY KEY (session, id)
 ) WITHOUT ROWID;
 
--- Values, see docs/frame-format.md. A minute can be read, or deleted, by itself.
+-- Values, see docs/reference/frame-format.md. A minute can be read, or deleted, by itself.
 CREATE TABLE IF NOT EXISTS chunk (
     id      INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,

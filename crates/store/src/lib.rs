@@ -1,4 +1,4 @@
-//! What is kept on disk: the incident file (`.frame`, described in `docs/frame-format.md`) and the
+//! What is kept on disk: the incident file (`.frame`, described in `docs/reference/frame-format.md`) and the
 //! history of the last hours. Both are SQLite, files are 0600. Here too because it is SQLite: the
 //! replay files of dolphie, which are only read.
 

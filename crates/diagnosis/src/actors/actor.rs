@@ -7,7 +7,7 @@ use crate::human::{Show, show};
 /// A session, a process or a disk that an incident names. What was not recorded is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Actor {
-    /// Whose part it has: a name of the catalogue's `who` (docs/causes.md).
+    /// Whose part it has: a name of the catalogue's `who` (docs/reference/causes.md).
     pub who: String,
     /// Nobody else of the record can be it. Without that it is one of those that may be.
     pub sure: bool,

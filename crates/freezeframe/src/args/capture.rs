@@ -32,7 +32,7 @@ pub(crate) struct Capture {
     /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// JSON, as docs/json.md describes it: a document an incident
+    /// JSON, as docs/reference/json.md describes it: a document an incident
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
   freezeframe causes lint my-cause.toml          everything that is wrong with a file of your own
   freezeframe causes --json | jq -r '.causes[].id'
 
-A cause is a TOML file; docs/causes.md says how to write one. Your own belong to
+A cause is a TOML file; docs/reference/causes.md says how to write one. Your own belong to
 /etc/freezeframe/causes.d; one with the id of a built-in cause takes its place."
 )]
 pub(crate) struct Causes {

@@ -54,7 +54,7 @@ pub(crate) struct Compare {
     /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
     /// Write one self-contained page; - for standard output

@@ -54,7 +54,7 @@ pub(crate) struct Export {
     /// Replace files that are there already
     #[arg(long)]
     pub(crate) force: bool,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }

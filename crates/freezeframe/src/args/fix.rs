@@ -66,7 +66,7 @@ pub(crate) struct Fix {
     /// Look at this directory, and change files in it, instead of /
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub(crate) struct Stacks {
     /// Do not ask the server which connection a thread works for
     #[arg(long)]
     pub(crate) no_login: bool,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long, group = "format")]
     pub(crate) json: bool,
     /// Folded lines, as flame graph tools read them
@@ -110,7 +110,7 @@ pub(crate) struct Profile {
     /// Write pprof's format (profile.proto, gzip)
     #[arg(long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long, group = "format")]
     pub(crate) json: bool,
     /// Folded lines, as flame graph tools read them
@@ -149,7 +149,7 @@ pub(crate) struct Locks {
     /// Locks to print, in text; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }

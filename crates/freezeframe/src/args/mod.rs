@@ -137,7 +137,7 @@ pub(crate) struct ServerArgs {
   freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
                                                         a load balancer sends this name in its Host header
 
-Programs and addresses that are told of incidents: [[hooks]] in docs/configuration.md.")]
+Programs and addresses that are told of incidents: [[hooks]] in docs/reference/configuration.md.")]
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -197,7 +197,7 @@ pub(crate) struct Explain {
     /// Everything: times, curves, all findings with their signs, statements, threads, what is absent
     #[arg(long, conflicts_with_all = ["json", "html"])]
     pub(crate) full: bool,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
     /// Write one self-contained page; - for standard output

@@ -90,7 +90,7 @@ pub(crate) struct Queries {
     /// Show the slowest statement of each class with its literals: they are people's data
     #[arg(long)]
     pub(crate) no_redact: bool,
-    /// JSON, as docs/json.md describes it
+    /// JSON, as docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
     /// Write one self-contained page; - for standard output

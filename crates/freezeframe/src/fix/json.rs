@@ -1,4 +1,4 @@
-//! The JSON of `freezeframe fix` (docs/json.md).
+//! The JSON of `freezeframe fix` (docs/reference/json.md).
 
 use remedy::fix::{Entry, FixJournal, Plan, Step, StepState, System, UndoneEntry, When};
 use serde_json::{Value, json};

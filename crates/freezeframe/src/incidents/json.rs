@@ -1,4 +1,4 @@
-//! The list as JSON: `docs/json.md` is its contract.
+//! The list as JSON: `docs/reference/json.md` is its contract.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The project's captures (`captures/`), from the raw files through the program: what it says is what docs/accuracy.md
+//! The project's captures (`captures/`), from the raw files through the program: what it says is what results/accuracy.md
 //! counts (`crates/import/tests/accuracy.rs`).
 
 use std::path::PathBuf;

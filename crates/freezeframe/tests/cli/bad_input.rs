@@ -203,7 +203,10 @@ fn completions_and_help_are_there() {
 
 #[test]
 fn the_documented_table_of_sources_is_the_real_one() {
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sources.md");
+    let document = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/sources.md"
+    );
     let document = std::fs::read_to_string(document).unwrap();
     let told = String::from_utf8(run(&["sources"]).stdout).unwrap();
     for line in told.lines() {
@@ -211,7 +214,7 @@ fn the_documented_table_of_sources_is_the_real_one() {
             document
                 .lines()
                 .any(|known| known.trim_end() == line.trim_end()),
-            "docs/sources.md lacks this line of `freezeframe sources`: {line}"
+            "docs/reference/sources.md lacks this line of `freezeframe sources`: {line}"
         );
     }
 }

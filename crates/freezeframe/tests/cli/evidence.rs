@@ -1,4 +1,4 @@
-//! What each cause was tried on: docs/evidence.md is made of the lab's scenarios, the captures and the catalogue, and says
+//! What each cause was tried on: docs/reference/evidence.md is made of the lab's scenarios, the captures and the catalogue, and says
 //! which causes were not provoked on a real server.
 
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ const HEAD: &str = "\
 
 Made by a test (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --test cli evidence` writes it anew).
 
-- **on a real server**: a scenario of the lab breaks a private server in this way, and the verdict is compared with what is true ([lab.md](lab.md)); or it was done by hand.
-- **captures**: evidence as people paste it, written by ourselves after the facts of such a stall, is read, and the first finding is the known cause ([accuracy.md](accuracy.md), of its half that may be looked at).
+- **on a real server**: a scenario of the lab breaks a private server in this way, and the verdict is compared with what is true ([lab.md](../lab.md)); or it was done by hand.
+- **captures**: evidence as people paste it, written by ourselves after the facts of such a stall, is read, and the first finding is the known cause ([accuracy.md](../../results/accuracy.md), of its half that may be looked at).
 - **not provoked**: nobody made the stall on a real server, and the last column says why, where it is known. Every cause has tests besides, whose numbers, stacks and lines were written after sources that the cause's file names.
 
 ";
@@ -126,27 +126,27 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
 const BY_HAND: &[(&str, &str)] = &[
     (
         "adaptive-flush-io-capacity",
-        "by hand on MariaDB 10.11 ([lab.md](lab.md#by-hand)): *possible*, as what aggravates `checkpoint-sync-flush`",
+        "by hand on MariaDB 10.11 ([lab.md](../lab.md#by-hand)): *possible*, as what aggravates `checkpoint-sync-flush`",
     ),
     (
         "direct-reclaim",
-        "by hand on MySQL 5.5.9 ([lab.md](lab.md#by-hand)): most of the host's memory is page cache",
+        "by hand on MySQL 5.5.9 ([lab.md](../lab.md#by-hand)): most of the host's memory is page cache",
     ),
     (
         "fs-memory-reclaim",
-        "by hand on MariaDB 10.11 ([lab.md](lab.md#by-hand)): 10 GB of names of files",
+        "by hand on MariaDB 10.11 ([lab.md](../lab.md#by-hand)): 10 GB of names of files",
     ),
     (
         "linux-auditd",
-        "by hand on MariaDB 10.11, MySQL 5.5.9 and 9.7 ([lab.md](lab.md#by-hand)): what auditing costs stays until the next boot",
+        "by hand on MariaDB 10.11, MySQL 5.5.9 and 9.7 ([lab.md](../lab.md#by-hand)): what auditing costs stays until the next boot",
     ),
     (
         "quorum-lost",
-        "by hand in a cluster of three MariaDB 10.11 ([lab.md](lab.md#by-hand))",
+        "by hand in a cluster of three MariaDB 10.11 ([lab.md](../lab.md#by-hand))",
     ),
     (
         "steal-time",
-        "met, not made ([lab.md](lab.md#by-hand)): the host withheld processors while scenarios ran",
+        "met, not made ([lab.md](../lab.md#by-hand)): the host withheld processors while scenarios ran",
     ),
 ];
 
@@ -172,7 +172,7 @@ fn page() -> String {
         let of = shown.entry((*cause).to_owned()).or_default();
         of.scenarios.push((*how).to_owned());
     }
-    let accuracy = std::fs::read_to_string(root.join("docs/accuracy.md")).unwrap();
+    let accuracy = std::fs::read_to_string(root.join("results/accuracy.md")).unwrap();
     for line in accuracy.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         // Another cause at rank 1 may be as good for the capture, but is not this one.
@@ -214,12 +214,15 @@ fn page() -> String {
 
 #[test]
 fn the_page_says_what_there_is() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/evidence.md");
     let page = page();
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&path, page).unwrap();
         return;
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, page, "{WRITE}=1 writes docs/evidence.md anew");
+    assert_eq!(
+        written, page,
+        "{WRITE}=1 writes docs/reference/evidence.md anew"
+    );
 }

@@ -1,5 +1,5 @@
 //! Our classes of statements against those of a real server: two statements have one fingerprint where MySQL 9 gives
-//! them one `STATEMENT_DIGEST_TEXT()`, but for the differences that docs/fingerprints.md explains.
+//! them one `STATEMENT_DIGEST_TEXT()`, but for the differences that docs/reference/fingerprints.md explains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -209,7 +209,7 @@ impl Random {
     }
 }
 
-/// Pairs of statements about which we and the server do not agree; docs/fingerprints.md has the reasons.
+/// Pairs of statements about which we and the server do not agree; docs/reference/fingerprints.md has the reasons.
 /// First those that are one class of ours and two of the server's.
 const ONE_CLASS_OF_OURS: &[(&str, &str)] = &[
     ("INSERT INTO t1 VALUES (1)", "INSERT INTO t1 VALUES (1, 2)"),

@@ -188,7 +188,7 @@ struct Name<'a> {
     samples: u32,
 }
 
-/// The groups as one JSON document, `docs/json.md`; `sources` is what was read and what not.
+/// The groups as one JSON document, `docs/reference/json.md`; `sources` is what was read and what not.
 pub fn captured_json<S: Serialize>(input: &Captured<'_>, sources: &S) -> String {
     let groups = input.groups;
     let several = groups.snapshots > 1;
