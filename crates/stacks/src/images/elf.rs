@@ -2,39 +2,28 @@
 //! Read piece by piece, so that a file of 300 MB costs its headers only.
 
 use super::content::Content;
-use std::io;
+use object::LittleEndian as LE;
+use object::elf::{
+    ELF_NOTE_GNU, NT_GNU_BUILD_ID, PF_X, PT_LOAD, PT_NOTE, SHF_COMPRESSED, SHT_NOBITS,
+};
+use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader};
+use object::{ReadCache, ReadCacheOps, ReadRef, StringTable};
 
-const HEADER_BYTES: u64 = 64;
-const SEGMENT_BYTES: usize = 56;
-const SECTION_BYTES: usize = 64;
+type Header = object::elf::FileHeader64<LE>;
+
 /// Room for 4,096 sections or segments; programs have 20 to 50.
-const TABLE_BYTES_MAX: u64 = 256 << 10;
-const NOTES_BYTES_MAX: u64 = 64 << 10;
-const NOTE_BUILD_ID: u32 = 3;
+const PIECE_BYTES_MAX: u64 = 256 << 10;
+/// All pieces of a file together; they are kept until its headers are parsed.
+const PIECES_BYTES_MAX: u64 = 1 << 20;
+/// Segments with notes that are looked at; programs have two.
+const NOTES_MAX: usize = 16;
+/// Names that are asked for are shorter, and thousands of sections may share one long name.
+const NAME_BYTES_MAX: usize = 64;
 /// SHA-1 has 20 bytes, and linkers let people choose.
 const BUILD_ID_BYTES_MAX: usize = 64;
 
-pub(crate) const SEGMENT_LOAD: u32 = 1;
-const SEGMENT_NOTE: u32 = 4;
-const SEGMENT_EXECUTABLE: u32 = 1;
-/// A section without bytes in the file, as all are in the image of a debug file.
-const SECTION_NO_BITS: u32 = 8;
-const SECTION_COMPRESSED: u64 = 0x800;
-
-/// Why a file could not be read as an image.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ElfError {
-    #[error("not an ELF file of 64 bits, little endian")]
-    NotElf,
-    #[error("its headers contradict each other or lie outside of the file")]
-    Damaged,
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    pub(crate) kind: u32,
     pub(crate) offset: u64,
     pub(crate) address: u64,
     pub(crate) file_size: u64,
@@ -58,40 +47,109 @@ pub(crate) struct Section {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Elf {
     pub(crate) entry: u64,
+    /// Those that are loaded.
     pub(crate) segments: Vec<Segment>,
     pub(crate) sections: Vec<Section>,
     pub(crate) build_id: Option<Vec<u8>>,
 }
 
-impl Elf {
-    pub(crate) fn parse(content: &Content) -> Result<Self, ElfError> {
-        let header = content
-            .read(0, HEADER_BYTES, HEADER_BYTES)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => ElfError::NotElf,
-                _ => ElfError::Io(error),
-            })?;
-        if header.get(..6) != Some(b"\x7fELF\x02\x01") {
-            return Err(ElfError::NotElf);
+/// Reads pieces of a file for [`ReadCache`], which keeps each of them.
+struct Reader<'a> {
+    content: &'a Content,
+    at: u64,
+    left: u64,
+}
+
+impl ReadCacheOps for Reader<'_> {
+    fn len(&mut self) -> Result<u64, ()> {
+        self.content.length().map_err(drop)
+    }
+
+    fn seek(&mut self, at: u64) -> Result<u64, ()> {
+        self.at = at;
+        Ok(at)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ()> {
+        self.read_exact(buffer).map(|()| buffer.len())
+    }
+
+    fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), ()> {
+        let count = buffer.len() as u64;
+        self.left = self.left.checked_sub(count).ok_or(())?;
+        self.content.read_into(self.at, buffer).map_err(drop)?;
+        self.at += count;
+        Ok(())
+    }
+}
+
+/// A file of which only small pieces can be read: the cache takes memory for a piece before it reads it.
+#[derive(Clone, Copy)]
+struct Pieces<'a, 'c>(&'a ReadCache<Reader<'c>>);
+
+impl<'a> ReadRef<'a> for Pieces<'a, '_> {
+    fn len(self) -> Result<u64, ()> {
+        self.0.len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        match size <= PIECE_BYTES_MAX {
+            true => self.0.read_bytes_at(offset, size),
+            false => Err(()),
         }
-        let segments = segments(content, &header)?;
+    }
+
+    fn read_bytes_at_until(self, range: std::ops::Range<u64>, end: u8) -> Result<&'a [u8], ()> {
+        self.0.read_bytes_at_until(range, end)
+    }
+}
+
+impl Elf {
+    pub(crate) fn parse(content: &Content) -> object::read::Result<Self> {
+        let file = ReadCache::new(Reader {
+            content,
+            at: 0,
+            left: PIECES_BYTES_MAX,
+        });
+        let file = Pieces(&file);
+        let header = Header::parse(file)?;
+        header.endian()?;
+        let segments = header.program_headers(LE, file)?;
         let build_id = segments
             .iter()
-            .filter(|segment| segment.kind == SEGMENT_NOTE)
-            .find_map(|segment| build_id_in(content, segment.offset, segment.file_size));
-        let mut elf = Self {
-            entry: u64_at(&header, 24),
-            segments,
-            sections: sections(content, &header).unwrap_or_default(),
-            build_id,
-        };
+            .filter(|segment| segment.p_type(LE) == PT_NOTE)
+            .take(NOTES_MAX)
+            .find_map(|segment| build_id_in(segment.notes(LE, file).ok()??));
+        let loaded = segments
+            .iter()
+            .filter(|segment| segment.p_type(LE) == PT_LOAD);
         // A debug file's segments have no bytes; its note section does.
-        if elf.build_id.is_none() {
-            elf.build_id = elf
-                .section(".note.gnu.build-id")
-                .and_then(|note| build_id_in(content, note.offset, note.size));
-        }
-        Ok(elf)
+        let sections = header.section_headers(LE, file).unwrap_or_default();
+        let names = names(header, sections, file);
+        let note = || {
+            let is_note = |name: &[u8]| name == b".note.gnu.build-id";
+            let note = sections
+                .iter()
+                .find(|section| section.name(LE, names).is_ok_and(is_note))?;
+            build_id_in(note.notes(LE, file).ok()??)
+        };
+        Ok(Self {
+            entry: header.e_entry(LE),
+            segments: loaded
+                .map(|segment| Segment {
+                    offset: segment.p_offset(LE),
+                    address: segment.p_vaddr(LE),
+                    file_size: segment.p_filesz(LE),
+                    memory_size: segment.p_memsz(LE),
+                    executable: segment.p_flags(LE) & PF_X != 0,
+                })
+                .collect(),
+            build_id: build_id.or_else(note),
+            sections: sections
+                .iter()
+                .map(|section| named(section, names))
+                .collect(),
+        })
     }
 
     pub(crate) fn section(&self, name: &str) -> Option<&Section> {
@@ -111,12 +169,7 @@ impl Elf {
             (first(segment)..segment.offset.saturating_add(segment.file_size))
                 .contains(&file_offset)
         };
-        let loads = || {
-            self.segments
-                .iter()
-                .filter(|segment| segment.kind == SEGMENT_LOAD)
-                .filter(holds)
-        };
+        let loads = || self.segments.iter().filter(holds);
         let segment = loads()
             .filter(|segment| segment.executable == executable)
             .find(|segment| first(segment) == file_offset)
@@ -132,116 +185,55 @@ impl Elf {
 
     /// First address and the one after the last that the loaded image takes.
     pub(crate) fn extent(&self) -> Option<(u64, u64)> {
-        let loads = || {
-            self.segments
-                .iter()
-                .filter(|segment| segment.kind == SEGMENT_LOAD)
-        };
-        let start = loads().map(|segment| segment.address & !0xfff).min()?;
-        let end = loads()
+        let loads = self.segments.iter();
+        let start = loads
+            .clone()
+            .map(|segment| segment.address & !0xfff)
+            .min()?;
+        let end = loads
             .map(|segment| segment.address.saturating_add(segment.memory_size))
             .max()?;
         Some((start, end))
     }
 }
 
-fn segments(content: &Content, header: &[u8]) -> Result<Vec<Segment>, ElfError> {
-    let (offset, size, count) = (u64_at(header, 32), u16_at(header, 54), u16_at(header, 56));
-    if count == 0 {
-        return Ok(Vec::new());
+/// The names of sections, in memory: they are asked for one by one.
+fn names<'a>(
+    header: &Header,
+    sections: &[object::elf::SectionHeader64<LE>],
+    file: Pieces<'a, '_>,
+) -> StringTable<'a> {
+    let bytes = header
+        .section_strings_index(LE, file)
+        .ok()
+        .and_then(|index| sections.get(index.0)?.data(LE, file).ok())
+        .unwrap_or_default();
+    StringTable::new(bytes, 0, bytes.len() as u64)
+}
+
+fn named(section: &object::elf::SectionHeader64<LE>, names: StringTable<'_>) -> Section {
+    let name = section.name(LE, names).unwrap_or_default();
+    let is_compressed = section.sh_flags(LE) & u64::from(SHF_COMPRESSED) != 0;
+    Section {
+        name: match name.len() <= NAME_BYTES_MAX {
+            true => String::from_utf8_lossy(name).into_owned(),
+            false => String::new(),
+        },
+        address: section.sh_addr(LE),
+        offset: section.sh_offset(LE),
+        size: section.sh_size(LE),
+        link: section.sh_link(LE),
+        plain: section.sh_type(LE) != SHT_NOBITS && !is_compressed,
     }
-    if usize::from(size) != SEGMENT_BYTES {
-        return Err(ElfError::Damaged);
-    }
-    let table = content
-        .read(offset, u64::from(size) * u64::from(count), TABLE_BYTES_MAX)
-        .map_err(|_| ElfError::Damaged)?;
-    Ok(table
-        .chunks_exact(SEGMENT_BYTES)
-        .map(|row| Segment {
-            kind: u32_at(row, 0),
-            offset: u64_at(row, 8),
-            address: u64_at(row, 16),
-            file_size: u64_at(row, 32),
-            memory_size: u64_at(row, 40),
-            executable: u32_at(row, 4) & SEGMENT_EXECUTABLE != 0,
-        })
-        .collect())
 }
 
-fn sections(content: &Content, header: &[u8]) -> Result<Vec<Section>, ElfError> {
-    let (offset, size, count) = (u64_at(header, 40), u16_at(header, 58), u16_at(header, 60));
-    let names = usize::from(u16_at(header, 62));
-    if count == 0 || usize::from(size) != SECTION_BYTES {
-        return Err(ElfError::Damaged);
-    }
-    let table = content.read(offset, u64::from(size) * u64::from(count), TABLE_BYTES_MAX)?;
-    let names = table
-        .chunks_exact(SECTION_BYTES)
-        .nth(names)
-        .ok_or(ElfError::Damaged)?;
-    let names = content.read(u64_at(names, 24), u64_at(names, 32), TABLE_BYTES_MAX)?;
-    Ok(table
-        .chunks_exact(SECTION_BYTES)
-        .map(|row| Section {
-            name: text_at(&names, u32_at(row, 0) as usize),
-            address: u64_at(row, 16),
-            offset: u64_at(row, 24),
-            size: u64_at(row, 32),
-            link: u32_at(row, 40),
-            plain: u32_at(row, 4) != SECTION_NO_BITS && u64_at(row, 8) & SECTION_COMPRESSED == 0,
-        })
-        .collect())
-}
-
-fn build_id_in(content: &Content, offset: u64, size: u64) -> Option<Vec<u8>> {
-    let notes = content.read(offset, size, NOTES_BYTES_MAX).ok()?;
-    let mut rest = notes.as_slice();
-    while rest.len() >= 12 {
-        let (name_size, size, kind) = (u32_at(rest, 0), u32_at(rest, 4), u32_at(rest, 8));
-        let name_end = 12 + name_size as usize;
-        let start = name_end.checked_next_multiple_of(4)?;
-        let end = start.checked_add(size as usize)?;
-        let (name, value) = (rest.get(12..name_end)?, rest.get(start..end)?);
-        if kind == NOTE_BUILD_ID && name == b"GNU\0" {
-            return (1..=BUILD_ID_BYTES_MAX)
-                .contains(&value.len())
-                .then(|| value.to_vec());
-        }
-        rest = rest.get(end.checked_next_multiple_of(4)?..)?;
-    }
-    None
-}
-
-fn text_at(table: &[u8], start: usize) -> String {
-    let rest = table.get(start..).unwrap_or(&[]);
-    let end = rest
-        .iter()
-        .position(|&byte| byte == 0)
-        .unwrap_or(rest.len());
-    String::from_utf8_lossy(rest.get(..end).unwrap_or(&[])).into_owned()
-}
-
-/// Little-endian integers of tables; 0 beyond their end.
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes
-        .get(at..at + 2)
-        .and_then(|part| part.try_into().ok())
-        .map_or(0, u16::from_le_bytes)
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .get(at..at + 4)
-        .and_then(|part| part.try_into().ok())
-        .map_or(0, u32::from_le_bytes)
-}
-
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes
-        .get(at..at + 8)
-        .and_then(|part| part.try_into().ok())
-        .map_or(0, u64::from_le_bytes)
+fn build_id_in(notes: NoteIterator<'_, Header>) -> Option<Vec<u8>> {
+    let note = notes
+        .map_while(Result::ok)
+        .find(|note| note.name() == ELF_NOTE_GNU && note.n_type(LE) == NT_GNU_BUILD_ID)?;
+    (1..=BUILD_ID_BYTES_MAX)
+        .contains(&note.desc().len())
+        .then(|| note.desc().to_vec())
 }
 
 #[cfg(test)]
@@ -264,7 +256,6 @@ mod tests {
     #[test]
     fn a_page_of_the_file_may_be_of_two_segments() {
         let load = |offset, address, file_size, executable| Segment {
-            kind: SEGMENT_LOAD,
             offset,
             address,
             file_size,

@@ -1,6 +1,6 @@
 use super::ImageId;
 use super::content::Content;
-use super::elf::{Elf, SEGMENT_LOAD};
+use super::elf::Elf;
 use crate::names::symbols::{Kind, Symbols};
 use crate::unwind::cfi::Cfi;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Body {
     pub(crate) fn code(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let segment = self.elf.segments.iter().find(|segment| {
             let end = segment.address.saturating_add(segment.file_size);
-            segment.kind == SEGMENT_LOAD && (segment.address..end).contains(&address)
+            (segment.address..end).contains(&address)
         })?;
         let offset = segment.offset.checked_add(address - segment.address)?;
         let mut code = vec![0; length];

@@ -7,6 +7,8 @@
 //! mapping would end us with SIGBUS, and catching that takes `unsafe`.
 
 mod content;
+#[cfg(test)]
+mod damaged;
 mod debug_file;
 mod elf;
 mod image;
@@ -24,7 +26,7 @@ pub use image::Image;
 pub use process::{ImagesError, Memory, Place, Process};
 
 pub(crate) use content::{Content as Bytes, FileKey};
-pub(crate) use elf::{Elf as Headers, Section, u16_at, u32_at, u64_at};
+pub(crate) use elf::{Elf as Headers, Section};
 
 /// Images known at once. A host of hundreds of processes has about a thousand.
 pub const IMAGES_MAX: usize = 4096;

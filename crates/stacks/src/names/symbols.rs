@@ -1,10 +1,15 @@
 //! Symbol tables, 16 bytes a symbol in memory. Names stay in the file until they are asked for.
 
 use super::mini;
-use crate::images::{Bytes, Headers, ImageBody, Section, u16_at, u32_at, u64_at};
+use crate::images::{Bytes, Headers, ImageBody, Section};
 use crate::shorten::rank;
+use object::LittleEndian as LE;
+use object::elf::{STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
+use object::read::elf::Sym as _;
 
-const SYMBOL_BYTES: usize = 24;
+type RawSymbol = object::elf::Sym64<LE>;
+
+const SYMBOL_BYTES: usize = size_of::<RawSymbol>();
 const CHUNK_SYMBOLS: usize = 4096;
 /// A program of 300 MB has 61,000.
 const SYMBOLS_MAX: u64 = 4 << 20;
@@ -26,11 +31,10 @@ pub(crate) enum Kind {
     Object,
 }
 
-/// Symbol types of the ELF specification: STT_OBJECT, STT_FUNC, STT_GNU_IFUNC.
-fn is_of(kind: Kind, symbol_type: u8) -> bool {
+fn is_of(kind: Kind, symbol: &RawSymbol) -> bool {
     match kind {
-        Kind::Function => matches!(symbol_type, 2 | 10),
-        Kind::Object => symbol_type == 1,
+        Kind::Function => matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC),
+        Kind::Object => symbol.st_type() == STT_OBJECT,
     }
 }
 
@@ -129,17 +133,16 @@ impl Symbols {
         let base = self.base;
         let rows = &mut self.rows;
         each(content, table, |symbol| {
-            if symbol.defined
-                && is_of(kind, symbol.kind)
-                && let Some(start) = symbol.address.checked_sub(base)
+            if is_of(kind, symbol)
+                && let Some(start) = symbol.st_value(LE).checked_sub(base)
                 && let Ok(start) = u32::try_from(start)
             {
                 rows.push(Row {
                     start,
-                    size: u32::try_from(symbol.size).unwrap_or(u32::MAX),
-                    name: symbol.name,
+                    size: u32::try_from(symbol.st_size(LE)).unwrap_or(u32::MAX),
+                    name: symbol.st_name(LE),
                     source,
-                    local: symbol.local,
+                    local: symbol.is_local(),
                 });
             }
         });
@@ -238,16 +241,7 @@ fn sections<'a>(elf: &'a Headers, name: &str) -> Option<(&'a Section, &'a Sectio
     strings.plain.then_some((table, strings))
 }
 
-struct RawSymbol {
-    name: u32,
-    kind: u8,
-    local: bool,
-    defined: bool,
-    address: u64,
-    size: u64,
-}
-
-/// Reads a table piece by piece.
+/// Reads a table piece by piece; symbols that another image defines are left out.
 fn each(content: &Bytes, table: &Section, mut take: impl FnMut(&RawSymbol)) {
     let count = (table.size / SYMBOL_BYTES as u64).min(SYMBOLS_MAX);
     let mut buffer = vec![0; CHUNK_SYMBOLS * SYMBOL_BYTES];
@@ -262,37 +256,24 @@ fn each(content: &Bytes, table: &Section, mut take: impl FnMut(&RawSymbol)) {
         if content.read_into(offset, part).is_err() {
             return;
         }
-        for row in part.chunks_exact(SYMBOL_BYTES) {
-            let info = row.get(4).copied().unwrap_or(0);
-            take(&RawSymbol {
-                name: u32_at(row, 0),
-                kind: info & 0xf,
-                local: info >> 4 == 0,
-                // SHN_UNDEF: a name that another image defines.
-                defined: u16_at(row, 6) != 0,
-                address: u64_at(row, 8),
-                size: u64_at(row, 16),
-            });
-        }
+        let symbols = object::slice_from_all_bytes::<RawSymbol>(part).unwrap_or_default();
+        let defined = symbols.iter().filter(|symbol| !symbol.is_undefined(LE));
+        defined.for_each(&mut take);
         done += (want / SYMBOL_BYTES) as u64;
     }
 }
 
 /// ELF virtual address of a symbol by its name, from the tables of [`Symbols::read`].
 pub(crate) fn address_of(body: &ImageBody, name: &str, kinds: &[Kind]) -> Option<u64> {
-    let of_kind = |symbol: &RawSymbol| kinds.iter().any(|kind| is_of(*kind, symbol.kind));
+    let of_kind = |symbol: &RawSymbol| kinds.iter().any(|kind| is_of(*kind, symbol));
     let search = |content: &Bytes, elf: &Headers, table: &str| {
         let (table, strings) = sections(elf, table)?;
         let places = places(content, strings, name);
         let mut found = None;
         if !places.is_empty() {
             each(content, table, |symbol| {
-                if found.is_none()
-                    && symbol.defined
-                    && of_kind(symbol)
-                    && places.contains(&symbol.name)
-                {
-                    found = Some(symbol.address);
+                if found.is_none() && of_kind(symbol) && places.contains(&symbol.st_name(LE)) {
+                    found = Some(symbol.st_value(LE));
                 }
             });
         }

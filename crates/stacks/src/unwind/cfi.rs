@@ -1,9 +1,11 @@
 use super::rule::{Rule, compile};
-use crate::images::{Headers, ImageBody, Section, u32_at, u64_at};
+use crate::images::{Headers, ImageBody, Section};
 use gimli::{
     BaseAddresses, CieOrFde, DebugFrame, DebugFrameOffset, EhFrame, EhFrameOffset, EndianSlice,
     FrameDescriptionEntry, LittleEndian, UnwindContext, UnwindSection, UnwindTableRow,
 };
+use object::read::Bytes;
+use object::{I32, LittleEndian as LE, U32, slice_from_bytes};
 
 /// A browser of 200 MB has 20 MB of it.
 const SECTION_BYTES_MAX: u64 = 64 << 20;
@@ -91,7 +93,8 @@ impl Cfi {
                 .is_some_and(|encoding| matches!(encoding & 0x0f, 0x03 | 0x0b))
             && header.get(2..4) == Some(&[ENCODING_UDATA4, ENCODING_TABLE])
         {
-            let rows = u32_at(&header, 8) as usize;
+            let rows = Bytes(&header).read_at::<U32<LE>>(8);
+            let rows = rows.map_or(0, |rows| rows.get(LE) as usize);
             let table = header.split_off(HEADER_BYTES.min(header.len()));
             if table.len() / 8 >= rows && rows > 0 {
                 let index = Index::Header {
@@ -136,20 +139,12 @@ impl Cfi {
                 address: base,
                 frames,
             } => {
-                let count = table.len() / 8;
-                let row = |index: usize| u64_at(table, index * 8);
-                let relative = |field: u32| base.wrapping_add_signed(i64::from(field as i32));
-                let (mut low, mut high) = (0, count);
-                while low < high {
-                    let middle = low.midpoint(high);
-                    if relative(row(middle) as u32) <= address {
-                        low = middle + 1;
-                    } else {
-                        high = middle;
-                    }
-                }
-                let entry = relative((row(low.checked_sub(1)?) >> 32) as u32);
-                usize::try_from(entry.checked_sub(*frames)?).ok()
+                // The start of an allocation, so it is aligned.
+                let (rows, _) = slice_from_bytes::<[I32<LE>; 2]>(table, table.len() / 8).ok()?;
+                let relative = |field: I32<LE>| base.wrapping_add_signed(field.get(LE).into());
+                let after = rows.partition_point(|[function, _]| relative(*function) <= address);
+                let [_, entry] = rows.get(after.checked_sub(1)?)?;
+                usize::try_from(relative(*entry).checked_sub(*frames)?).ok()
             }
             Index::Walked(pairs) => {
                 let after = pairs.partition_point(|(start, _)| *start <= address);
@@ -286,4 +281,63 @@ where
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEADER: u64 = 0x2000;
+    const FRAMES: u64 = 0x3000;
+
+    fn read(count: u32, rows: &[(i32, i32)]) -> Cfi {
+        let mut header = vec![1, 0x1b, ENCODING_UDATA4, ENCODING_TABLE, 0, 0, 0, 0];
+        header.extend(count.to_le_bytes());
+        for (function, entry) in rows {
+            header.extend([function.to_le_bytes(), entry.to_le_bytes()].concat());
+        }
+        Cfi::eh_frame(
+            &Headers::default(),
+            FRAMES,
+            vec![0; 64],
+            Some((HEADER, header)),
+        )
+    }
+
+    #[test]
+    fn the_last_row_that_begins_before() {
+        let cfi = read(3, &[(-0x1000, 0x1000), (-0xff0, 0x1010), (0x10, 0x1020)]);
+        for (address, entry) in [
+            (0xfff, None),
+            (0x1000, Some(0)),
+            (0x100f, Some(0)),
+            (0x1010, Some(0x10)),
+            (0x2010, Some(0x20)),
+            (u64::MAX, Some(0x20)),
+        ] {
+            assert_eq!(cfi.entry(address), entry, "{address:x}");
+        }
+    }
+
+    #[test]
+    fn a_table_shorter_than_it_says_is_walked() {
+        for count in [0, 2, u32::MAX] {
+            let cfi = read(count, &[(0, 0)]);
+            assert!(matches!(cfi.index, Index::Walked(_)), "{count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_table(
+            count in 0_u32..4,
+            rows in proptest::collection::vec(any::<(i32, i32)>(), 0..4),
+            address in prop_oneof![any::<u64>(), 0..0x4000_u64],
+        ) {
+            let cfi = read(count, &rows);
+            cfi.function_range(address);
+            cfi.is_signal_return(address);
+        }
+    }
 }
