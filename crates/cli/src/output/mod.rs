@@ -7,6 +7,7 @@ mod stderr;
 mod stdout;
 
 use model::Plain;
+use unicode_width::UnicodeWidthStr as _;
 
 pub use screen::{Look, Screen};
 pub use stderr::{ask, clear_progress, is_terminal, name_program, note, progress, tell};
@@ -33,7 +34,7 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
         0 => usize::MAX,
         width => width,
     };
-    let length = head.chars().count();
+    let length = head.width();
     let is_below = width.saturating_sub(length) < ROOM_MIN && length > INDENT;
     let indent = if is_below { INDENT } else { length };
     let room = width.saturating_sub(indent).max(ROOM_MIN);
@@ -41,7 +42,7 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     for word in plain(text).split(' ') {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+            Some(line) if line.width() + 1 + word.width() <= room => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -96,5 +97,10 @@ mod tests {
             "    ok  evidence\n        one two three four five six seven eight nine ten\n"
         );
         assert_eq!(wrapped("a ", text, 0), format!("a {text}\n"));
+        let wide = "元数据锁 元数据锁 元数据锁 元数据锁";
+        assert_eq!(
+            wrapped("a ", wide, 34),
+            "a 元数据锁 元数据锁 元数据锁\n  元数据锁\n"
+        );
     }
 }

@@ -1,24 +1,10 @@
 //! Lines of a width.
 
-/// Columns a character takes in a terminal: none for combining marks, two for East Asian wide
-/// characters and pictures (Unicode Standard Annex 11, by block), one for all others.
+use unicode_width::UnicodeWidthChar as _;
+
+/// Columns a character takes in a terminal; one that drives the terminal is escaped before, and counts as one.
 pub(crate) fn columns_of(character: char) -> usize {
-    match character {
-        '\u{300}'..='\u{36f}'
-        | '\u{1ab0}'..='\u{1aff}'
-        | '\u{20d0}'..='\u{20ff}'
-        | '\u{fe00}'..='\u{fe0f}' => 0,
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}'
-        | '\u{ff00}'..='\u{ff60}'
-        | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{1f300}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}' => 2,
-        _ => 1,
-    }
+    character.width().unwrap_or(1)
 }
 
 /// Columns a text takes.
@@ -176,6 +162,7 @@ mod tests {
         assert_eq!(wrap("", 4), [""; 0]);
         assert_eq!(wrap("日本語 x", 4), ["日本", "語 x"]);
         assert_eq!(columns("e\u{301}日"), 3);
+        assert_eq!(columns("– µs ▁█ … ×"), 11);
     }
 
     #[test]
