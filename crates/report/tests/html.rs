@@ -111,12 +111,12 @@ fn it_has_everything_in_order() {
         "before, ",
         "class=\"event trigger\"",
         "<h2>Findings</h2>",
+        "<pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 50",
+        "<p>Undo:</p><pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 0",
         "Com_show_warnings grew by 46,812 a second",
         "measured <b>46,812</b>",
         "href=\"#chart-1\"",
         "What would refute it",
-        "<pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 50",
-        "<p>Undo:</p><pre class=\"command\"><code>ALTER USER &#39;shop_api&#39;@&#39;%&#39; WITH MAX_USER_CONNECTIONS 0",
         "Looked alike and is not it",
         "id=\"stall\"",
         "2024-05-12 03:16:05.120",
@@ -153,6 +153,130 @@ fn it_has_everything_in_order() {
         );
         at += found.unwrap_or(0);
     }
+}
+
+#[test]
+fn what_to_do_stands_before_why() {
+    let page = page();
+    let articles: Vec<&str> = page.split("<article class=\"finding").skip(1).collect();
+    assert_eq!(articles.len(), 3);
+    for article in articles {
+        let article = article.split("</article>").next().unwrap_or_default();
+        let remedy = article.find("<div class=\"half remedy\">");
+        let evidence = article.find("<div class=\"half\">");
+        assert!(remedy.is_some() && remedy < evidence, "{article}");
+        let do_now = article.find("<h4>Do now</h4>");
+        let why = article.find("<ol class=\"witnesses\">");
+        assert!(do_now.is_some() && do_now < why, "{article}");
+    }
+}
+
+/// The two sheets of the printed form.
+fn sheets(page: &str) -> [&str; 2] {
+    let (before, paper) = page
+        .split_once("<article class=\"paper\"")
+        .expect("a printed form");
+    // Style shows it in place of both.
+    let footer = before.rsplit_once("</main>\n<footer>");
+    assert!(footer.is_some_and(|(_, footer)| footer.matches("</footer>").count() == 1));
+    let paper = paper.split("</article>").next().unwrap_or_default();
+    assert!(!paper.contains("id=\"") && !paper.contains("href=\""));
+    let sheets: Vec<&str> = paper.split("<section class=\"sheet\">").skip(1).collect();
+    sheets.try_into().expect("two sheets")
+}
+
+fn assert_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let (_, behind) = rest
+            .split_once(part)
+            .unwrap_or_else(|| panic!("{part} is missing in {rest}"));
+        rest = behind;
+    }
+}
+
+#[test]
+fn a_print_is_two_sheets_with_what_a_post_mortem_needs() {
+    let mut verdict = common::verdict();
+    verdict.findings[0].remedy.now.remove(0);
+    let page = html(&common::incident(), &verdict, &HtmlOptions::default());
+    assert_eq!(markup::faults(&page), [""; 0]);
+    let [what, why] = sheets(&page);
+    assert_in_order(
+        what,
+        &[
+            "<h1>SHOW WARNINGS flood <span class=\"badge certain\">",
+            "The server stalled for 67 s because clients sent 46,800",
+            "<dt>users felt</dt>",
+            "2024-05-12 03:16:05 UTC, for 1 min 7 s",
+            "<figure class=\"timeline\"",
+            "<dt>do now</dt>",
+            "<dd>Restart or stop that client",
+            "<dd>Risk: ",
+            "<dd>Undo: ALTER USER",
+            "log level at <code>error</code>",
+        ],
+    );
+    assert_eq!(what.matches("<div class=\"strip\">").count(), 4);
+    assert!(!what.contains("46,812"), "no evidence before what to do");
+    assert_in_order(
+        why,
+        &[
+            "<ol class=\"witnesses\">",
+            "measured <b>46,812</b>",
+            "319 of 344",
+            "958,000",
+            "<ol class=\"witnesses\">",
+            "21,400",
+            "<dt>who did it</dt>",
+            "onnection 91",
+            "profile, status, cgroup.",
+            "3306, 8.0.36 MySQL Community Server - GPL, pid 4711, socket /run/mysqld/mysqld.sock",
+            "db7.example, kernel 6.1.0-21-amd64",
+            "onset 2024-05-12 03:16:05.120, trigger 2024-05-12 03:16:11.120, end 2024-05-12 03:17:12.120",
+            "system-cpu, query-probe",
+            "/var/lib/freezeframe/3306-20240512T031605Z.frame",
+        ],
+    );
+}
+
+#[test]
+fn whatever_there_is_the_sheets_take_what_fits() {
+    let mut verdict = common::verdict();
+    let finding = &mut verdict.findings[0];
+    for witnesses in [&mut finding.witnesses, &mut finding.against] {
+        let mut long = witnesses[0].clone();
+        long.says = "it took very long ".repeat(60);
+        witnesses.extend(vec![long; 30]);
+    }
+    let absent = |number: u32| {
+        let what = format!("source {number}");
+        model::Absent::new(what, model::Reason::Failed, "it did not answer ".repeat(99))
+    };
+    verdict.absent.extend((0..50).map(absent));
+    let page = html(&common::incident(), &verdict, &HtmlOptions::default());
+    let [what, why] = sheets(&page);
+    let words = |sheet: &str| {
+        let texts = sheet.split('<').filter_map(|tag| tag.split_once('>'));
+        texts.map(|(_, text)| text.chars().count()).sum::<usize>()
+    };
+    assert_eq!(why.matches("<p class=\"numbers\">").count(), 8 + 3);
+    assert!(why.contains("profile, source 0, ") && why.contains(" and 45 more."));
+    assert!(words(what) < 2_500, "{}", words(what));
+    assert!(words(why) < 4_500, "{}", words(why));
+}
+
+#[test]
+fn an_incident_without_a_finding_is_two_sheets_as_well() {
+    let page = html(&empty(), &nothing(), &HtmlOptions::default());
+    let [what, why] = sheets(&page);
+    assert!(what.contains("<dt>do now</dt>") && !what.contains("<figure"));
+    assert!(why.contains("db7.example") && why.contains("onset 2024-05-12 03:16:05.120"));
+    let mut undated = common::incident();
+    undated.clock = model::Clock::default();
+    let page = html(&undated, &common::verdict(), &HtmlOptions::default());
+    let [what, why] = sheets(&page);
+    assert!(!what.contains("1970") && !why.contains("1970"));
 }
 
 #[test]

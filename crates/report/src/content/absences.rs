@@ -57,7 +57,7 @@ pub(crate) fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 }
 
 /// What was not taken, and why.
-fn sentence(absent: &Absent) -> String {
+pub(super) fn sentence(absent: &Absent) -> String {
     let detail = if absent.detail.is_empty() { "" } else { ": " };
     format!(
         "{}: {}{detail}{}",

@@ -94,7 +94,8 @@ fn steps(steps: &[impl AsRef<str>]) -> Vec<Part> {
     }
 }
 
-fn witnesses(context: &Context<'_>, witnesses: &[Witness]) -> Vec<Part> {
+/// Signs with their numbers.
+pub(super) fn witnesses(context: &Context<'_>, witnesses: &[Witness]) -> Vec<Part> {
     if witnesses.is_empty() {
         return Vec::new();
     }

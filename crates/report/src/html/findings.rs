@@ -1,4 +1,5 @@
-//! Findings in two columns: what speaks for each and against it, and what to do.
+//! Findings in two columns: what to do, and what speaks for each and against it. What to do comes first wherever they
+//! stand one below the other, too.
 
 use diagnosis::{Finding, Verdict};
 use model::Incident;
@@ -50,19 +51,18 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
 
 fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
     let sections = findings::sections(context, finding);
-    let half = |of: Half| {
-        let sections = sections.iter();
-        blocks(
-            sections
-                .filter(|(half, _)| *half == of)
-                .map(|(_, section)| section),
-        )
+    let half = |of: Half, class: &'static str| {
+        let own = sections.iter().filter(|(half, _)| *half == of);
+        let blocks = blocks(own.map(|(_, section)| section));
+        match blocks.is_empty() {
+            true => blocks,
+            false => markup!("<div class=\"{}\">{}</div>\n", class, blocks),
+        }
     };
     markup!(
         "<article class=\"finding {level}\" id=\"{id}\"><header><h3><span class=\"ordinal\">{ordinal}</span> \
          {title} {badge} <code>{cause}</code></h3><p>{what}</p></header>\n<div class=\"halves\">\
-         <div class=\"half\">{evidence}</div>\n\
-         <div class=\"half remedy\">{remedy}</div></div></article>\n",
+         {remedy}{evidence}</div></article>\n",
         level = finding.level.word(),
         id = anchors::finding(index),
         ordinal = index + 1,
@@ -70,7 +70,7 @@ fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
         title = finding.title,
         cause = finding.cause,
         what = prose(&finding.what),
-        evidence = half(Half::Evidence),
-        remedy = half(Half::Remedy),
+        remedy = half(Half::Remedy, "half remedy"),
+        evidence = half(Half::Evidence, "half"),
     )
 }

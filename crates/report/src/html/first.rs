@@ -10,13 +10,6 @@ use model::{Incident, Millis};
 
 /// The first screen: the cause in a sentence, what is enough at night, and the time around the stall in pictures.
 pub(super) fn header(incident: &Incident, verdict: &Verdict) -> Markup {
-    let cause = match brief::found(verdict) {
-        Some(finding) => markup!("{} {}", finding.title, badge(finding.level)),
-        None => markup!(
-            "{} <span class=\"badge\">no finding</span>",
-            brief::cause(verdict)
-        ),
-    };
     markup!(
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>incident report</span></p>\n\
          <h1>{cause}</h1>\n<p class=\"line\">{}</p>\n\
@@ -27,8 +20,19 @@ pub(super) fn header(incident: &Incident, verdict: &Verdict) -> Markup {
         },
         answers = document::parts(&brief::below_the_cause(incident, verdict)),
         timeline = timeline::figure(incident),
-        ..cause
+        cause = cause(verdict),
     )
+}
+
+/// The cause with its level.
+pub(super) fn cause(verdict: &Verdict) -> Markup {
+    match brief::found(verdict) {
+        Some(finding) => markup!("{} {}", finding.title, badge(finding.level)),
+        None => markup!(
+            "{} <span class=\"badge\">no finding</span>",
+            brief::cause(verdict)
+        ),
+    }
 }
 
 /// The server, the moments of the stall, and what noticed it.

@@ -90,7 +90,7 @@ pub(super) fn head(
         verdict.sentence
     );
     markup!(
-        "{document}<main data-from=\"{from}\" data-to=\"{to}\">\n{header}",
+        "{document}<main class=\"screen\" data-from=\"{from}\" data-to=\"{to}\">\n{header}",
         document = document(&title, scripts),
         from = wall(incident.window.from),
         to = wall(incident.window.to),

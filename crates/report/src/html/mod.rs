@@ -12,6 +12,7 @@ mod frames;
 mod head;
 mod innodb;
 mod locks;
+mod paper;
 mod profile;
 mod queries;
 mod sessions;
@@ -60,8 +61,8 @@ struct Section {
 }
 
 /// An incident with its verdict as one HTML page: no resource is loaded from anywhere, all of it
-/// is readable without JavaScript and on paper, save that a flame graph is drawn by its
-/// script and is a table without it. Times are UTC. Its size is bounded.
+/// is readable without JavaScript, save that a flame graph is drawn by its script and is a table
+/// without it. On paper it is two sheets. Times are UTC. Its size is bounded.
 pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
     let picked = pick::charts(incident, verdict);
     let of = |id, title, body| Section { id, title, body };
@@ -133,6 +134,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
     }
     out += Markup::literal("</main>\n");
     out += footer(incident);
+    out += paper::sheets(incident, verdict);
     out += head::scripts(scripts);
     out += Markup::literal("</body>\n</html>\n");
     out.into_string()

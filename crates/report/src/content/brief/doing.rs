@@ -5,7 +5,7 @@ use model::{Absent, Incident};
 
 use super::sure::{kind, missing_area};
 use super::words::sentence;
-use super::{CAUSE, DO_NOW};
+use super::{CAUSE, DO_NOW, DOING, SURE};
 use crate::document::Answer;
 
 /// Layers that are told: what most of the sessions, threads or processors were in.
@@ -62,9 +62,9 @@ const PLAIN: [(&str, &str); 10] = [
 pub(super) fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
     vec![
         Answer::new(CAUSE, cause(verdict)).strong(),
-        Answer::new("was doing", doing(verdict)),
+        Answer::new(DOING, doing(verdict)),
         Answer::new(DO_NOW, decide(incident, verdict)),
-        Answer::new("how sure", sure(verdict)),
+        Answer::new(SURE, sure(verdict)),
     ]
 }
 

@@ -13,15 +13,22 @@ mod words;
 use diagnosis::{Finding, Level, Verdict};
 use model::Incident;
 
-use crate::document::{Answer, Part};
+use crate::document::{Answer, Part, Prose};
 use crate::when;
 
 pub(crate) use felt::felt;
+pub(crate) use words::quoted;
 
-const FELT: &str = "users felt";
+/// The questions, as they are asked.
+pub(crate) const FELT: &str = "users felt";
 const CAUSE: &str = "cause";
-const DO_NOW: &str = "do now";
-const SINCE: &str = "since";
+pub(crate) const WHO: &str = "who did it";
+pub(crate) const DOING: &str = "was doing";
+pub(crate) const DO_NOW: &str = "do now";
+pub(crate) const SURE: &str = "how sure";
+pub(crate) const SINCE: &str = "since";
+pub(crate) const NOT_ALL: &str = "not all";
+pub(crate) const REFUTED: &str = "what would refute it";
 
 /// Of what would refute a finding so much stands on the first screen.
 const REFUTED_MAX: usize = 2;
@@ -33,21 +40,37 @@ pub(crate) fn parts(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 
 /// Those of the first screen of a page, where the cause and since when stand above them: what to do comes before why.
 pub(crate) fn below_the_cause(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    let mut answers = answers(incident, verdict);
+    let mut answers = with_refutation(incident, verdict);
     answers.retain(|answer| !matches!(answer.label, CAUSE | SINCE | sure::ABSENT));
     answers.sort_by_key(|answer| match answer.label {
         FELT => 0,
         DO_NOW => 1,
         _ => 2,
     });
-    if let Some(finding) = found(verdict) {
-        let refuted = finding.refuted_by.iter().take(REFUTED_MAX);
-        answers.push(Answer::lines(
-            "what would refute it",
-            refuted.map(|line| line.as_str().into()).collect(),
-        ));
-    }
     vec![Part::Answers(answers)]
+}
+
+/// The answers to these questions, as far as there are some, in this order.
+pub(crate) fn to(asked: &[&str], incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+    let all = with_refutation(incident, verdict);
+    let of = |label: &&str| all.iter().find(|answer| answer.label == *label).cloned();
+    let answers: Vec<Answer> = asked.iter().filter_map(of).collect();
+    match answers.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::Answers(answers)],
+    }
+}
+
+fn with_refutation(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
+    let mut answers = answers(incident, verdict);
+    if let Some(finding) = found(verdict)
+        && !finding.refuted_by.is_empty()
+    {
+        let refuted = finding.refuted_by.iter().take(REFUTED_MAX);
+        let refuted = refuted.map(|line| Prose::with_code(line));
+        answers.push(Answer::lines(REFUTED, refuted.collect()));
+    }
+    answers
 }
 
 fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
@@ -72,9 +95,9 @@ fn of_finding(incident: &Incident, verdict: &Verdict, finding: &Finding) -> Vec<
     let cause = format!("{}.{}", titled(finding), relation(verdict, finding));
     vec![
         Answer::new(CAUSE, cause).strong(),
-        Answer::new("who did it", who::who(incident, finding)),
+        Answer::new(WHO, who::who(incident, finding)),
         Answer::lines(DO_NOW, remedy::first(&incident.server, finding)),
-        Answer::lines("how sure", sure::sure(finding)),
+        Answer::lines(SURE, sure::sure(finding)),
     ]
 }
 

@@ -138,7 +138,7 @@ pub(super) fn read_in_part(verdict: &Verdict) -> Option<Answer> {
         more => format!(" So it is with {more} more: --full."),
     };
     Some(Answer::new(
-        "not all",
+        super::NOT_ALL,
         format!("Of {} {why}.{more}", first.path),
     ))
 }

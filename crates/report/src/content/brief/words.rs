@@ -147,7 +147,7 @@ pub(super) fn shortened(step: &str, length: usize) -> &str {
 }
 
 /// A sentence of at most about so many characters: to the end of a clause, else to the end of a word.
-pub(super) fn quoted(text: &str, length: usize) -> String {
+pub(crate) fn quoted(text: &str, length: usize) -> String {
     let text = clause(text.trim(), length);
     if columns(text) <= length {
         return sentence(text);
