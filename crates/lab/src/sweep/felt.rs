@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use testbed::{Hung, Waited, Watch};
+use testbed::{Hung, SLOT_MS, Waited, Watch};
 
 /// Work that flows for less than this between two stretches does not part them, milliseconds.
 pub(super) const FLOW_MS: i64 = 1000;
@@ -46,6 +46,21 @@ pub(super) struct Felt {
 impl Felt {
     pub(super) fn seconds(&self) -> f64 {
         (self.to_ms - self.from_ms) as f64 / 1000.0
+    }
+
+    /// Takes in the slow seconds that touch it, from when it was done on: whoever says that it began with them, or ended
+    /// with them, is right.
+    pub(super) fn with_slow(&mut self, slow: &[Range<i64>], done_ms: i64) {
+        for second in slow {
+            if (self.to_ms..=self.latest_ms + SLOT_MS).contains(&second.start) {
+                self.latest_ms = self.latest_ms.max(second.end);
+            }
+        }
+        for second in slow.iter().rev() {
+            if (self.earliest_ms - SLOT_MS..=self.from_ms).contains(&second.end) {
+                self.earliest_ms = self.earliest_ms.min(second.start.max(done_ms));
+            }
+        }
     }
 }
 
@@ -159,11 +174,14 @@ fn covered(of_it: &[&Hung], within: Range<i64>) -> i64 {
 /// All stretches in which something, or each answer on the average, took so long that nobody may call it a false
 /// alarm, whatever the reason.
 pub(super) fn excused(watch: &Watch) -> Vec<Range<i64>> {
-    let usual_ms = watch.usual_ms();
-    let slow = watch.slow_seconds(SLOW_MS_MIN.max(usual_ms * SLOW_TIMES_USUAL));
-    let mut excused = stretches(&watch.hung_from(0), usual_ms);
-    excused.extend(slow);
+    let mut excused = stretches(&watch.hung_from(0), watch.usual_ms());
+    excused.extend(slow_seconds(watch));
     excused
+}
+
+/// Seconds, in the order of their beginnings, in which each answer took long on the average.
+pub(super) fn slow_seconds(watch: &Watch) -> Vec<Range<i64>> {
+    watch.slow_seconds(SLOW_MS_MIN.max(watch.usual_ms() * SLOW_TIMES_USUAL))
 }
 
 fn stretches(hung: &[Hung], usual_ms: f64) -> Vec<Range<i64>> {
@@ -255,6 +273,29 @@ mod tests {
         let times = |felt: Felt| (felt.from_ms, felt.to_ms, felt.count);
         assert_eq!(times(felt(true)), (13_000, 17_000, 2));
         assert_eq!(times(felt(false)), (10_100, 17_000, 3));
+    }
+
+    #[test]
+    fn slow_seconds_that_touch_it_may_be_told_as_of_it() {
+        let mut felt = Felt {
+            from_ms: 12_000,
+            to_ms: 15_000,
+            earliest_ms: 11_900,
+            latest_ms: 15_010,
+            count: 1,
+            share: 1.0,
+        };
+        let slow = [
+            8_000..9_000,
+            10_500..11_500,
+            11_000..12_000,
+            15_000..16_000,
+            15_800..16_800,
+            19_000..20_000,
+        ];
+        felt.with_slow(&slow, 10_700);
+        assert_eq!((felt.earliest_ms, felt.latest_ms), (10_700, 16_800));
+        assert_eq!((felt.from_ms, felt.to_ms), (12_000, 15_000));
     }
 
     #[test]

@@ -16,6 +16,16 @@ impl Run<'_> {
         self.told_at = Instant::now();
         let now_ms = self.now_ms();
         let over_by_ms = now_ms - JUDGED_AFTER_MS;
+        let is_over = |made: &Made| !made.is_told && made.end_ms() <= over_by_ms;
+        if self.made.iter().any(is_over) {
+            let slow = felt::slow_seconds(&self.users.watch);
+            for made in self.made.iter_mut().filter(|made| is_over(made)) {
+                let done_ms = made.done_ms.0;
+                if let Some(felt) = &mut made.felt {
+                    felt.with_slow(&slow, done_ms);
+                }
+            }
+        }
         let felt: Vec<Felt> = self
             .made
             .iter()
@@ -27,7 +37,7 @@ impl Run<'_> {
         let mut over = Vec::new();
         for (index, made) in self.made.iter().enumerate() {
             let judged = made.felt.as_ref().and_then(|_| judged.next());
-            if !made.is_told && made.end_ms() <= over_by_ms {
+            if is_over(made) {
                 lines.push(Line::Stall(Box::new(
                     self.line(made, &judged.unwrap_or_default()),
                 )));
