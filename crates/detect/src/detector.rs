@@ -13,6 +13,9 @@ const STALE_MS: Millis = 30_000;
 
 const HOUR_MS: Millis = 3_600_000;
 
+/// Clients are looked at once a second.
+const SECOND_MS: Millis = 1000;
+
 /// A clock that goes back this far, or ahead by so much, is another one.
 const CLOCK_BACK_MS: Millis = 60_000;
 const CLOCK_AHEAD_MS: Millis = HOUR_MS;
@@ -81,6 +84,8 @@ struct RuleState {
 struct Lasting {
     onset: Millis,
     announce: Announce,
+    /// When clients were last seen to hang though no rule sees a sign any more.
+    hangs_at: Option<Millis>,
 }
 
 /// Notices stalls in samples.
@@ -261,7 +266,11 @@ impl Detector {
             .unwrap_or(now)
             .clamp(end_before.min(now), now);
         let announce = self.announce(onset, now);
-        self.lasting = Some(Lasting { onset, announce });
+        self.lasting = Some(Lasting {
+            onset,
+            announce,
+            hangs_at: None,
+        });
         self.usual
             .forget_from(onset.saturating_sub(BEFORE_ONSET_MS));
         Event::Triggered {
@@ -296,36 +305,53 @@ impl Detector {
         Announce::New
     }
 
-    /// Lets go of rules whose signs are over; ends the stall with the last of them.
+    /// Lets go of rules whose signs are over; ends the stall with the last of them, or with the last client that hangs.
     fn calm_down(&mut self, now: Millis, events: &mut Vec<Event>) {
         let quiet_ms = self.config.hysteresis.quiet_ms;
         let over = |state: &RuleState| match state.good {
             Some((_, seen)) => now >= seen.saturating_add(quiet_ms),
             None => now >= state.last_sign.unwrap_or(0).saturating_add(STALE_MS),
         };
-        let Some(lasting) = self.lasting else {
+        let Some(lasting) = &mut self.lasting else {
             return;
         };
         let fired = || self.rules.iter().filter(|(_, state)| state.fired);
-        let ends = fired().all(|(_, state)| over(state));
         let all_soft = fired().all(|(rule, _)| rule.is_soft());
         let is_usual = all_soft && now >= lasting.onset.saturating_add(self.config.new_usual_ms);
-        if !ends && !is_usual {
-            return;
-        }
         let end = fired()
             .map(|(_, state)| match state.good {
                 Some((since, _)) if !is_usual => since,
                 _ => state.last_sign.unwrap_or(now),
             })
             .max()
-            .unwrap_or(now)
-            .clamp(lasting.onset.min(now), now);
+            .unwrap_or(now);
+        // A trivial statement may be answered long before the first of the clients' own.
+        let clients = self.view.clients_at(now);
+        if let Some(clients) =
+            clients.filter(|clients| clients.at > end && clients.hangs_since(end))
+            && fired().all(|(_, state)| state.good.is_some())
+        {
+            lasting.hangs_at = Some(clients.at);
+        }
+        let hangs_at = lasting.hangs_at.filter(|at| *at > end);
+        let looked_at = clients.map_or(now, |clients| clients.at);
+        let hangs =
+            hangs_at.is_some_and(|at| at >= looked_at && now < end.saturating_add(STALE_MS));
+        let ends = fired().all(|(_, state)| over(state)) && !hangs;
+        if !ends && !is_usual {
+            return;
+        }
+        let end = match hangs_at {
+            Some(at) if !is_usual => at.midpoint(looked_at.clamp(at, at + SECOND_MS)),
+            _ => end,
+        };
+        let end = end.clamp(lasting.onset.min(now), now);
+        let announce = lasting.announce;
         if is_usual && !ends {
             self.usual.begin_anew(&self.config);
         }
         self.lasting = None;
-        self.before = Some((end, lasting.announce));
+        self.before = Some((end, announce));
         for (_, state) in &mut self.rules {
             *state = RuleState::default();
         }

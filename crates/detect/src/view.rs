@@ -86,6 +86,15 @@ pub(crate) struct Crowd {
     pub(crate) since_finish_ms: Option<f64>,
 }
 
+impl Crowd {
+    /// Whether half or more of those in statements are clients that usually finish some all the time, and hang since
+    /// before a moment.
+    pub(crate) fn hangs_since(&self, moment: Millis) -> bool {
+        let began = self.at.saturating_sub(self.oldest_ms.max(0.0) as Millis);
+        self.hung_workers >= (self.in_flight / 2.0).max(1.0) && began < moment
+    }
+}
+
 /// Connections, as the status counts them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Doors {
@@ -108,6 +117,8 @@ pub(crate) struct View {
     rows_grown: VecDeque<f64>,
     pub(crate) work: Option<Work>,
     pub(crate) crowd: Option<Crowd>,
+    /// What the kernel says of connections, also where the server shows its sessions.
+    wire: Option<Crowd>,
     /// The server shows us its sessions: what the kernel says of connections is less.
     has_sessions: bool,
     /// Processors that the server used in the last second.
@@ -346,14 +357,11 @@ impl View {
         })
     }
 
-    /// Without a login: what the kernel says of connections stands for the sessions.
+    /// What the kernel says of connections. Without a login it stands for the sessions.
     fn take_connections(&mut self, sample: &Sample) {
-        if self.has_sessions {
-            return;
-        }
         let value = |name| number(sample, name);
         let established = value("connections.established").filter(|clients| *clients > 0.0);
-        self.crowd = established.map(|clients| Crowd {
+        self.wire = established.map(|clients| Crowd {
             at: sample.at,
             clients,
             in_flight: value("connections.waiting").unwrap_or(0.0),
@@ -372,6 +380,9 @@ impl View {
             logging_in: 0.0,
             logging_in_oldest_ms: 0.0,
         });
+        if !self.has_sessions {
+            self.crowd = self.wire;
+        }
     }
 
     /// Whether a sample is the one that told of the sessions of now.
@@ -452,6 +463,12 @@ impl View {
     pub(crate) fn crowd_at(&self, now: Millis) -> Option<Crowd> {
         self.crowd
             .filter(|crowd| crowd.at.saturating_add(FRESH_MS) > now)
+    }
+
+    /// The clients of just now: by the sessions, or, while nobody is told of them, by what the kernel says of connections.
+    pub(crate) fn clients_at(&self, now: Millis) -> Option<Crowd> {
+        let is_fresh = |crowd: &Crowd| crowd.at.saturating_add(FRESH_MS) > now;
+        self.crowd_at(now).or(self.wire.filter(is_fresh))
     }
 
     /// Time that went back or far ahead: nothing that is known is of now.

@@ -296,6 +296,46 @@ fn a_connect_whose_packet_was_lost_is_no_stall() {
     );
 }
 
+/// Memory that comes back from a swap: a trivial statement needs a page of it, a client's needs dozens.
+#[test]
+fn a_stall_lasts_while_clients_hang_though_a_trivial_statement_is_answered() {
+    let clients = |at, hung: f64, oldest_ms: f64| {
+        let readings = vec![
+            gauge("connections.established", 8.0),
+            gauge("connections.waiting", hung),
+            gauge("connections.hung", hung),
+            gauge("connections.hung_oldest_ms", oldest_ms),
+            gauge("connections.hung_workers", hung),
+        ];
+        sample("connections", at, readings)
+    };
+    let end = |hang_until: Millis| {
+        let calm =
+            seconds(1, 30).flat_map(|at| [probe(at, ProbeOutcome::Ok, 0.2), clients(at, 0.0, 0.0)]);
+        let stall = seconds(31, 36).map(|at| waiting(at, (at - 30_000) as f64));
+        let after = seconds(36, 90).flat_map(|at| {
+            let hung = if at <= hang_until { 1.0 } else { 0.0 };
+            let oldest_ms = if at <= hang_until { at - 30_000 } else { 0 };
+            [
+                probe(at + 300, ProbeOutcome::Ok, 0.2),
+                clients(at + 400, hung, oldest_ms as f64),
+            ]
+        });
+        let events = feed(
+            &mut Detector::new(Config::default()),
+            calm.chain(stall).chain(after),
+        );
+        match events[..] {
+            [Event::Triggered { .. }, Event::Ended { end, .. }] => end,
+            _ => panic!("{events:?}"),
+        }
+    };
+    assert_eq!(end(0), 36_300);
+    assert_eq!(end(39_000), 39_900);
+    // One that never comes back is no reason for ever.
+    assert_eq!(end(90_000), 65_400);
+}
+
 fn doors(at: Millis, connected: f64, refused: f64) -> Sample {
     let mut sample = status(at, 1.0, at as f64 / 10.0);
     if let Ok(taken) = &mut sample.outcome {
