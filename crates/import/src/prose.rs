@@ -3,7 +3,7 @@
 use crate::line::Line;
 
 /// Fewer words, or letters of a script without blanks, are no story.
-const WORDS_MIN: usize = 12;
+const WORDS_MIN: usize = 8;
 
 /// Of all words so many are words of a language, in percent: less is a configuration or a listing.
 const SHARE_MIN: usize = 60;
@@ -11,11 +11,19 @@ const SHARE_MIN: usize = 60;
 /// Words that are looked at, at the most.
 const WORDS_MAX: usize = 2_000;
 
-/// Whether most of the lines' words are words of a language.
+/// What begins and ends lines that are shown as they are (CommonMark, "Fenced code blocks").
+const FENCE: &str = "```";
+
+/// Whether most of the lines' words are words of a language, but for those that are shown as they are.
 pub(crate) fn is_prose<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>) -> bool {
     let (mut words, mut of_language) = (0_usize, 0_usize);
-    let lines = lines.into_iter();
-    for word in lines.flat_map(|line| line.text.split_whitespace()) {
+    let mut is_shown = false;
+    let told = lines.into_iter().filter(|line| {
+        let is_fence = line.text.trim_start().starts_with(FENCE);
+        is_shown ^= is_fence;
+        !is_shown && !is_fence
+    });
+    for word in told.flat_map(|line| line.text.split_whitespace()) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         // Each letter of a script without blanks counts as a word.
         let letters = word.chars().filter(|c| is_word_by_itself(*c)).count();
@@ -62,6 +70,9 @@ mod tests {
         ));
         assert!(told("数据库每天凌晨三点卡住一分钟，没有人知道原因。"));
         assert!(!told("It hangs."));
+        assert!(told(
+            "The query below hangs for ever after the upgrade:\n```\nid=7 t=0x1f q=0x2e r=1 s=2 u=3 v=4 w=5 x=6 y=7 z=8\n```"
+        ));
         assert!(!told(
             "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\nsync:x:4:65534:sync:/bin:/bin/sync"
         ));
