@@ -9,6 +9,7 @@ mod cascade;
 mod demo;
 mod healthy;
 mod load;
+mod made;
 mod product;
 mod scenario;
 mod sweep;

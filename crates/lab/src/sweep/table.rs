@@ -15,8 +15,8 @@ const NEAR_SHARE: f64 = 0.95;
 const DELAY_MEDIAN_S: f64 = 2.0;
 const DELAY_P99_S: f64 = 4.0;
 
-/// Lists are no longer.
-const LISTED_MAX: usize = 200;
+/// Lists are no longer: what is left out is in the lines that `--keep` writes.
+const LISTED_MAX: usize = 40;
 
 /// All that was found.
 pub(super) struct Table<'a> {
@@ -233,6 +233,10 @@ impl<'a> Table<'a> {
             1,
             "Sweep: stalls as their users felt them, and what was told",
         );
+        if is_markdown {
+            let stages = self.stalls.iter().map(|stall| stall.from.stage.as_str());
+            page.text.push_str(&crate::made::line(stages));
+        }
         self.summary().iter().for_each(|line| page.line(line));
         page.head(2, "Targets");
         let targets = self.targets().into_iter().map(|(what, how, is_met)| {
@@ -283,6 +287,10 @@ impl<'a> Table<'a> {
                     .iter()
                     .take(LISTED_MAX)
                     .for_each(|item| page.line(&format!("- {item}"))),
+            }
+            let more = list.len().saturating_sub(LISTED_MAX);
+            if more > 0 {
+                page.line(&format!("- and {more} more"));
             }
         }
         page.text
