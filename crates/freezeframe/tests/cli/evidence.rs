@@ -1,5 +1,5 @@
-//! What each cause was tried on: docs/reference/evidence.md is made of the lab's scenarios, the captures and the catalogue, and says
-//! which causes were not provoked on a real server.
+//! What each cause was tried on: docs/reference/evidence.md is made of the lab's scenarios, the captures and the
+//! catalogue, and says which causes were not provoked on a real server.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,11 +13,11 @@ const WRITE: &str = "FREEZEFRAME_EVIDENCE";
 const HEAD: &str = "\
 # What the causes were tried on
 
-Made by a test (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --test cli evidence` writes it anew).
+Made by `make accuracy` (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --test cli evidence`).
 
-- **on a real server**: a scenario of the lab breaks a private server in this way, and the verdict is compared with what is true ([lab.md](../lab.md)); or it was done by hand.
-- **captures**: evidence as people paste it, written by ourselves after the facts of such a stall, is read, and the first finding is the known cause ([accuracy.md](../../results/accuracy.md), of its half that may be looked at).
-- **not provoked**: nobody made the stall on a real server, and the last column says why, where it is known. Every cause has tests besides, whose numbers, stacks and lines were written after sources that the cause's file names.
+- **on a real server**: a scenario of [the lab](../lab.md) breaks a private server in this way, and the verdict is compared with what is true; or it was done [by hand](../lab.md#by-hand).
+- **captures**: for evidence as people paste it the first finding is the known cause ([accuracy](../../results/accuracy.md), of its half that may be looked at).
+- **not provoked**: nobody made the stall on a real server; where it is known the last column says why. Every cause has tests, whose numbers, stacks and lines follow the sources in its file.
 
 ";
 
@@ -126,27 +126,24 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
 const BY_HAND: &[(&str, &str)] = &[
     (
         "adaptive-flush-io-capacity",
-        "by hand on MariaDB 10.11 ([lab.md](../lab.md#by-hand)): *possible*, as what aggravates `checkpoint-sync-flush`",
+        "by hand on MariaDB 10.11: *possible*, as what aggravates `checkpoint-sync-flush`",
     ),
     (
         "direct-reclaim",
-        "by hand on MySQL 5.5.9 ([lab.md](../lab.md#by-hand)): most of the host's memory is page cache",
+        "by hand on MySQL 5.5.9: most of the host's memory is page cache",
     ),
     (
         "fs-memory-reclaim",
-        "by hand on MariaDB 10.11 ([lab.md](../lab.md#by-hand)): 10 GB of names of files",
+        "by hand on MariaDB 10.11: 10 GB of names of files",
     ),
     (
         "linux-auditd",
-        "by hand on MariaDB 10.11, MySQL 5.5.9 and 9.7 ([lab.md](../lab.md#by-hand)): what auditing costs stays until the next boot",
+        "by hand on MariaDB 10.11, MySQL 5.5.9 and 9.7: what auditing costs stays until the next boot",
     ),
-    (
-        "quorum-lost",
-        "by hand in a cluster of three MariaDB 10.11 ([lab.md](../lab.md#by-hand))",
-    ),
+    ("quorum-lost", "by hand in a cluster of three MariaDB 10.11"),
     (
         "steal-time",
-        "met, not made ([lab.md](../lab.md#by-hand)): the host withheld processors while scenarios ran",
+        "met, not made: the host withheld processors while scenarios ran",
     ),
 ];
 
@@ -175,9 +172,10 @@ fn page() -> String {
     let accuracy = std::fs::read_to_string(root.join("results/accuracy.md")).unwrap();
     for line in accuracy.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        // Another cause at rank 1 may be as good for the capture, but is not this one.
-        if let [_, case, _, cause, first, "rank 1", _] = cells[..]
-            && first.starts_with(&format!("{cause} "))
+        // Another cause at rank 1 may be as good for the capture, but is not this one: its name stands there.
+        if let [_, case, cause, level, "rank 1", _] = cells[..]
+            && !level.contains('(')
+            && Catalogue::builtin().get(cause).is_some()
         {
             let of = shown.entry(cause.to_owned()).or_default();
             of.captures.push(case.to_owned());
