@@ -20,6 +20,7 @@ mod listen;
 mod live;
 mod live_view;
 mod locks;
+mod man;
 mod meaning;
 mod memory;
 mod profile;
@@ -76,5 +77,6 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut command, "freezeframe", &mut script);
             output::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS)
         }
+        Command::Man { dir } => man::run(&dir),
     })
 }

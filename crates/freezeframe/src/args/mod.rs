@@ -98,6 +98,16 @@ pub(crate) enum Command {
         /// The shell.
         shell: Shell,
     },
+    /// Man pages, one a command.
+    #[command(after_help = "Examples:
+  freezeframe man --dir man && man -l man/freezeframe-explain.1
+  freezeframe man --dir ~/.local/share/man/man1             yours: man freezeframe-explain
+  sudo freezeframe man --dir /usr/local/share/man/man1      everybody's")]
+    Man {
+        /// Where they go; made when it is not there
+        #[arg(long, value_name = "DIR")]
+        dir: PathBuf,
+    },
 }
 
 /// Which server, and who we are to it.

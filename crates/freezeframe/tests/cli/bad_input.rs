@@ -110,6 +110,7 @@ fn every_command_shows_how_it_is_used() {
         "incidents",
         "sources",
         "completions",
+        "man",
     ] {
         let mut arguments: Vec<&str> = command.split(' ').collect();
         arguments.push("--help");

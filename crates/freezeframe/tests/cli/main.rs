@@ -19,6 +19,7 @@ mod given;
 mod harness;
 mod healthy;
 mod live_view;
+mod man;
 mod meaning;
 mod on_demand;
 mod peer;
