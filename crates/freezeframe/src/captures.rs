@@ -129,7 +129,7 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
         }
         None if sources.is_empty() => bail!("there is no file in it"),
         None if found.frames.only_these(found) > 1 => bail!(
-            "these are {} incidents, and a verdict is on one: give one of them (freezeframe compare A B compares two)",
+            "these are {} incidents, and a verdict is on one: give one of them (freezeframe compare A B compares two, explain A B --html FILE shows both)",
             found.frames.only_these(found)
         ),
         None => {

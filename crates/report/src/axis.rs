@@ -1,6 +1,6 @@
 //! Axes: round numbers people would have chosen.
 
-use model::{Incident, Millis};
+use model::{Incident, Millis, Window};
 
 use crate::{
     units::{Quantity, Scale, digits},
@@ -151,13 +151,62 @@ pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
 
 /// Where a moment lies in the incident's window: 0 at its begin, 1 at its end.
 pub(crate) fn place_in_time(incident: &Incident, at: Millis) -> f64 {
-    let span = incident
-        .window
-        .to
-        .saturating_sub(incident.window.from)
-        .max(1);
-    let since = at.saturating_sub(incident.window.from);
-    (since as f64 / span as f64).clamp(0.0, 1.0)
+    Span::of(incident.window).place(at)
+}
+
+/// What a time axis shows: so much before a moment, and so much after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The moment, in the incident's own milliseconds.
+    zero: Millis,
+    /// Milliseconds before it; more than the incident has where another one has more.
+    before: Millis,
+    /// Milliseconds after it.
+    after: Millis,
+}
+
+impl Span {
+    /// A window.
+    pub(crate) fn of(window: Window) -> Self {
+        Self::around(window.from, 0, window.to.saturating_sub(window.from))
+    }
+
+    /// So much around a moment.
+    pub(crate) fn around(zero: Millis, before: Millis, after: Millis) -> Self {
+        Self {
+            zero,
+            before,
+            after,
+        }
+    }
+
+    /// Where a moment lies: 0 at the begin, 1 at the end.
+    pub(crate) fn place(self, at: Millis) -> f64 {
+        let length = self.before.saturating_add(self.after).max(1);
+        let begin = self.zero as f64 - self.before as f64;
+        ((at as f64 - begin) / length as f64).clamp(0.0, 1.0)
+    }
+
+    /// Labels that count from the moment: place, and text such as `-30 s`, `0`, `+1 min`.
+    pub(crate) fn ticks(self) -> Vec<(f64, String)> {
+        let signed = |ms: Millis| i64::try_from(ms).unwrap_or(i64::MAX / 4);
+        let (before, after) = (signed(self.before), signed(self.after));
+        let length = before.saturating_add(after).max(1);
+        let step = TIME_STEPS_MS
+            .into_iter()
+            .find(|step| length / step < TIME_TICKS_MAX)
+            .unwrap_or(length);
+        (-before / step..=after / step)
+            .map(|number| {
+                let at = number * step;
+                let label = match at {
+                    0 => "0".to_owned(),
+                    _ => format!("{}{}", if at < 0 { '-' } else { '+' }, when::step(at)),
+                };
+                ((at + before) as f64 / length as f64, label)
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -218,6 +267,29 @@ mod tests {
             );
             assert!(axis.ticks.iter().all(|(value, _)| value.is_finite()));
             assert!((2..=10).contains(&axis.ticks.len()), "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn labels_around_a_moment_count_from_it() {
+        let span = Span::around(40_000, 60_000, 120_000);
+        let ticks = span.ticks();
+        let labels: Vec<&str> = ticks.iter().map(|(_, label)| label.as_str()).collect();
+        assert_eq!(
+            labels,
+            ["-1 min", "-30 s", "0", "+30 s", "+1 min", "+90 s", "+2 min"]
+        );
+        assert_eq!(ticks[0].0, 0.0);
+        assert_eq!(ticks[2].0, span.place(40_000));
+        assert_eq!(ticks[6].0, 1.0);
+        // More before it than the incident has.
+        assert_eq!(span.place(0), 20.0 / 180.0);
+        let hours = Span::around(0, 0, 2 * 3_600_000).ticks();
+        assert_eq!(hours.last().map(|tick| tick.1.as_str()), Some("+2 h"));
+        for (before, after) in [(0, 0), (u64::MAX, u64::MAX), (0, 1)] {
+            let ticks = Span::around(u64::MAX, before, after).ticks();
+            assert!((1..=15).contains(&ticks.len()));
+            assert!(ticks.iter().all(|(place, _)| (0.0..=1.0).contains(place)));
         }
     }
 

@@ -4,10 +4,10 @@
 //! with letters is placed in percent, so letters keep their size from a phone to a wide screen.
 
 use crate::markup::{Markup, markup};
-use model::{Incident, Millis};
+use model::{Incident, Millis, Window};
 
 use crate::{
-    axis::{ValueAxis, place_in_time, time_ticks},
+    axis::{Span, ValueAxis, time_ticks},
     curve::{Curve, Point},
     derived::FailedProbe,
     standard::Chart,
@@ -35,6 +35,9 @@ const FAILED_MARKS_MAX: usize = 300;
 /// What all charts of an incident share: the time axis and the stall in it.
 #[derive(Debug)]
 pub(crate) struct Frame {
+    span: Span,
+    /// What of the span is the incident's.
+    window: Window,
     events: Vec<Event>,
     rows: usize,
     ticks: Vec<(f64, String)>,
@@ -54,21 +57,54 @@ struct Event {
 impl Frame {
     /// The frame of an incident's charts.
     pub(crate) fn new(incident: &Incident) -> Self {
-        let stall = incident.stall_window();
-        let events = events(incident);
+        let (span, ticks) = (Span::of(incident.window), time_ticks(incident));
+        Self::with(
+            incident,
+            incident.window,
+            span,
+            ticks,
+            events(incident, span),
+        )
+    }
+
+    /// A frame whose times count from a moment, so that it can stand beside another one's. Without events it is not
+    /// about the stall.
+    pub(crate) fn counted(
+        incident: &Incident,
+        window: Window,
+        span: Span,
+        has_events: bool,
+    ) -> Self {
+        let events = match has_events {
+            true => events(incident, span),
+            false => Vec::new(),
+        };
+        Self::with(incident, window, span, span.ticks(), events)
+    }
+
+    fn with(
+        incident: &Incident,
+        window: Window,
+        span: Span,
+        ticks: Vec<(f64, String)>,
+        events: Vec<Event>,
+    ) -> Self {
+        let stall = match events.is_empty() {
+            true => Window { from: 0, to: 0 },
+            false => incident.stall_window(),
+        };
         Self {
+            span,
+            window,
             rows: events.iter().map(|event| event.row + 1).max().unwrap_or(1),
             events,
-            ticks: time_ticks(incident),
-            stall: (
-                place_in_time(incident, stall.from),
-                place_in_time(incident, stall.to),
-            ),
+            ticks,
+            stall: (span.place(stall.from), span.place(stall.to)),
         }
     }
 }
 
-fn events(incident: &Incident) -> Vec<Event> {
+fn events(incident: &Incident, span: Span) -> Vec<Event> {
     let stall = &incident.stall;
     let named = [
         ("onset", Some(stall.onset)),
@@ -81,7 +117,7 @@ fn events(incident: &Incident) -> Vec<Event> {
         let Some(at) = at else {
             continue;
         };
-        let place = place_in_time(incident, at);
+        let place = span.place(at);
         let width = (class.len() as f64 * LETTER_PX + 10.0) / NARROW_PX;
         let before = if class == "onset" {
             place > width
@@ -160,9 +196,9 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
     );
     let alone = chart.curves.len() == 1;
     for (index, curve) in chart.curves.iter().enumerate().rev() {
-        out += curve_paths(incident, &axis, curve, index, alone);
+        out += curve_paths(frame, &axis, curve, index, alone);
     }
-    out += failed_marks(incident, &chart.failed);
+    out += failed_marks(frame, &chart.failed);
     out += Markup::literal("</svg>");
     for event in &frame.events {
         out += event_line(event, bottom);
@@ -185,13 +221,7 @@ pub(crate) struct Place {
 }
 
 /// A narrow chart of a timeline: the largest value alone is written at its side. What it says stands beside it in words.
-pub(crate) fn strip(
-    incident: &Incident,
-    frame: &Frame,
-    strip: &Strip,
-    axis: &ValueAxis,
-    place: &Place,
-) -> Markup {
+pub(crate) fn strip(frame: &Frame, strip: &Strip, axis: &ValueAxis, place: &Place) -> Markup {
     let top = match place.has_events {
         true => frame.rows as f64 * LABEL_ROW_PX,
         false => 2.0,
@@ -233,13 +263,13 @@ pub(crate) fn strip(
     );
     let has_area = place.is_stacked || strip.curves.len() == 1;
     for (index, curve) in strip.curves.iter().enumerate().rev() {
-        out += curve_paths(incident, axis, curve, index, has_area);
+        out += curve_paths(frame, axis, curve, index, has_area);
     }
     if let Some((level, _)) = &strip.level {
         let y = ((1.0 - axis.place(*level)) * HEIGHT).round();
         out += markup!("<path class=\"level\" d=\"M0 {y}H{WIDTH}\"/>", ..y, ..WIDTH);
     }
-    out += failed_marks(incident, &strip.failed);
+    out += failed_marks(frame, &strip.failed);
     out += Markup::literal("</svg>");
     for event in &frame.events {
         out += match place.has_events {
@@ -315,14 +345,14 @@ fn value_axis(curves: &[Curve]) -> ValueAxis {
 /// A curve as a path of its joined stretches, a path of its lone points, and, when it is the only
 /// one (or stands on others) and begins at zero, the area below it.
 fn curve_paths(
-    incident: &Incident,
+    frame: &Frame,
     axis: &ValueAxis,
     curve: &Curve,
     index: usize,
     alone: bool,
 ) -> Markup {
-    let points = curve.reduced(incident.window);
-    let x = |at: Millis| (place_in_time(incident, at) * WIDTH).round();
+    let points = curve.reduced(frame.window);
+    let x = |at: Millis| (frame.span.place(at) * WIDTH).round();
     let y = |value: f64| ((1.0 - axis.place(value)) * HEIGHT).round();
     let floor = y(0.0);
     let (mut line, mut area, mut dots) = (Markup::new(), Markup::new(), Markup::new());
@@ -381,12 +411,12 @@ fn stretch_path(
     path
 }
 
-fn failed_marks(incident: &Incident, failed: &[FailedProbe]) -> Markup {
+fn failed_marks(frame: &Frame, failed: &[FailedProbe]) -> Markup {
     let mut path = Markup::new();
     let mut last = None;
     let mut marks = 0;
     for probe in failed {
-        let x = (place_in_time(incident, probe.at) * WIDTH).round();
+        let x = (frame.span.place(probe.at) * WIDTH).round();
         if last != Some(x) && marks < FAILED_MARKS_MAX {
             path += markup!("M{x} 0V70", ..x);
             last = Some(x);
@@ -489,6 +519,7 @@ mod tests {
         let mut incident = incident_of(Timeline::default());
         incident.stall.trigger = 45_000;
         incident.stall.end = Some(48_000);
+        let events = |incident: &Incident| events(incident, Span::of(incident.window));
         let rows: Vec<usize> = events(&incident).iter().map(|event| event.row).collect();
         assert_eq!(rows, [0, 0, 1]);
         incident.stall.end = Some(90_000);

@@ -32,7 +32,7 @@ pub use compare_json::compare_json;
 pub use document::terminal::document_text;
 pub use document::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section, Tone};
 pub use html::{
-    HtmlOptions, compare_html, document_html, html, profile_diff_page, profile_page,
+    HtmlOptions, compare_html, document_html, html, pair_html, profile_diff_page, profile_page,
     queries_diff_page, queries_page,
 };
 pub use json::json;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Incident, Millis};
+use model::{Incident, Millis, Window};
 
 use crate::curve::{Curve, Point};
 use crate::derived::{self, FailedProbe};
@@ -13,6 +13,10 @@ use crate::units::Quantity;
 
 /// States with an area of their own; the others are one.
 const STATES_MAX: usize = 4;
+
+/// The sessions that are in a statement, and those of a state.
+const ACTIVE: &str = "processlist.active";
+const STATES: &str = "processlist.state.*";
 
 /// Beyond so many times the largest number of sessions the line of the processors would flatten everything.
 const PROCESSORS_TIMES_MAX: f64 = 3.0;
@@ -33,8 +37,38 @@ pub(crate) struct Strip {
 
 /// Those of which something was recorded.
 pub(crate) fn strips(incident: &Incident) -> Vec<Strip> {
-    let all = [
-        sessions(incident),
+    let states = busiest(&[(incident, incident.stall_window())]);
+    let strips = all(incident, &states).into_iter().flatten();
+    strips.filter(is_drawn).collect()
+}
+
+/// A recording, what of it is shown, and in which time its states are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    pub(crate) incident: &'a Incident,
+    pub(crate) window: Window,
+    pub(crate) counted: Window,
+}
+
+/// The strips of two recordings, those of one kind beside each other, with the same states in the same order.
+pub(crate) fn alike(sides: &[Shown<'_>; 2]) -> Vec<[Option<Strip>; 2]> {
+    let states = busiest(&sides.map(|side| (side.incident, side.counted)));
+    let [first, second] = sides.map(|side| {
+        all(side.incident, &states).map(|strip| {
+            let strip = strip.map(|strip| within(strip, side.window));
+            strip.filter(is_drawn)
+        })
+    });
+    let pairs = first.into_iter().zip(second);
+    pairs
+        .map(|(first, second)| [first, second])
+        .filter(|pair| pair.iter().any(Option::is_some))
+        .collect()
+}
+
+fn all(incident: &Incident, states: &[String]) -> [Option<Strip>; 4] {
+    [
+        sessions(incident, states),
         lines(
             incident,
             "Statements completed",
@@ -42,10 +76,23 @@ pub(crate) fn strips(incident: &Incident) -> Vec<Strip> {
         ),
         answers(incident),
         processors(incident),
-    ];
-    let mut strips: Vec<Strip> = all.into_iter().flatten().collect();
-    strips.retain(|strip| strip.curves.iter().any(|curve| curve.points.len() > 1));
-    strips
+    ]
+}
+
+fn is_drawn(strip: &Strip) -> bool {
+    strip.curves.iter().any(|curve| curve.points.len() > 1)
+}
+
+/// What of a strip is in a window.
+fn within(mut strip: Strip, window: Window) -> Strip {
+    let is_in = |at: Millis| (window.from..=window.to).contains(&at);
+    for curve in &mut strip.curves {
+        let step = curve.step;
+        let points = &mut curve.points;
+        points.retain(|point| is_in(point.at) && (!step || is_in(point.since)));
+    }
+    strip.failed.retain(|probe| is_in(probe.at));
+    strip
 }
 
 fn lines(incident: &Incident, title: &'static str, signals: &[(&str, &str)]) -> Option<Strip> {
@@ -98,8 +145,8 @@ fn processors(incident: &Incident) -> Option<Strip> {
 }
 
 /// Sessions by the state that they are in, one area on another; without states those that run.
-fn sessions(incident: &Incident) -> Option<Strip> {
-    let by_state = states(incident);
+fn sessions(incident: &Incident, names: &[String]) -> Option<Strip> {
+    let by_state = states(incident, names);
     let mut strip = match by_state.is_empty() {
         true => lines(
             incident,
@@ -126,38 +173,52 @@ fn sessions(incident: &Incident) -> Option<Strip> {
     Some(strip)
 }
 
-/// The states with most sessions in the stall, each with those before it below, and at the top all others. A state that
-/// nobody was in has no value at that moment: moments are those of the whole list.
-fn states(incident: &Incident) -> Vec<Curve> {
-    let Some(active) = labelled(incident, "processlist.active", "other states") else {
+/// The states that most sessions were in, over all of these recordings.
+fn busiest(sides: &[(&Incident, Window)]) -> Vec<String> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (incident, window) in sides {
+        let Some(active) = incident.timeline.get(ACTIVE) else {
+            continue;
+        };
+        // Of two recordings the longer one does not count for more.
+        let looks = incident.timeline.points_in(active, *window).count().max(1);
+        for series in incident.timeline.matching(STATES) {
+            let values = incident.timeline.points_in(series, *window);
+            let sum: f64 = values.map(|(_, value)| value).sum();
+            *sums.entry(state(&series.name)).or_default() += sum / looks as f64;
+        }
+    }
+    let mut states: Vec<(&str, f64)> = sums.into_iter().collect();
+    states.retain(|(_, mean)| mean.is_finite() && *mean > 0.0);
+    states.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    states.truncate(STATES_MAX);
+    states.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// The state that a series counts the sessions of.
+fn state(series: &str) -> &str {
+    let prefix = STATES.trim_end_matches('*');
+    series.strip_prefix(prefix).unwrap_or(series)
+}
+
+/// These states, each with those before it below, and at the top all others. A state that nobody was in has no value at
+/// that moment: moments are those of the whole list.
+fn states(incident: &Incident, names: &[String]) -> Vec<Curve> {
+    let Some(active) = labelled(incident, ACTIVE, "other states") else {
         return Vec::new();
     };
-    let prefix = "processlist.state.";
-    let mut states: Vec<(f64, String, BTreeMap<Millis, f64>)> = incident
-        .timeline
-        .matching("processlist.state.*")
-        .map(|series| {
-            let name = series.name.strip_prefix(prefix).unwrap_or(&series.name);
-            let values: BTreeMap<Millis, f64> = incident.timeline.points(series).collect();
-            let stall = incident.stall_window();
-            let sum: f64 = values
-                .range(stall.from..=stall.to)
-                .map(|(_, value)| value)
-                .sum();
-            (sum, name.replace('_', " "), values)
-        })
-        .filter(|(sum, ..)| sum.is_finite() && *sum > 0.0)
-        .collect();
-    states.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    states.truncate(STATES_MAX);
-    if states.is_empty() {
+    if names.is_empty() {
         return Vec::new();
     }
     let mut below: BTreeMap<Millis, f64> = BTreeMap::new();
     let mut curves: Vec<Curve> = Vec::new();
-    for (_, label, values) in &states {
+    for name in names {
+        let series = incident.timeline.get(&STATES.replace('*', name));
+        let values: BTreeMap<Millis, f64> = series
+            .map(|series| incident.timeline.points(series).collect())
+            .unwrap_or_default();
         let mut curve = Curve {
-            label: label.clone(),
+            label: name.replace('_', " "),
             signals: Vec::new(),
             quantity: Quantity::Count,
             ..active.clone()
@@ -190,4 +251,84 @@ fn states(incident: &Incident) -> Vec<Curve> {
         });
     }
     curves
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Reading, Timeline, Unit};
+
+    use super::*;
+    use crate::testing::incident_of;
+
+    /// An incident with so many sessions in each state all the time.
+    fn in_states(states: &[(&str, f64)]) -> Incident {
+        let mut timeline = Timeline::default();
+        for second in 0..100_u64 {
+            let gauge = |name: &str, value| Reading::gauge(name.to_owned(), Unit::Count, value);
+            let mut readings: Vec<Reading> = states
+                .iter()
+                .map(|(state, count)| gauge(&STATES.replace('*', state), *count))
+                .collect();
+            readings.push(gauge(ACTIVE, states.iter().map(|(_, count)| count).sum()));
+            timeline.push_readings("processlist", second * 1000, &readings);
+        }
+        incident_of(timeline)
+    }
+
+    fn heights(strip: &Strip) -> Vec<(&str, f64)> {
+        let height = |curve: &Curve| curve.points.last().map_or(0.0, |point| point.value);
+        let curves = strip.curves.iter();
+        curves
+            .map(|curve| (curve.label.as_str(), height(curve)))
+            .collect()
+    }
+
+    #[test]
+    fn states_of_two_recordings_have_one_order() {
+        let first = in_states(&[("sending_data", 5.0), ("opening_tables", 3.0)]);
+        let second = in_states(&[("updating", 40.0), ("sending_data", 1.0)]);
+        let shown = |incident| Shown {
+            incident,
+            window: Window {
+                from: 10_000,
+                to: 20_000,
+            },
+            counted: Incident::stall_window(incident),
+        };
+        let rows = alike(&[shown(&first), shown(&second)]);
+        assert_eq!(rows.len(), 1);
+        let [Some(one), Some(other)] = &rows[0] else {
+            panic!("both have sessions");
+        };
+        // A state stands on those before it, also where nobody was in it.
+        assert_eq!(
+            heights(one),
+            [
+                ("updating", 0.0),
+                ("sending data", 5.0),
+                ("opening tables", 8.0)
+            ]
+        );
+        assert_eq!(
+            heights(other),
+            [
+                ("updating", 40.0),
+                ("sending data", 41.0),
+                ("opening tables", 41.0)
+            ]
+        );
+        let inside = |point: &Point| (10_000..=20_000).contains(&point.at);
+        assert!(
+            one.curves
+                .iter()
+                .all(|curve| curve.points.iter().all(inside))
+        );
+        assert_eq!(one.curves[0].points.len(), 11);
+        // By itself the first one has its own states alone.
+        let alone = strips(&first);
+        assert_eq!(
+            heights(&alone[0]),
+            [("sending data", 5.0), ("opening tables", 8.0)]
+        );
+    }
 }

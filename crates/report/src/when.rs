@@ -81,6 +81,16 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// The step of an axis, whatever its sign: `30 s`, `90 s`, `5 min`, `2 h`.
+pub(crate) fn step(ms: i64) -> String {
+    let seconds = ms.unsigned_abs() / 1000;
+    match seconds {
+        _ if seconds != 0 && seconds.is_multiple_of(3600) => format!("{} h", seconds / 3600),
+        _ if seconds != 0 && seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
+    }
+}
+
 /// Moments outside the calendar become its nearest end.
 fn timestamp(wall_ms: i64) -> Timestamp {
     Timestamp::from_millisecond(wall_ms).unwrap_or(if wall_ms < 0 {

@@ -1,5 +1,11 @@
 //! The page: well-formed, self-contained, complete, bounded.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod common;
 mod markup;
 mod sha256;

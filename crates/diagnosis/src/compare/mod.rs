@@ -412,6 +412,19 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
     }
 }
 
+/// The settings and facts that differ, those that the cause names first: all that two incidents need that are only
+/// shown beside each other.
+pub fn settings(first: &Incident, second: &Incident, cause: Option<&Cause>) -> Vec<SettingChange> {
+    let subject = |incident| Subject {
+        incident,
+        window: Incident::stall_window(incident),
+        stretch: Stretch::Stall,
+        recorded_ms: None,
+        stalls: None,
+    };
+    diffs::settings(&subject(first), &subject(second), cause)
+}
+
 fn head(subject: &Subject) -> SideHead {
     let Subject {
         incident, window, ..

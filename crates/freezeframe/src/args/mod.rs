@@ -210,7 +210,7 @@ pub(crate) struct Explain {
     /// JSON, as docs/reference/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
-    /// Write one self-contained page; - for standard output
+    /// Write one self-contained page; - for standard output. Of two incidents: both side by side
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
@@ -228,6 +228,7 @@ fn explain_help() -> String {
   freezeframe explain x.frame --full                    with all evidence
   freezeframe explain x.frame --json | jq '.findings[].cause'
   freezeframe explain x.frame --html report.html
+  freezeframe explain a.frame b.frame --html both.html  two incidents side by side
   freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
   freezeframe explain mysql-diagnostics-20261120-233005.zip
   kubectl logs db-0 | freezeframe explain -

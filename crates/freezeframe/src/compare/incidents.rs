@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cli::{output, recorded};
-use diagnosis::compare::{Comparison, Stretch, Subject, calm_stretch, cause_in_question, finds};
+use diagnosis::compare::{Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
 use store::{READ_BYTES_MAX, Summary, read_frame_within};
 
-use super::{answered_ms, wanted};
+use super::{Compared, answered_ms, wanted};
 use crate::args::Compare;
 use crate::{causes, memory};
 
@@ -23,7 +23,7 @@ const BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 /// Memory that one may take which is only counted, beside the two.
 const COUNTED_BYTES_MAX: u64 = READ_BYTES_MAX / 4;
 
-pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Comparison> {
+pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Compared> {
     let catalogue = causes::catalogue();
     let (first, second) = (read(before)?, read(after)?);
     let verdicts = [&first, &second].map(|incident| diagnose(incident, catalogue));
@@ -81,11 +81,15 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
             recorded_ms: counted.map(|counted| counted.recorded_ms),
             stalls: counted.map(|counted| counted.stalls),
         };
-    Ok(diagnosis::compare::compare(
+    let comparison = diagnosis::compare::compare(
         &subject(&first, first_stretch, counted.map(|(before, _)| before)),
         &subject(&second, second_stretch, counted.map(|(_, after)| after)),
         cause,
-    ))
+    );
+    Ok(Compared {
+        comparison,
+        sides: [(first, first_stretch.1), (second, second_stretch.1)],
+    })
 }
 
 pub(super) fn read(path: &Path) -> Result<Incident> {

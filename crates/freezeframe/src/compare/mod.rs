@@ -11,6 +11,7 @@ use anyhow::{Result, anyhow, bail};
 use cli::{output, usage};
 use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
+use model::{Incident, Window};
 use report::HtmlOptions;
 use store::{HistoryStretch, write_private};
 
@@ -18,10 +19,16 @@ use crate::args::Compare;
 use crate::causes;
 use crate::config::Config;
 
+/// What came of it, and what was compared.
+struct Compared {
+    comparison: Comparison,
+    sides: [(Incident, Window); 2],
+}
+
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
-    let comparison = match &args.files[..] {
+    let compared = match &args.files[..] {
         [before, after] => incidents::compare(args, before, after)?,
         [one] => {
             return Err(usage(anyhow!(
@@ -31,9 +38,12 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
         }
         _ => windows::compare(args, &config.directory(args.dir.as_deref()))?,
     };
+    let comparison = &compared.comparison;
     match &args.html {
         Some(path) => {
-            let page = report::compare_html(&comparison, &HtmlOptions::default());
+            let sides = compared.sides.each_ref();
+            let sides = sides.map(|(incident, window)| (incident, *window));
+            let page = report::compare_html(comparison, sides, &HtmlOptions::default());
             if path == Path::new("-") {
                 output::print(&page)?;
             } else {
@@ -45,11 +55,11 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
                 ))?;
             }
         }
-        None if args.json => output::print_json_text(&report::compare_json(&comparison))?,
-        None => output::print_page(&report::compare_text(&comparison, &output::text_options()))?,
+        None if args.json => output::print_json_text(&report::compare_json(comparison))?,
+        None => output::print_page(&report::compare_text(comparison, &output::text_options()))?,
     }
     Ok(if args.exit_code {
-        code(&comparison)
+        code(comparison)
     } else {
         ExitCode::SUCCESS
     })

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use cli::{duration, output, recorded, usage};
-use diagnosis::compare::{Comparison, Stretch, Subject, cause_in_question};
+use diagnosis::compare::{Stretch, Subject, cause_in_question};
 use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
 use model::TextKind;
 use store::HistoryStretch;
 
-use super::{answered_ms, fix, wanted};
+use super::{Compared, answered_ms, fix, wanted};
 use crate::args::Compare;
 use crate::causes;
 use crate::queries::options::moment;
@@ -31,7 +31,7 @@ struct Times {
     after: (i64, i64),
 }
 
-pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
+pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
     let applied = match &args.since_fix {
         Some(id) => Some(fix::last(&fix::journal(args, dir), id)?),
         None => None,
@@ -74,7 +74,7 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
         (stretch.window, answered_ms(stretch))
     };
     let ((first, first_ms), (second, second_ms)) = (subject(&before), subject(&after));
-    Ok(diagnosis::compare::compare(
+    let comparison = diagnosis::compare::compare(
         &Subject {
             incident: &before.incident,
             window: first,
@@ -90,7 +90,11 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Comparison> {
             stalls: None,
         },
         cause,
-    ))
+    );
+    Ok(Compared {
+        comparison,
+        sides: [(before.incident, first), (after.incident, second)],
+    })
 }
 
 /// The cause in question: that of the incidents of the time before, the newest first, of what the

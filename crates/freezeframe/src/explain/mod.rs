@@ -1,6 +1,7 @@
 //! `freezeframe explain`: reads an incident, asks for the verdict, prints it.
 
 mod history;
+mod pair;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,13 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     if let Some(page) = &args.html {
         refuse_loss(page, &args.paths)?;
     }
+    if let (Some(page), [first, second]) = (&args.html, &args.paths[..])
+        && [first, second]
+            .into_iter()
+            .all(|path| captures::is_frame(path))
+    {
+        return pair::page([first, second], page, args.exit_code);
+    }
     let (incident, verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),
         None => match captures::given(&args.paths)? {
@@ -39,25 +47,35 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
         },
     };
     match &args.html {
-        Some(path) if path == Path::new("-") => {
-            output::print(&report::html(&incident, &verdict, &HtmlOptions::default()))?;
-        }
         Some(path) => {
-            write_html(path, &incident, &verdict)?;
-            output::print_line(&format!("wrote {}", path.display()))?;
+            let page = report::html(&incident, &verdict, &HtmlOptions::default());
+            put(path, &page)?;
         }
         None if args.json => output::print_json_text(&report::json(&incident, &verdict))?,
         None => output::print_page(&told(&incident, &verdict, args))?,
     }
-    let named = verdict
-        .findings
-        .first()
-        .is_some_and(|finding| finding.level >= Level::Likely);
-    Ok(if args.exit_code && !named {
-        ExitCode::from(NOT_NAMED)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(code(args.exit_code, [&verdict]))
+}
+
+/// Writes a page where it is wanted, and tells where.
+fn put(path: &Path, page: &str) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(output::print(page)?);
+    }
+    write_private(path, page.as_bytes())?;
+    Ok(output::print_line(&format!("wrote {}", path.display()))?)
+}
+
+/// How the command ends: with `--exit-code` it tells whether a cause is at least likely.
+fn code<'v>(is_asked: bool, verdicts: impl IntoIterator<Item = &'v Verdict>) -> ExitCode {
+    let named = verdicts.into_iter().any(|verdict| {
+        let first = verdict.findings.first();
+        first.is_some_and(|finding| finding.level >= Level::Likely)
+    });
+    match is_asked && !named {
+        true => ExitCode::from(NOT_NAMED),
+        false => ExitCode::SUCCESS,
+    }
 }
 
 /// The lines that are enough at night, or with everything behind them.

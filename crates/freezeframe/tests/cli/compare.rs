@@ -133,6 +133,8 @@ fn text_and_page_say_the_same() {
     assert!(output.status.success());
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("<h1>Worked: ") && page.contains("class=\"line c0\""));
+    // Statements and answers, each of both sides.
+    assert_eq!(page.matches("<svg class=\"strip\"").count(), 4);
     assert!(
         !page.contains("http://") && !page.contains("https://"),
         "self-contained"

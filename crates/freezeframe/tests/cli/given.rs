@@ -184,6 +184,22 @@ fn an_incident_is_the_same_bytes_however_it_is_given() {
         .current_dir(dir.path());
     let said = String::from_utf8(two.output().unwrap().stderr).unwrap();
     assert!(said.contains("these are 2 incidents"), "{said}");
+    // A page has room for both, and is not written over either.
+    let page = |to: &str| {
+        let mut both = freezeframe();
+        let arguments = ["explain", "other.frame", "next.frame", "--html", to];
+        both.args(arguments).current_dir(dir.path());
+        both.output().unwrap()
+    };
+    assert!(page("both.html").status.success());
+    let both = std::fs::read_to_string(dir.path().join("both.html")).unwrap();
+    assert_eq!(both.matches(&format!("<dd>{id}</dd>")).count(), 2);
+    assert_eq!(both.matches("<dt>users felt</dt>").count(), 2);
+    assert!(both.contains(">other.frame<") && both.contains(">next.frame<"));
+    assert_eq!(page("-").stdout, both.as_bytes());
+    assert!(!page("next.frame").status.success());
+    let kept = std::fs::read(dir.path().join("next.frame")).unwrap();
+    assert_eq!(kept, bytes);
     // Beside something else it is none of the captures.
     let list_path = dir.path().join("list");
     write(dir.path(), &[("list", &list(GLOBAL))]);

@@ -101,7 +101,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         number("Independent blocks").page_only(),
         Column {
             holds: Holds::Text,
-            ..on_terminal("", "", 9)
+            ..on_terminal("What became of it", "", 9)
         }
         .rank(1),
     ];
@@ -135,7 +135,7 @@ pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
     [
         (
             "Settings and facts that differ",
-            settings(&comparison.settings),
+            settings(&comparison.settings, ["Before", "After"]),
         ),
         (
             "Statements a second",
@@ -180,7 +180,8 @@ fn changes(name: &str, rows: &[Change], say: &dyn Fn(f64) -> String) -> Vec<Part
     vec![Part::Table(table.limits(ROWS_MAX.0, ROWS_MAX.1))]
 }
 
-fn settings(rows: &[SettingChange]) -> Vec<Part> {
+/// Settings and facts that differ between sides of these names.
+pub(super) fn settings(rows: &[SettingChange], names: [&'static str; 2]) -> Vec<Part> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -191,8 +192,8 @@ fn settings(rows: &[SettingChange]) -> Vec<Part> {
     };
     let columns = vec![
         Column::new("Name", Holds::Code),
-        Column::new("Before", Holds::Text),
-        Column::new("After", Holds::Text),
+        Column::new(names[0], Holds::Text),
+        Column::new(names[1], Holds::Text),
     ];
     let rows = rows.iter().map(|row| {
         let (before, after) = (say(&row.before), say(&row.after));

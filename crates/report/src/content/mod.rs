@@ -5,6 +5,7 @@ pub(crate) mod brief;
 pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;
+pub(crate) mod pair;
 pub(crate) mod paper;
 pub(crate) mod queries;
 pub(crate) mod workload;

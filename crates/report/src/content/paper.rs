@@ -121,7 +121,7 @@ fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 }
 
 /// The server, the host, the moments, the file.
-fn provenance(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+pub(super) fn provenance(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     let server = &incident.server;
     let pid = server.pid.map(|pid| format!("pid {pid}"));
     let pid = pid.unwrap_or_default();

@@ -2,7 +2,10 @@
 
 use diagnosis::compare::{Answer, Comparison, Role, SideHead, SideNumbers, SignalChange};
 
+use model::{Incident, Window};
+
 use super::HtmlOptions;
+use super::beside::{self, Side};
 use super::document::parts;
 use super::head;
 use super::table::cell;
@@ -31,11 +34,22 @@ const BUCKETS: usize = 240;
 /// Two readings further apart than this many usual distances are not joined.
 const GAP_FACTOR: u64 = 4;
 
-/// A comparison as one HTML page that needs nothing else and has no script. Times are UTC.
-pub fn compare_html(comparison: &Comparison, _options: &HtmlOptions) -> String {
+/// A comparison of stretches of two recordings as one HTML page that needs nothing else and has no script. Times are UTC.
+pub fn compare_html(
+    comparison: &Comparison,
+    [before, after]: [(&Incident, Window); 2],
+    _options: &HtmlOptions,
+) -> String {
     let mut out = head::document(&comparison.sentence, &[]);
     out += Markup::literal("<main>\n");
     out += header(comparison);
+    let strips = beside::figure(&[
+        Side::of_stretch("before", before.0, before.1),
+        Side::of_stretch("after", after.0, after.1),
+    ]);
+    if !strips.is_empty() {
+        out += super::section("times", "Both beside each other", strips);
+    }
     for (role, id) in [
         (Role::Deciding, "deciding"),
         (Role::Supporting, "supporting"),
@@ -86,7 +100,7 @@ fn header(comparison: &Comparison) -> Markup {
         .map(|section| {
             let parts = parts(&section.parts);
             markup!(
-                "<div class=\"half\"><h3>{}</h3>{}</div>",
+                "<div class=\"half\"><h2>{}</h2>{}</div>",
                 section.title,
                 parts
             )

@@ -1,6 +1,7 @@
 //! One self-contained page.
 
 mod bars;
+mod beside;
 mod charts;
 mod compare;
 mod document;
@@ -12,6 +13,7 @@ mod frames;
 mod head;
 mod innodb;
 mod locks;
+mod pair;
 mod paper;
 mod profile;
 mod queries;
@@ -34,6 +36,7 @@ pub use compare::compare_html;
 pub use document::document_html;
 pub(crate) use frames::unfolds;
 use head::Script;
+pub use pair::pair_html;
 pub use profile::{profile_diff_page, profile_page};
 pub use queries::{queries_diff_page, queries_page};
 

@@ -5,7 +5,8 @@ use crate::chart::{self, Frame, Place};
 use crate::curve::Curve;
 use crate::markup::{Markup, markup};
 use crate::strip::{self, Strip};
-use model::Incident;
+use crate::units::Quantity;
+use model::{Incident, Window};
 
 /// Height of one strip's plot in CSS pixels.
 const PLOT_PX: f64 = 58.0;
@@ -30,29 +31,54 @@ pub(super) fn figure(incident: &Incident) -> Markup {
 }
 
 fn row(incident: &Incident, frame: &Frame, strip: &Strip, index: usize, is_last: bool) -> Markup {
-    let values = || {
+    let axis = axis([strip]);
+    markup!(
+        "<div class=\"strip\"><p><b>{title}</b> <span>{says}</span> {keys}{marks}</p>\
+         <div class=\"frame\">{picture}</div></div>\n",
+        title = strip.title,
+        says = says(incident, strip),
+        keys = keys(strip),
+        marks = marks(strip),
+        picture = chart::strip(frame, strip, &axis, &place(strip, index == 0, is_last)),
+    )
+}
+
+/// The axis of values for strips of one kind.
+pub(super) fn axis<'s>(strips: impl IntoIterator<Item = &'s Strip>) -> ValueAxis {
+    let mut quantity = Quantity::Count;
+    let mut most = 0.0;
+    for strip in strips {
         let points = strip.curves.iter().flat_map(|curve| &curve.points);
-        points.map(|point| point.value)
-    };
-    let level = strip.level.as_ref().map_or(0.0, |(level, _)| *level);
-    let quantity = strip
-        .curves
-        .first()
-        .map_or(crate::units::Quantity::Count, |curve| curve.quantity);
-    let most = values().fold(level, f64::max);
-    let axis = ValueAxis::new(quantity, 0.0, most);
-    let place = Place {
+        let level = strip.level.as_ref().map_or(0.0, |(level, _)| *level);
+        most = points
+            .map(|point| point.value)
+            .fold(level, f64::max)
+            .max(most);
+        if let Some(curve) = strip.curves.first() {
+            quantity = curve.quantity;
+        }
+    }
+    ValueAxis::new(quantity, 0.0, most)
+}
+
+/// How a strip is drawn.
+pub(super) fn place(strip: &Strip, has_events: bool, has_times: bool) -> Place {
+    Place {
         plot_px: PLOT_PX,
-        has_events: index == 0,
-        has_times: is_last,
+        has_events,
+        has_times,
         is_stacked: strip.is_stacked,
-    };
-    let picture = chart::strip(incident, frame, strip, &axis, &place);
-    let keys: Markup = strip
+    }
+}
+
+/// What the colours are.
+pub(super) fn keys(strip: &Strip) -> Markup {
+    let named = |(_, curve): &(usize, &Curve)| strip.curves.len() > 1 && !curve.label.is_empty();
+    strip
         .curves
         .iter()
         .enumerate()
-        .filter(|(_, curve)| strip.curves.len() > 1 && !curve.label.is_empty())
+        .filter(named)
         .map(|(index, curve)| {
             markup!(
                 "<span class=\"key\"><i class=\"swatch c{index}\"></i>{}</span> ",
@@ -60,7 +86,11 @@ fn row(incident: &Incident, frame: &Frame, strip: &Strip, index: usize, is_last:
                 ..index
             )
         })
-        .collect();
+        .collect()
+}
+
+/// What the level is, and how many probes had no answer.
+pub(super) fn marks(strip: &Strip) -> Markup {
     let level = match &strip.level {
         Some((_, name)) if !name.is_empty() => markup!(
             "<span class=\"key\"><i class=\"swatch level\"></i>{}</span> ",
@@ -75,36 +105,27 @@ fn row(incident: &Incident, frame: &Frame, strip: &Strip, index: usize, is_last:
             strip.failed.len()
         ),
     };
-    markup!(
-        "<div class=\"strip\"><p><b>{title}</b> <span>{says}</span> {keys}{level}{failed}</p>\
-         <div class=\"frame\">{picture}</div></div>\n",
-        title = strip.title,
-        says = says(incident, strip),
-        ..keys,
-        ..level,
-        ..failed,
-        ..picture
-    )
+    Markup::join([level, failed], "")
 }
 
-/// What came of it, in numbers: `409/s before, 82/s in the stall`. Of areas that of all of them together, of lines that
-/// of the first.
-fn says(incident: &Incident, strip: &Strip) -> String {
-    let curve = match strip.is_stacked {
-        true => strip.curves.last(),
-        false => strip.curves.first(),
-    };
-    let Some(curve) = curve else {
-        return String::new();
-    };
-    let mean =
-        |window| Curve::stats(curve, window).map(|stats| curve.quantity.say_short(stats.mean));
-    let before = mean(incident.baseline_window());
-    let stall = mean(incident.stall_window());
+/// What came of it, in numbers: `409/s before, 82/s in the stall`.
+pub(super) fn says(incident: &Incident, strip: &Strip) -> String {
+    let before = mean(strip, incident.baseline_window());
+    let stall = mean(strip, incident.stall_window());
     match (before, stall) {
         (Some(before), Some(stall)) => format!("{before} before, {stall} in the stall"),
         (None, Some(stall)) => format!("{stall} in the stall"),
         (Some(before), None) => format!("{before} before, none known of the stall"),
         (None, None) => String::new(),
     }
+}
+
+/// The mean in a window: of areas that of all of them together, of lines that of the first.
+pub(super) fn mean(strip: &Strip, window: Window) -> Option<String> {
+    let curve = match strip.is_stacked {
+        true => strip.curves.last(),
+        false => strip.curves.first(),
+    }?;
+    let stats = curve.stats(window)?;
+    Some(curve.quantity.say_short(stats.mean))
 }
