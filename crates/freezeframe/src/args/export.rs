@@ -21,6 +21,7 @@ pub(crate) enum WhenArg {
   freezeframe export x.frame --redact --pt-stalk /tmp/out   both
   freezeframe export x.frame --folded - | flamegraph.pl > stall.svg
   freezeframe export x.frame --pprof stall.pb.gz && go tool pprof -http :8080 stall.pb.gz
+  freezeframe export x.frame --speedscope stall.speedscope.json    to open with https://www.speedscope.app
   freezeframe export /var/lib/pt-stalk/2026_11_20_23_30_15 --redact -o shared.frame
 
 With --redact everything that is written is searched for every name and literal that was
@@ -39,7 +40,10 @@ pub(crate) struct Export {
     /// Write the samples of the processors for pprof; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
-    /// Which samples --folded and --pprof write
+    /// Write the samples of the processors for speedscope; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) speedscope: Option<PathBuf>,
+    /// Which samples --folded, --pprof and --speedscope write
     #[arg(long, value_name = "WHEN", default_value = "stall")]
     pub(crate) when: WhenArg,
     /// Without literals, and with other names for users, hosts, addresses, schemas, tables, columns

@@ -17,6 +17,7 @@ use diagnosis::{Verdict, diagnose};
 use model::{Incident, Window};
 use report::evidence::folded::folded_profile;
 use report::evidence::pprof::{PprofOptions, pprof};
+use report::evidence::speedscope::speedscope;
 
 use crate::args::{Export, WhenArg};
 use crate::config::Config;
@@ -38,14 +39,20 @@ const SALT_BYTES_MAX: u64 = 64 << 10;
 const PROFILE_BYTES_MAX: u64 = 1 << 30;
 
 pub(crate) fn run(args: &Export) -> Result<ExitCode> {
-    let outputs = [&args.pt_stalk, &args.folded, &args.pprof, &args.output];
+    let outputs = [
+        &args.pt_stalk,
+        &args.folded,
+        &args.pprof,
+        &args.speedscope,
+        &args.output,
+    ];
     if outputs.iter().all(|output| output.is_none()) {
         bail!(
-            "say what to write: --pt-stalk DIR, --folded FILE, --pprof FILE, or --redact -o FILE.frame"
+            "say what to write: --pt-stalk DIR, --folded FILE, --pprof FILE, --speedscope FILE, or --redact -o FILE.frame"
         );
     }
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
-    let on_stdout = [&args.folded, &args.pprof];
+    let on_stdout = [&args.folded, &args.pprof, &args.speedscope];
     let on_stdout = on_stdout
         .iter()
         .filter_map(|path| path.as_ref())
@@ -54,7 +61,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         0 => false,
         1 if args.json => bail!("standard output is for one of both: --json or the samples"),
         1 => true,
-        _ => bail!("standard output is for one of both: --folded or --pprof"),
+        _ => bail!("standard output is for one of these: --folded, --pprof or --speedscope"),
     };
     // What is in the way is told before any work is done.
     let directory = args
@@ -68,6 +75,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             .transpose()
     };
     let (folded, pprof, frame) = (file(&args.folded)?, file(&args.pprof)?, file(&args.output)?);
+    let speedscope = file(&args.speedscope)?;
     let incident = incident(args)?;
     let mut told = Told::default();
     let (incident, names) = match args.redact {
@@ -145,6 +153,16 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         told.wrote
             .push(Wrote::new(file.path(), "pprof profile", None));
         work.push(Box::new(move || file.write(&packed)));
+    }
+    if let Some(file) = speedscope {
+        let profile = profile(&incident, args.when)?;
+        let text = self::speedscope(&profile, &incident.stacks.book, &incident.id);
+        for text in profile_text::of_speedscope(&text) {
+            search(names, text.as_bytes(), &file.path().display().to_string())?;
+        }
+        told.wrote
+            .push(Wrote::new(file.path(), "speedscope profile", None));
+        work.push(Box::new(move || file.write(text.as_bytes())));
     }
     if let Some(file) = frame {
         told.wrote.push(Wrote::new(file.path(), "incident", None));

@@ -1,4 +1,6 @@
-//! The texts of a pprof profile.
+//! The texts of profiles in the formats of others.
+
+use serde_json::Value;
 
 /// `string_table` of a profile (pprof's profile.proto).
 const STRING_TABLE: u64 = 6;
@@ -19,6 +21,23 @@ pub(super) fn strings(profile: &[u8]) -> Vec<&[u8]> {
         rest = field.behind;
     }
     strings
+}
+
+/// Each text of a profile for speedscope that is not the format's own word.
+pub(super) fn of_speedscope(profile: &str) -> Vec<String> {
+    let Ok(file) = serde_json::from_str::<Value>(profile) else {
+        return vec![profile.to_owned()];
+    };
+    let rows = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let frames = rows(&file["shared"]["frames"]);
+    let of_frames = frames
+        .iter()
+        .flat_map(|frame| [text(&frame["name"]), text(&frame["file"])]);
+    let profiles = rows(&file["profiles"]);
+    let of_profiles = profiles.iter().map(|profile| text(&profile["name"]));
+    let own = [text(&file["name"])].into_iter();
+    own.chain(of_frames).chain(of_profiles).flatten().collect()
 }
 
 struct Field<'a> {
@@ -65,6 +84,16 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_a_file_for_speedscope_are_its_texts() {
+        let file = r#"{"$schema":"x","name":"3306","shared":{"frames":[{"name":"main","file":"mysqld"},{"name":"f"}]},
+            "profiles":[{"type":"sampled","name":"ib_log","unit":"none","samples":[[0,1]],"weights":[1]}]}"#;
+        let found = of_speedscope(file);
+        assert_eq!(found, ["3306", "main", "mysqld", "f", "ib_log"]);
+        // What cannot be read is searched as a whole.
+        assert_eq!(of_speedscope("{"), ["{"]);
+    }
 
     #[test]
     fn texts_stand_by_themselves() {

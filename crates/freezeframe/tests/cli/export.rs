@@ -189,9 +189,10 @@ fn arguments_that_make_no_sense_are_told() {
     let frame = frame_in(dir.path());
     let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     assert!(refused(&["export", &frame]).contains("--pt-stalk DIR"));
-    assert!(
-        refused(&["export", &frame, "--folded", "-", "--pprof", "-"]).contains("standard output")
-    );
+    for both in [["--folded", "--pprof"], ["--speedscope", "--folded"]] {
+        let said = refused(&["export", &frame, both[0], "-", both[1], "-"]);
+        assert!(said.contains("standard output"), "{said}");
+    }
     let salt = inside("salt");
     std::fs::write(&salt, "short").unwrap();
     let shared = inside("shared.frame");

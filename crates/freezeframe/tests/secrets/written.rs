@@ -81,8 +81,17 @@ impl Written {
         run("json", &["explain", path, "--json"]);
         run("html", &["explain", path, "--html", &to("page.html")]);
         run("export", &["export", path, "--pt-stalk", &to("stalk")]);
-        let (folded, pprof) = (to("folded"), to("pprof.gz"));
-        let samples = ["--folded", &folded, "--pprof", &pprof, "--when", "all"];
+        let (folded, pprof, scope) = (to("folded"), to("pprof.gz"), to("speedscope.json"));
+        let samples = [
+            "--folded",
+            &folded,
+            "--pprof",
+            &pprof,
+            "--speedscope",
+            &scope,
+            "--when",
+            "all",
+        ];
         let has_samples = run("samples", &[&["export", path][..], &samples].concat());
         self.redacted(path, name, has_samples, true);
     }
@@ -125,6 +134,7 @@ impl Written {
                 .to_string()
         };
         let (stalk, folded, pprof) = (to("stalk"), to("folded"), to("pprof.gz"));
+        let scope = to("speedscope.json");
         let mut arguments = vec![
             "export",
             path,
@@ -136,6 +146,7 @@ impl Written {
         ];
         if has_samples {
             arguments.extend(["--folded", &folded, "--pprof", &pprof]);
+            arguments.extend(["--speedscope", &scope]);
         }
         if !self.run(&self.values, &format!("{name}-redact"), &arguments) {
             return;

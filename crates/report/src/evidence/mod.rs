@@ -26,6 +26,7 @@ pub mod queries_diff;
 pub mod queries_json;
 pub mod queries_text;
 pub(crate) mod queries_words;
+pub mod speedscope;
 pub mod stacks_json;
 pub mod stacks_text;
 pub mod summary;
