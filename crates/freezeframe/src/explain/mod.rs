@@ -60,10 +60,10 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
 /// Writes a page where it is wanted, and tells where.
 fn put(path: &Path, page: &str) -> Result<()> {
     if path == Path::new("-") {
-        return Ok(output::print(page)?);
+        return output::print(page);
     }
     write_private(path, page.as_bytes())?;
-    Ok(output::print_line(&format!("wrote {}", path.display()))?)
+    output::print_line(&format!("wrote {}", path.display()))
 }
 
 /// How the command ends: with `--exit-code` it tells whether a cause is at least likely.
