@@ -13,7 +13,7 @@ use crate::document::{Answer, Part, Prose, Section};
 use crate::when;
 
 /// Signs for a finding and signs against it that are printed.
-const WITNESSES_MAX: (usize, usize) = (8, 3);
+const WITNESSES_MAX: (usize, usize) = (8, 2);
 
 /// Layers of what was going on that are printed where no cause was found.
 const MECHANISM_MAX: usize = 6;
@@ -24,8 +24,8 @@ const ABSENT_NAMED: usize = 8;
 /// Files that are named.
 const FILES_MAX: usize = 3;
 
-/// A longer sign ends at the end of a clause, in characters.
-const SIGN_MAX: usize = 220;
+/// A longer sign ends at the end of a clause, or of a word, in characters: with its numbers it takes two lines.
+const SIGN_MAX: usize = 140;
 
 /// What stands above the pictures of the stall.
 pub(crate) fn above(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
