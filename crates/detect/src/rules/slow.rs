@@ -159,8 +159,9 @@ impl Recent {
             && let Some(first) = together.last()
         {
             self.hold_ms = match now.slow_answer() {
-                // Another source says the same.
-                Some(_) => 0,
+                // Another source says the same; while as much completes as ever, it may be of the same moment.
+                Some(_) if !is_usual => 0,
+                Some(_) => TWO_SAMPLES_MS,
                 None if fell || (is_crowd && !is_usual) => TWO_SAMPLES_MS,
                 // Some long statements that begin together look like slow ones for a moment, and so do two hundred
                 // clients that all send at the same moments.
