@@ -3,7 +3,7 @@
 use crate::line::Line;
 
 /// Fewer words, or letters of a script without blanks, are no story.
-const WORDS_MIN: usize = 8;
+const WORDS_MIN: usize = 12;
 
 /// Of all words so many are words of a language, in percent: less is a configuration or a listing.
 const SHARE_MIN: usize = 60;
@@ -71,7 +71,7 @@ mod tests {
         assert!(told("数据库每天凌晨三点卡住一分钟，没有人知道原因。"));
         assert!(!told("It hangs."));
         assert!(told(
-            "The query below hangs for ever after the upgrade:\n```\nid=7 t=0x1f q=0x2e r=1 s=2 u=3 v=4 w=5 x=6 y=7 z=8\n```"
+            "The query below hangs for ever after the upgrade, and nobody knows why:\n```\nid=7 t=0x1f q=0x2e r=1 s=2 u=3 v=4 w=5 x=6 y=7 z=8\n```"
         ));
         assert!(!told(
             "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\nsync:x:4:65534:sync:/bin:/bin/sync"
