@@ -1,16 +1,54 @@
-//! Lines of the error log that an editor or a mail broke in two or three.
+//! Lines of the error log and of InnoDB's status that an editor or a mail broke in two or three.
 
 use std::borrow::Cow;
 
 use crate::formats::server_text;
 use crate::line::Line;
 
-/// Messages that are looked at by what they say at their end, by words near their begin and the
-/// last ones. Sources: `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0.
-const MESSAGES: [(&str, &str); 2] = [
-    ("InnoDB: page_cleaner: 1000ms", "during the time.)"),
-    ("[InnoDB] Page cleaner took", " pages"),
+/// Messages that are looked at by what they say at their end, by words near their begin and how they end. Sources:
+/// `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0; `sync0arr.c` of 5.0 to 5.5, `sync0arr.cc`.
+const MESSAGES: [(&str, End); 6] = [
+    (
+        "InnoDB: page_cleaner: 1000ms",
+        End::Text("during the time.)"),
+    ),
+    ("[InnoDB] Page cleaner took", End::Text(" pages")),
+    (" has waited at ", End::Text(" semaphore:")),
+    ("-latch at 0x", End::Place),
+    ("Mutex at 0x", End::Place),
+    (" has reserved it in", End::Text(" exclusive")),
 ];
+
+/// How a message ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Text(&'static str),
+    /// A line of a source file, with what may stand behind it.
+    Place,
+}
+
+impl End {
+    fn is_in(self, text: &str) -> bool {
+        match self {
+            Self::Text(end) => text.contains(end),
+            Self::Place => has_place(text),
+        }
+    }
+
+    /// The text reaches it with its last line.
+    fn is_reached(self, text: &str) -> bool {
+        match self {
+            Self::Text(end) => text.ends_with(end),
+            Self::Place => has_place(text),
+        }
+    }
+}
+
+/// `created in file trx0purge.c line 214`.
+fn has_place(text: &str) -> bool {
+    let behind = text.split_once(" line ").map(|(_, behind)| behind);
+    behind.is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+}
 
 /// Lines that one message is put together of, at the most.
 const LINES_MAX: usize = 3;
@@ -20,7 +58,7 @@ const BYTES_MAX: usize = 400;
 
 /// The text has a word of such a message.
 pub(crate) fn may_be_in(text: &str) -> bool {
-    text.contains("cleaner")
+    text.contains("cleaner") || text.contains(" has waited at ")
 }
 
 /// Puts messages together whose end is on one of the next lines; all others stay.
@@ -40,13 +78,13 @@ pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
 }
 
 /// What a message ends with that begins on the line and does not end there.
-fn end_of(line: &str) -> Option<&'static str> {
+fn end_of(line: &str) -> Option<End> {
     let (_, end) = MESSAGES.iter().find(|(begin, _)| line.contains(begin))?;
-    (line.len() < BYTES_MAX && !line.contains(end)).then_some(*end)
+    (line.len() < BYTES_MAX && !end.is_in(line)).then_some(*end)
 }
 
 /// The message, and how many of the lines behind belong to it.
-fn message<'a>(begin: &Line<'a>, behind: &[Line<'a>], end: &str) -> Option<(Line<'a>, usize)> {
+fn message<'a>(begin: &Line<'a>, behind: &[Line<'a>], end: End) -> Option<(Line<'a>, usize)> {
     let mut text = begin.trimmed().to_owned();
     for (taken, line) in (1..LINES_MAX).zip(behind) {
         let part = line.trimmed();
@@ -55,7 +93,7 @@ fn message<'a>(begin: &Line<'a>, behind: &[Line<'a>], end: &str) -> Option<(Line
         }
         text.push(' ');
         text.push_str(part);
-        if text.ends_with(end) {
+        if end.is_reached(&text) {
             let whole = Line {
                 number: begin.number,
                 text: Cow::Owned(text),
@@ -95,6 +133,23 @@ mod tests {
                 (6, "end"),
             ]
             .map(|(number, text)| (number, text.to_owned()))
+        );
+    }
+
+    #[test]
+    fn waits_for_latches_are_whole_again() {
+        let text = "--Thread 1164536160 has waited at row0vers.c line 107\nfor 813.00 seconds the semaphore:\n\
+            S-lock on RW-latch at 0x2aaabdefecd8 created in file\ntrx0purge.c line 214\n\
+            a writer (thread id 11408) has reserved it in\nmode  wait exclusive\nnumber of readers 1, waiters flag 1";
+        let whole: Vec<String> = texts(text).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(
+            whole,
+            [
+                "--Thread 1164536160 has waited at row0vers.c line 107 for 813.00 seconds the semaphore:",
+                "S-lock on RW-latch at 0x2aaabdefecd8 created in file trx0purge.c line 214",
+                "a writer (thread id 11408) has reserved it in mode  wait exclusive",
+                "number of readers 1, waiters flag 1",
+            ]
         );
     }
 

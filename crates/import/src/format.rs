@@ -36,6 +36,8 @@ pub struct Format {
     pub(crate) gap: Gap,
     /// Rows with the same columns: the head of another table ends it.
     pub(crate) is_table: bool,
+    /// It has the same names whatever happens, as `/proc/vmstat` has: that one stands in it tells nothing.
+    pub(crate) is_inventory: bool,
     /// Which of its lines have as many cells as the rows behind them.
     pub(crate) heads: Heads,
     /// The server's version stands in it.
@@ -152,6 +154,7 @@ impl Format {
         pass: |_, _| {},
         gap: Gap::Blank,
         is_table: false,
+        is_inventory: false,
         heads: Heads::None,
         has_version: false,
         preference: u8::MAX,

@@ -136,12 +136,17 @@ impl OneInput {
         let mut covered = 0;
         let first = self.reads.len();
         let mut told: Vec<Piece> = Vec::new();
+        // Pieces whose names tell nothing, read or not.
+        let mut inventories: Vec<Piece> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         for Piece { format, from, to } in pieces.iter().copied() {
             let piece = lines.get(from..to).unwrap_or_default();
             let range = numbers(piece);
             covered += piece.len();
+            if sentences::is_whole(format, piece.len()) {
+                inventories.push(Piece { format, from, to });
+            }
             if format.has_version {
                 self.version = self.version.take().or_else(|| server_text::version(piece));
             }
@@ -174,13 +179,15 @@ impl OneInput {
             });
             self.reads.push((format, read));
         }
-        if prose::is_prose(outside(&lines, &told)) {
+        let mut known: Vec<Piece> = [&told[..], &inventories].concat();
+        known.sort_by_key(|piece| piece.from);
+        if prose::is_prose(outside(&lines, &known)) {
             let reads = self.reads.iter_mut().skip(first).map(|(_, read)| read);
             for (piece, read) in told.iter().zip(reads) {
                 sentences::mark_chosen(piece.to - piece.from, read);
             }
         }
-        let quoted = sentences::read(input.path, outside(&lines, &told));
+        let quoted = sentences::read(input.path, outside(&lines, &known));
         if !quoted.is_empty() {
             let numbers = quoted.mentions.iter().map(|one| one.line);
             let range = numbers.clone().min().zip(numbers.max());
@@ -220,7 +227,10 @@ impl OneInput {
                 );
             }
         }
-        let read = told.iter().filter_map(|one| lines.get(one.from..one.to));
+        let listings = told
+            .iter()
+            .filter(|one| !sentences::is_whole(one.format, one.to - one.from));
+        let read = listings.filter_map(|one| lines.get(one.from..one.to));
         let within = sentences::within(input.path, read);
         if !within.is_empty() {
             self.reads.push((&sentences::FORMAT, within));

@@ -8,6 +8,7 @@
 mod denial;
 mod entry;
 mod mention;
+mod near;
 mod pattern;
 
 pub use entry::{Entry, Kind, Layer, Role};

@@ -6,6 +6,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::denial::{is_denied, is_fine};
 use crate::entry::{Entry, Kind};
+use crate::near::{self, Half};
 use crate::pattern::Pattern;
 use crate::{Lexicon, PREFIX_BYTES};
 
@@ -101,11 +102,14 @@ impl Lexicon {
     }
 
     fn named_so(&'static self, token: &str) -> Option<&'static Entry> {
+        // `/backup/slow-fsync/today` names no function.
+        let is_path = token.contains('/');
         let is_wanted = |entry: &Entry| {
-            let by_name = matches!(
-                entry.kind,
-                Kind::Function | Kind::Latch | Kind::Instrument | Kind::Status | Kind::Setting
-            );
+            let by_name = match entry.kind {
+                Kind::Function => !is_path,
+                Kind::Latch | Kind::Instrument | Kind::Status | Kind::Setting => true,
+                _ => false,
+            };
             by_name && (entry.is_strong || entry.kind.is_amount())
         };
         let lower = token.to_lowercase();
@@ -206,7 +210,15 @@ fn with_amount<'t>(line: &'t str, at: usize, name: &str, kind: Kind) -> Option<&
 struct Phrases {
     automaton: AhoCorasick,
     /// By number of the text in the automaton.
-    entries: Vec<(&'static Entry, &'static Pattern)>,
+    anchors: Vec<Anchor>,
+}
+
+/// What a text of the automaton is for.
+enum Anchor {
+    /// An entry has it.
+    Whole(&'static Entry, &'static Pattern),
+    /// One of the words of a term that has two; which one, and as it stands in the file.
+    Half(&'static Entry, usize, &'static str),
 }
 
 impl Phrases {
@@ -221,29 +233,49 @@ impl Phrases {
             // A weak state is looked for where somebody quotes it.
             (entry.is_strong || entry.kind == Kind::State) && is_phrase
         };
-        let (anchors, entries): (Vec<&str>, Vec<_>) = lexicon
-            .entries
-            .iter()
-            .filter(|(entry, _)| is_wanted(entry))
-            .map(|(entry, pattern)| (pattern.anchor(), (entry, pattern)))
-            .filter(|(anchor, (entry, _))| {
-                entry.kind == Kind::Term || anchor.trim().len() >= ANCHOR_BYTES_MIN
-            })
-            .unzip();
+        let mut texts: Vec<&str> = Vec::new();
+        let mut anchors = Vec::new();
+        for (entry, pattern) in lexicon.entries.iter().filter(|(entry, _)| is_wanted(entry)) {
+            if let Some(halves) = near::halves(entry.pattern) {
+                for (side, words) in halves.into_iter().enumerate() {
+                    texts.extend(words.iter().map(|word| word.trim_end_matches('*')));
+                    anchors.extend(words.iter().map(|word| Anchor::Half(entry, side, word)));
+                }
+            } else if entry.kind == Kind::Term || pattern.anchor().trim().len() >= ANCHOR_BYTES_MIN
+            {
+                texts.push(pattern.anchor());
+                anchors.push(Anchor::Whole(entry, pattern));
+            }
+        }
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(anchors)
+            .build(texts)
             .ok()?;
-        Some(Self { automaton, entries })
+        Some(Self { automaton, anchors })
     }
 
     fn within<'t>(&self, line: &'t str) -> Vec<(usize, Mention<'t>)> {
         let mut found = Vec::new();
+        let mut halves = Vec::new();
         let mut lower = None;
         for at in self.automaton.find_overlapping_iter(line) {
-            let Some((entry, pattern)) = self.entries.get(at.pattern().as_usize()) else {
-                continue;
+            let (entry, pattern) = match self.anchors.get(at.pattern().as_usize()) {
+                Some(Anchor::Whole(entry, pattern)) => (entry, pattern),
+                Some(Anchor::Half(entry, side, word)) => {
+                    let (from, to) = (at.start(), at.end());
+                    if is_term(word, line, from, to) {
+                        let side = *side;
+                        halves.push(Half {
+                            entry,
+                            side,
+                            from,
+                            to,
+                        });
+                    }
+                    continue;
+                }
+                None => continue,
             };
             let Some(text) = line.get(at.start()..) else {
                 continue;
@@ -281,6 +313,11 @@ impl Phrases {
                 found.push((at.start(), Mention { entry, text }));
             }
         }
+        let pairs = near::pairs(line, &halves).into_iter();
+        found.extend(pairs.map(|(from, entry)| {
+            let text = entry.name;
+            (from, Mention { entry, text })
+        }));
         found
     }
 }
@@ -356,7 +393,7 @@ mod tests {
     fn what_is_as_it_should_be_is_no_sign() {
         assert_eq!(
             words("memory is exhausted and disk i/o is slow"),
-            ["slow disk"]
+            ["out of memory", "slow disk"]
         );
         assert_eq!(words("the disk i/o is fine and so is the rest"), [""; 0]);
         assert_eq!(
@@ -375,6 +412,26 @@ mod tests {
             words("skip_name_resolve is off, and reverse DNS is slow"),
             ["name resolution"]
         );
+    }
+
+    #[test]
+    fn words_of_a_term_stand_near_each_other_in_any_order() {
+        for line in [
+            "we DROP a 10 GB table every night",
+            "big tables that are dropped freeze it",
+            "truncating the largest table of the shop",
+        ] {
+            assert_eq!(words(line), ["dropping tables"], "{line}");
+        }
+        for line in [
+            "we do not drop tables",
+            "The load dropped. Tables are small",
+            "they drop whatever stands in that long and winding list of views, and never a table",
+            "droplets and tablespoons",
+        ] {
+            assert_eq!(words(line), [""; 0], "{line}");
+        }
+        assert_eq!(words("缓冲池设置得太小"), ["buffer pool misses"]);
     }
 
     #[test]

@@ -198,7 +198,8 @@ pub enum Step {
     },
     /// One session or several that say something and stay, their transactions open, until the break is over.
     Session {
-        /// What it says; `lab: wait 5` is a pause of 5 seconds.
+        /// What it says; `lab: wait 5` is a pause of 5 seconds, and of `lab: unread` with a statement behind it the answer
+        /// is not taken.
         statements: Vec<String>,
         /// How many sessions say it.
         #[serde(default = "one")]

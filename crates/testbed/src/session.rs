@@ -24,6 +24,9 @@ const WAIT: &str = "lab: wait ";
 /// The longest such time.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
+/// What follows is asked for, and its answer is not taken: the server has to keep it until the session ends.
+const UNREAD: &str = "lab: unread ";
+
 fn wait_of(statement: &str) -> Option<Duration> {
     let seconds: u64 = statement.strip_prefix(WAIT)?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(WAIT_MAX))
@@ -68,6 +71,18 @@ impl HeldSession {
                     if let Some(time) = wait_of(sql) {
                         if ended.recv_timeout(time) == Err(RecvTimeoutError::Disconnected) {
                             return;
+                        }
+                        continue;
+                    }
+                    if let Some(sql) = sql.strip_prefix(UNREAD) {
+                        match connection.query_iter(sql) {
+                            Ok(answer) => {
+                                let _ = ended.recv();
+                                drop(answer);
+                                return;
+                            }
+                            Err(error) if is_lost(&error) => return,
+                            Err(error) => tell(&format!("lab: {sql}: {error}")),
                         }
                         continue;
                     }

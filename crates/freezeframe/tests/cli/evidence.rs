@@ -99,10 +99,6 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "tried on MariaDB 10.11: what reads the server's state costs memory and processors before its locks are held long (`is-metadata-cost`)",
     ),
     (
-        "table-flush-pileup",
-        "not tried yet: a long query, FLUSH TABLES and readers behind it",
-    ),
-    (
         "tcmalloc-central",
         "tried on MySQL 5.5.9 and MariaDB 10.11 with half a megabyte of thread caches: on two processors hardly anybody meets another at the central lists",
     ),

@@ -21,6 +21,7 @@ pub(crate) static SLABINFO: Format = Format {
     })],
     continues: |_, next| is_slab_row(next.text),
     read: slabinfo,
+    is_inventory: true,
     ..Format::NONE
 };
 
@@ -37,6 +38,7 @@ pub(crate) static INTERRUPTS_TABLE: Format = Format {
         is_interrupts_head(next.text) || (next.own.is_none() && is_interrupts_row(next.text))
     },
     read: interrupts,
+    is_inventory: true,
     ..Format::NONE
 };
 
@@ -51,6 +53,7 @@ pub(crate) static NUMASTAT: Format = Format {
     })],
     continues: |_, next| is_numa_row(next.text),
     read: numastat,
+    is_inventory: true,
     ..Format::NONE
 };
 

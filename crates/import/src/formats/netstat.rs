@@ -22,6 +22,7 @@ pub(crate) static FORMAT: Format = Format {
     gap: Gap::Lines(6),
     preference: 15,
     read,
+    is_inventory: true,
     ..Format::NONE
 };
 

@@ -22,6 +22,7 @@ pub(crate) static STAT: Format = Format {
         let mut before = None;
         read("cpu", 0, lines, |bytes| of_stat(bytes, &mut before))
     },
+    is_inventory: true,
     ..Format::NONE
 };
 
@@ -38,6 +39,7 @@ pub(crate) static VMSTAT: Format = Format {
     absorbs: |_, next| is_vmstat_line(next.text),
     preference: 7,
     read: |lines| read("vmstat", 0, lines, of_vmstat),
+    is_inventory: true,
     ..Format::NONE
 };
 
@@ -54,6 +56,7 @@ pub(crate) static MEMINFO: Format = Format {
     absorbs: |_, next| is_meminfo_line(next.text),
     preference: 9,
     read: |lines| read("meminfo", 0, lines, of_meminfo),
+    is_inventory: true,
     ..Format::NONE
 };
 
@@ -67,6 +70,7 @@ pub(crate) static DISKSTATS: Format = Format {
     preference: 10,
     // The name stands behind two numbers.
     read: |lines| read("disk", 2, lines, of_diskstats),
+    is_inventory: true,
     ..Format::NONE
 };
 

@@ -66,8 +66,16 @@ fn is_ps_row(text: &str) -> bool {
     let count = words.clone().count();
     let (first, second) = (is_number(words.next()), is_number(words.next()));
     let sizes = second && (count >= 6 || (first && count >= 3 && !is_number(words.next())));
+    // `41844 91.3 85.2 13667636 mysqld`: shares before the size.
+    let is_decimal = |word: &str| is_share(word) && word.contains(['.', ',']);
+    let mut words = text.split_whitespace();
+    let shares = first
+        && count >= 4
+        && words.nth(1).is_some_and(is_decimal)
+        && words.next().is_some_and(|word| is_decimal(word) || is_whole(word));
     // With other columns only the process's state tells: `1234 Ssl 0.3 mysqld`.
     sizes
+        || shares
         || (count >= 3
             && text.split_whitespace().take(6).any(is_process_state)
             && text

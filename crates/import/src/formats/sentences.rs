@@ -59,6 +59,11 @@ const STAGE_SECONDS_MIN: f64 = 0.1;
 /// A stage with less of the statement's time than the longest one, by so much, tells nothing beside it.
 const STAGE_SHARE_MIN: f64 = 0.25;
 
+/// Whether so many lines are a whole print of what always has the same names. Of a few lines somebody chose these.
+pub(crate) fn is_whole(format: &Format, lines: usize) -> bool {
+    format.is_inventory && lines > CHOSEN_LINES_MAX
+}
+
 /// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, statements,
 /// and the amounts of a few lines.
 pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]>) -> Read {

@@ -16,6 +16,7 @@ pub(crate) static FORMAT: Format = Format {
         is_sysctl(at.line)
     })],
     read,
+    is_inventory: true,
     ..Format::NONE
 };
 

@@ -75,7 +75,7 @@ fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>)
             continue;
         }
         let dir = args.dir.join(&scenario.name);
-        match beside(&scenario, kind, &dir, args.json) {
+        match beside(&scenario, kind, &dir, args) {
             Ok(more) => {
                 if let Some(path) = &args.keep {
                     kept::add(path, &more)?;
@@ -92,8 +92,13 @@ fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>)
     Ok(())
 }
 
-/// All watchers beside one scenario, one after another, each with a server of its own.
-fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Result<Vec<Row>> {
+/// The watchers beside one scenario, one after another, each with a server of its own.
+fn beside(
+    scenario: &Scenario,
+    kind: ServerKind,
+    dir: &Path,
+    args: &ScenarioPeers,
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let blank = |watcher: &str, felt| Row {
         scenario: scenario.name.clone(),
@@ -109,31 +114,21 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         felt,
     };
     let mut add = |row: Row| {
-        if !quiet {
+        if !args.json {
             output::print(&line(&row))?;
         }
         rows.push(row);
         anyhow::Ok(())
     };
-    add(blank(NOBODY, measure(scenario, kind, &mut Nobody)?))?;
-
-    let mut recorder = Freezeframe::new(scenario, dir.join(RECORDER));
-    let mut timed = Timed::new(&mut recorder);
-    let felt = measure(scenario, kind, &mut timed)?;
-    let begin = timed.begin;
-    let mut row = blank(RECORDER, felt);
-    if let Some(incident) = &recorder.incident {
-        let verdict = explain(incident)?;
-        let trigger = verdict["incident"]["trigger"].as_str().unwrap_or_default();
-        let trigger: Timestamp = trigger.parse().context("the trigger's time")?;
-        row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
-        row.named = named(&verdict);
-        row.mib = mib(std::fs::metadata(incident)?.len());
-        row.captured = Some(incident.clone());
-        row.kinds = kinds_of(&store::read_frame(incident)?.incident);
+    if !args.only_pt_stalk {
+        add(blank(NOBODY, measure(scenario, kind, &mut Nobody)?))?;
+        let mut recorder = Freezeframe::new(scenario, dir.join(RECORDER));
+        let mut timed = Timed::new(&mut recorder);
+        let felt = measure(scenario, kind, &mut timed)?;
+        let begin = timed.begin;
+        let row = recorded(blank(RECORDER, felt), recorder.incident.as_deref(), begin)?;
+        add(row)?;
     }
-    add(row)?;
-
     for tuning in TUNINGS {
         let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
         let felt = measure(scenario, kind, &mut stalk)?;
@@ -152,6 +147,22 @@ fn beside(scenario: &Scenario, kind: ServerKind, dir: &Path, quiet: bool) -> Res
         add(row)?;
     }
     Ok(rows)
+}
+
+/// The recorder's row: when it noticed, and what its incident is called.
+fn recorded(mut row: Row, incident: Option<&Path>, begin: Timestamp) -> Result<Row> {
+    let Some(incident) = incident else {
+        return Ok(row);
+    };
+    let verdict = explain(incident)?;
+    let trigger = verdict["incident"]["trigger"].as_str().unwrap_or_default();
+    let trigger: Timestamp = trigger.parse().context("the trigger's time")?;
+    row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
+    row.named = named(&verdict);
+    row.mib = mib(std::fs::metadata(incident)?.len());
+    row.kinds = kinds_of(&store::read_frame(incident)?.incident);
+    row.captured = Some(incident.to_owned());
+    Ok(row)
 }
 
 /// The kinds of evidence that an incident has: each text by its name, and what is no text.

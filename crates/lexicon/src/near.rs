@@ -1,0 +1,64 @@
+//! Terms of two words that stand near each other in a sentence, in any order: `drop* ~ table*` is in "we drop a very large
+//! table" and in "tables that are dropped". People tell of one thing in many orders, with anything in between.
+
+use crate::entry::Entry;
+
+/// What parts the two words of a term.
+const NEAR: &str = " ~ ";
+
+/// What parts other words for one of them.
+const OTHERS: char = '/';
+
+/// What may stand between the two, in bytes.
+const BETWEEN_BYTES_MAX: usize = 48;
+
+/// What ends a sentence, of those that stand between two words.
+const ENDS: [&str; 7] = [". ", "! ", "? ", "; ", "。", "！", "？"];
+
+/// The words for the first and for the second part of a term; none for a term that is looked for as it stands.
+pub(crate) fn halves(pattern: &'static str) -> Option<[Vec<&'static str>; 2]> {
+    let (left, right) = pattern.split_once(NEAR)?;
+    Some([left, right].map(|half| half.split(OTHERS).map(str::trim).collect()))
+}
+
+/// Where one of the words was found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Half {
+    pub(crate) entry: &'static Entry,
+    /// 0 for the first word of the term, 1 for the second.
+    pub(crate) side: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// The terms of which both words stand near each other, each once, with where the first of the two begins.
+pub(crate) fn pairs(line: &str, halves: &[Half]) -> Vec<(usize, &'static Entry)> {
+    let mut found: Vec<(usize, &'static Entry)> = Vec::new();
+    for left in halves.iter().filter(|half| half.side == 0) {
+        let is_other = |half: &&Half| half.side == 1 && std::ptr::eq(half.entry, left.entry);
+        let near = halves.iter().filter(is_other);
+        let near = near.filter(|right| is_near(line, left, right));
+        let Some(from) = near.map(|right| left.from.min(right.from)).min() else {
+            continue;
+        };
+        if !found
+            .iter()
+            .any(|(_, entry)| std::ptr::eq(*entry, left.entry))
+        {
+            found.push((from, left.entry));
+        }
+    }
+    found
+}
+
+fn is_near(line: &str, one: &Half, other: &Half) -> bool {
+    let (first, second) = match one.from <= other.from {
+        true => (one, other),
+        false => (other, one),
+    };
+    // Two words that overlap are one.
+    let Some(between) = line.get(first.to..second.from) else {
+        return false;
+    };
+    between.len() <= BETWEEN_BYTES_MAX && !ENDS.iter().any(|end| between.contains(end))
+}
