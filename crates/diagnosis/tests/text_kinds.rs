@@ -464,6 +464,40 @@ fn a_single_processlist_is_evidence() {
     }
 }
 
+/// The one that has been in the state for longest, of those that are in it; others are older.
+#[test]
+fn how_long_a_session_is_in_its_state_is_measured() {
+    let session = |state: &str, seconds: f64| model::Session {
+        id: 1,
+        user: "app".to_owned(),
+        host: "h".to_owned(),
+        db: "shop".to_owned(),
+        command: "Query".to_owned(),
+        seconds,
+        state: state.to_owned(),
+        statement: "SELECT".to_owned(),
+    };
+    let list = ProcessList {
+        sessions: 3,
+        longest: vec![
+            session("", 900.0),
+            session("Sending data", 74.0),
+            session("Sending data", 8.0),
+        ],
+        ..ProcessList::default()
+    };
+    let body = serde_json::to_string(&list).unwrap();
+    let incident = with_text(taken_once(0), TextKind::Processlist, body);
+    let sign = "measure = \"session_seconds(state = '^Sending data$')\"\nabove = 60\nsays = \"{value}\"";
+    assert_eq!(
+        says(&incident, sign),
+        source_says("processlist", "74.0 s")
+    );
+    let more = sign.replace("above = 60", "above = 90");
+    let why = why_not(&incident, &more, &sign.replace("says", "id = \"b\"\nsays"));
+    assert!(why.contains("the limit is 90"), "{why}");
+}
+
 #[test]
 fn a_single_status_of_innodb_is_evidence() {
     let waits = vec![wait("row/row0sel.c", 3549, 2.0); 3];

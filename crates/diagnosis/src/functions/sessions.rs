@@ -21,9 +21,14 @@ pub(super) static KIND: Kind = Kind {
     has_each: false,
     names: Some(Seen::Sessions),
     functions: &[
-        known("sessions", Show::Count, |from| Sessions::read(from, false)),
+        known("sessions", Show::Count, |from| {
+            Sessions::read(from, What::Number)
+        }),
         known("sessions_share", Show::Percent, |from| {
-            Sessions::read(from, true)
+            Sessions::read(from, What::Share)
+        }),
+        known("session_seconds", Show::Seconds, |from| {
+            Sessions::read(from, What::Longest)
         }),
     ],
 };
@@ -41,10 +46,19 @@ const SIGNALS_MAX: usize = 8;
 #[derive(Debug)]
 struct Sessions {
     column: Column,
-    /// Of all that are looked at, not their number.
-    share: bool,
+    what: What,
     /// A list of fewer has no number.
     min_sessions: u64,
+}
+
+/// What is measured of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Number,
+    /// Of all that are looked at.
+    Share,
+    /// How long the one that has been at it for longest has, in seconds. It needs a state.
+    Longest,
 }
 
 /// Which sessions are meant.
@@ -59,7 +73,7 @@ enum Column {
 }
 
 impl Sessions {
-    fn read(from: &mut Arguments, share: bool) -> Read<Arc<dyn Function>> {
+    fn read(from: &mut Arguments, what: What) -> Read<Arc<dyn Function>> {
         let columns = [
             from.text("class")?.map(Column::Class),
             from.regex("state")?.map(Column::State),
@@ -72,9 +86,12 @@ impl Sessions {
             let problem = "needs exactly one of class, state, command, user and statement";
             return from.lack(problem);
         };
+        if what == What::Longest && !matches!(column, Column::State(_)) {
+            return from.lack("needs a state");
+        }
         Ok(Arc::new(Self {
             column,
-            share,
+            what,
             min_sessions: from.count("min_sessions", 1)?,
         }))
     }
@@ -84,9 +101,9 @@ impl Sessions {
         if one.of < min {
             return None;
         }
-        match self.share {
-            false => Some(one.matching as f64),
-            true => (one.of > 0).then(|| one.matching as f64 / one.of as f64),
+        match self.what {
+            What::Number | What::Longest => Some(one.matching as f64),
+            What::Share => (one.of > 0).then(|| one.matching as f64 / one.of as f64),
         }
     }
 
@@ -112,6 +129,9 @@ impl Sessions {
             let (counted, known) = counts.next().unwrap_or_default();
             let (matching, of) = match &self.column {
                 Column::Class(class) => (list.by_class.of(class), list.active()),
+                Column::State(regex) if self.what == What::Longest => {
+                    (longest(list, regex), list.active())
+                }
                 // Of all sessions that do something, whatever the column knows of them.
                 Column::State(_) | Column::User(_) => (counted, list.active()),
                 Column::Command(_) => (counted, list.sessions),
@@ -152,15 +172,26 @@ impl Sessions {
     }
 }
 
+/// The seconds of the session that has been in such a state for longest.
+fn longest(list: &Listed, regex: &Regex) -> u64 {
+    let states = list.longest_states();
+    let matching = states.filter(|(state, _)| regex.is_match(state));
+    matching
+        .map(|(_, seconds)| seconds as u64)
+        .max()
+        .unwrap_or(0)
+}
+
 impl Function for Sessions {
     fn source(&self) -> &'static str {
         PROCESSLIST
     }
 
     fn words(&self, in_full: bool) -> String {
-        let what = match self.share {
-            true => "the share of sessions",
-            false => "the number of sessions",
+        let what = match self.what {
+            What::Share => "the share of sessions",
+            What::Number => "the number of sessions",
+            What::Longest => "the longest time of a session",
         };
         let of = match &self.column {
             Column::Class(class) => format!("of class '{class}'"),
@@ -181,19 +212,22 @@ impl Function for Sessions {
             self.median(inside, self.min_sessions)
         });
         // Before the onset few sessions are the normal thing, not a set too small to judge.
-        let min = if self.share { self.min_sessions } else { 0 };
+        let min = match self.what {
+            What::Share => self.min_sessions,
+            What::Number | What::Longest => 0,
+        };
         let baseline = evidence
             .baseline
             .and_then(|window| self.median(snapshots.inside(window), min));
         // A state that has one explanation only is shown because of it; in a list that somebody took because something
         // hung, it may be one session that hangs.
-        let explains = sign.conclusive && !self.share;
+        let explains = sign.conclusive && self.what == What::Number;
         let is_part = explains && evidence.is_part(Capture::Processlist);
         let is_sparse = || evidence.is_sparse(&snapshots.moments());
         let measured = Measured::new(sign, seen, baseline);
-        let mut measured = match self.share {
-            true => measured,
-            false => measured.of_crowd(evidence),
+        let mut measured = match self.what {
+            What::Share | What::Longest => measured,
+            What::Number => measured.of_crowd(evidence),
         };
         measured.is_part = is_part;
         if is_part || (explains && is_sparse() && self.is_what_hangs(evidence)) {

@@ -24,10 +24,6 @@ Made by `make accuracy` (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --tes
 /// Why nobody has provoked what no real server showed, where that is known.
 const NOT_PROVOKED: &[(&str, &str)] = &[
     (
-        "binlog-reader",
-        "not tried yet: needs a server whose readers hold the log's lock (up to MySQL 5.6) and a client that takes events slowly",
-    ),
-    (
         "bufpool-resize",
         "tried on MariaDB 10.11 and MySQL 9.7: a pool of 4 GiB shrinks to 128 MiB and grows again while 8,000 and 3,700 statements a second go on",
     ),

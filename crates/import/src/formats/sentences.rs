@@ -3,7 +3,7 @@
 //! A word is less than a measurement, and is kept as one: see [`model::Mention`]. A message of the server or the kernel is
 //! a line of its log wherever it stands.
 
-use lexicon::{Kind, Lexicon, Role};
+use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 
 use crate::format::{Format, Group};
@@ -88,7 +88,8 @@ pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]
                 }
                 let is_told = match is_counted {
                     true => counted < COUNTED_MAX,
-                    false => is_chosen || !found.entry.kind.is_amount(),
+                    // A whole status has each of its amounts, large or not.
+                    false => is_chosen || !is_amount(found.entry),
                 };
                 if is_told && push_mention(&mut read, path, line.number, &found, true) {
                     counted += usize::from(is_counted);
@@ -97,6 +98,10 @@ pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]
         }
     }
     read
+}
+
+fn is_amount(entry: &Entry) -> bool {
+    entry.kind.is_amount() || entry.role == Role::Amount
 }
 
 fn push_mention(
