@@ -130,10 +130,7 @@ fn what_is_wrong_with_a_call_is_told_where_it_stands() {
             "measure = \"sessions()\"",
             "10:20: measure: column 9: needs exactly one of class, state",
         ),
-        (
-            "measure = \"session_seconds(user = 'a')\"",
-            "needs a state",
-        ),
+        ("measure = \"session_seconds(user = 'a')\"", "needs a state"),
         (
             "measure = \"sessions(state = 'a', state = 'b')\"",
             "state: is there twice",

@@ -484,15 +484,14 @@ fn how_long_a_session_is_in_its_state_is_measured() {
             session("Sending data", 74.0),
             session("Sending data", 8.0),
         ],
+        by_class: [("select".to_owned(), 3)].into(),
         ..ProcessList::default()
     };
     let body = serde_json::to_string(&list).unwrap();
     let incident = with_text(taken_once(0), TextKind::Processlist, body);
-    let sign = "measure = \"session_seconds(state = '^Sending data$')\"\nabove = 60\nsays = \"{value}\"";
-    assert_eq!(
-        says(&incident, sign),
-        source_says("processlist", "74.0 s")
-    );
+    let sign =
+        "measure = \"session_seconds(state = '^Sending data$')\"\nabove = 60\nsays = \"{value}\"";
+    assert_eq!(says(&incident, sign), source_says("processlist", "74 s"));
     let more = sign.replace("above = 60", "above = 90");
     let why = why_not(&incident, &more, &sign.replace("says", "id = \"b\"\nsays"));
     assert!(why.contains("the limit is 90"), "{why}");

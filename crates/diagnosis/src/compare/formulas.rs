@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 76] = [
+const NAMES: [(&str, &str); 78] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -14,6 +14,14 @@ const NAMES: [(&str, &str); 76] = [
     (
         "rate(process.system_ticks) / 100",
         "CPUs that the server uses in the kernel",
+    ),
+    (
+        "1 / ((rate(status.Connections) + 0.01) / mean(processlist.state.login))",
+        "time of a login",
+    ),
+    (
+        "mean(cpu.busy_share) - mean(cpu.system_share)",
+        "CPU time in programs",
     ),
     (
         "p95(probe.connect_us) / 1000",

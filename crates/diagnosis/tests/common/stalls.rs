@@ -100,6 +100,7 @@ pub fn small_bufpool() -> Story {
 
 pub fn slow_fsync() -> Story {
     Story::healthy()
+        .fact("variables.innodb_flush_log_at_trx_commit", "1")
         .rate("status.Innodb_data_fsyncs", 300.0, 2.0)
         .level("status.Innodb_data_pending_fsyncs", 0.3, 1.0)
         .rate("disk.sda.flushes", 100.0, 2.0)

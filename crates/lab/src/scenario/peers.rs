@@ -216,7 +216,9 @@ impl Watcher for Timed<'_> {
 fn named(verdict: &Value) -> Option<String> {
     let first = verdict["findings"].as_array()?.first()?;
     let level = first["level"].as_str()?;
-    ["likely", "certain"].contains(&level).then(|| first["cause"].as_str().map(str::to_owned))?
+    ["likely", "certain"]
+        .contains(&level)
+        .then(|| first["cause"].as_str().map(str::to_owned))?
 }
 
 fn mib(bytes: u64) -> f64 {
