@@ -26,9 +26,33 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
+/// As [`duration`], and longer than nothing: in no time nothing is seen, and an empty answer would look like health.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn some_time(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => {
+            Err("a time longer than 0 expected: in no time nothing is seen".to_owned())
+        }
+        time => Ok(time),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_time_is_refused() {
+        for none in ["0", "0s", "0.0ms"] {
+            assert!(
+                some_time(none).unwrap_err().contains("longer than 0"),
+                "{none}"
+            );
+        }
+        assert_eq!(some_time("1ms"), Ok(Duration::from_millis(1)));
+    }
 
     #[test]
     fn times_are_read() {

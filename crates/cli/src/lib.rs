@@ -7,6 +7,6 @@ mod program;
 pub mod recorded;
 mod usage;
 
-pub use duration::duration;
+pub use duration::{duration, some_time};
 pub use program::{begin, end, wrong_arguments};
 pub use usage::{Usage, usage};

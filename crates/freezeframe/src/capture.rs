@@ -66,7 +66,10 @@ pub(crate) fn run(args: &Capture) -> Result<ExitCode> {
 
 fn names_a_server(args: &Capture) -> bool {
     let server = &args.server;
-    server.socket.is_some() || server.port.is_some() || server.pid.is_some()
+    server.socket.is_some()
+        || server.host.is_some()
+        || server.port.is_some()
+        || server.pid.is_some()
 }
 
 /// Waits for the files of incidents that were promised.

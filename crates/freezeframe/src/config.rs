@@ -3,13 +3,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use detect::UserTrigger;
 use recorder::RecorderConfig;
 use serde::Deserialize;
 use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
 use crate::listen;
+use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
 
@@ -46,6 +46,7 @@ pub(crate) struct QueriesConfig {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ServerConfig {
     pub(crate) socket: Option<PathBuf>,
+    pub(crate) host: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) user: Option<String>,
     pub(crate) password_file: Option<PathBuf>,
@@ -110,7 +111,7 @@ impl Config {
             Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
         };
         for trigger in &config.detect.triggers {
-            if let Err(error) = UserTrigger::parse(trigger) {
+            if let Err(error) = triggers::parse(trigger) {
                 let line = text
                     .lines()
                     .position(|line| line.contains(trigger.as_str()));
@@ -200,7 +201,7 @@ impl Config {
             .incidents_per_hour
             .unwrap_or(hysteresis.per_hour);
         for trigger in &self.detect.triggers {
-            detect.user.push(UserTrigger::parse(trigger)?);
+            detect.user.push(triggers::parse(trigger)?);
         }
         Ok(config)
     }
@@ -225,8 +226,13 @@ fn place(text: &str, error: &toml::de::Error) -> String {
     }
 }
 
-/// Where recordings go when nobody said.
+/// Where recordings go when nobody said. A service's own directory is that of its unit (systemd.exec(5),
+/// `StateDirectory=`); of several the first.
 fn default_dir() -> PathBuf {
+    let of_unit = std::env::var("STATE_DIRECTORY").unwrap_or_default();
+    if let Some(dir) = of_unit.split(':').find(|dir| !dir.is_empty()) {
+        return PathBuf::from(dir);
+    }
     if rustix::process::geteuid().is_root() {
         return PathBuf::from("/var/lib/freezeframe");
     }
@@ -260,6 +266,13 @@ mod tests {
         let error = error_of("[detect]\nprobe_limit = 3\n");
         assert!(
             error.starts_with("f.toml:2: unknown field `probe_limit`"),
+            "{error}"
+        );
+        let error = error_of("[detect]\ntriggers = [\n  'Uptime > 3',\n  'foo.bar > 3',\n]\n");
+        assert!(
+            error.starts_with(
+                "f.toml:4: triggers: trigger 'foo.bar > 3', column 1: no source brings 'foo.bar'"
+            ),
             "{error}"
         );
         let error = error_of("[detect]\ntriggers = [\n  'x >> 3',\n]\n");

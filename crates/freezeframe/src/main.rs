@@ -12,6 +12,7 @@ mod episodes;
 mod explain;
 mod export;
 mod fix;
+mod grants;
 mod hooks;
 mod incidents;
 mod journals;
@@ -26,12 +27,14 @@ mod memory;
 mod profile;
 mod queries;
 mod record;
+mod refused;
 mod shell;
 mod sources;
 mod stacks;
 mod stacks_from;
 mod symbols;
 mod targets;
+mod triggers;
 
 use std::process::ExitCode;
 
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),
+        Command::Grants(options) => grants::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Completions { shell } => {
             let mut command = Cli::command();

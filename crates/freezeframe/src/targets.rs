@@ -6,7 +6,7 @@ use kernel::servers::ServerProcess;
 use recorder::{Target, Wanted, discover_targets};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use server::{Address, LoginOptions, find_login};
+use server::{Address, LoginOptions, find_login, is_this_host};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -28,8 +28,24 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         home: std::env::var_os("HOME").map(PathBuf::from),
         system_user: system_user(),
     };
-    let (login, address) = find_login(&options)?;
-    let mut targets = discover_targets(&wanted(args, config), &login, address.as_ref())?;
+    let found = find_login(&options)?;
+    let login = found.login;
+    let mut wanted = wanted(args, config);
+    let named = args.host.as_ref().or(file.host.as_ref());
+    let host = named.or(found.host.as_ref());
+    // What names a server of this host by its socket or process says where it is.
+    if wanted.socket.is_none() && wanted.pid.is_none() {
+        wanted.other_host = host.filter(|host| !is_this_host(host)).cloned();
+    }
+    // Another host's address is none of a server of this one.
+    let is_of_other = found
+        .host
+        .as_deref()
+        .is_some_and(|host| !is_this_host(host));
+    let address = found
+        .address
+        .filter(|_| !is_of_other || wanted.other_host == found.host);
+    let mut targets = discover_targets(&wanted, &login, address.as_ref())?;
     for target in &mut targets {
         let is_seen = |process: &ServerProcess| !process.unix_sockets.is_empty();
         if let [Address::Socket(path)] = target.addresses.as_slice()
@@ -66,12 +82,14 @@ fn wanted(args: &ServerArgs, config: &Config) -> Wanted {
             socket: args.socket.clone(),
             port: args.port,
             pid: args.pid,
+            other_host: None,
         };
     }
     Wanted {
-        socket: config.server.socket.clone(),
+        // Of another server, when a host is named.
+        socket: config.server.socket.clone().filter(|_| args.host.is_none()),
         port: config.server.port,
-        pid: None,
+        ..Wanted::default()
     }
 }
 

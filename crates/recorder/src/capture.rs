@@ -4,6 +4,7 @@ use model::{Incident, Millis, Server, Stall, Timeline, Trigger, Window};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
+use crate::host::host_name;
 use crate::ring::Ring;
 
 /// Rules named in an incident: a trigger of the user may come and go for as long as one lasts.
@@ -132,13 +133,6 @@ impl Capture {
         ring.fill(&mut incident);
         incident
     }
-}
-
-/// The host's name, as the kernel knows it.
-pub fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .map(|name| name.trim().to_owned())
-        .unwrap_or_default()
 }
 
 /// The name of an incident of this server that was noticed then, milliseconds since 1970.

@@ -103,11 +103,13 @@ pub fn look_at(
         }
     }
     stop.store(true, Ordering::Relaxed);
-    let pid = shared.process().map(|process| process.pid);
-    let surroundings = surroundings::look(pid, &looked.facts);
-    looked.facts.extend(surroundings.facts);
-    for absent in surroundings.absent {
-        looked.add_absent(clock.now(), &absent);
+    if !shared.is_elsewhere() {
+        let pid = shared.process().map(|process| process.pid);
+        let surroundings = surroundings::look(pid, &looked.facts);
+        looked.facts.extend(surroundings.facts);
+        for absent in surroundings.absent {
+            looked.add_absent(clock.now(), &absent);
+        }
     }
     let window = Window {
         from: 0,

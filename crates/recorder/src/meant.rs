@@ -32,7 +32,7 @@ pub(crate) fn may_be_meant(server: &ServerProcess, addresses: &[Address]) -> boo
 }
 
 /// Whether a server listens on one of these.
-fn listens_on(server: &ServerProcess, addresses: &[Address]) -> bool {
+pub(crate) fn listens_on(server: &ServerProcess, addresses: &[Address]) -> bool {
     addresses.iter().any(|address| match address {
         Address::Socket(path) => {
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use self::stalls::Lasting;
 use crate::asked::Asked;
-use crate::capture::{Capture, host_name};
+use crate::capture::Capture;
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::general_log::Listening;
@@ -66,6 +66,21 @@ pub enum RecorderError {
     Thread(#[from] std::io::Error),
 }
 
+/// What a recorder's loop tells whoever watches over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beating {
+    /// It came around, four times a second.
+    Goes {
+        /// Samples taken since the start.
+        samples: u64,
+    },
+    /// It ends, and writes what it has.
+    Stops,
+}
+
+/// Who is told, on the recorder's own thread: it must not wait for anything.
+type Watcher = Box<dyn FnMut(Beating) + Send>;
+
 /// Records one server.
 pub struct Recorder {
     config: RecorderConfig,
@@ -101,6 +116,9 @@ pub struct Recorder {
     overdue: Vec<bool>,
     pulse: Arc<Pulse>,
     pulse_due: Millis,
+    /// Samples taken.
+    taken: u64,
+    watcher: Option<Watcher>,
 }
 
 impl Recorder {
@@ -134,7 +152,7 @@ impl Recorder {
                     limits,
                     session: SessionStart {
                         clock: clock.clock().clone(),
-                        host: host_name(),
+                        host: shared.host(),
                         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
                         server: server.clone(),
                     },
@@ -194,6 +212,8 @@ impl Recorder {
             overdue: vec![false; SOURCES.len()],
             pulse: Arc::new(Pulse::default()),
             pulse_due: 0,
+            taken: 0,
+            watcher: None,
         })
     }
 
@@ -205,6 +225,17 @@ impl Recorder {
     /// Where an incident is asked for, stall or not.
     pub fn asked(&self) -> Arc<Asked> {
         self.asked.clone()
+    }
+
+    /// Lets somebody watch over its loop: on the recorder's own thread, which must not wait for it.
+    pub fn watched_by(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
+    fn tell_watcher(&mut self, beating: Beating) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher(beating);
+        }
     }
 
     /// Records until it is stopped. A stall that is being captured then is written as it is.
@@ -222,10 +253,13 @@ impl Recorder {
                 self.beat();
             }
         }
+        self.tell_watcher(Beating::Stops);
         self.finish();
     }
 
     fn take(&mut self, mut sample: Sample) {
+        // Not what the recorder tells of itself: only what came from a reader.
+        self.taken += u64::from(sample.source != "recorder");
         self.ring.add(&mut sample);
         self.pulse.sample(&sample);
         self.tell_news(&sample);
@@ -271,6 +305,9 @@ impl Recorder {
             let _ = request.answer.send(promise);
         }
         self.tell_pulse(now);
+        self.tell_watcher(Beating::Goes {
+            samples: self.taken,
+        });
         self.watch_in_flight(now);
         if let Some(capture) = &mut self.capture {
             if now >= capture.complete_at(&self.config) {
@@ -398,6 +435,10 @@ impl Recorder {
         let Some(permit) = &self.config.general_log else {
             return;
         };
+        // Its file would be on that host.
+        if self.shared.is_elsewhere() {
+            return;
+        }
         let listening = Listening {
             shared: self.shared.clone(),
             queries: self.queries.clone(),
@@ -423,6 +464,7 @@ impl Recorder {
         let capture = self.capture.as_ref()?;
         let server = self.shared.describe(&self.version);
         let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        incident.host = self.shared.host();
         incident.queries = queries::counted_around(&incident);
         incident
             .queries

@@ -94,6 +94,16 @@ impl SourceSpec {
             Take::Packets(_) => Worker::Packets,
         }
     }
+
+    /// It reads this host, which tells nothing of a server that runs on another one.
+    pub(crate) fn is_of_host(&self) -> bool {
+        let by_sql = matches!(
+            self.take,
+            Take::Database(_) | Take::Replica(_) | Take::QueryProbe(_) | Take::ConnectProbe(_)
+        );
+        // What is of the recorder itself: its own CPU, memory and clock.
+        !by_sql && self.name != "own"
+    }
 }
 
 const fn source(

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,20 +5,9 @@ use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
 use model::{Absent, Reason};
 use server::{Address, Login, OwnStatements};
-use thiserror::Error;
 
+use crate::host::host_name;
 use crate::meant;
-
-/// Which server the user wants.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// The server that listens on this unix socket.
-    pub socket: Option<PathBuf>,
-    /// The server that listens on this TCP port.
-    pub port: Option<u16>,
-    /// The server with this process id.
-    pub pid: Option<u32>,
-}
 
 /// A server to record: how it is named, found again, and reached.
 #[derive(Debug, Clone)]
@@ -32,153 +20,45 @@ pub struct Target {
     pub login: Login,
     /// The process, when it was found.
     pub process: Option<ServerProcess>,
-}
-
-/// Why there is no server to record.
-#[derive(Debug, Error)]
-pub enum TargetError {
-    /// No server runs here.
-    #[error(
-        "no mysqld or mariadbd runs here; name one with --socket PATH or --port N (it may start later)"
-    )]
-    NoServer,
-    /// The process is not a server.
-    #[error("process {0} is not a mysqld or mariadbd, or is gone")]
-    NotAServer(u32),
-    /// The processes cannot be listed.
-    #[error("cannot look for servers: {0}")]
-    Unreadable(#[from] kernel::read::ReadError),
+    /// The host that the server runs on, where that is not this one: nothing of this host is evidence then.
+    pub other_host: Option<String>,
 }
 
 impl Target {
+    /// Host and label, so that servers of many hosts can be told apart.
+    pub fn name(&self) -> String {
+        told_name(self.other_host.as_deref(), &self.label)
+    }
+
     /// The first way to reach it: a unix socket before TCP.
     pub fn first_address(&self) -> Option<Address> {
-        let of_process = || known_addresses(self.process.as_ref()?).into_iter().next();
-        self.addresses.first().cloned().or_else(of_process)
+        self.ways().into_iter().next()
     }
-}
 
-/// Finds the servers to record: the one that is wanted, or all on the host. A wanted socket or
-/// port need not be there yet.
-pub fn discover_targets(
-    wanted: &Wanted,
-    login: &Login,
-    option_file_address: Option<&Address>,
-) -> Result<Vec<Target>, TargetError> {
-    let proc = ProcRoot::default();
-    let target = |process: Option<ServerProcess>, addresses: Vec<Address>| Target {
-        label: label(process.as_ref(), &addresses),
-        addresses,
-        login: login.clone(),
-        process,
-    };
-    if let Some(pid) = wanted.pid {
-        let process = servers::server(&proc, pid).ok_or(TargetError::NotAServer(pid))?;
-        let addresses = guessed_addresses(&process, option_file_address);
-        return Ok(vec![target(Some(process), addresses)]);
-    }
-    let found = servers::discover(&proc)?.servers;
-    let mut fixed = Vec::new();
-    fixed.extend(wanted.socket.clone().map(Address::Socket));
-    fixed.extend(
-        wanted
-            .port
-            .map(|port| Address::Tcp("127.0.0.1".to_owned(), port)),
-    );
-    if !fixed.is_empty() {
-        return Ok(vec![target(meant::owner_of(found, &fixed), fixed)]);
-    }
-    if found.is_empty() {
-        let address = option_file_address.ok_or(TargetError::NoServer)?;
-        return Ok(vec![target(None, vec![address.clone()])]);
-    }
-    // With several servers nobody knows whose the option file's address or the usual socket is.
-    let alone = found.len() == 1;
-    let mut targets: Vec<Target> = found
-        .into_iter()
-        .map(|process| {
-            let addresses = if alone {
-                guessed_addresses(&process, option_file_address)
-            } else {
-                Vec::new()
-            };
-            target(Some(process), addresses)
-        })
-        .collect();
-    make_labels_unique(&mut targets);
-    Ok(targets)
-}
-
-/// Two servers may have the same port: in containers, or on different addresses. Their files must
-/// not mix.
-fn make_labels_unique(targets: &mut [Target]) {
-    let labels: Vec<String> = targets.iter().map(|target| target.label.clone()).collect();
-    for target in targets {
-        let same = labels
-            .iter()
-            .filter(|label| **label == target.label)
-            .count();
-        if same > 1
-            && let Some(process) = &target.process
-        {
-            target.label = format!("{}-pid{}", target.label, process.pid);
+    /// All ways to reach it: those that were said, else a unix socket before TCP.
+    pub fn ways(&self) -> Vec<Address> {
+        if !self.addresses.is_empty() {
+            return self.addresses.clone();
         }
+        let process = self.process.as_ref();
+        process.map_or_else(Vec::new, known_addresses)
     }
 }
 
-/// Where a server's socket is by default (Debian, Red Hat, upstream).
-const USUAL_SOCKETS: [&str; 3] = [
-    "/run/mysqld/mysqld.sock",
-    "/var/lib/mysql/mysql.sock",
-    "/tmp/mysql.sock",
-];
-
-/// Ways to a server whose own sockets we may not see; empty when they are seen.
-fn guessed_addresses(process: &ServerProcess, option_file: Option<&Address>) -> Vec<Address> {
-    if !meant::is_unseen(process) {
-        return Vec::new();
+/// What a server is called where servers of other hosts are, too: its host, a colon, its label.
+fn told_name(other_host: Option<&str>, label: &str) -> String {
+    match other_host {
+        Some(host) => {
+            let port = label.rsplit_once('-').map_or(label, |(_, port)| port);
+            format!("{host}:{port}")
+        }
+        None => format!("{}:{label}", host_name()),
     }
-    let usual = USUAL_SOCKETS
-        .iter()
-        .map(PathBuf::from)
-        .find(|path| path.exists())
-        .map(Address::Socket);
-    option_file.cloned().or(usual).into_iter().collect()
-}
-
-fn label(process: Option<&ServerProcess>, addresses: &[Address]) -> String {
-    let port = addresses
-        .iter()
-        .find_map(|address| match address {
-            Address::Tcp(_, port) => Some(*port),
-            Address::Socket(_) => None,
-        })
-        .or_else(|| Some(main_port(process?)?.1));
-    if let Some(port) = port {
-        return port.to_string();
-    }
-    let socket = addresses
-        .iter()
-        .find_map(|address| match address {
-            Address::Socket(path) => Some(path.clone()),
-            Address::Tcp(..) => None,
-        })
-        .or_else(|| Some(process?.unix_sockets.first()?.path.clone()));
-    let text = match (socket, process) {
-        (Some(path), _) => path.to_string_lossy().into_owned(),
-        (None, Some(process)) => format!("pid{}", process.pid),
-        (None, None) => "server".to_owned(),
-    };
-    let word: String = text
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    word.trim_matches('-').to_owned()
 }
 
 /// The port of the classic protocol: the lowest; X protocol (33060), admin (33062) and Galera
 /// (4567) are above it by default.
-fn main_port(process: &ServerProcess) -> Option<(std::net::IpAddr, u16)> {
+pub(crate) fn main_port(process: &ServerProcess) -> Option<(std::net::IpAddr, u16)> {
     process
         .tcp_ports
         .iter()
@@ -218,6 +98,9 @@ pub(crate) struct Shared {
     pub(crate) revivals: AtomicU64,
     /// When the last stall was known to be over.
     pub(crate) stall_over_at: AtomicU64,
+    /// Ways on which our login was refused, since one was let in: they are tried last, for each refusal is a line in the
+    /// server's error log.
+    denied: Mutex<Vec<Address>>,
     /// What the sessions do, and what was learnt of their statements.
     sessions: Mutex<detect::Sessions>,
 }
@@ -246,6 +129,7 @@ impl Shared {
             stalled: AtomicBool::new(false),
             revivals: AtomicU64::new(0),
             stall_over_at: AtomicU64::new(0),
+            denied: Mutex::default(),
             sessions: Mutex::default(),
         }
     }
@@ -337,6 +221,9 @@ impl Shared {
     /// Looks for the server's process again when it is gone or was never found. True when there
     /// is one now.
     pub(crate) fn refresh(&self, proc: &ProcRoot) -> bool {
+        if self.is_elsewhere() {
+            return false;
+        }
         if let Some(known) = self.process()
             && servers::is_alive(proc, known.pid, known.start_time_ticks)
         {
@@ -380,8 +267,33 @@ impl Shared {
         (self.looks.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two()
     }
 
-    /// The ways to the server: a unix socket before TCP, for it works without a network.
+    /// It runs on another host: what this one does is no evidence.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.target.other_host.is_some()
+    }
+
+    /// The host that the server runs on.
+    pub(crate) fn host(&self) -> String {
+        self.target.other_host.clone().unwrap_or_else(host_name)
+    }
+
+    /// Our login was refused there.
+    pub(crate) fn was_denied(&self, address: &Address) {
+        let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        if !denied.contains(address) {
+            denied.push(address.clone());
+        }
+    }
+
+    /// The ways to the server: a unix socket before TCP, for it works without a network; those that refused us last.
     pub(crate) fn addresses(&self) -> Vec<Address> {
+        let mut addresses = self.ways();
+        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.sort_by_key(|address| denied.contains(address));
+        addresses
+    }
+
+    fn ways(&self) -> Vec<Address> {
         if !self.target.addresses.is_empty() {
             return self.target.addresses.clone();
         }
@@ -418,7 +330,7 @@ impl Shared {
 
     /// The ways for the connect probe: TCP first, because that is where clients are refused.
     pub(crate) fn connect_addresses(&self) -> Vec<Address> {
-        let mut addresses = self.addresses();
+        let mut addresses = self.ways();
         if self.target.addresses.is_empty() {
             addresses.sort_by_key(|address| matches!(address, Address::Socket(_)));
         }
@@ -451,7 +363,7 @@ impl Shared {
     }
 }
 
-fn known_addresses(process: &ServerProcess) -> Vec<Address> {
+pub(crate) fn known_addresses(process: &ServerProcess) -> Vec<Address> {
     let mut addresses: Vec<Address> = process
         .unix_sockets
         .iter()
@@ -484,7 +396,7 @@ mod tests {
 
     fn target(process: ServerProcess) -> Target {
         Target {
-            label: label(Some(&process), &[]),
+            label: "label".to_owned(),
             addresses: Vec::new(),
             login: Login {
                 user: "u".to_owned(),
@@ -492,19 +404,8 @@ mod tests {
                 from: String::new(),
             },
             process: Some(process),
+            other_host: None,
         }
-    }
-
-    #[test]
-    fn servers_with_the_same_port_have_files_of_their_own() {
-        let mut targets = [
-            target(process(11, "/a", "/a", 3306)),
-            target(process(12, "/b", "/b", 3306)),
-            target(process(13, "/c", "/c", 3307)),
-        ];
-        make_labels_unique(&mut targets);
-        let labels: Vec<&str> = targets.iter().map(|target| target.label.as_str()).collect();
-        assert_eq!(labels, ["3306-pid11", "3306-pid12", "3307"]);
     }
 
     #[test]

@@ -27,6 +27,9 @@ use crate::stacks::StackWatch;
 use crate::table::{SOURCES, SourceSpec, Take, Worker};
 use crate::target::Shared;
 
+/// Why this host's evidence is not taken.
+const ELSEWHERE: &str = "the server runs on another host";
+
 /// How long a worker sleeps at the most before it looks whether it should stop.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -155,7 +158,10 @@ fn run(worker: Worker, mut state: State, context: &Context) {
             let at = context.clock.now();
             context.in_flight.begin(*index, at);
             let begin = Instant::now();
-            let outcome = take_guarded(source, &mut state);
+            let outcome = match context.shared.is_elsewhere() && source.is_of_host() {
+                true => Err(Absent::new(source.name, Reason::Unsupported, ELSEWHERE)),
+                false => take_guarded(source, &mut state),
+            };
             let took = begin.elapsed();
             context.in_flight.end(*index);
             send(context, source.name, took, outcome);

@@ -147,6 +147,6 @@ impl LoginWay {
             home: None,
             system_user: self.user.clone(),
         };
-        server::find_login(&options).map(|(login, _)| login)
+        server::find_login(&options).map(|found| found.login)
     }
 }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 
 /// A way to reach a server.
@@ -14,7 +15,49 @@ impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(path) => write!(formatter, "socket {}", path.display()),
+            Self::Tcp(host, port) if host.contains(':') => write!(formatter, "[{host}]:{port}"),
             Self::Tcp(host, port) => write!(formatter, "{host}:{port}"),
         }
+    }
+}
+
+/// Whether a host's name or address is this host. A name is looked up, which may take the resolver's time; one that is not
+/// known is another host's.
+pub fn is_this_host(host: &str) -> bool {
+    if is_usual_local(host) {
+        return true;
+    }
+    let Ok(addresses) = (host, 0).to_socket_addrs() else {
+        return false;
+    };
+    let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+    // Nothing is sent: the kernel lets a socket have addresses of this host only.
+    let is_ours = |ip: &IpAddr| ip.is_loopback() || UdpSocket::bind((*ip, 0)).is_ok();
+    !addresses.is_empty() && addresses.iter().all(is_ours)
+}
+
+/// Names of this host that need no resolver.
+fn is_usual_local(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_and_others() {
+        for own in ["localhost", "LOCALHOST", "127.0.0.1", "127.3.2.1", "::1"] {
+            assert!(is_this_host(own), "{own}");
+        }
+        // Addresses that documents use (RFC 5737, RFC 3849): nobody has them.
+        for other in ["192.0.2.1", "2001:db8::1", "no such host", ""] {
+            assert!(!is_this_host(other), "{other}");
+        }
+        let ipv6 = Address::Tcp("::1".to_owned(), 3306);
+        assert_eq!(ipv6.to_string(), "[::1]:3306");
     }
 }

@@ -8,6 +8,7 @@ mod connection;
 mod counters;
 pub mod digests;
 mod error;
+pub mod grants;
 mod login;
 mod login_error;
 mod open_connections;
@@ -18,13 +19,14 @@ mod probe;
 mod processlist;
 mod queries;
 mod replica;
+mod server_version;
 pub mod wire;
 
-pub use address::Address;
+pub use address::{Address, is_this_host};
 pub use connection::{Deadlines, Row, Session, Waits};
 pub use counters::statement_mix;
 pub use error::ServerError;
-pub use login::{Login, LoginOptions, find_login};
+pub use login::{FoundLogin, Login, LoginOptions, find_login};
 pub use login_error::LoginError;
 pub use open_connections::open_connections;
 pub use os_threads::thread_sessions;
@@ -35,3 +37,4 @@ pub use queries::{
     status_reading, variable_fact, variables, version,
 };
 pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};
+pub use server_version::{Flavor, ServerVersion};

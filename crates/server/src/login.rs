@@ -38,9 +38,24 @@ pub struct LoginOptions {
     pub system_user: String,
 }
 
+/// The port of a server that is named without one.
+const USUAL_PORT: u16 = 3306;
+
+/// Who we are to the server, and where an option file says that it is.
+#[derive(Debug, Clone)]
+pub struct FoundLogin {
+    /// The login.
+    pub login: Login,
+    /// Where the option file says that the server is, whole.
+    pub address: Option<Address>,
+    /// The option file's `host`, unless it is `localhost`, which means the unix socket (MySQL manual, 6.2.4 "Connecting
+    /// to the MySQL Server Using Command Options").
+    pub host: Option<String>,
+}
+
 /// Finds the login, and an address when the option file names one: `--user` and
 /// `--password-file` first, then the option file, `MYSQL_PWD`, and the system user last.
-pub fn find_login(options: &LoginOptions) -> Result<(Login, Option<Address>), LoginError> {
+pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
     let (path, required) = match (&options.defaults_file, &options.home) {
         (Some(path), _) => (Some(path.clone()), true),
         (None, Some(home)) => (Some(home.join(".my.cnf")), false),
@@ -74,12 +89,20 @@ pub fn find_login(options: &LoginOptions) -> Result<(Login, Option<Address>), Lo
         password,
         from,
     };
-    let address = match (file.socket, file.port) {
-        (Some(socket), _) => Some(Address::Socket(socket.into())),
-        (None, Some(port)) => Some(Address::Tcp("127.0.0.1".to_owned(), port)),
-        (None, None) => None,
+    let host = file
+        .host
+        .filter(|host| !host.is_empty() && !host.eq_ignore_ascii_case("localhost"));
+    let address = match (&host, file.socket, file.port) {
+        (Some(host), _, port) => Some(Address::Tcp(host.clone(), port.unwrap_or(USUAL_PORT))),
+        (None, Some(socket), _) => Some(Address::Socket(socket.into())),
+        (None, None, Some(port)) => Some(Address::Tcp("127.0.0.1".to_owned(), port)),
+        (None, None, None) => None,
     };
-    Ok((login, address))
+    Ok(FoundLogin {
+        login,
+        address,
+        host,
+    })
 }
 
 fn read(path: &Path) -> Result<String, LoginError> {
@@ -107,18 +130,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut options = options(dir.path(), "[client]\nuser=a\npassword=b\nsocket=/s\n");
         options.environment_password = Some("env".into());
-        let (login, address) = find_login(&options).unwrap();
+        let found = find_login(&options).unwrap();
         assert_eq!(
-            (login.user.as_str(), login.password.as_deref()),
+            (found.login.user.as_str(), found.login.password.as_deref()),
             ("a", Some("b"))
         );
-        assert_eq!(address, Some(Address::Socket("/s".into())));
+        assert_eq!(found.address, Some(Address::Socket("/s".into())));
 
         let secret = dir.path().join("secret");
         std::fs::write(&secret, "p w\n").unwrap();
         options.user = Some("c".into());
         options.password_file = Some(secret);
-        let (login, _) = find_login(&options).unwrap();
+        let login = find_login(&options).unwrap().login;
         assert_eq!(
             (login.user.as_str(), login.password.as_deref()),
             ("c", Some("p w"))
@@ -134,10 +157,38 @@ mod tests {
             system_user: "root".into(),
             ..LoginOptions::default()
         };
-        let (login, address) = find_login(&options).unwrap();
+        let found = find_login(&options).unwrap();
         assert_eq!(
-            (login.user.as_str(), login.password, address),
+            (
+                found.login.user.as_str(),
+                found.login.password,
+                found.address
+            ),
             ("root", None, None)
+        );
+    }
+
+    #[test]
+    fn a_host_is_where_the_server_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |text: &str| {
+            let found = find_login(&options(dir.path(), text)).unwrap();
+            (found.address, found.host)
+        };
+        let tcp = |host: &str, port| Some(Address::Tcp(host.to_owned(), port));
+        let db7 = Some("db7".to_owned());
+        assert_eq!(
+            place("[client]\nhost=db7\n"),
+            (tcp("db7", 3306), db7.clone())
+        );
+        assert_eq!(
+            place("[client]\nhost=db7\nport=3307\nsocket=/s\n"),
+            (tcp("db7", 3307), db7),
+            "as the server's own clients take it"
+        );
+        assert_eq!(
+            place("[client]\nhost=localhost\nsocket=/s\n"),
+            (Some(Address::Socket("/s".into())), None)
         );
     }
 

@@ -9,6 +9,7 @@ pub(crate) struct FileLogin {
     pub(crate) password: Option<String>,
     pub(crate) socket: Option<String>,
     pub(crate) port: Option<u16>,
+    pub(crate) host: Option<String>,
 }
 
 /// Groups that are read, later ones override (MySQL manual, 6.2.2.2 "Using Option Files").
@@ -34,6 +35,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<FileLogin, LoginError> {
                 "user" => login.user = Some(value),
                 "password" => login.password = Some(value),
                 "socket" => login.socket = Some(value),
+                "host" => login.host = Some(value),
                 "port" => {
                     let port = value.parse().map_err(|_| LoginError::OptionFile {
                         path: path.to_owned(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use cli::duration;
+use cli::some_time;
 
 use super::ServerArgs;
 
@@ -40,7 +40,7 @@ pub(crate) struct Fix {
     #[arg(long, requires = "apply")]
     pub(crate) yes: bool,
     /// Only what counts at once, and give it back after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "apply", conflicts_with = "durable")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "apply", conflicts_with = "durable")]
     pub(crate) for_time: Option<Duration>,
     /// Only what counts at once
     #[arg(long, conflicts_with_all = ["undo", "list"])]

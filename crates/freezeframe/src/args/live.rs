@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use cli::duration;
+use cli::{duration, some_time};
 
 use super::ServerArgs;
 
@@ -89,7 +89,7 @@ pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// How long
-    #[arg(long, short = 's', value_name = "TIME", value_parser = duration, default_value = "10s")]
+    #[arg(long, short = 's', value_name = "TIME", value_parser = some_time, default_value = "10s")]
     pub(crate) seconds: Duration,
     /// Samples a second and processor
     #[arg(long, value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -135,10 +135,10 @@ pub(crate) struct Locks {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// How long
-    #[arg(long, short = 's', value_name = "TIME", value_parser = duration, default_value = "5s")]
+    #[arg(long, short = 's', value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) seconds: Duration,
     /// Time from one snapshot to the next (--exact: 100ms, for holders)
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "50ms")]
+    #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "50ms")]
     pub(crate) interval: Duration,
     /// Count and time every wait (BPF: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; Linux 5.19, x86-64)
     #[arg(long)]

@@ -3,6 +3,7 @@ mod causes;
 mod compare;
 mod export;
 mod fix;
+mod grants;
 mod import;
 mod incidents;
 mod live;
@@ -15,6 +16,7 @@ pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
+pub(crate) use grants::Grants;
 pub(crate) use import::Import;
 pub(crate) use incidents::{Incidents, SortArg};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
@@ -27,7 +29,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use cli::duration;
+use cli::{duration, some_time};
 
 /// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
 #[derive(Debug, Parser)]
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     LeaseWatchdog,
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
+    /// The SQL that makes the recorder's account, for this server's version.
+    Grants(Grants),
     /// The table of sources: what is read, how often, what it costs and needs.
     #[command(after_help = "Examples:
   freezeframe sources
@@ -116,7 +120,10 @@ pub(crate) struct ServerArgs {
     /// The server that listens on this unix socket
     #[arg(long, value_name = "PATH", conflicts_with = "pid")]
     pub(crate) socket: Option<PathBuf>,
-    /// The server that listens on this TCP port
+    /// The server on this host; else of the option file, else this host
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"])]
+    pub(crate) host: Option<String>,
+    /// The server that listens on this TCP port; on this host its unix socket is tried too
     #[arg(long, value_name = "N", conflicts_with = "pid")]
     pub(crate) port: Option<u16>,
     /// The server with this process id
@@ -164,7 +171,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) after: Option<Duration>,
     /// Stop after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     pub(crate) for_time: Option<Duration>,
     /// Answer /healthz and /metrics here, such as 127.0.0.1:9306
     #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
@@ -270,7 +277,7 @@ also several of them in one text.";
 #[derive(Debug, Args)]
 pub(crate) struct ExplainAt {
     /// How much time from there on, 30m at the most
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "2m", requires = "at")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, default_value = "2m", requires = "at")]
     pub(crate) for_time: Duration,
     /// The server whose history is meant, where there are several
     #[arg(long, value_name = "LABEL", requires = "at")]
@@ -319,7 +326,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// How long to look at the server, for what is told by rates
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) look: Duration,
     /// Also the rules that saw nothing, and those without evidence
     #[arg(long, short)]

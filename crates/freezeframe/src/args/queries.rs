@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use cli::duration;
+use cli::some_time;
 
 use super::queries_live::LiveArgs;
 
@@ -82,7 +82,7 @@ pub(crate) struct Queries {
     #[arg(long, conflicts_with = "live")]
     pub(crate) follow: bool,
     /// With --follow: end after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "follow")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "follow")]
     pub(crate) for_time: Option<Duration>,
     /// Classes and identities as another tool makes them
     #[arg(long, value_name = "TOOL")]

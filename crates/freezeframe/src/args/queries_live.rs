@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use cli::duration;
+use cli::some_time;
 
 use super::ServerArgs;
 
@@ -26,7 +26,7 @@ pub(crate) enum WayArg {
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct LiveArgs {
     /// Ask or listen to a running server for this time instead of reading logs
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
     pub(crate) live: Option<Duration>,
     /// With --live: how
     #[arg(long, value_name = "WAY", default_value = "auto", requires = "live")]

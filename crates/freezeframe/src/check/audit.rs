@@ -4,7 +4,7 @@ use diagnosis::{Audit, Look, Severity, audit};
 use recorder::Looked;
 use serde_json::{Value, json};
 
-use super::wrapped;
+use super::{width, wrapped};
 
 /// Applies the rules to what was looked at.
 pub(super) fn of(looked: Looked) -> Audit {
@@ -21,7 +21,9 @@ pub(super) fn of(looked: Looked) -> Audit {
     })
 }
 
-pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, width: usize) -> String {
+/// `is_reached`: the server answered. Without it nothing seen is no good news.
+pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, is_reached: bool) -> String {
+    let width = width();
     let mut text = format!(
         "  what could stall it, by a look of {:.0} s\n",
         took_ms as f64 / 1000.0
@@ -42,8 +44,11 @@ pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, width: usize) 
         }
         text += &wrapped("            known from: ", line.source, width);
     }
-    if audit.lines.is_empty() {
-        text += "    nothing was seen\n";
+    // What the host does may be seen all the same.
+    match (is_reached, audit.lines.is_empty()) {
+        (true, true) => text += "    nothing was seen\n",
+        (true, false) => {}
+        (false, _) => text += "    not judged: the server was not reached\n",
     }
     if verbose {
         text += &wrapped("    seen and fine: ", &audit.fine.join(", "), width);

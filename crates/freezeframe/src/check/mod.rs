@@ -1,4 +1,7 @@
+mod account;
 mod audit;
+mod reached;
+mod rights;
 mod stalls;
 
 use std::process::ExitCode;
@@ -13,7 +16,10 @@ use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
+use crate::refused::Who;
 use crate::{symbols, targets};
+
+use self::reached::Unreached;
 
 /// Columns of a line where standard output is no terminal.
 const WIDTH_UNKNOWN: usize = 100;
@@ -28,37 +34,63 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
-    let mut serious = false;
+    let (mut serious, mut failed) = (false, Vec::new());
     for target in targets::find_listening(&args.server, &config)? {
-        let label = target.label.clone();
+        let (label, name, who) = (target.label.clone(), target.name(), Who::of(&target));
         let pid = target.process.as_ref().map(|process| process.pid);
-        let mut looked = look_at(target, &recording, PATIENCE, args.look)?;
+        let mut looked = look_at(target.clone(), &recording, PATIENCE, args.look)?;
         let evidence = evidence(pid);
         let checked = std::mem::take(&mut looked.checked);
         let took_ms = looked.took_ms;
+        let unreached = reached::unreached(&who, &checked);
+        let account = match unreached.is_none() {
+            true => account::of(&target).map(Some),
+            false => Ok(None),
+        };
+        failed.extend(unreached.as_ref().map(|unreached| unreached.line(&name)));
         let audit = audit::of(looked);
         serious |= audit.is_serious();
         if args.json {
             let mut answer = as_json(&label, &checked, &evidence);
+            answer["name"] = json!(name);
+            answer["login"] = match &unreached {
+                Some(unreached) => unreached.as_json(),
+                None => json!({"ok": true}),
+            };
+            if let Ok(Some(account)) = &account {
+                answer["account"] = account.as_json(&checked);
+            }
+            answer["rights"] = rights::as_json(&access());
             answer["stalls"] = stalls::as_json(&recording, &checked);
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
-            output::print(&as_text(&label, &checked, output::text_options().width))?;
+            output::print(&as_text(&name, &checked, unreached.as_ref()))?;
+            match account {
+                Ok(Some(account)) => output::print(&account.as_text(&checked))?,
+                Ok(None) => {}
+                Err(absent) => {
+                    output::print(&wrapped("  the account    ", &absent.detail, width()))?
+                }
+            }
+            output::print(&rights::as_text(&access()))?;
             output::print(&evidence_text(&evidence))?;
             output::print(&stalls::as_text(&recording, &checked, width()))?;
-            let text = audit::as_text(&audit, took_ms, args.verbose, width());
+            let text = audit::as_text(&audit, took_ms, args.verbose, unreached.is_none());
             output::print(&text)?;
         }
     }
     if args.json {
         output::print_json(&answers)?;
     }
-    // Absent evidence is no error: a recording without it is worth having.
-    Ok(if args.exit_code && serious {
-        ExitCode::from(SERIOUS)
-    } else {
-        ExitCode::SUCCESS
+    for line in &failed {
+        output::note(line);
+    }
+    // Absent evidence is no error: a recording without it is worth having. A server that does not let us in is.
+    Ok(match (failed.is_empty(), args.exit_code && serious) {
+        (false, _) => ExitCode::FAILURE,
+        (true, true) => ExitCode::from(SERIOUS),
+        (true, false) => ExitCode::SUCCESS,
     })
 }
 
@@ -100,9 +132,14 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
     text
 }
 
-fn as_text(label: &str, checked: &[Checked], width: usize) -> String {
-    let mut text = format!("server {label}\n");
+fn as_text(name: &str, checked: &[Checked], unreached: Option<&Unreached>) -> String {
+    let width = width();
+    let mut text = format!("server {name}\n");
+    let without = unreached.map_or(&[][..], |unreached| &unreached.sources);
     for checked in checked {
+        if without.contains(&checked.source) {
+            continue;
+        }
         let state = match (checked.taken, checked.absent.is_empty()) {
             (true, true) => format!(
                 "ok       {:>4} signals, {:.1} ms",
@@ -121,6 +158,9 @@ fn as_text(label: &str, checked: &[Checked], width: usize) -> String {
             );
             text += &wrapped(&format!("  {:<14}   ", ""), &what, width);
         }
+    }
+    if let Some(unreached) = unreached {
+        text += &wrapped("  the server     ", &unreached.words(), width);
     }
     text
 }

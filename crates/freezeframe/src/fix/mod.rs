@@ -275,6 +275,10 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Optio
     let Some(target) = all.pop() else {
         return Ok(None);
     };
+    // What is changed is this host's, and what was read of a server elsewhere says nothing of it.
+    if let Some(host) = &target.other_host {
+        bail!("the server runs on {host}: run `freezeframe fix` there");
+    }
     let access = target.first_address().map(|address| {
         let way = ServerWay {
             address: (&address).into(),

@@ -27,6 +27,8 @@ pub(crate) struct Board {
 #[derive(Clone, Default)]
 pub(super) struct Server {
     pulse: Option<Arc<Pulse>>,
+    /// Host and label: what it is called where servers of many hosts are told.
+    pub(super) name: String,
     pub(super) ended: bool,
     /// Incidents by the cause that their verdict names first; empty when none is named.
     pub(super) incidents: BTreeMap<String, u64>,
@@ -88,13 +90,14 @@ impl Board {
         });
     }
 
-    /// A recorder begins.
-    pub(crate) fn add(&self, label: &str, pulse: Arc<Pulse>) {
+    /// A recorder begins. `name`: what its server is called on other hosts.
+    pub(crate) fn add(&self, label: &str, name: &str, pulse: Arc<Pulse>) {
         self.with(|servers| {
             servers.insert(
                 label.to_owned(),
                 Server {
                     pulse: Some(pulse),
+                    name: name.to_owned(),
                     ..Server::default()
                 },
             );
@@ -160,7 +163,7 @@ impl Board {
         let mut told = Vec::new();
         let mut fine = true;
         for (label, server) in &servers {
-            if wanted.is_some_and(|wanted| wanted != label) {
+            if wanted.is_some_and(|wanted| wanted != label && wanted != server.name) {
                 continue;
             }
             let now = server.now();
@@ -168,6 +171,7 @@ impl Board {
             fine &= trouble.is_none();
             told.push(json!({
                 "server": label,
+                "name": server.name,
                 "ok": trouble.is_none(),
                 "stalled": now.stalled,
                 "stalled_seconds": now.stalled_ms.map(|ms| ms as f64 / 1000.0),
@@ -251,11 +255,12 @@ mod tests {
     #[test]
     fn one_server_of_several_can_be_asked_for() {
         let board = Board::default();
-        board.add("3306", Arc::new(Pulse::default()));
-        board.add("3307", Arc::new(Pulse::default()));
+        board.add("3306", "db1:3306", Arc::new(Pulse::default()));
+        board.add("3307", "db1:3307", Arc::new(Pulse::default()));
         board.ended("3307");
         assert_eq!(board.health(None).code, 503);
         assert_eq!(board.health(Some("3306")).code, 200);
+        assert_eq!(board.health(Some("db1:3306")).code, 200);
         let bad = board.health(Some("3307"));
         assert_eq!(bad.code, 503);
         let body: Value = serde_json::from_str(&bad.body).unwrap();

@@ -122,14 +122,14 @@ const OF_SERVERS: &[Row] = &[
 fn servers(text: &mut Text, board: &Board) {
     let servers = board.servers();
     let states: Vec<_> = servers
-        .iter()
-        .map(|(label, server)| (label, server, server.now()))
+        .values()
+        .map(|server| (server, server.now()))
         .collect();
     for (name, kind, help, value) in OF_SERVERS {
         text.head(name, kind, help);
-        for (label, server, now) in &states {
+        for (server, now) in &states {
             if let Some(value) = value(server, now) {
-                text.value(name, &[("server", label)], value);
+                text.value(name, &[("server", &server.name)], value);
             }
         }
     }
@@ -138,9 +138,9 @@ fn servers(text: &mut Text, board: &Board) {
         "counter",
         "Incidents written, by the cause that the verdict names first; empty when it names none.",
     );
-    for (label, server, _) in &states {
+    for (server, _) in &states {
         for (cause, count) in &server.incidents {
-            let labels = [("server", label.as_str()), ("cause", cause.as_str())];
+            let labels = [("server", server.name.as_str()), ("cause", cause.as_str())];
             text.value("incidents_total", &labels, *count as f64);
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn every_line_is_of_the_format_and_names_are_escaped() {
         let board = Board::default();
-        board.add("a\"b\\c\nd", Arc::new(Pulse::default()));
+        board.add("a\"b\\c\nd", "h:a\"b\\c\nd", Arc::new(Pulse::default()));
         board.triggered("a\"b\\c\nd", "id", 1_795_251_600_123);
         board.written("a\"b\\c\nd", Some("thp-compaction"));
         board.written("a\"b\\c\nd", None);
@@ -196,8 +196,8 @@ mod tests {
                     && line.rsplit(' ').next().unwrap().parse::<f64>().is_ok());
             assert!(fine, "{line}");
         }
-        assert!(text.contains("freezeframe_stalled{server=\"a\\\"b\\\\c\\nd\"} 0\n"));
+        assert!(text.contains("freezeframe_stalled{server=\"h:a\\\"b\\\\c\\nd\"} 0\n"));
         assert!(text.contains("cause=\"thp-compaction\"} 1\n"));
-        assert!(text.contains("_timestamp_seconds{server=\"a\\\"b\\\\c\\nd\"} 1795251600.123\n"));
+        assert!(text.contains("_timestamp_seconds{server=\"h:a\\\"b\\\\c\\nd\"} 1795251600.123\n"));
     }
 }

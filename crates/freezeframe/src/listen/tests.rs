@@ -182,7 +182,8 @@ fn many_metrics_are_bounded() {
     let board = Board::default();
     let label = "l".repeat(500);
     for server in 0..500 {
-        board.add(&format!("{label}{server}"), Arc::new(Pulse::default()));
+        let name = format!("{label}{server}");
+        board.add(&name, &name, Arc::new(Pulse::default()));
     }
     let page = get(start_with(board), "/metrics");
     let (_, body) = page.split_once("\r\n\r\n").unwrap();
@@ -359,7 +360,8 @@ fn answers_that_nobody_reads_do_not_pile_up() {
     let board = Board::default();
     let label = "l".repeat(500);
     for server in 0..500 {
-        board.add(&format!("{label}{server}"), Arc::new(Pulse::default()));
+        let name = format!("{label}{server}");
+        board.add(&name, &name, Arc::new(Pulse::default()));
     }
     // Each asks for a mebibyte.
     let address = start_with(board);

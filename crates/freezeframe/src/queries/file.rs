@@ -39,6 +39,10 @@ pub(super) fn read(
     if kinds.any(|other| Some(other) != kind) {
         bail!("some of these are slow logs and some general logs: they tell different things");
     }
+    // A log may be new. Nothing on standard input is a command before us that failed.
+    if kind.is_none() && files.iter().all(|path| input::is_standard_input(path)) {
+        bail!("standard input is empty: there is no log to count");
+    }
     let progress = Progress::new(known);
     let mut digester = Digester::new(options.clone());
     let mut amount = Amount::default();

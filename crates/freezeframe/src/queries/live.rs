@@ -94,11 +94,15 @@ type WayOf = fn(&Listening<'_>) -> Result<Seen, Not>;
 
 fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
     let live = &listening.args.live;
-    let ways: Vec<WayOf> = match live.way {
-        WayArg::Auto => vec![digests_or_packets, packets, general_log::listen],
-        WayArg::PerformanceSchema => vec![digests],
-        WayArg::Packets => vec![packets],
-        WayArg::GeneralLog => vec![general_log::listen],
+    let ways: Vec<WayOf> = match (live.way, &listening.target.other_host) {
+        (WayArg::PerformanceSchema, _) | (WayArg::Auto, Some(_)) => vec![digests],
+        // Packets and logs that we can read are this host's.
+        (_, Some(host)) => bail!(
+            "the server runs on {host}: from here only --way performance-schema sees what it is asked"
+        ),
+        (WayArg::Auto, None) => vec![digests_or_packets, packets, general_log::listen],
+        (WayArg::Packets, None) => vec![packets],
+        (WayArg::GeneralLog, None) => vec![general_log::listen],
     };
     let mut why = Vec::new();
     for way in ways {

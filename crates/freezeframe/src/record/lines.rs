@@ -3,10 +3,11 @@
 use anyhow::Result;
 use cli::output;
 use diagnosis::Verdict;
-use model::Incident;
+use model::{Absent, Incident, Reason};
 use recorder::Notice;
 
 use super::teller::{Explained, Teller};
+use crate::refused;
 
 /// What is told.
 #[derive(Debug, PartialEq)]
@@ -25,6 +26,14 @@ impl Teller {
         notice: Notice,
         explained: Option<Explained>,
     ) -> Result<()> {
+        let notice = match notice {
+            Notice::Absent(absent) => match self.refused(label, &absent) {
+                Some(Some(line)) => return self.line(label, &line),
+                Some(None) => return Ok(()),
+                None => Notice::Absent(absent),
+            },
+            other => other,
+        };
         for told in self.told(notice, explained) {
             match told {
                 Told::Line(line) => self.line(label, &line)?,
@@ -32,6 +41,20 @@ impl Teller {
             }
         }
         Ok(())
+    }
+
+    /// The line on a server that does not let us in; `Some(None)` where that is told of another source; `None` of any other
+    /// absence. The status needs a login and nothing else; a probe that is refused over TCP is let in by the socket.
+    fn refused(&self, label: &str, absent: &Absent) -> Option<Option<String>> {
+        let known = self.servers.get(label)?;
+        if absent.reason != Reason::NoLogin {
+            return None;
+        }
+        if absent.what != "status" {
+            return Some(None);
+        }
+        let line = refused::line(&known.who, absent);
+        Some(Some(format!("without all that the server tells: {line}")))
     }
 
     fn told(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
@@ -193,6 +216,7 @@ fn caused(incident: &Incident, verdict: &Verdict) -> String {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::cell::{Cell, RefCell};
+    use std::collections::HashMap;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
@@ -216,6 +240,7 @@ mod tests {
             lost: Cell::new(false),
             so_far: RefCell::default(),
             episodes: Episodes::in_dir(dir),
+            servers: HashMap::new(),
         }
     }
 

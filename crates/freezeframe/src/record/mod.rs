@@ -1,9 +1,11 @@
 //! `freezeframe record`: starts the recorders, and tells what they notice.
 
 mod lines;
+mod service;
 mod teller;
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cli::{output, usage};
-use detect::UserTrigger;
 use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
@@ -23,21 +24,19 @@ use crate::control::Recorded;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names};
-use crate::{causes, control, journals, leases, targets};
+use crate::refused::Who;
+use crate::{causes, control, journals, leases, targets, triggers};
 
-use self::teller::Teller;
+use self::service::Service;
+use self::teller::{Known, Teller};
 
 /// How soon a signal that asks for an incident is seen.
 const ASKED_POLL: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // Before anything is started or written.
-    let triggers: Result<Vec<UserTrigger>, _> = args
-        .triggers
-        .iter()
-        .map(|text| UserTrigger::parse(text))
-        .collect();
-    let triggers = triggers.map_err(usage)?;
+    let triggers = args.triggers.iter().map(|text| triggers::parse(text));
+    let triggers: Vec<_> = triggers.collect::<Result<_, _>>().map_err(usage)?;
     let config = Config::load(args.server.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
     let dir = config.directory(args.dir.as_deref());
@@ -65,11 +64,24 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     revert_leftovers(leases_dir)?;
     let stop = stop_flag()?;
     let (notices, told) = channel();
+    let service = Service::of_environment(targets.len()).context("NOTIFY_SOCKET")?;
+    let service = service.map(Arc::new);
     let (mut recorders, mut asked) = (Vec::new(), Vec::new());
-    for target in targets {
+    let mut servers = HashMap::new();
+    for (index, target) in targets.into_iter().enumerate() {
         let label = target.label.clone();
-        let recorder = Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
-        board.add(&label, recorder.pulse());
+        let known = Known {
+            name: target.name(),
+            host: target.other_host.clone().unwrap_or_else(host_name),
+            who: Who::of(&target),
+        };
+        let mut recorder =
+            Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
+        if let Some(service) = service.clone() {
+            recorder.watched_by(Box::new(move |beating| service.beat(index, beating)));
+        }
+        board.add(&label, &known.name, recorder.pulse());
+        servers.insert(label.clone(), known);
         asked.push(Recorded {
             label: label.clone(),
             asked: recorder.asked(),
@@ -102,6 +114,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         lost: Cell::new(false),
         so_far: RefCell::default(),
         episodes,
+        servers,
     };
     if let Some(address) = listening {
         teller.listening(address)?;

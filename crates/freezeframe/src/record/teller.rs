@@ -1,6 +1,7 @@
 //! Tells what the recorders notice: on standard output, to the status address, to hooks.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -16,6 +17,7 @@ use crate::episodes::Episodes;
 use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::Board;
+use crate::refused::Who;
 
 /// A verdict, and the page that was written of it.
 pub(super) struct Explained {
@@ -38,6 +40,17 @@ pub(super) struct Teller {
     pub(super) so_far: RefCell<String>,
     /// All stalls, captured or not.
     pub(super) episodes: Episodes,
+    /// What is known of each server from the start, by its label.
+    pub(super) servers: HashMap<String, Known>,
+}
+
+/// What is known of a server from the start.
+pub(super) struct Known {
+    /// Host and label.
+    pub(super) name: String,
+    /// Its host.
+    pub(super) host: String,
+    pub(super) who: Who,
 }
 
 impl Teller {
@@ -78,6 +91,12 @@ impl Teller {
         }
     }
 
+    /// The host of a server.
+    fn host(&self, label: &str) -> String {
+        let known = self.servers.get(label);
+        known.map_or_else(host_name, |known| known.host.clone())
+    }
+
     /// Tells the status address and the hooks.
     fn spread(&self, label: &str, notice: &Notice, explained: Option<&Explained>) {
         let verdict = explained.map(|explained| &explained.verdict);
@@ -92,10 +111,10 @@ impl Teller {
                 self.board.triggered(label, id, *trigger_wall_ms);
                 Event::start(json!({"id": id, "onset": rfc3339(*onset_wall_ms),
                     "trigger": rfc3339(*trigger_wall_ms), "rule": trigger.rule,
-                    "says": trigger.says, "server": label, "host": host_name()}))
+                    "says": trigger.says, "server": label, "host": self.host(label)}))
             }
             Notice::Preliminary(incident) => Event::preliminary(
-                json!({"id": incident.id, "verdict": verdict, "server": label, "host": host_name()}),
+                json!({"id": incident.id, "verdict": verdict, "server": label, "host": self.host(label)}),
             ),
             Notice::Again {
                 id,
@@ -106,7 +125,7 @@ impl Teller {
                 self.board.again(label, id);
                 Event::start(json!({"id": id, "onset": rfc3339(*onset_wall_ms),
                     "trigger": rfc3339(*trigger_wall_ms), "rule": trigger.rule, "again": true,
-                    "says": trigger.says, "server": label, "host": host_name()}))
+                    "says": trigger.says, "server": label, "host": self.host(label)}))
             }
             // The limit an hour is one of announcements.
             Notice::Ended {
@@ -117,7 +136,7 @@ impl Teller {
                 let id = self.board.over(label);
                 Event::end(
                     json!({"id": id, "end": rfc3339(*end_wall_ms), "server": label,
-                    "host": host_name()}),
+                    "host": self.host(label)}),
                 )
             }
             Notice::Written {
@@ -135,7 +154,7 @@ impl Teller {
                 let page = page.and_then(|page| std::path::absolute(page).ok());
                 Event::verdict(json!({"id": incident.id, "path": path, "html": page,
                     "recovered": recovered, "verdict": verdict, "server": label,
-                    "host": host_name()}))
+                    "host": self.host(label)}))
             }
             Notice::Suppressed { .. } => return self.board.suppressed(label),
             Notice::Stopped => return self.board.ended(label),
@@ -191,7 +210,10 @@ impl Teller {
             (Some(explained.verdict), explained.page.and_then(Result::ok))
         });
         let mut object = match notice {
-            Notice::Started(server) => json!({"event": "started", "to": server}),
+            Notice::Started(server) => {
+                let name = self.servers.get(label).map(|known| &known.name);
+                json!({"event": "started", "to": server, "name": name})
+            }
             Notice::Version(version) => json!({"event": "version", "version": version}),
             Notice::Absent(absent) => json!({"event": "absent", "absent": absent}),
             Notice::Triggered {

@@ -136,6 +136,8 @@ fn a_stall_is_told_once_to_everybody() {
         let health = wait_for(status, "/healthz", 200);
         health["servers"][0]["server"].as_str().unwrap().to_owned()
     };
+    // Elsewhere it is told with its host.
+    let name = format!("{}:{label}", recorder::host_name());
     let path = format!("/healthz/{label}");
 
     let stopped = Stopped::new(server.pid().unwrap());
@@ -146,7 +148,7 @@ fn a_stall_is_told_once_to_everybody() {
     let stall = wait_for(status, "/healthz", 503);
     assert_eq!(stall["servers"][0]["stalled"], true, "{stall}");
     let metrics = ask(status, "/metrics").1;
-    let gauge = format!("freezeframe_stalled{{server=\"{label}\"}} 1\n");
+    let gauge = format!("freezeframe_stalled{{server=\"{name}\"}} 1\n");
     assert!(metrics.contains(&gauge), "{metrics}");
     recorder.event("preliminary");
     drop(stopped);
@@ -162,7 +164,7 @@ fn a_stall_is_told_once_to_everybody() {
     let metrics = ask(status, "/metrics").1;
     assert!(
         metrics.contains(&format!(
-            "freezeframe_incidents_total{{server=\"{label}\",cause=\"server-stopped\"}} 1\n"
+            "freezeframe_incidents_total{{server=\"{name}\",cause=\"server-stopped\"}} 1\n"
         )),
         "{metrics}"
     );

@@ -500,7 +500,7 @@ fn names(capabilities: &[Capability]) -> String {
 }
 
 /// The command that gives us what any evidence lacks, and keeps what we have of it.
-fn grant(access: &Access, lacking: &[Capability]) -> String {
+pub(super) fn grant(access: &Access, lacking: &[Capability]) -> String {
     let lacking = Capabilities::of(lacking);
     let set = Capability::ALL.into_iter().filter(|capability| {
         lacking.has(*capability)

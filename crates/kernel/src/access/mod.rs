@@ -4,6 +4,7 @@
 mod advice;
 mod capabilities;
 mod process;
+mod tier;
 mod trial;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::str::FromStr;
 pub use advice::{EvidenceAdvice, advise};
 pub use capabilities::{Capabilities, Capability};
 pub use process::{ProcessAccess, process_access};
+pub use tier::{TIER_RIGHTS, Tier, TierRight, tier};
 pub use trial::Refusal;
 
 use crate::read;

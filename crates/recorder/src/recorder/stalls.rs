@@ -237,6 +237,7 @@ impl Recorder {
         capture.stall.end = Some(end);
         let server = self.shared.describe(&self.version);
         let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        incident.host = self.shared.host();
         incident.queries = queries::counted_around(&incident);
         incident
     }

@@ -208,6 +208,9 @@ pub(crate) fn connect_to(
                 return Ok(session);
             }
             Err(error) => {
+                if error.outcome == model::ProbeOutcome::AccessDenied {
+                    shared.was_denied(&address);
+                }
                 last = ServerError {
                     text: format!("{address}: {}", error.text),
                     ..error

@@ -8,7 +8,7 @@ use super::{absent, readings};
 
 /// Names of /proc/vmstat that are kept: compaction, huge pages, reclaim, swap and faults
 /// (mm/vmstat.c, `vmstat_text`). A trailing `*` stands for any ending.
-const VMSTAT: [&str; 10] = [
+pub(crate) const VMSTAT: [&str; 10] = [
     "compact_*",
     "thp_*",
     "allocstall_*",

@@ -47,16 +47,10 @@ pub(crate) fn query(state: &mut QueryProbe) -> Outcome {
         // Nothing was tried: the outcome before still stands, and is not counted twice.
         return Err(error.absent("query probe"));
     }
-    let Some(address) = state.shared.addresses().into_iter().next() else {
+    let Some(result) = ask(state) else {
         let detail = "no socket or port of the server is known";
         return Err(Absent::new("query probe", Reason::NoConnection, detail));
     };
-    let result = server::probe_query(
-        &mut state.session,
-        &address,
-        state.shared.login(),
-        state.deadlines,
-    );
     let is_late = result.outcome == ProbeOutcome::TimedOut || result.took >= LATE;
     if state.was_late && !is_late {
         state.shared.revivals.fetch_add(1, Ordering::Relaxed);
@@ -74,6 +68,26 @@ pub(crate) fn query(state: &mut QueryProbe) -> Outcome {
         .shared
         .set_own_connection(OwnConnection::QueryProbe, id);
     Ok(taken(&result, ["probe.query_us", "probe.query_outcome"]))
+}
+
+/// Asks by the kept connection, or by a new one on the first way that lets us in: a login of the socket is often unknown
+/// over TCP. Nothing else is a reason for another way: it would hide what clients feel.
+fn ask(state: &mut QueryProbe) -> Option<ProbeResult> {
+    let mut refused = None;
+    for address in state.shared.addresses() {
+        let result = server::probe_query(
+            &mut state.session,
+            &address,
+            state.shared.login(),
+            state.deadlines,
+        );
+        if result.outcome != ProbeOutcome::AccessDenied {
+            return Some(result);
+        }
+        state.shared.was_denied(&address);
+        refused = Some(result);
+    }
+    refused
 }
 
 /// The connect probe.
@@ -109,32 +123,17 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         return Ok(Taken::default());
     }
     state.pause.revivals = revivals;
-    let addresses = state.shared.connect_addresses();
-    let open = addresses
-        .iter()
-        .find(|address| !state.denied.contains(address));
-    let Some(address) = open.or(addresses.first()) else {
+    let Some((address, result)) = knock(state) else {
         let detail = "no socket or port of the server is known";
         return Err(Absent::new("connect probe", Reason::NoConnection, detail));
     };
-    let result = server::probe_connect(
-        address,
-        state.shared.login(),
-        state.deadlines,
-        &state.shared.own,
-    );
     let is_unanswered = result.outcome == ProbeOutcome::TimedOut;
     state.pause.begin(Instant::now(), is_unanswered);
     match &result.error {
+        // All ways refuse us: that is tried again after a long time only, and from the first way on.
         Some(error) if error.outcome == ProbeOutcome::AccessDenied => {
-            // A login of the local socket is often unknown over TCP: try the next way, and only
-            // when all are refused wait long.
-            if state.denied.contains(address) || addresses.len() == 1 {
-                state.denied.clear();
-                state.backoff.failed(error);
-            } else {
-                state.denied.push(address.clone());
-            }
+            state.denied.clear();
+            state.backoff.failed(error);
         }
         Some(_) => {}
         None => state.backoff.succeeded(),
@@ -145,6 +144,28 @@ pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
         address.to_string(),
     ));
     Ok(taken)
+}
+
+/// One attempt: on the first way that did not refuse us, and on the next one at once where it does now. A login of the local
+/// socket is often unknown over TCP.
+fn knock(state: &mut ConnectProbe) -> Option<(Address, ProbeResult)> {
+    let mut ways = state.shared.connect_addresses();
+    if ways.iter().all(|way| state.denied.contains(way)) {
+        // The server has other ways than it had.
+        state.denied.clear();
+    }
+    ways.retain(|way| !state.denied.contains(way));
+    let mut last = None;
+    for way in ways {
+        let own = &state.shared.own;
+        let result = server::probe_connect(&way, state.shared.login(), state.deadlines, own);
+        if result.outcome != ProbeOutcome::AccessDenied {
+            return Some((way, result));
+        }
+        state.denied.push(way.clone());
+        last = Some((way, result));
+    }
+    last
 }
 
 /// Unanswered attempts in a row, and when the next one may be made. Each leaves a connection in the accept queue of a

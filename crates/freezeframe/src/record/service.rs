@@ -1,0 +1,204 @@
+//! What a service manager is told, sd_notify(3): that we record, that the recording goes on, that we stop.
+//!
+//! The sampling loops themselves tell it. A thread beside them would go on telling while a loop hangs.
+
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use recorder::Beating;
+
+/// A datagram that does not get through in this time is given up: nothing may hold up the sampling.
+const SEND_MAX: Duration = Duration::from_millis(100);
+
+/// Tells the service manager of all recorders together.
+#[derive(Debug)]
+pub(super) struct Service {
+    socket: UnixDatagram,
+    manager: SocketAddr,
+    /// How often it wants to hear of us; `None` when it does not watch.
+    every: Option<Duration>,
+    loops: Mutex<Loops>,
+}
+
+#[derive(Debug, Default)]
+struct Loops {
+    /// Samples that each recorder has taken, as of its last beat.
+    taken: Vec<u64>,
+    /// The same when the manager was told last.
+    told: Vec<u64>,
+    told_at: Option<Instant>,
+    is_ready: bool,
+    stops: bool,
+}
+
+impl Service {
+    /// The manager that started us, by its environment; `None` when there is none.
+    pub(super) fn of_environment(recorders: usize) -> io::Result<Option<Self>> {
+        let Some(path) = std::env::var_os("NOTIFY_SOCKET").filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let is_for_us =
+            std::env::var("WATCHDOG_PID").map_or(true, |pid| pid.parse() == Ok(std::process::id()));
+        let usec = std::env::var("WATCHDOG_USEC").ok();
+        let usec = usec.and_then(|usec| usec.parse::<u64>().ok());
+        let every = usec.filter(|usec| is_for_us && *usec > 0);
+        let every = every.map(|usec| Duration::from_micros(usec / 2));
+        Self::at(path.as_bytes(), every, recorders).map(Some)
+    }
+
+    fn at(address: &[u8], every: Option<Duration>, recorders: usize) -> io::Result<Self> {
+        let manager = match address {
+            [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+            path => SocketAddr::from_pathname(std::ffi::OsStr::from_bytes(path))?,
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.set_write_timeout(Some(SEND_MAX))?;
+        Ok(Self {
+            socket,
+            manager,
+            every,
+            loops: Mutex::new(Loops {
+                taken: vec![0; recorders],
+                told: vec![0; recorders],
+                ..Loops::default()
+            }),
+        })
+    }
+
+    /// A recorder's loop came around. What is due is told from there.
+    pub(super) fn beat(&self, recorder: usize, beating: Beating) {
+        let now = Instant::now();
+        let mut loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        let message = loops.after(recorder, beating, now, self.every);
+        drop(loops);
+        if let Some(message) = message {
+            // A manager that does not hear us will see to it.
+            let _ = self.socket.send_to_addr(message.as_bytes(), &self.manager);
+        }
+    }
+}
+
+impl Loops {
+    /// What is to be told after a beat.
+    fn after(
+        &mut self,
+        recorder: usize,
+        beating: Beating,
+        now: Instant,
+        every: Option<Duration>,
+    ) -> Option<&'static str> {
+        match beating {
+            Beating::Stops if self.stops => return None,
+            Beating::Stops => {
+                self.stops = true;
+                return Some("STOPPING=1\nSTATUS=Writing what was captured.\n");
+            }
+            Beating::Goes { samples } => *self.taken.get_mut(recorder)? = samples,
+        }
+        if self.stops {
+            return None;
+        }
+        // All of them, and each has taken samples since: a loop that turns and gets nothing is no recording.
+        let pairs = self.taken.iter().zip(&self.told);
+        if pairs.into_iter().any(|(taken, told)| taken <= told) {
+            return None;
+        }
+        if !self.is_ready {
+            self.is_ready = true;
+            self.tell(now);
+            return Some("READY=1\nSTATUS=Recording.\n");
+        }
+        let every = every?;
+        let is_due = self
+            .told_at
+            .is_none_or(|told| now.duration_since(told) >= every);
+        is_due.then(|| {
+            self.tell(now);
+            "WATCHDOG=1\n"
+        })
+    }
+
+    fn tell(&mut self, now: Instant) {
+        self.told.clone_from(&self.taken);
+        self.told_at = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ready_after_the_first_sample_of_all_and_alive_while_all_take_some() {
+        let mut loops = Loops {
+            taken: vec![0; 2],
+            told: vec![0; 2],
+            ..Loops::default()
+        };
+        let every = Some(Duration::from_secs(10));
+        let begin = Instant::now();
+        let mut beat = |recorder, samples, seconds| {
+            let now = begin + Duration::from_secs(seconds);
+            let told = loops.after(recorder, Beating::Goes { samples }, now, every);
+            told.map(|told| told.split('=').next().unwrap())
+        };
+        assert_eq!(beat(0, 0, 0), None, "nothing was taken yet");
+        assert_eq!(beat(0, 5, 1), None, "the other has nothing yet");
+        assert_eq!(beat(1, 1, 1), Some("READY"));
+        assert_eq!(beat(1, 9, 2), None, "the first has nothing new");
+        assert_eq!(beat(0, 9, 2), None, "it is not due yet");
+        assert_eq!(beat(0, 9, 11), Some("WATCHDOG"));
+        // The second one hangs, or gets no samples: the manager hears nothing more, however the first one goes on.
+        assert_eq!(beat(0, 99, 30), None);
+        assert_eq!(beat(1, 9, 30), None);
+        assert_eq!(beat(1, 10, 40), Some("WATCHDOG"));
+        let stops = |loops: &mut Loops| loops.after(0, Beating::Stops, begin, every);
+        assert!(stops(&mut loops).unwrap().starts_with("STOPPING=1\n"));
+        assert_eq!(stops(&mut loops), None, "once");
+        let goes = Beating::Goes { samples: 1000 };
+        assert_eq!(
+            loops.after(0, goes, begin + Duration::from_secs(99), every),
+            None
+        );
+    }
+
+    #[test]
+    fn without_a_watch_it_is_told_once() {
+        let mut loops = Loops {
+            taken: vec![0],
+            told: vec![0],
+            ..Loops::default()
+        };
+        let goes = |samples| Beating::Goes { samples };
+        let now = Instant::now();
+        assert!(loops.after(0, goes(1), now, None).is_some());
+        assert_eq!(
+            loops.after(0, goes(2), now + Duration::from_secs(99), None),
+            None
+        );
+    }
+
+    #[test]
+    fn both_kinds_of_sockets_are_spoken_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notify");
+        let by_path = UnixDatagram::bind(&path).unwrap();
+        let name = format!("freezeframe-test-{}", std::process::id());
+        let by_name =
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        for (address, manager) in [
+            (path.as_os_str().as_bytes().to_vec(), by_path),
+            (format!("@{name}").into_bytes(), by_name),
+        ] {
+            let service = Service::at(&address, None, 1).unwrap();
+            service.beat(0, Beating::Goes { samples: 1 });
+            let mut text = [0; 64];
+            let length = manager.recv(&mut text).unwrap();
+            assert_eq!(&text[..length], b"READY=1\nSTATUS=Recording.\n");
+        }
+    }
+}

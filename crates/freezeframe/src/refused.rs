@@ -1,0 +1,115 @@
+//! What to do about a server that does not let us in.
+
+use model::{Absent, Reason};
+use recorder::Target;
+
+/// What of a login is needed to say what to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Who {
+    /// The account.
+    pub(crate) user: String,
+    from: String,
+    has_password: bool,
+    is_root: bool,
+}
+
+impl Who {
+    pub(crate) fn of(target: &Target) -> Self {
+        Self {
+            user: target.login.user.clone(),
+            from: target.login.from.clone(),
+            has_password: target.login.password.is_some(),
+            is_root: rustix::process::geteuid().is_root(),
+        }
+    }
+}
+
+/// The one line on an absence for want of the server: what it said, and what helps.
+pub(crate) fn line(who: &Who, absent: &Absent) -> String {
+    let what = match absent.reason {
+        Reason::NoLogin => format!("no login as {}", who.user),
+        reason => reason.words().to_owned(),
+    };
+    format!("{what} ({}): {}", absent.detail, to_do(who, absent))
+}
+
+/// What helps, in one sentence.
+pub(crate) fn to_do(who: &Who, absent: &Absent) -> String {
+    let known = match absent.reason {
+        // ER_SECURE_TRANSPORT_REQUIRED.
+        Reason::NoLogin if absent.detail.contains("3159") => {
+            "it demands TLS over TCP: name its socket with --socket PATH"
+        }
+        Reason::NoLogin if who.user == "root" && !who.is_root => {
+            "root usually logs in by the socket, and as the system user root only: use sudo, or an account of its own \
+             (`freezeframe grants` prints the SQL)"
+        }
+        Reason::NoLogin if who.user == "root" => {
+            "root usually logs in by the socket: --socket PATH; or give its password with --password-file FILE; \
+             better is an account of its own (`freezeframe grants` prints the SQL)"
+        }
+        Reason::NoLogin if who.has_password => {
+            return format!(
+                "user and password are from {}: are they this account's, and may it come from this host? \
+                 `freezeframe grants` prints the SQL for one",
+                who.from
+            );
+        }
+        Reason::NoLogin => {
+            "no password was given (--password-file FILE, ~/.my.cnf), and the server does not take the system user for it; \
+             `freezeframe grants` prints the SQL for an account"
+        }
+        Reason::NoConnection if absent.detail.contains("ERROR 10") => {
+            "all its connections are in use: it may stall now, and `freezeframe capture` says why"
+        }
+        Reason::NoConnection => {
+            "is it up (systemctl status mariadb, mysql), and does it listen there? Else --socket PATH or --port N"
+        }
+        Reason::Deadline => "it may stall now: `freezeframe capture` says why",
+        _ => "nothing of the server can be recorded so",
+    };
+    known.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn who(user: &str, has_password: bool, is_root: bool) -> Who {
+        Who {
+            user: user.to_owned(),
+            from: "~/.my.cnf".to_owned(),
+            has_password,
+            is_root,
+        }
+    }
+
+    #[test]
+    fn a_refused_login_is_one_line_with_what_to_do() {
+        let refused = Absent::new("status", Reason::NoLogin, "ERROR 1698");
+        let told = line(&who("root", false, false), &refused);
+        assert!(
+            told.starts_with("no login as root (ERROR 1698): root usually logs in by the socket"),
+            "{told}"
+        );
+        assert!(!told.contains('\n') && !told.contains("  "), "{told}");
+        let to_do = |who: &Who| to_do(who, &refused);
+        assert!(to_do(&who("root", false, true)).contains("--socket PATH"));
+        assert!(to_do(&who("ff", true, false)).contains("from ~/.my.cnf"));
+        assert!(to_do(&who("ff", false, false)).contains("no password was given"));
+    }
+
+    #[test]
+    fn a_server_that_is_down_or_full_is_told_apart() {
+        let to_do = |reason, detail: &str| {
+            to_do(
+                &who("ff", false, false),
+                &Absent::new("status", reason, detail),
+            )
+        };
+        assert!(to_do(Reason::NoConnection, "Connection refused").contains("is it up"));
+        assert!(to_do(Reason::NoConnection, "ERROR 1040 (08004)").contains("in use"));
+        assert!(to_do(Reason::Deadline, "no answer").contains("capture"));
+        assert!(to_do(Reason::NoLogin, "ERROR 3159 (HY000)").contains("TLS"));
+    }
+}
