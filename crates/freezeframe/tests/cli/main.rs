@@ -26,6 +26,7 @@ mod on_demand;
 mod peer;
 mod pprof;
 mod queries;
+mod service;
 mod stacks_from;
 mod stalls;
 mod survival;
