@@ -10,7 +10,7 @@ END = status=$$?; echo "make $@: $$(( $$(date +%s) - began )) s"; exit $$status
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build demo test check lint bench lab accuracy formats recipes fuzz bpf
+.PHONY: help build packages demo test check lint bench lab accuracy formats recipes fuzz bpf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +18,10 @@ help: ## list the targets
 build: ## build the program and its lab: target/release/freezeframe, target/release/freezeframe-lab
 	scripts/need build rust
 	cargo build --locked --release -p freezeframe -p freezeframe-lab
+
+packages: ## deb, rpm and tar.xz of the program: dist/ (scripts/try-packages tries them in clean systems)
+	scripts/need build rust packages
+	scripts/packages
 
 demo: ## stall a private server, catch it, name the cause: demo/
 	scripts/need server
