@@ -15,11 +15,7 @@ pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
     let mut found: Vec<(PathBuf, String)> = entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();
-            let name = path.file_name()?.to_str()?;
-            let label = name
-                .strip_prefix("history-")?
-                .strip_suffix(".db")?
-                .to_owned();
+            let label = history_label(&path)?;
             Some((path, label))
         })
         .collect();
@@ -38,6 +34,13 @@ pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
             )
         }
     }
+}
+
+/// The server's label in the name of a history's file; nothing where it is none.
+pub fn history_label(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let label = name.strip_prefix("history-")?.strip_suffix(".db")?;
+    Some(label.to_owned())
 }
 
 /// The incidents of a directory, by name, which is by server and time. What is being written is none.

@@ -48,16 +48,9 @@ fn history_path(args: &LiveView, config: &Config) -> Result<Option<PathBuf>> {
             let dir = config.directory(args.dir.as_deref());
             recorded::history(&dir, args.server.as_deref()).map(Some)
         }
-        [one] if label(one).is_some() => Ok(Some(one.clone())),
+        [one] if recorded::history_label(one).is_some() => Ok(Some(one.clone())),
         _ => Ok(None),
     }
-}
-
-/// The server's label in a history's name.
-fn label(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let label = name.strip_prefix("history-")?.strip_suffix(".db")?;
-    Some(label.to_owned())
 }
 
 fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
@@ -66,7 +59,7 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
         .filter(|parent| !parent.as_os_str().is_empty());
     let dir = parent.unwrap_or(Path::new(".")).to_owned();
     let recording = config.recorder(dir.clone())?;
-    let label = label(path).unwrap_or_default();
+    let label = recorded::history_label(path).unwrap_or_default();
     let (of_recorder, of_stalls) = (dir.clone(), dir.clone());
     Ok(Box::new(History::new(HistoryOptions {
         path: path.to_owned(),

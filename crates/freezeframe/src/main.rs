@@ -35,6 +35,7 @@ mod stacks_from;
 mod symbols;
 mod targets;
 mod triggers;
+mod web;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
         Command::Live(options) => live_view::run(&options),
+        Command::Web(options) => web::run(&options),
         Command::Stacks(options) => stacks::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Locks(options) => locks::run(&options),

@@ -19,7 +19,8 @@ pub(crate) fn limit_for(command: &Command) {
         | Command::Import(_)
         | Command::Export(_)
         | Command::Causes(_)
-        | Command::Incidents(_) => true,
+        | Command::Incidents(_)
+        | Command::Web(_) => true,
         Command::Stacks(args) => !args.from.is_empty(),
         Command::Profile(args) => args.diff.is_some(),
         Command::Queries(args) => args.live.live.is_none(),

@@ -41,7 +41,8 @@ pub(crate) struct Frame {
     events: Vec<Event>,
     rows: usize,
     ticks: Vec<(f64, String)>,
-    stall: (f64, f64),
+    /// Where the stalls begin and end.
+    bands: Vec<(f64, f64)>,
 }
 
 /// A labelled vertical line.
@@ -89,19 +90,43 @@ impl Frame {
         ticks: Vec<(f64, String)>,
         events: Vec<Event>,
     ) -> Self {
-        let stall = match events.is_empty() {
-            true => Window { from: 0, to: 0 },
-            false => incident.stall_window(),
-        };
+        let stall = (!events.is_empty()).then(|| incident.stall_window());
         Self {
             span,
             window,
             rows: events.iter().map(|event| event.row + 1).max().unwrap_or(1),
             events,
             ticks,
-            stall: (span.place(stall.from), span.place(stall.to)),
+            bands: bands(span, stall.as_slice()),
         }
     }
+
+    /// The frame of a stretch of a history, with the stalls in it.
+    pub(crate) fn of_stretch(incident: &Incident, stalls: &[Window]) -> Self {
+        let (span, ticks) = (Span::of(incident.window), time_ticks(incident));
+        Self {
+            bands: bands(span, stalls),
+            ..Self::with(incident, incident.window, span, ticks, Vec::new())
+        }
+    }
+
+    fn drawn_bands(&self, top: f64, height: f64) -> Markup {
+        let bands = self.bands.iter().map(|(from, to)| {
+            markup!(
+                "<rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{height}\"/>",
+                from * 100.0,
+                (to - from).max(0.0) * 100.0,
+                ..top,
+                ..height
+            )
+        });
+        bands.collect()
+    }
+}
+
+fn bands(span: Span, stalls: &[Window]) -> Vec<(f64, f64)> {
+    let place = |stall: &Window| (span.place(stall.from), span.place(stall.to));
+    stalls.iter().map(place).collect()
 }
 
 fn events(incident: &Incident, span: Span) -> Vec<Event> {
@@ -168,13 +193,7 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
         ..top,
         ..bottom
     );
-    out += markup!(
-        "<rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{PLOT_PX}\"/>",
-        frame.stall.0 * 100.0,
-        (frame.stall.1 - frame.stall.0).max(0.0) * 100.0,
-        ..top,
-        ..PLOT_PX
-    );
+    out += frame.drawn_bands(top, PLOT_PX);
     for (value, label) in &axis.ticks {
         let y = bottom - axis.place(*value) * PLOT_PX;
         out += markup!(
@@ -229,13 +248,9 @@ pub(crate) fn strip(frame: &Frame, strip: &Strip, axis: &ValueAxis, place: &Plac
     let bottom = top + place.plot_px;
     let height = bottom + if place.has_times { TIME_AXIS_PX } else { 4.0 };
     let mut out = markup!(
-        "<svg class=\"strip\" aria-hidden=\"true\" width=\"100%\" height=\"{height}\">\
-         <rect class=\"band\" x=\"{:.2}%\" y=\"{top}\" width=\"{:.2}%\" height=\"{}\"/>",
-        frame.stall.0 * 100.0,
-        (frame.stall.1 - frame.stall.0).max(0.0) * 100.0,
-        place.plot_px,
-        ..height,
-        ..top
+        "<svg class=\"strip\" aria-hidden=\"true\" width=\"100%\" height=\"{height}\">{}",
+        frame.drawn_bands(top, place.plot_px),
+        ..height
     );
     for (value, label) in [axis.ticks.first(), axis.ticks.last()]
         .into_iter()

@@ -116,10 +116,15 @@ impl Curve {
     /// The points to draw: at most [`POINTS_PER_LINE_MAX`], the smallest and the largest of each
     /// stretch of time where there are more, so peaks stay.
     pub(crate) fn reduced(&self, window: Window) -> Vec<Point> {
-        if self.points.len() <= POINTS_PER_LINE_MAX {
+        self.reduced_to(window, POINTS_PER_LINE_MAX)
+    }
+
+    /// The same, at most so many.
+    pub(crate) fn reduced_to(&self, window: Window, points_max: usize) -> Vec<Point> {
+        if self.points.len() <= points_max {
             return self.points.clone();
         }
-        let buckets = (POINTS_PER_LINE_MAX / 2) as u64;
+        let buckets = (points_max / 2).max(1) as u64;
         let span = window.to.saturating_sub(window.from).max(1);
         let bucket_of = |point: &Point| {
             (u128::from(point.at.saturating_sub(window.from)) * u128::from(buckets)
@@ -128,7 +133,7 @@ impl Curve {
         self.points
             .chunk_by(|a, b| bucket_of(a) == bucket_of(b))
             .flat_map(extremes)
-            .take(POINTS_PER_LINE_MAX)
+            .take(points_max)
             .collect()
     }
 }

@@ -33,7 +33,7 @@ pub use document::terminal::document_text;
 pub use document::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section, Tone};
 pub use html::{
     HtmlOptions, compare_html, document_html, html, pair_html, profile_diff_page, profile_page,
-    queries_diff_page, queries_page,
+    queries_diff_page, queries_page, served,
 };
 pub use json::json;
 pub use text::brief::{brief_text, felt, first_finding};

@@ -18,6 +18,9 @@ const STATES_MAX: usize = 4;
 const ACTIVE: &str = "processlist.active";
 const STATES: &str = "processlist.state.*";
 
+/// Disks with a line of their own.
+const DISKS_MAX: usize = 3;
+
 /// Beyond so many times the largest number of sessions the line of the processors would flatten everything.
 const PROCESSORS_TIMES_MAX: f64 = 3.0;
 
@@ -40,6 +43,88 @@ pub(crate) fn strips(incident: &Incident) -> Vec<Strip> {
     let states = busiest(&[(incident, incident.stall_window())]);
     let strips = all(incident, &states).into_iter().flatten();
     strips.filter(is_drawn).collect()
+}
+
+/// The strips of a stretch of a history: those of an incident, and what one looks at over hours.
+pub(crate) fn hours(incident: &Incident) -> Vec<Strip> {
+    let more = [
+        lines(
+            incident,
+            "Sessions connected",
+            &[("status.Threads_connected", "connected")],
+        ),
+        lines(
+            incident,
+            "Waiting in InnoDB",
+            &[
+                ("innodb.lock_wait_transactions", "at row locks"),
+                ("innodb.semaphore_waits", "at semaphores"),
+            ],
+        ),
+        disks(incident),
+        lines(
+            incident,
+            "Tasks kept waiting (PSI)",
+            &[
+                ("psi.io.some_us", "for I/O"),
+                ("psi.memory.some_us", "for memory"),
+                ("psi.cpu.some_us", "for a processor"),
+            ],
+        ),
+        lines(
+            incident,
+            "Memory available",
+            &[("meminfo.MemAvailable", "available")],
+        ),
+    ];
+    let mut strips = strips(incident);
+    strips.extend(more.into_iter().flatten().filter(is_drawn));
+    strips
+}
+
+/// Whether a signal is one that the history of hours shows; with the states of sessions, of which there may be many.
+pub fn is_of_hours(name: &str, has_states: bool) -> bool {
+    let is_state = || name.starts_with(STATES.trim_end_matches('*'));
+    let is_disk = || name.starts_with("disk.") && name.ends_with(".busy_ms");
+    OF_HOURS.contains(&name) || is_disk() || (has_states && (name == ACTIVE || is_state()))
+}
+
+/// Signals of [`hours`], but states and disks.
+const OF_HOURS: [&str; 17] = [
+    "status.Questions",
+    "status.Threads_running",
+    "status.Threads_connected",
+    "probe.query_us",
+    "probe.connect_us",
+    "probe.query_outcome",
+    "probe.connect_outcome",
+    "cpu.system_share",
+    "cpu.busy_share",
+    "cpu.steal_share",
+    "cpu.count",
+    "innodb.lock_wait_transactions",
+    "innodb.semaphore_waits",
+    "psi.io.some_us",
+    "psi.memory.some_us",
+    "psi.cpu.some_us",
+    "meminfo.MemAvailable",
+];
+
+/// The three disks that are in use most.
+fn disks(incident: &Incident) -> Option<Strip> {
+    let disks = derived::disks(incident);
+    let curves = disks.iter().take(DISKS_MAX);
+    let curves: Vec<Curve> = curves
+        .filter_map(|disk| derived::disk_busy(incident, disk))
+        .filter(|curve| !curve.is_flat_zero())
+        .collect();
+    (!curves.is_empty()).then_some(Strip {
+        title: "Disk in use",
+        curves,
+        is_stacked: false,
+        level: None,
+        failed: Vec::new(),
+    })
 }
 
 /// A recording, what of it is shown, and in which time its states are counted.

@@ -76,6 +76,10 @@ pub(crate) fn decode_tick(last: &mut LastValues, input: &mut &[u8]) -> Option<()
 }
 
 impl LastValues {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.0.iter().map(|(id, value)| (*id, *value))
     }

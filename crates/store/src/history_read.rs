@@ -60,7 +60,7 @@ pub(crate) fn read_window(
         connection,
         session,
         window,
-        &Place::default(),
+        (&Place::default(), &|_| true),
         (&mut timeline, &mut account),
     )?;
     let last = timeline
@@ -103,6 +103,7 @@ struct Names {
 fn read_names(
     connection: &Connection,
     session: i64,
+    wanted: &dyn Fn(&str) -> bool,
     account: &mut Account,
 ) -> rusqlite::Result<Names> {
     let mut share = account.part(NAMES_PERCENT);
@@ -112,6 +113,9 @@ fn read_names(
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         let name: String = row.get(1)?;
+        if !wanted(&name) {
+            continue;
+        }
         if share.take(NAME_BYTES + name.len() as u64).is_err() {
             break;
         }
@@ -152,16 +156,16 @@ impl Place {
     }
 }
 
-/// Adds a session's readings of a window to a timeline, as far as the account goes; answers with the
+/// Adds a session's readings of the wanted signals in a window to a timeline, as far as the account goes; answers with the
 /// chunks that could not be read.
 pub(crate) fn read_timeline(
     connection: &Connection,
     session: i64,
     window: Window,
-    place: &Place,
+    (place, wanted): (&Place, &dyn Fn(&str) -> bool),
     (timeline, account): (&mut Timeline, &mut Account),
 ) -> rusqlite::Result<usize> {
-    let names = read_names(connection, session, account)?;
+    let names = read_names(connection, session, wanted, account)?;
     let mut share = account.part(READINGS_PERCENT);
     let mut kept: HashMap<u64, Millis> = HashMap::new();
     let mut damaged = 0;
@@ -230,6 +234,10 @@ fn read_chunk(
                 })
             })
             .collect();
+        if readings.is_empty() && !values.is_empty() {
+            // None of this source is wanted.
+            continue;
+        }
         account
             .take(tick_bytes(timeline, source, readings.len()))
             .ok()?;

@@ -25,6 +25,9 @@ const WHOLE_MS: Millis = 3_600_000;
 /// Readings of a source that are kept of a longer one, as an even selection.
 const READINGS_MAX: Millis = 3_600;
 
+/// The same where a few signals alone are read: each second of a day.
+const FEW_READINGS_MAX: Millis = 86_400;
+
 /// Texts of a kind that are read at the most; of more, an even selection.
 const TEXTS_MAX: usize = 2_000;
 
@@ -72,7 +75,48 @@ pub fn read_history(
     kinds: &[TextKind],
 ) -> Result<Option<HistoryStretch>, StoreError> {
     let connection = open(path)?;
-    read(&connection, (from_wall_ms, to_wall_ms), kinds).map_err(StoreError::sqlite(path))
+    let wanted = Wanted {
+        kinds,
+        signals: &|_| true,
+        readings_max: READINGS_MAX,
+        has_facts: true,
+    };
+    read(&connection, (from_wall_ms, to_wall_ms), &wanted).map_err(StoreError::sqlite(path))
+}
+
+/// The same of a few signals alone, those whose names are `wanted`: no texts and facts, and of a day each second.
+pub fn read_signals(
+    path: &Path,
+    from_wall_ms: i64,
+    to_wall_ms: i64,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Option<HistoryStretch>, StoreError> {
+    let connection = open(path)?;
+    let wanted = Wanted {
+        kinds: &[],
+        signals: wanted,
+        readings_max: FEW_READINGS_MAX,
+        has_facts: false,
+    };
+    read(&connection, (from_wall_ms, to_wall_ms), &wanted).map_err(StoreError::sqlite(path))
+}
+
+/// Server and host of a history, as its last session knew them; nothing where it has none.
+pub fn history_of(path: &Path) -> Result<Option<(Server, String)>, StoreError> {
+    let connection = open(path)?;
+    let sessions = sessions(&connection).map_err(StoreError::sqlite(path))?;
+    let last = sessions.into_iter().next_back();
+    Ok(last.map(|session| (session.server, session.host)))
+}
+
+/// What of a history is read.
+struct Wanted<'a> {
+    kinds: &'a [TextKind],
+    signals: &'a dyn Fn(&str) -> bool,
+    /// Readings of a source that are kept of a long stretch.
+    readings_max: Millis,
+    /// Facts, and what was absent.
+    has_facts: bool,
 }
 
 /// How much of a time a history holds.
@@ -171,7 +215,7 @@ fn of_session(
 fn read(
     connection: &Connection,
     (from, to): (i64, i64),
-    kinds: &[TextKind],
+    wanted: &Wanted<'_>,
 ) -> rusqlite::Result<Option<HistoryStretch>> {
     let length = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
     let begin = from.saturating_sub_unsigned(LEAD_MS);
@@ -196,8 +240,8 @@ fn read(
         };
         let place = Place {
             shift: zero.saturating_sub(begin),
-            step: match length > WHOLE_MS {
-                true => length / READINGS_MAX,
+            step: match length > WHOLE_MS.max(wanted.readings_max * 1000) {
+                true => length / wanted.readings_max,
                 false => 0,
             },
         };
@@ -206,12 +250,16 @@ fn read(
             connection,
             session.id,
             of_time,
-            &place,
+            (&place, wanted.signals),
             (&mut into.timeline, &mut account),
         )?;
+        into.server = session.server;
+        if !wanted.has_facts {
+            continue;
+        }
         let moved = |at: Millis| place.moved(at).unwrap_or(0);
         into.texts.extend(
-            texts(connection, session.id, of_time, kinds, &mut account)?
+            texts(connection, session.id, of_time, wanted.kinds, &mut account)?
                 .into_iter()
                 .map(|timed| TimedText {
                     at: moved(timed.at),
@@ -228,7 +276,6 @@ fn read(
             absent.last = moved(absent.last);
             into.absent.push(absent);
         }
-        into.server = session.server;
     }
     Ok(incident.map(|incident| HistoryStretch {
         incident,

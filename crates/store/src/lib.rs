@@ -31,5 +31,7 @@ pub use frame_read::{Loaded, Summary, read_frame, read_frame_within, read_summar
 pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
-pub use history_window::{HistoryStretch, Recorded, read_history, recorded};
+pub use history_window::{
+    HistoryStretch, Recorded, history_of, read_history, read_signals, recorded,
+};
 pub use tables::Damage;

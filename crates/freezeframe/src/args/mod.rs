@@ -10,6 +10,7 @@ mod live;
 mod live_view;
 mod queries;
 mod queries_live;
+mod web;
 
 pub(crate) use capture::Capture;
 pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
@@ -23,6 +24,7 @@ pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
+pub(crate) use web::Web;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Incidents(Incidents),
     /// See it in the terminal: a server as it is recorded, an incident, a history.
     Live(LiveView),
+    /// See it in a browser: all incidents, and the history of hours, by a link with a token.
+    Web(Web),
     /// What every thread of the server does now, by equal stacks; nothing is stopped.
     Stacks(Stacks),
     /// Where the processors spend their time, kernel and user; compare two such profiles.

@@ -176,11 +176,19 @@ fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
 /// An incident of ours, with the verdict on it. Where no file is named it has the name that the
 /// recorder gave it: what is told is the same then, wherever the file lies.
 pub(crate) fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
-    let incident = loaded.incident;
-    let file = file.unwrap_or_else(|| PathBuf::from(format!("{}.frame", incident.id)));
-    let mut verdict = verdict(&incident, &file);
-    for damage in loaded.damage {
+    let id = &loaded.incident.id;
+    let file = file.unwrap_or_else(|| PathBuf::from(format!("{id}.frame")));
+    for damage in &loaded.damage {
         output::note(&format!("{}: {}", file.display(), damage.line()));
+    }
+    judged(loaded, &file)
+}
+
+/// The same without a word on standard error.
+pub(crate) fn judged(loaded: Loaded, file: &Path) -> (Incident, Verdict) {
+    let incident = loaded.incident;
+    let mut verdict = verdict(&incident, file);
+    for damage in loaded.damage {
         verdict.absent.push(Absent::new(
             format!("table {}", damage.table),
             match damage.is_limit {

@@ -20,7 +20,7 @@ fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 
-fn stall(stall: &Episode) -> Value {
+pub(crate) fn stall(stall: &Episode) -> Value {
     let length = stall.end_ms.map(|end| end.saturating_sub(stall.onset_ms));
     json!({
         "path": null,
@@ -38,7 +38,7 @@ fn stall(stall: &Episode) -> Value {
     })
 }
 
-fn incident(caught: &Caught) -> Value {
+pub(crate) fn incident(caught: &Caught) -> Value {
     let summary = &caught.summary;
     let stall = &summary.stall;
     // Captures of other tools need not tell a time.

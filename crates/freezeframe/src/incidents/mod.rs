@@ -1,6 +1,6 @@
 //! `freezeframe incidents`: what was caught, with what it was and what users felt.
 
-mod json;
+pub(crate) mod json;
 mod text;
 
 use std::cmp::{Ordering, Reverse};
@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cli::{output, recorded, usage};
 use diagnosis::{Level, Verdict, diagnose_closely};
 use jiff::Zoned;
+use model::Incident;
 use store::{Summary, read_frame, read_summary};
 
 use crate::args::{Incidents, SortArg};
@@ -23,39 +24,39 @@ use crate::{causes, memory};
 const FOR_PEOPLE: usize = 30;
 
 /// An incident that was captured.
-struct Caught {
-    path: PathBuf,
-    summary: Summary,
+pub(crate) struct Caught {
+    pub(crate) path: PathBuf,
+    pub(crate) summary: Summary,
     /// What came of it; absent where its file cannot be read.
-    told: Option<Told>,
+    pub(crate) told: Option<Told>,
 }
 
 /// What a record says in short.
-struct Told {
+pub(crate) struct Told {
     /// The finding that comes first.
-    finding: Option<Found>,
+    pub(crate) finding: Option<Found>,
     /// What users felt.
-    felt: String,
+    pub(crate) felt: String,
 }
 
-struct Found {
-    cause: String,
-    title: String,
-    level: Level,
+pub(crate) struct Found {
+    pub(crate) cause: String,
+    pub(crate) title: String,
+    pub(crate) level: Level,
 }
 
 impl Caught {
-    fn onset_ms(&self) -> i64 {
+    pub(crate) fn onset_ms(&self) -> i64 {
         self.summary.clock.wall_ms(self.summary.stall.onset)
     }
 
     /// How long it lasted; absent where the record ends first.
-    fn length_ms(&self) -> Option<u64> {
+    pub(crate) fn length_ms(&self) -> Option<u64> {
         let stall = &self.summary.stall;
         Some(stall.end?.saturating_sub(stall.onset))
     }
 
-    fn finding(&self) -> Option<&Found> {
+    pub(crate) fn finding(&self) -> Option<&Found> {
         self.told.as_ref()?.finding.as_ref()
     }
 
@@ -66,12 +67,18 @@ impl Caught {
             Ok(loaded) => {
                 // As `explain` judges it.
                 let verdict = diagnose_closely(&loaded.incident, causes::catalogue());
-                self.told = Some(Told {
-                    finding: found(verdict),
-                    felt: report::felt(&loaded.incident),
-                });
+                self.told = Some(Told::of(&loaded.incident, verdict));
             }
             Err(error) => output::note(&error.to_string()),
+        }
+    }
+}
+
+impl Told {
+    pub(crate) fn of(incident: &Incident, verdict: Verdict) -> Self {
+        Self {
+            finding: found(verdict),
+            felt: report::felt(incident),
         }
     }
 }
@@ -86,13 +93,14 @@ fn found(verdict: Verdict) -> Option<Found> {
 }
 
 /// Which of them are wanted.
-struct Filter<'a> {
-    cause: Option<&'a str>,
-    server: Option<&'a str>,
-    since_ms: Option<i64>,
-    until_ms: Option<i64>,
-    longer_ms: Option<u64>,
-    shorter_ms: Option<u64>,
+#[derive(Default)]
+pub(crate) struct Filter<'a> {
+    pub(crate) cause: Option<&'a str>,
+    pub(crate) server: Option<&'a str>,
+    pub(crate) since_ms: Option<i64>,
+    pub(crate) until_ms: Option<i64>,
+    pub(crate) longer_ms: Option<u64>,
+    pub(crate) shorter_ms: Option<u64>,
 }
 
 impl<'a> Filter<'a> {
@@ -122,7 +130,12 @@ impl<'a> Filter<'a> {
     }
 
     /// Without a look at what came of it. A stall whose end is not known was long.
-    fn wants(&self, server: &str, onset_ms: Option<i64>, length_ms: Option<u64>) -> bool {
+    pub(crate) fn wants(
+        &self,
+        server: &str,
+        onset_ms: Option<i64>,
+        length_ms: Option<u64>,
+    ) -> bool {
         let length = length_ms.unwrap_or(u64::MAX);
         let is_in_time = match onset_ms {
             Some(at) => {
@@ -137,7 +150,7 @@ impl<'a> Filter<'a> {
             && self.shorter_ms.is_none_or(|most| length <= most)
     }
 
-    fn wants_cause(&self, cause: Option<&str>) -> bool {
+    pub(crate) fn wants_cause(&self, cause: Option<&str>) -> bool {
         self.cause.is_none_or(|wanted| cause == Some(wanted))
     }
 }
@@ -226,7 +239,7 @@ fn read_all(caught: &mut [Caught]) {
 }
 
 /// What is looked for stands first: the latest, the longest, the surest.
-fn order(sort: SortArg, a: &Caught, b: &Caught) -> Ordering {
+pub(crate) fn order(sort: SortArg, a: &Caught, b: &Caught) -> Ordering {
     let latest = b.onset_ms().cmp(&a.onset_ms());
     let length = |one: &Caught| one.length_ms().unwrap_or(u64::MAX);
     let title = |one: &Caught| {

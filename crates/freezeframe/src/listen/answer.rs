@@ -3,23 +3,39 @@
 /// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    pub(super) code: u16,
-    pub(super) kind: &'static str,
-    pub(super) body: String,
+    pub(crate) code: u16,
+    pub(crate) kind: &'static str,
+    pub(crate) body: String,
+    /// What a browser may do with it, `Content-Security-Policy`.
+    pub(crate) policy: String,
+    /// Further lines of its head, each with its end.
+    pub(crate) more: String,
 }
 
+/// Nothing is loaded by it, and it stands in no frame.
+const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'";
+
 impl Answer {
-    pub(super) fn text(code: u16, body: &str) -> Self {
+    pub(crate) fn new(code: u16, kind: &'static str, body: String) -> Self {
         Self {
             code,
-            kind: "text/plain; charset=utf-8",
-            body: format!("{body}\n"),
+            kind,
+            body,
+            policy: NOTHING.to_owned(),
+            more: String::new(),
         }
+    }
+
+    pub(crate) fn text(code: u16, body: &str) -> Self {
+        Self::new(code, "text/plain; charset=utf-8", format!("{body}\n"))
     }
 
     fn reason(&self) -> &'static str {
         match self.code {
             200 => "OK",
+            303 => "See Other",
+            401 => "Unauthorized",
+            403 => "Forbidden",
             404 => "Not Found",
             405 => "Method Not Allowed",
             408 => "Request Timeout",
@@ -34,18 +50,21 @@ impl Answer {
     }
 
     /// Head and body; of an answer to HEAD the head alone, with the length that the body has.
-    pub(super) fn bytes(&self, head_only: bool) -> Vec<u8> {
+    pub(crate) fn bytes(&self, head_only: bool) -> Vec<u8> {
         let allow = match self.code {
             405 => "Allow: GET, HEAD\r\n",
             _ => "",
         };
         let mut bytes = format!(
             "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-             Connection: close\r\n{allow}\r\n",
+             Content-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+             Connection: close\r\n{allow}{}\r\n",
             self.code,
             self.reason(),
             self.kind,
             self.body.len(),
+            self.policy,
+            self.more,
         )
         .into_bytes();
         if !head_only {

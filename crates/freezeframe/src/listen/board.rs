@@ -192,11 +192,7 @@ impl Board {
             }),
             None => json!({"ok": fine, "servers": Value::from(told)}),
         };
-        Answer {
-            code,
-            kind: "application/json",
-            body: format!("{body}\n"),
-        }
+        Answer::new(code, "application/json", format!("{body}\n"))
     }
 }
 

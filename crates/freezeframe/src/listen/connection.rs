@@ -8,14 +8,12 @@ use std::time::{Duration, Instant};
 use rustix::event::PollFlags;
 
 use super::request::{Head, Refusal, Request};
+use super::site::{Limits, Reply, Slot};
 use super::{Answer, Names};
 
 /// How long a client may take for the head of its request, from when it was accepted. A byte a second
 /// buys no time.
 pub(super) const ASKING_MAX: Duration = Duration::from_secs(2);
-
-/// How long a client may take to read its answer.
-const ANSWERING_MAX: Duration = Duration::from_secs(2);
 
 /// How long what a client still sends is read and thrown away, after its answer. Closing on bytes that
 /// were not read resets the connection, and the client may lose an answer that it has not read.
@@ -27,12 +25,14 @@ const PARTING_BYTES_MAX: usize = 256 * 1024;
 /// Bytes that are read from one client before the others have their turn.
 const TURN_BYTES_MAX: usize = 32 * 1024;
 
-/// Makes the bytes of the answer to a request.
-pub(super) type Respond<'a> = dyn FnMut(Result<Request, Refusal>) -> Arc<[u8]> + 'a;
+/// Makes the answer to a request.
+pub(super) type Respond<'a> = dyn FnMut(Result<Request, Refusal>) -> Reply + 'a;
 
 enum State {
     /// Its head is not whole yet.
     Asking(Head),
+    /// Its answer is made by somebody else.
+    Waiting(Slot),
     /// Its answer is not written yet, as far as this.
     Answering(Arc<[u8]>, usize),
     /// All is written; so much was thrown away since.
@@ -50,6 +50,8 @@ pub(super) enum At {
     Answering,
     /// Its request is not whole yet.
     Asking,
+    /// Its answer is being made.
+    Waiting,
 }
 
 /// A client.
@@ -57,15 +59,17 @@ pub(super) struct Connection {
     stream: TcpStream,
     state: State,
     deadline: Instant,
+    limits: Limits,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, now: Instant) -> std::io::Result<Self> {
+    pub(super) fn new(stream: TcpStream, now: Instant, limits: Limits) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self {
             stream,
             state: State::Asking(Head::default()),
             deadline: now + ASKING_MAX,
+            limits,
         })
     }
 
@@ -80,6 +84,7 @@ impl Connection {
     pub(super) fn at(&self) -> At {
         match self.state {
             State::Asking(_) => At::Asking,
+            State::Waiting(_) => At::Waiting,
             State::Answering(..) => At::Answering,
             State::Parting(_) | State::Over => At::Parting,
         }
@@ -101,14 +106,30 @@ impl Connection {
     pub(super) fn interest(&self) -> PollFlags {
         match self.state {
             State::Answering(..) => PollFlags::OUT,
+            // That it went away is told in any case.
+            State::Waiting(_) => PollFlags::empty(),
             _ => PollFlags::IN,
+        }
+    }
+
+    /// Its answer may be there by now.
+    pub(super) fn look(&mut self, now: Instant) {
+        if let State::Waiting(slot) = &self.state
+            && let Some(bytes) = slot.get()
+        {
+            let bytes = bytes.clone();
+            self.begin_answer(bytes, now);
+            self.answer(now);
         }
     }
 
     /// Goes as far as it goes without waiting.
     pub(super) fn go_on(&mut self, now: Instant, names: &Names, respond: &mut Respond<'_>) {
-        if matches!(self.state, State::Asking(_)) {
-            self.ask(now, names, respond);
+        match self.state {
+            State::Asking(_) => self.ask(now, names, respond),
+            // It waits for nothing but its end.
+            State::Waiting(_) => self.state = State::Over,
+            _ => {}
         }
         if matches!(self.state, State::Answering(..)) {
             self.answer(now);
@@ -120,22 +141,26 @@ impl Connection {
 
     /// Its time is over, or its place is needed: who has not asked yet is told so, and the rest ends.
     pub(super) fn late(&mut self, now: Instant, why: &str) {
-        match &self.state {
-            State::Asking(head) if !head.is_empty() => {
-                let bytes = Answer::text(408, why).bytes(false);
-                self.begin_answer(bytes.into(), now);
-                self.answer(now);
-                if matches!(self.state, State::Answering(..)) {
-                    self.state = State::Over;
-                }
+        let answer = match &self.state {
+            State::Asking(head) if !head.is_empty() => Answer::text(408, why),
+            State::Waiting(_) => {
+                Answer::text(503, "the answer takes too long; the disk may be slow")
             }
-            _ => self.state = State::Over,
+            _ => {
+                self.state = State::Over;
+                return;
+            }
+        };
+        self.begin_answer(answer.bytes(false).into(), now);
+        self.answer(now);
+        if matches!(self.state, State::Answering(..)) {
+            self.state = State::Over;
         }
     }
 
     fn begin_answer(&mut self, bytes: Arc<[u8]>, now: Instant) {
         self.state = State::Answering(bytes, 0);
-        self.deadline = now + ANSWERING_MAX;
+        self.deadline = now + self.limits.answering;
     }
 
     fn ask(&mut self, now: Instant, names: &Names, respond: &mut Respond<'_>) {
@@ -160,7 +185,13 @@ impl Connection {
                 }
             };
             if let Some(request) = request {
-                return self.begin_answer(respond(request), now);
+                return match respond(request) {
+                    Reply::Now(bytes) => self.begin_answer(bytes, now),
+                    Reply::Later(slot) => {
+                        self.state = State::Waiting(slot);
+                        self.deadline = now + self.limits.making;
+                    }
+                };
             }
         }
     }

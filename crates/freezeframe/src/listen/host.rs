@@ -1,4 +1,4 @@
-//! By which names the status address may be asked.
+//! By which names an address of ours may be asked.
 //!
 //! A page of somebody else can make a browser ask us: it lets its own name lead to our address
 //! (DNS rebinding). The browser still says the page's name in `Host`, so a name that is not ours is
@@ -12,20 +12,24 @@ use super::Answer;
 const NAME_BYTES_MAX: usize = 253;
 
 /// The names that are ours, in small letters.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Names(Vec<String>);
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    all: Vec<String>,
+    /// The command that takes further ones.
+    command: &'static str,
+}
 
 impl Names {
     /// `localhost`, this host's name, its first label, and the given ones.
-    pub(crate) fn new(host: &str, given: &[String]) -> Self {
+    pub(crate) fn new(command: &'static str, host: &str, given: &[String]) -> Self {
         let first = host.split('.').next().unwrap_or_default();
         let own = ["localhost", host, first].map(str::to_owned);
         let all = own.into_iter().chain(given.iter().cloned());
-        Self(
-            all.filter(|name| !name.is_empty())
-                .map(|name| plain(&name))
-                .collect(),
-        )
+        let all = all.filter(|name| !name.is_empty());
+        Self {
+            all: all.map(|name| plain(&name)).collect(),
+            command,
+        }
     }
 
     /// Whether a request to this host, with or without a port, is meant for us.
@@ -40,13 +44,14 @@ impl Names {
             };
         }
         let host = host_name(host).map_err(|_| wrong())?;
-        if host.parse::<Ipv4Addr>().is_ok() || self.0.contains(&host) {
+        if host.parse::<Ipv4Addr>().is_ok() || self.all.contains(&host) {
             return Ok(());
         }
         Err(Answer::text(
             421,
             &format!(
-                "'{host}' is not a name of this status address: ask by its IP address, or start record with --listen-host {host}"
+                "'{host}' is not a name of this address: ask by its IP address, or start {} with --listen-host {host}",
+                self.command
             ),
         ))
     }
@@ -84,7 +89,11 @@ mod tests {
 
     #[test]
     fn addresses_and_own_names_are_admitted_and_no_others() {
-        let names = Names::new("DB1.example.com", &["status.example.com".to_owned()]);
+        let names = Names::new(
+            "record",
+            "DB1.example.com",
+            &["status.example.com".to_owned()],
+        );
         for host in [
             "127.0.0.1",
             "127.0.0.1:9306",

@@ -12,12 +12,24 @@ const TARGET_BYTES_MAX: usize = 2 * 1024;
 const LINE_BYTES_MAX: usize = TARGET_BYTES_MAX + 64;
 
 /// What is asked.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Request {
     /// Without the query.
-    pub(super) path: String,
+    pub(crate) path: String,
+    /// What stands behind the question mark.
+    pub(crate) query: String,
     /// The answer's head alone (HEAD).
-    pub(super) head_only: bool,
+    pub(crate) head_only: bool,
+    /// The host that is asked, as it was written, with its port.
+    pub(crate) host: String,
+    /// The page that asks, as a browser tells it.
+    pub(crate) origin: Option<String>,
+    /// How that page stands to us, as a browser tells it.
+    pub(crate) fetch_site: Option<String>,
+    /// What the answer is for, likewise.
+    pub(crate) fetch_mode: Option<String>,
+    /// Who asks.
+    pub(crate) authorization: Option<String>,
 }
 
 /// A request that is refused.
@@ -132,7 +144,8 @@ fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
     }
     let head_only = method == "HEAD";
     let refused = |answer: Answer| Refusal { answer, head_only };
-    let said = host(lines)?;
+    let fields = fields(lines)?;
+    let said = fields.host;
     if said.is_none() && minor > 0 {
         return Err(refused(Answer::text(400, "there is no Host header")));
     }
@@ -147,9 +160,17 @@ fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
     if !matches!(method, "GET" | "HEAD") {
         return Err(refused(Answer::text(405, "GET and HEAD only")));
     }
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let owned = |value: Option<&str>| value.map(str::to_owned);
     Ok(Request {
-        path: target.split('?').next().unwrap_or_default().to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
         head_only,
+        host: host.unwrap_or_default().to_owned(),
+        origin: owned(fields.origin),
+        fetch_site: owned(fields.fetch_site),
+        fetch_mode: owned(fields.fetch_mode),
+        authorization: owned(fields.authorization),
     })
 }
 
@@ -172,20 +193,37 @@ fn minor_version(version: &str) -> Result<u8, Refusal> {
     }
 }
 
-/// The value of the Host header, which may be there once only.
-fn host<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Option<&'a str>, Refusal> {
-    let mut found = None;
+/// Headers that are looked at; each may be there once only.
+#[derive(Default)]
+struct Fields<'a> {
+    host: Option<&'a str>,
+    origin: Option<&'a str>,
+    fetch_site: Option<&'a str>,
+    fetch_mode: Option<&'a str>,
+    authorization: Option<&'a str>,
+}
+
+fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Fields<'a>, Refusal> {
+    let mut fields = Fields::default();
     for line in lines.filter(|line| !line.is_empty()) {
         // A line that begins with a space went on with the one before, long ago; and a space before the
         // colon is how requests are smuggled (RFC 9112, sections 5.1 and 5.2). Neither is a token.
         let field = line.split_once(':').filter(|(name, _)| is_token(name));
         let (name, value) =
             field.ok_or_else(|| bad("a line of the head is not a name, a colon and a value"))?;
-        if name.eq_ignore_ascii_case("host") && found.replace(value.trim()).is_some() {
-            return Err(bad("there is more than one Host header"));
+        let found = match name.to_ascii_lowercase().as_str() {
+            "host" => &mut fields.host,
+            "origin" => &mut fields.origin,
+            "sec-fetch-site" => &mut fields.fetch_site,
+            "sec-fetch-mode" => &mut fields.fetch_mode,
+            "authorization" => &mut fields.authorization,
+            _ => continue,
+        };
+        if found.replace(value.trim()).is_some() {
+            return Err(bad(&format!("there is more than one {name} header")));
         }
     }
-    Ok(found)
+    Ok(fields)
 }
 
 /// Host and path of `http://host/path`.
@@ -207,7 +245,7 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        Names::new("db1", &[])
+        Names::new("record", "db1", &[])
     }
 
     fn take(text: &str) -> Option<Result<Request, Refusal>> {
@@ -240,6 +278,10 @@ mod tests {
             ("OPTIONS * HTTP/1.1\r\nHost: db1\r\n\r\n", 405),
             ("GET / HTTP/1.1\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: db1\r\nHost: db1\r\n\r\n", 400),
+            (
+                "GET / HTTP/1.1\r\nHost: db1\r\nOrigin: a\r\norigin: b\r\n\r\n",
+                400,
+            ),
             ("GET / HTTP/1.1\r\nHost : db1\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: db1\r\n Host: db1\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
@@ -268,15 +310,19 @@ mod tests {
 
     #[test]
     fn the_path_is_without_its_query_and_its_host() {
-        for (target, path) in [
-            ("/healthz?x=1", "/healthz"),
-            ("http://db1:9306/healthz/3306", "/healthz/3306"),
-            ("HTTP://db1", "/"),
-            ("http://db1?x", "/"),
+        for (target, path, query) in [
+            ("/healthz?x=1", "/healthz", "x=1"),
+            ("http://db1:9306/healthz/3306", "/healthz/3306", ""),
+            ("HTTP://db1", "/", ""),
+            ("http://db1?x", "/", ""),
         ] {
             let head = format!("HEAD {target} HTTP/1.1\r\nHost: db1\r\n\r\n");
             let request = take(&head).unwrap().unwrap();
-            assert_eq!((request.path.as_str(), request.head_only), (path, true));
+            assert!(request.head_only);
+            assert_eq!(
+                (request.path.as_str(), request.query.as_str()),
+                (path, query)
+            );
         }
     }
 

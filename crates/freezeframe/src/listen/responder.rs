@@ -1,28 +1,22 @@
 //! The one thread that answers: it waits for all clients at once, so that none of them can make
 //! another one wait.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::connection::{ASKING_MAX, Connection, Respond};
+use super::connection::{ASKING_MAX, At, Connection};
 use super::request::{Refusal, Request};
-use super::{Answer, Board, Names, metrics};
+use super::site::{Limits, Reply, Site};
+use super::{Answer, Names};
 
-/// Connections at a time; for one more, the first in [`Responder::make_room`]'s order is ended. Each may
-/// hold a head of 8 KiB, and a file descriptor, of which the recorder needs hundreds itself.
-pub(super) const CONNECTIONS_MAX: usize = 256;
-
-/// Connections that are accepted before those that are there have their turn. A quarter of the places:
+/// Of the places for connections so many are given away before those that are there have their turn. A quarter:
 /// whoever is accepted is looked at again, three times at least, before a flood can take its place.
-const ACCEPTS_A_TURN: usize = CONNECTIONS_MAX / 4;
-
-/// Bytes of answers that wait for their readers, all together.
-const UNSENT_BYTES_MAX: usize = 4 << 20;
+const ACCEPTS_SHARE: usize = 4;
 
 /// Without a file descriptor for the next connection, and with nobody whose place could be taken.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +25,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Responder {
     listener: TcpListener,
     names: Names,
-    board: Arc<Board>,
+    site: Box<dyn Site>,
+    limits: Limits,
+    /// It can be read when an answer may be there that took longer.
+    woken: Option<UnixStream>,
     /// In the order in which they were accepted.
     connections: Vec<Connection>,
     /// Nobody is accepted before this.
@@ -40,12 +37,20 @@ pub(super) struct Responder {
 
 impl Responder {
     /// The listener must not block.
-    pub(super) fn new(listener: TcpListener, names: Names, board: Arc<Board>) -> Self {
+    pub(super) fn new(
+        listener: TcpListener,
+        names: Names,
+        site: Box<dyn Site>,
+        woken: Option<UnixStream>,
+    ) -> Self {
+        let limits = site.limits();
         Self {
             listener,
             names,
-            board,
-            connections: Vec::with_capacity(CONNECTIONS_MAX),
+            site,
+            limits,
+            woken,
+            connections: Vec::with_capacity(limits.connections),
             accept_from: None,
         }
     }
@@ -59,12 +64,15 @@ impl Responder {
     fn turn(&mut self) {
         let (has_new, ready) = self.wait();
         let now = Instant::now();
-        let board = self.board.clone();
-        let mut pages = Pages::new(&board);
-        let names = &self.names;
+        let is_woken = self.drain();
+        self.site.turn();
+        let (names, site) = (&self.names, &mut *self.site);
         for (connection, is_ready) in self.connections.iter_mut().zip(ready) {
+            if is_woken {
+                connection.look(now);
+            }
             if is_ready {
-                connection.go_on(now, names, &mut |request| pages.answer(request));
+                connection.go_on(now, names, &mut |request| answer(site, request));
             }
             if !connection.is_over() && connection.deadline() <= now {
                 let why = format!("the request took longer than {} s", ASKING_MAX.as_secs());
@@ -73,9 +81,25 @@ impl Responder {
         }
         self.connections.retain(|connection| !connection.is_over());
         if has_new {
-            self.accept(now, &mut |request| pages.answer(request));
+            self.accept(now);
         }
         self.bound_unsent();
+    }
+
+    /// Whether somebody said that an answer may be there.
+    fn drain(&mut self) -> bool {
+        let mut bytes = [0; 256];
+        let mut is_woken = false;
+        while let Some(woken) = &mut self.woken {
+            match woken.read(&mut bytes) {
+                Ok(count) if count > 0 => is_woken = true,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Nobody is left who could say so.
+                _ => self.woken = None,
+            }
+        }
+        is_woken
     }
 
     /// Until somebody comes, or says something, or is late: whether somebody comes, and of each
@@ -99,6 +123,12 @@ impl Responder {
                 .iter()
                 .map(|connection| PollFd::new(connection.stream(), connection.interest())),
         );
+        // Behind them, so that each has its place.
+        polled.extend(
+            self.woken
+                .iter()
+                .map(|woken| PollFd::new(woken, PollFlags::IN)),
+        );
         if poll(&mut polled, timeout.as_ref()).is_err() {
             // Interrupted, or the kernel is out of memory: not a reason to spin.
             std::thread::sleep(Duration::from_millis(1));
@@ -108,8 +138,8 @@ impl Responder {
         (has_new, ready.collect())
     }
 
-    fn accept(&mut self, now: Instant, respond: &mut Respond<'_>) {
-        for _ in 0..ACCEPTS_A_TURN {
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..(self.limits.connections / ACCEPTS_SHARE).max(1) {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) => match error.kind() {
@@ -117,21 +147,22 @@ impl Responder {
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => continue,
                     _ => {
                         // Out of file descriptors, for example: one that is given up lets the next one in.
-                        if !self.make_room(now, respond) {
+                        if !self.make_room(now) {
                             self.accept_from = Some(now + ACCEPT_PAUSE);
                         }
                         return;
                     }
                 },
             };
-            if self.connections.len() >= CONNECTIONS_MAX {
-                self.make_room(now, respond);
+            if self.connections.len() >= self.limits.connections {
+                self.make_room(now);
             }
-            let Ok(mut connection) = Connection::new(stream, now) else {
+            let Ok(mut connection) = Connection::new(stream, now, self.limits) else {
                 continue;
             };
             // Most have sent their request by now, and have their answer at once.
-            connection.go_on(now, &self.names, respond);
+            let site = &mut *self.site;
+            connection.go_on(now, &self.names, &mut |request| answer(site, request));
             if !connection.is_over() {
                 self.connections.push(connection);
             }
@@ -140,14 +171,17 @@ impl Responder {
 
     /// Ends one connection: who has its answer, else who reads it slowly, else who has been asking for the
     /// longest time. Whoever sends its request at once is answered before its turn comes.
-    fn make_room(&mut self, now: Instant, respond: &mut Respond<'_>) -> bool {
+    fn make_room(&mut self, now: Instant) -> bool {
         let order = self.connections.iter().enumerate();
         let Some((first, _)) = order.min_by_key(|(at, connection)| (connection.at(), *at)) else {
             return false;
         };
         let mut connection = self.connections.remove(first);
         // What has come since the last look still counts.
-        connection.go_on(now, &self.names, respond);
+        let site = &mut *self.site;
+        if connection.at() != At::Waiting {
+            connection.go_on(now, &self.names, &mut |request| answer(site, request));
+        }
         connection.late(
             now,
             "there are too many connections, and others were faster",
@@ -159,7 +193,7 @@ impl Responder {
         let mut unsent: usize = self.connections.iter().map(Connection::unsent_bytes).sum();
         self.connections.retain(|connection| {
             let bytes = connection.unsent_bytes();
-            let is_too_much = unsent > UNSENT_BYTES_MAX && bytes > 0;
+            let is_too_much = unsent > self.limits.unsent_bytes && bytes > 0;
             if is_too_much {
                 unsent = unsent.saturating_sub(bytes);
             }
@@ -168,54 +202,15 @@ impl Responder {
     }
 }
 
-/// What is answered in one turn. The metrics are made once for all who ask in it.
-struct Pages<'a> {
-    board: &'a Board,
-    metrics: Option<Arc<[u8]>>,
-}
-
-impl<'a> Pages<'a> {
-    fn new(board: &'a Board) -> Self {
-        Self {
-            board,
-            metrics: None,
-        }
-    }
-
-    fn answer(&mut self, request: Result<Request, Refusal>) -> Arc<[u8]> {
-        let request = match request {
-            Ok(request) => request,
-            Err(refusal) => return refusal.answer.bytes(refusal.head_only).into(),
-        };
-        if request.path == "/metrics" && !request.head_only {
-            let page = self
-                .metrics
-                .get_or_insert_with(|| page(self.board, &request));
-            return page.clone();
-        }
-        page(self.board, &request)
-    }
-}
-
 /// A panic costs the one answer, and not the thread.
-fn page(board: &Board, request: &Request) -> Arc<[u8]> {
-    let made = catch_unwind(AssertUnwindSafe(|| answer(board, &request.path)));
-    let answer = made.unwrap_or_else(|_| Answer::text(500, "internal error; please report it"));
-    answer.bytes(request.head_only).into()
-}
-
-fn answer(board: &Board, path: &str) -> Answer {
-    match path {
-        "/healthz" => board.health(None),
-        "/metrics" => Answer {
-            code: 200,
-            kind: "text/plain; version=0.0.4; charset=utf-8",
-            body: metrics::text(board),
-        },
-        "/" => Answer::text(200, "freezeframe: /healthz, /healthz/SERVER, /metrics"),
-        _ => match path.strip_prefix("/healthz/") {
-            Some(label) => board.health(Some(label)),
-            None => Answer::text(404, "there are /healthz, /healthz/SERVER and /metrics"),
-        },
-    }
+fn answer(site: &mut dyn Site, request: Result<Request, Refusal>) -> Reply {
+    let request = match request {
+        Ok(request) => request,
+        Err(refusal) => return Reply::Now(refusal.answer.bytes(refusal.head_only).into()),
+    };
+    let made = catch_unwind(AssertUnwindSafe(|| site.answer(&request)));
+    made.unwrap_or_else(|_| {
+        let answer = Answer::text(500, "internal error; please report it");
+        Reply::Now(answer.bytes(request.head_only).into())
+    })
 }

@@ -11,7 +11,7 @@ use recorder::Pulse;
 
 use super::connection::ASKING_MAX;
 use super::request::HEAD_BYTES_MAX;
-use super::responder::CONNECTIONS_MAX;
+use super::status::CONNECTIONS_MAX;
 use super::*;
 
 /// What is demanded beside slow clients.
@@ -24,8 +24,13 @@ const MEASURED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn start_with(board: Board) -> SocketAddr {
-    let names = Names::new("db1.example.com", &["status.example.net".to_owned()]);
-    start("127.0.0.1:0".parse().unwrap(), names, Arc::new(board)).unwrap()
+    let names = Names::new(
+        "record",
+        "db1.example.com",
+        &["status.example.net".to_owned()],
+    );
+    let status = Box::new(Status::new(Arc::new(board)));
+    start("127.0.0.1:0".parse().unwrap(), names, status, None).unwrap()
 }
 
 fn start_empty() -> SocketAddr {

@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::control::Recorded;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
-use crate::listen::{self, Board, Names};
+use crate::listen::{self, Board, Names, Status};
 use crate::refused::Who;
 use crate::{causes, control, journals, leases, targets, triggers};
 
@@ -44,8 +44,9 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let board = Arc::new(Board::default());
     let status = args.listen.or(config.listen);
     let hosts = [args.listen_hosts.as_slice(), &config.listen_hosts].concat();
-    let names = Names::new(&host_name(), &hosts);
-    let listening = status.map(|address| listen::start(address, names, board.clone()));
+    let names = Names::new("record", &host_name(), &hosts);
+    let site = Box::new(Status::new(board.clone()));
+    let listening = status.map(|address| listen::start(address, names, site, None));
     let listening = listening.transpose()?;
     let episodes = Episodes::in_dir(&dir);
     let hooks = Hooks::start(&config.hooks, &dir)?;

@@ -30,8 +30,8 @@ impl Script {
     };
 }
 
-/// Everything of a page up to and with its opened body. The title is text.
-pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
+/// The content security policy of a page with these scripts: nothing is loaded, nothing else runs.
+pub(super) fn policy(scripts: &[Script]) -> Markup {
     let hashes = scripts
         .iter()
         .map(|script| markup!("'sha256-{}'", script.sha256));
@@ -40,16 +40,23 @@ pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
         false => Markup::join(hashes, " "),
     };
     markup!(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {sources}; \
+         base-uri 'none'; form-action 'none'",
+        ..sources
+    )
+}
+
+/// Everything of a page up to and with its opened body. The title is text.
+pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
+    markup!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; script-src {sources}; \
-         base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>{title}</title>\n<style>\n{STYLE}{FLAME_STYLE}</style>\n</head>\n<body>\n",
         ..title,
-        ..sources,
+        policy = policy(scripts),
         STYLE = Markup::literal(STYLE),
         FLAME_STYLE = Markup::literal(FLAME_STYLE)
     )
@@ -77,6 +84,7 @@ pub(super) fn head(
     incident: &Incident,
     verdict: &Verdict,
     scripts: &[Script],
+    bar: Markup,
     header: Markup,
 ) -> Markup {
     let wall = |at: Millis| incident.clock.wall_ms(at);
@@ -90,10 +98,11 @@ pub(super) fn head(
         verdict.sentence
     );
     markup!(
-        "{document}<main class=\"screen\" data-from=\"{from}\" data-to=\"{to}\">\n{header}",
+        "{document}{bar}<main class=\"screen\" data-from=\"{from}\" data-to=\"{to}\">\n{header}",
         document = document(&title, scripts),
         from = wall(incident.window.from),
         to = wall(incident.window.to),
+        ..bar,
         ..header
     )
 }

@@ -17,6 +17,7 @@ mod pair;
 mod paper;
 mod profile;
 mod queries;
+pub mod served;
 mod sessions;
 mod stacks;
 mod table;
@@ -67,6 +68,16 @@ struct Section {
 /// is readable without JavaScript, save that a flame graph is drawn by its script and is a table
 /// without it. On paper it is two sheets. Times are UTC. Its size is bounded.
 pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> String {
+    page(incident, verdict, options, Markup::new()).0
+}
+
+/// The page with a bar above it, and its content security policy.
+fn page(
+    incident: &Incident,
+    verdict: &Verdict,
+    options: &HtmlOptions,
+    bar: Markup,
+) -> (String, Markup) {
     let picked = pick::charts(incident, verdict);
     let of = |id, title, body| Section { id, title, body };
     let profile = profile::section(incident, options.script);
@@ -125,7 +136,8 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
         .into_iter()
         .filter(|section| !OPTIONAL.contains(&section.id) || section.body.is_some())
         .collect::<Vec<_>>();
-    let mut out = head::head(incident, verdict, scripts, first::header(incident, verdict));
+    let header = first::header(incident, verdict);
+    let mut out = head::head(incident, verdict, scripts, bar, header);
     out += nav(&sections);
     for Section { id, title, body } in sections {
         let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
@@ -140,7 +152,7 @@ pub fn html(incident: &Incident, verdict: &Verdict, options: &HtmlOptions) -> St
     out += paper::sheets(incident, verdict);
     out += head::scripts(scripts);
     out += Markup::literal("</body>\n</html>\n");
-    out.into_string()
+    (out.into_string(), head::policy(scripts))
 }
 
 /// Parts as the body of a section, where there are any.

@@ -15,9 +15,19 @@ use crate::markup::{Markup, markup};
 /// Two incidents with their verdicts as one HTML page that needs nothing else and has no script. `settings` are those
 /// that differ. Times are UTC.
 pub fn pair_html(sides: [(&Incident, &Verdict); 2], settings: &[SettingChange]) -> String {
+    page(sides, settings, Markup::new())
+}
+
+/// The page with a bar above it.
+pub(super) fn page(
+    sides: [(&Incident, &Verdict); 2],
+    settings: &[SettingChange],
+    bar: Markup,
+) -> String {
     let verdicts = sides.map(|(_, verdict)| verdict);
     let title = pair::sentence(verdicts);
     let mut out = head::document(&title, &[]);
+    out += bar;
     out += markup!(
         "<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>two incidents</span></p>\n\
          <h1>{}</h1></header>\n<div class=\"pair\">{}</div>\n",

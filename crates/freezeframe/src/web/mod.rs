@@ -1,0 +1,138 @@
+//! `freezeframe web`: the incidents and the history in a browser, by a link with a token.
+
+mod guard;
+mod hours;
+mod index;
+mod listed;
+mod query;
+mod site;
+mod terms;
+mod token;
+mod workers;
+
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use cli::{output, usage};
+use recorder::host_name;
+
+use self::index::Index;
+use self::site::Web;
+use self::token::Token;
+use self::workers::Workers;
+use crate::config::Config;
+use crate::listen::{self, Names};
+use crate::{args, causes, record};
+
+/// How soon a signal ends it.
+const STOP_POLL: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
+    let config = Config::load(args.config.as_deref())?;
+    causes::use_directory(args.causes.as_deref(), &config);
+    permit(args.listen, args.exposed)?;
+    let dirs = directories(args, &config)?;
+    let token = match &args.token_file {
+        Some(path) => Token::of_file(path)?,
+        None => Token::random()?,
+    };
+    let stop = record::stop_flag()?;
+    let (wake, woken) = UnixStream::pair().context("a pair of sockets")?;
+    wake.set_nonblocking(true)?;
+    woken.set_nonblocking(true)?;
+    let index = Arc::new(Index::new(dirs));
+    let path = format!("/t/{}/", token.text());
+    let site = Web {
+        token,
+        index: index.clone(),
+        workers: Workers::start(&wake)?,
+    };
+    let names = Names::new("web", &host_name(), &args.listen_hosts);
+    let address = listen::start(args.listen, names, Box::new(site), Some(woken))
+        .map_err(|error| in_use(args.listen, error))?;
+    index.keep()?;
+    output::print_line(&format!("open http://{address}{path}"))?;
+    if !address.ip().is_loopback() {
+        output::note(&format!(
+            "others reach {address} too, and what is sent there is not encrypted, the token as well"
+        ));
+    }
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(STOP_POLL);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An address that other hosts reach must be meant.
+fn permit(address: SocketAddr, is_exposed: bool) -> Result<()> {
+    if !address.ip().is_loopback() && !is_exposed {
+        return Err(usage(anyhow!(
+            "--listen {address}: other hosts reach this address, and whoever reads the network there can read the token \
+             and the pages. `ssh -L 8420:127.0.0.1:8420 HOST freezeframe web` needs no such address; \
+             if it is meant, add --exposed"
+        )));
+    }
+    Ok(())
+}
+
+fn in_use(address: SocketAddr, error: anyhow::Error) -> anyhow::Error {
+    let is_taken = error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::AddrInUse);
+    match is_taken {
+        true => anyhow!(
+            "{address} is in use, perhaps by another freezeframe web; --listen {}:0 takes a port that is free",
+            address.ip()
+        ),
+        false => error,
+    }
+}
+
+/// Where to look, each once.
+fn directories(args: &args::Web, config: &Config) -> Result<Vec<PathBuf>> {
+    let mut dirs = args.dirs.clone();
+    if dirs.is_empty() {
+        dirs.push(config.directory(None));
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for dir in dirs {
+        if !dir.is_dir() {
+            bail!("{}: there is no such directory", dir.display());
+        }
+        let real = dir
+            .canonicalize()
+            .with_context(|| dir.display().to_string())?;
+        if !found.contains(&real) {
+            found.push(real);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_others_reach_must_be_meant() {
+        for (address, is_exposed, is_permitted) in [
+            ("127.0.0.1:8420", false, true),
+            ("127.8.8.8:0", false, true),
+            ("[::1]:8420", false, true),
+            ("0.0.0.0:8420", false, false),
+            ("[::]:8420", false, false),
+            ("10.0.0.7:8420", false, false),
+            ("[::ffff:10.0.0.7]:8420", false, false),
+            ("0.0.0.0:8420", true, true),
+        ] {
+            let permitted = permit(address.parse().unwrap(), is_exposed);
+            assert_eq!(permitted.is_ok(), is_permitted, "{address}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! `freezeframe web` as a user runs it: each page, who may see it, and what a browser makes of it.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they skip")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
+
+mod browser;
+mod chromium;
+mod guard;
+mod pages;
+mod stage;
