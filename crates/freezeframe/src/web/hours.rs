@@ -147,13 +147,12 @@ fn marks(known: &Known, file: &HistoryFile, from_ms: i64, to_ms: i64) -> Vec<Mar
     let stalls = known.stalls.iter().filter(|(dir, _, stall)| {
         *dir == file.dir && stall.server == file.label && stall.incident.is_none()
     });
-    let others = stalls.filter_map(|(_, _, stall)| {
-        is_inside(stall.onset_ms, stall.end_ms).then(|| Mark {
-            from_ms: stall.onset_ms,
-            to_ms: stall.end_ms,
-            id: None,
-            title: stall.says.clone().unwrap_or_else(|| "a stall".to_owned()),
-        })
+    let near = stalls.filter(|(_, _, stall)| is_inside(stall.onset_ms, stall.end_ms));
+    let others = near.map(|(_, _, stall)| Mark {
+        from_ms: stall.onset_ms,
+        to_ms: stall.end_ms,
+        id: None,
+        title: stall.says.clone().unwrap_or_else(|| "a stall".to_owned()),
     });
     let mut marks: Vec<Mark> = captured.chain(others).collect();
     marks.sort_by_key(|mark| mark.from_ms);
