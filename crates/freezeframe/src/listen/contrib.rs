@@ -27,7 +27,7 @@ fn read(name: &str) -> String {
 /// The names of all metrics, as they are told.
 fn told() -> BTreeSet<String> {
     let board = Board::default();
-    board.add("3306", Arc::new(Pulse::default()));
+    board.add("3306", "db1:3306", Arc::new(Pulse::default()));
     let text = text(&board);
     let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     kinds
