@@ -72,7 +72,9 @@ fn is_ps_row(text: &str) -> bool {
     let shares = first
         && count >= 4
         && words.nth(1).is_some_and(is_decimal)
-        && words.next().is_some_and(|word| is_decimal(word) || is_whole(word));
+        && words
+            .next()
+            .is_some_and(|word| is_decimal(word) || is_whole(word));
     // With other columns only the process's state tells: `1234 Ssl 0.3 mysqld`.
     sizes
         || shares
