@@ -56,10 +56,17 @@ impl Baseline {
         }
     }
 
-    /// What came from this moment on was no usual time.
+    /// What came from this moment on was no usual time. What was known then stays known: a stall that begins soon after the
+    /// recorder would else take away what it is told by.
     pub(crate) fn forget_from(&mut self, from: Millis) {
+        let was_known = self.covered_ms() >= self.min_ms;
         while self.values.back().is_some_and(|(at, _)| *at >= from) {
             self.values.pop_back();
+        }
+        if was_known && self.covered_ms() < self.min_ms && !self.values.is_empty() {
+            self.learnt = self.values.iter().map(|(_, value)| *value).collect();
+            let over = self.learnt.len().saturating_sub(LEARNT_MAX);
+            self.learnt.drain(..over);
         }
     }
 

@@ -229,6 +229,13 @@ impl Detector {
                 }
                 return;
             }
+            Sign::Lasting => {
+                // Less slow than at first, and far from usual: half a minute of it is no end.
+                if state.fired {
+                    state.last_sign = Some(now);
+                }
+                return;
+            }
             Sign::Unclear => return,
         };
         let held = state.since.map_or(0, |since| now.saturating_sub(since));

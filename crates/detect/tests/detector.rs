@@ -974,3 +974,45 @@ fn where_no_processor_is_left_a_flood_is_told_and_neighbours_are_not() {
         );
     }
 }
+
+/// 400 statements a second from second 1 on; from `from` to `half` they take half a second, and until `until` some tens of
+/// milliseconds.
+fn slow_and_less_slow(from: u64, half: u64, until: u64) -> Vec<Event> {
+    let mut detector = Detector::new(Config::default());
+    let (mut questions, mut told) = (1000.0, Vec::new());
+    for at in seconds(1, until + 40) {
+        let (in_flight, rate, busy) = match at / 1000 {
+            second if (from..half).contains(&second) => (16.0, 35.0, 1.0),
+            // 40 ms each: under the limit of 50, and far from usual.
+            second if (half..until).contains(&second) => (12.0, 300.0, 1.0),
+            _ => (f64::from(u8::from(at % 10_000 == 5_000)), 400.0, 0.1),
+        };
+        questions += 2.0 + rate;
+        let host = vec![gauge("cpu.count", 2.0), gauge("cpu.busy_share", busy)];
+        let [work, crowd] = second(at, questions, in_flight, in_flight, in_flight);
+        told.extend(feed(&mut detector, [sample("stat", at, host), work, crowd]));
+    }
+    told
+}
+
+/// An index is gone: each statement is slow at first, while caches are cold, and then less slow.
+#[test]
+fn what_is_less_slow_than_at_first_is_not_over() {
+    let told = slow_and_less_slow(121, 127, 191);
+    let [Event::Triggered { onset, .. }, Event::Ended { end, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!((118_000..=122_000).contains(onset), "{onset}");
+    assert!((188_000..=192_000).contains(end), "{end}");
+}
+
+/// The recorder knows the server for eleven seconds: what came since the onset is forgotten, and ten are needed.
+#[test]
+fn a_stall_soon_after_the_begin_lasts_to_its_end() {
+    let told = slow_and_less_slow(13, 60, 60);
+    let [Event::Triggered { onset, .. }, Event::Ended { end, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!((11_000..=14_000).contains(onset), "{onset}");
+    assert!((58_000..=62_000).contains(end), "{end}");
+}

@@ -24,7 +24,9 @@ pub(crate) enum Sign {
     Bad { since: Millis, says: String },
     /// Clearly no sign, since this moment.
     Good { since: Millis },
-    /// Between the limits, or nothing to judge by: everything stays as it was. In particular a
+    /// Between the limits, nearer to a sign than to none: a stall goes on, and none begins.
+    Lasting,
+    /// Nothing to judge by, or too little: everything stays as it was. In particular a
     /// reading that failed never resets a rule.
     Unclear,
 }

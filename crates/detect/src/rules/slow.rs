@@ -192,7 +192,8 @@ impl Recent {
                     since: first.since.midpoint(first.at),
                 }
             }
-            _ => Sign::Unclear,
+            Some(_) => Sign::Unclear,
+            None => Sign::Lasting,
         }
     }
 }
