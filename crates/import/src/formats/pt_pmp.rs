@@ -1,5 +1,6 @@
 //! pt-pmp: `187 f(libpthread.so.0),g,h(a.cc:3),...`.
 
+use lexicon::{Kind, Lexicon};
 use model::Side;
 
 use crate::format::{DIGITS, Format, Group, Recogniser};
@@ -13,12 +14,18 @@ pub(crate) static FORMAT: Format = Format {
     name: "pt-pmp output",
     printed_by: "pt-pmp, and scripts that print the same",
     content: "counted stacks",
-    recognisers: &[Recogniser::new(190, DIGITS, 0, |at| is_pmp(at.text))],
+    recognisers: &[
+        Recogniser::new(190, DIGITS, 0, |at| is_pmp(at.text)),
+        Recogniser::new(195, "", 0, |at| is_uncounted(at.text)),
+    ],
     continues: |open, next| open.statement && next.own.is_none() && is_pmp_rest(next.text),
     add: |open, text| open.statement = text.ends_with(','),
     read,
     ..Format::NONE
 };
+
+/// Functions that the lexicon knows in a row whose count was lost, at the least.
+const KNOWN_MIN: usize = 4;
 
 /// `187 f,g(libc.so.6),h(a.cc:3)`, also with blanks behind commas.
 fn is_pmp(text: &str) -> bool {
@@ -37,6 +44,17 @@ fn is_pmp(text: &str) -> bool {
         }
 }
 
+/// `f,g,h(a.cc:3)`: a row as people quote it, without its count. Most of its functions are known.
+fn is_uncounted(text: &str) -> bool {
+    if text.contains(' ') || text.bytes().filter(|byte| *byte == b',').count() < KNOWN_MIN {
+        return false;
+    }
+    let names = pmp_frames(text).map(|frame| frame.split('(').next().unwrap_or(frame));
+    let is_known = |name: &&str| Lexicon::get().lookup(Kind::Function, name).is_some();
+    let known = names.clone().filter(is_known).count();
+    known >= KNOWN_MIN && known * 2 >= names.count()
+}
+
 /// The rest of a row that ends with a comma, on the next line.
 fn is_pmp_rest(text: &str) -> bool {
     !text.contains(' ') && pmp_frames(text).all(is_pmp_frame) && is_sure_pmp_frame(text)
@@ -45,7 +63,7 @@ fn is_pmp_rest(text: &str) -> bool {
 /// The frames; commas within parentheses do not part them. pt-pmp cuts names inside of template
 /// arguments, so brackets need not be closed: a place in parentheses closes them. Other scripts cut at the first blank,
 /// inside of parameters (`f(THD*,,g(char,h`): where parentheses stay open each comma parts.
-fn pmp_frames(stack: &str) -> impl Iterator<Item = &str> {
+fn pmp_frames(stack: &str) -> impl Iterator<Item = &str> + Clone {
     let is_closed = stack.matches('(').count() == stack.matches(')').count();
     let mut depth = 0_usize;
     let parts = stack.trim_end_matches(',').split(move |letter| {
@@ -85,7 +103,9 @@ fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     let mut threads: usize = 0;
     for (number, row) in rows(lines) {
-        let Some((count, stack)) = row.split_once([' ', '\t']) else {
+        let counted = row.split_once([' ', '\t']);
+        let uncounted = || is_uncounted(&row).then_some(("1", row.as_str()));
+        let Some((count, stack)) = counted.or_else(uncounted) else {
             continue;
         };
         let Ok(count) = count.parse::<u32>() else {
@@ -171,6 +191,27 @@ mod tests {
         assert_eq!(frames, [(507, 4), (398, 4)]);
         assert_eq!(threads[1].frames[1].name, "MDL_wait::timed_wait");
         assert!(threads.iter().all(|thread| thread.end.is_complete()));
+    }
+
+    #[test]
+    fn a_row_without_its_count_is_one_thread() {
+        let row = "select,os_thread_sleep,fil_flush,buf_flush_single_page_from_LRU,mysql_parse,handle_one_connection,clone";
+        let text = format!("This is what most of them are in:\n\n{row}\n\nWhat is it?\n");
+        let input = crate::Input {
+            path: "x",
+            bytes: text.as_bytes(),
+        };
+        let incident = crate::import(&[input]).incident.unwrap();
+        let frames = incident.stacks.book.frames().iter();
+        let names: Vec<&str> = frames.map(|frame| frame.name.as_str()).collect();
+        assert_eq!(names.join(","), row);
+        for text in [
+            "one,two,three,four,five",
+            "a,b,c",
+            "id,name,state,info,time,command",
+        ] {
+            assert!(!is_uncounted(text), "{text}");
+        }
     }
 
     #[test]
