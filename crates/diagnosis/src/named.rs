@@ -231,6 +231,23 @@ impl AllNamed {
     }
 }
 
+/// Tells of a record's stacks whether a thread idles in one, and what functions it has.
+pub(crate) struct ActiveStacks<'b>(Meanings<'b>);
+
+impl<'b> ActiveStacks<'b> {
+    pub(crate) fn new(book: &'b StackBook) -> Self {
+        Self(Meanings::of(book))
+    }
+
+    pub(crate) fn is_idle(&self, stack: StackId) -> bool {
+        self.0.is_idle(stack)
+    }
+
+    pub(crate) fn has(&self, stack: StackId, is: impl Fn(&str) -> bool) -> bool {
+        self.0.frames(stack).any(|(name, _)| is(name))
+    }
+}
+
 /// What the functions of a record mean, each looked up once.
 struct Meanings<'b> {
     book: &'b StackBook,

@@ -63,6 +63,11 @@ impl<'a> Runs<'a> {
         self.by_stack.of(stack.0 as usize)
     }
 
+    /// Its place in the record.
+    pub(crate) fn place(&self, seen: &RunSeen) -> usize {
+        seen.run as usize
+    }
+
     pub(crate) fn run(&self, seen: &RunSeen) -> Option<&'a ThreadRun> {
         self.runs.get(seen.run as usize)
     }

@@ -168,3 +168,25 @@ fn metrics_of_an_exporter_are_the_servers_status() {
     assert_eq!(found(scrape), possible);
     assert_eq!(found(&scrape.replace("280", "0")), []);
 }
+
+/// A mutex is given back by the thread that has it: where all wait for one and nobody works, nobody will.
+#[test]
+fn all_wait_for_a_mutex_and_nobody_works() {
+    let waiters = "  30 pthread_cond_wait,os_event_wait_low,sync_array_wait_event,mutex_spin_wait,mtr_commit,row_upd_step,mysql_parse,do_command,start_thread,clone\n";
+    let idle =
+        "  10 io_getevents,os_aio_linux_handle,fil_aio_wait,io_handler_thread,start_thread,clone\n";
+    let first = "   1 poll,handle_connections_sockets,mysqld_main,main\n";
+    let at_work =
+        "   1 row_search_for_mysql,row_sel_step,mysql_parse,do_command,start_thread,clone\n";
+    let is_stuck = |rows: &[&str]| {
+        let found = found(&rows.concat());
+        found
+            .iter()
+            .any(|(cause, level)| cause == "long-semaphore-bug" && *level >= Level::Possible)
+    };
+    assert!(is_stuck(&[waiters, idle, first]));
+    assert!(!is_stuck(&[waiters, idle, first, at_work]));
+    // Without the first thread it is a part of the list.
+    assert!(!is_stuck(&[waiters, idle]));
+    assert!(!is_stuck(&[idle, first]));
+}

@@ -9,7 +9,7 @@ use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
-use crate::named::Seen;
+use crate::named::{ActiveStacks, Seen};
 use crate::names::NamePattern;
 use crate::provenance::STACKS;
 use crate::runs::RunSeen;
@@ -27,6 +27,14 @@ pub(super) static KIND: Kind = Kind {
     ],
 };
 
+/// Functions of the thread that takes new connections: each server has one, and it was there first.
+const FIRST_THREAD: [&str; 4] = [
+    "main",
+    "mysqld_main",
+    "handle_connections_sockets",
+    "signal_hand",
+];
+
 /// Snapshots before the onset that are something to compare with, at the least.
 const BASELINE_SNAPSHOTS_MIN: usize = 3;
 
@@ -41,6 +49,8 @@ struct Threads {
     thread: Option<NamePattern>,
     /// Of all threads, not their number at a time.
     share: bool,
+    /// Only in snapshots in which every other thread idled.
+    alone: bool,
 }
 
 impl Threads {
@@ -57,6 +67,7 @@ impl Threads {
             state: from.word("state", &states.map(|state| (state.words(), state)))?,
             thread: from.pattern("thread")?,
             share,
+            alone: from.flag("alone")?,
         };
         if read.stack.is_empty() && read.state.is_none() {
             return from.lack("needs stack = ['…'], or a state");
@@ -64,23 +75,20 @@ impl Threads {
         Ok(Arc::new(read))
     }
 
-    /// Each run is added where it begins and taken off behind its end.
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let runs = evidence.runs();
-        let mut changes: Vec<i64> = vec![0; runs.snapshots.len()];
+        let mut changes = Changes::new(runs.snapshots.len());
+        let mut others = vec![self.alone; evidence.incident.stacks.runs.len()];
         let mut add = |seen: &RunSeen| {
             let matches = runs.run(seen).is_some_and(|run| {
                 self.state.is_none_or(|state| run.state == state)
                     && (self.thread.as_ref()).is_none_or(|thread| thread.is_match(&run.name))
             });
-            if !matches {
-                return;
-            }
-            if let Some(first) = changes.get_mut(seen.from as usize) {
-                *first += 1;
-            }
-            if let Some(next) = changes.get_mut(seen.behind as usize) {
-                *next -= 1;
+            if matches {
+                changes.add(seen);
+                if let Some(is_other) = others.get_mut(runs.place(seen)) {
+                    *is_other = false;
+                }
             }
         };
         let path = evidence.frames.path(&self.stack).direct(self.direct);
@@ -88,15 +96,16 @@ impl Threads {
             Some(stacks) => stacks.flat_map(|stack| runs.of(stack)).for_each(&mut add),
             None => runs.all().iter().for_each(&mut add),
         }
-        let mut sum: i64 = 0;
-        let snapshots = runs.snapshots.iter().zip(changes);
-        let snapshots = snapshots.map(|((at, threads), change)| {
-            sum += change;
-            Snapshot {
-                at: *at,
-                matching: u64::try_from(sum).unwrap_or(0),
-                of: u64::from(*threads),
-            }
+        let mut matching = changes.sums();
+        // Who works is looked for where somebody matches: what each function means is looked up for it.
+        if self.alone && matching.iter().any(|count| *count > 0) {
+            alone(evidence, &others, &mut matching);
+        }
+        let snapshots = runs.snapshots.iter().zip(matching);
+        let snapshots = snapshots.map(|((at, threads), matching)| Snapshot {
+            at: *at,
+            matching,
+            of: u64::from(*threads),
         });
         Snapshots(snapshots.collect())
     }
@@ -108,6 +117,57 @@ impl Threads {
             true => of.iter().map(|one| one.of).sum::<u64>() as f64,
         };
         (of > 0.0).then(|| matching as f64 / of)
+    }
+}
+
+/// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without the
+/// server's first thread only a part was shown: others may have been at work.
+fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
+    let runs = evidence.runs();
+    let stacks = ActiveStacks::new(&evidence.incident.stacks.book);
+    let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
+    for seen in runs.all() {
+        let Some(run) = runs.run(seen) else { continue };
+        if stacks.has(run.stack, |name| FIRST_THREAD.contains(&name)) {
+            first.add(seen);
+        } else if others.get(runs.place(seen)) == Some(&true) && !stacks.is_idle(run.stack) {
+            at_work.add(seen);
+        }
+    }
+    let counts = at_work.sums().into_iter().zip(first.sums());
+    for (count, (at_work, first)) in matching.iter_mut().zip(counts) {
+        if at_work > 0 || first == 0 {
+            *count = 0;
+        }
+    }
+}
+
+/// How many more or fewer runs each snapshot saw than the one before: each run is added where it begins and taken off
+/// behind its end.
+struct Changes(Vec<i64>);
+
+impl Changes {
+    fn new(snapshots: usize) -> Self {
+        Self(vec![0; snapshots])
+    }
+
+    fn add(&mut self, seen: &RunSeen) {
+        if let Some(first) = self.0.get_mut(seen.from as usize) {
+            *first += 1;
+        }
+        if let Some(next) = self.0.get_mut(seen.behind as usize) {
+            *next -= 1;
+        }
+    }
+
+    /// How many runs each snapshot saw.
+    fn sums(self) -> Vec<u64> {
+        let mut sum: i64 = 0;
+        let sums = self.0.into_iter().map(|change| {
+            sum += change;
+            u64::try_from(sum).unwrap_or(0)
+        });
+        sums.collect()
     }
 }
 
@@ -137,6 +197,9 @@ impl Function for Threads {
         };
         if !patterns.is_empty() {
             what += &format!(" in /{}/", patterns.join(between));
+        }
+        if self.alone {
+            what += " while all others idled";
         }
         what
     }
