@@ -1,6 +1,6 @@
 //! Made-up stalls that come from the host, the network or the way in, after the published cases that the causes name.
 
-use model::RunState::{Sleeping, Stopped, Uninterruptible};
+use model::RunState::{Running, Sleeping, Stopped, Uninterruptible};
 
 use super::super::Story;
 use super::super::deep::{Asked, Samples, Threads};
@@ -16,11 +16,13 @@ pub fn reclaim() -> Story {
             "my_malloc",
         ],
     );
+    const FREES: Threads = (2, "mysqld", Running, CPU.1);
     Story::healthy()
         .rate("vmstat.allocstall_normal", 0.0, 400.0)
         .rate("vmstat.pgscan_direct", 0.0, 90_000.0)
         .rate("psi.memory.some_us", 0.0, 300_000.0)
         .samples(&[CPU])
+        .threads(&[FREES])
 }
 
 pub fn swapping() -> Story {

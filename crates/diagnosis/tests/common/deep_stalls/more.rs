@@ -31,6 +31,8 @@ pub fn locked(asked: (&str, u32), last: &str, seconds: f64) -> SemaphoreWait {
 
 pub fn killed() -> Story {
     Story::healthy()
+        // It is another process afterwards.
+        .level("status.Uptime", 90_000.0, 3.0)
         .kernel_log(&[
             "mysqld invoked oom-killer: gfp_mask=0x140dca, order=0, oom_score_adj=0",
             "Out of memory: Killed process 4711 (mysqld) total-vm:9034512kB, anon-rss:7801232kB",
