@@ -191,7 +191,11 @@ fn is_picked_for(cause: &Cause, named: &Named) -> bool {
     // An amount has its value behind its name.
     let name = named.name.split(' ').next().unwrap_or_default();
     match named.kind {
-        lexicon::Kind::Setting | lexicon::Kind::Status => cause.speaks_of(name),
+        lexicon::Kind::Setting | lexicon::Kind::Status => {
+            // People tell of the slow log that they look with, and of the port.
+            let entry = lexicon::Lexicon::get().lookup(named.kind, name);
+            entry.is_none_or(|entry| entry.is_strong) && cause.speaks_of(name)
+        }
         lexicon::Kind::Statement => {
             let entry = lexicon::Lexicon::get().lookup(named.kind, &named.name);
             entry.is_some_and(|entry| cause.about.iter().any(|layer| layer == entry.layer))
