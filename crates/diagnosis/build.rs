@@ -1,31 +1,17 @@
-//! Embeds every file of `causes/`: adding a cause is adding a file.
+//! Embeds every file of `causes/` and lists those of `src/functions/`: adding a cause or a function is adding a file.
 
 #![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+#[path = "../listed.rs"]
+mod listed;
 
-fn main() -> io::Result<()> {
-    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let directory = manifest.join("causes");
-    println!("cargo::rerun-if-changed=causes");
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&directory)? {
-        if let Ok(name) = entry?.file_name().into_string()
-            && name.ends_with(".toml")
-        {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-
-    let mut code = String::from("&[\n");
-    for name in &names {
-        let path = directory.join(name);
-        let _ = writeln!(code, "    ({name:?}, include_str!({path:?})),");
-    }
-    code.push(']');
-    let out = env::var_os("OUT_DIR").unwrap_or_default();
-    fs::write(Path::new(&out).join("builtin_causes.rs"), code)
+fn main() -> std::io::Result<()> {
+    listed::texts("causes", "toml", "builtin_causes.rs")?;
+    listed::statics("src/functions", "Kind", "functions.rs", |kinds| {
+        let kinds = kinds.iter().map(|kind| format!("    &{},\n", kind.path));
+        format!(
+            "\nstatic KINDS: &[&Kind] = &[\n{}];\n",
+            kinds.collect::<String>()
+        )
+    })
 }

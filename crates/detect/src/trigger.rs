@@ -1,6 +1,6 @@
 //! Triggers of the user's own: `Threads_running > 200 for 3s`.
 
-use expression::{Aggregate, Condition, Expression, ExpressionError, Parser};
+use expression::{Condition, Expression, ExpressionError, Of, Parser};
 use model::Millis;
 use thiserror::Error;
 
@@ -100,10 +100,7 @@ fn check(expression: &Expression, text: &str) -> Result<(), ExpressionError> {
             pattern,
             "a trigger needs the whole name of a signal, without '*'",
         )),
-        Expression::Signal {
-            function: Aggregate::Rate | Aggregate::Last,
-            ..
-        } => Ok(()),
+        Expression::Signal { function, .. } if matches!(function.of, Of::Rate | Of::Last) => Ok(()),
         Expression::Signal { pattern, .. } => Err(error_at(
             text,
             pattern,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use model::{Incident, Measure, View, Window};
 
-use expression::{Aggregate, Condition, Expression, Operator};
+use expression::{Aggregate, Condition, Expression, Of, Operator};
 
 /// Names of signals or facts. Window after window of a stall lacks the same ones.
 pub(crate) type Missing = Rc<BTreeSet<String>>;
@@ -97,7 +97,11 @@ pub(crate) fn values(
             let value = number.map_or_else(|| Value::Absent(only(name)), Value::finite);
             vec![value; windows.len()]
         }
-        Expression::Signal { function, pattern } => signal(incident, *function, pattern, windows),
+        Expression::Signal {
+            function,
+            value,
+            pattern,
+        } => signal(incident, function, *value, pattern, windows),
         Expression::Binary(Operator::Largest, left, right) => {
             let left = values(left, incident, windows);
             let right = values(right, incident, windows);
@@ -186,7 +190,8 @@ fn only(name: &str) -> Missing {
 
 fn signal(
     incident: &Incident,
-    function: Aggregate,
+    function: &Aggregate,
+    value: Option<f64>,
     pattern: &str,
     windows: &[Window],
 ) -> Vec<Value> {
@@ -199,39 +204,31 @@ fn signal(
     windows
         .iter()
         .map(|window| {
-            let number = in_window(&mut views, function, *window);
+            let number = in_window(&mut views, function, value, *window);
             number.map_or_else(|| Value::Absent(Rc::clone(&absent)), Value::finite)
         })
         .collect()
 }
 
-fn in_window(views: &mut [View], function: Aggregate, window: Window) -> Option<f64> {
-    let mut summed = |measure: Measure| {
-        views
-            .iter_mut()
-            .filter_map(|view| view.measure(measure, window))
-            .reduce(|sum, value| sum + value)
+fn in_window(
+    views: &mut [View],
+    function: &Aggregate,
+    value: Option<f64>,
+    window: Window,
+) -> Option<f64> {
+    let measure = match function.of {
+        Of::Rate => Measure::Rate,
+        Of::Delta => Measure::Delta,
+        Of::Mean => Measure::Mean,
+        Of::Max => Measure::Max,
+        Of::Min => Measure::Min,
+        Of::Last => Measure::Last,
+        Of::Readings(of) => return of(readings(views, window)),
+        Of::ReadingsAndValue(of) => return of(readings(views, window), value?),
     };
-    match function {
-        Aggregate::Rate => summed(Measure::Rate),
-        Aggregate::Delta => summed(Measure::Delta),
-        Aggregate::Mean => summed(Measure::Mean),
-        Aggregate::Max => summed(Measure::Max),
-        Aggregate::Min => summed(Measure::Min),
-        Aggregate::Last => summed(Measure::Last),
-        Aggregate::P95 => {
-            let mut values = readings(views, window);
-            values.sort_unstable_by(f64::total_cmp);
-            // The nearest rank: of 20 readings the 19th.
-            let rank = (values.len() * 95).div_ceil(100);
-            values.get(rank.saturating_sub(1)).copied()
-        }
-        Aggregate::Share(wanted) => {
-            let values = readings(views, window);
-            let equal = values.iter().filter(|value| **value == wanted).count();
-            (!values.is_empty()).then(|| equal as f64 / values.len() as f64)
-        }
-    }
+    let measured = |view: &mut View| view.measure(measure, window);
+    let numbers = views.iter_mut().filter_map(measured);
+    numbers.reduce(|sum, number| sum + number)
 }
 
 fn readings(views: &mut [View], window: Window) -> Vec<f64> {

@@ -165,6 +165,8 @@ pub(crate) enum Over {
 pub(crate) struct Kind {
     /// What people are told of it.
     pub(crate) name: &'static str,
+    /// What stands in docs/reference/causes.md of its functions and their arguments.
+    pub(crate) documentation: &'static str,
     pub(crate) taken: Taken,
     /// `{each}` in a sentence is what most of the number is of.
     pub(crate) has_each: bool,

@@ -1,6 +1,6 @@
 //! From which source a signal is, and why one is missing.
 
-use model::{AREAS, Incident, area_of};
+use model::{Incident, area_of};
 
 /// The name under which the processlists are a source, and are missed.
 pub(crate) const PROCESSLIST: &str = "processlist";
@@ -39,18 +39,8 @@ pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
         return format!("{listed} not in the record");
     };
     let mut text = format!("{listed} not in the record; taken by {}", area.taken_by);
-    let why = incident.absent.iter().find(|timed| {
-        let what = timed.absent.what.as_str();
-        let other = AREAS.iter().find(|area| area.absent_as.contains(&what));
-        match other {
-            Some(other) => other.name == area.name,
-            // `stacks, profiles and locks` are absent together.
-            None => what
-                .split(", ")
-                .flat_map(|some| some.split(" and "))
-                .any(|one| one.starts_with(area.name) || one.starts_with(area.source)),
-        }
-    });
+    let mut absent = incident.absent.iter();
+    let why = absent.find(|timed| area.is_absent_as(&timed.absent.what));
     if let Some(timed) = why {
         text.push_str(&format!(
             " ({}: {})",

@@ -4,7 +4,7 @@
 use model::{Incident, Kind};
 
 use crate::evaluate::number_of_fact;
-use expression::{Aggregate, Expression, Operator};
+use expression::{Expression, Of};
 
 /// A shorter life tells nothing of what is usual, in seconds.
 const LIFE_MIN_SECONDS: f64 = 60.0;
@@ -29,9 +29,8 @@ fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Opt
         Expression::Number(number) => Some(*number),
         Expression::Fact { name, word } => number_of_fact(incident, name, word.as_deref()),
         Expression::Signal {
-            function: Aggregate::Rate,
-            pattern,
-        } if pattern.starts_with("status.") => {
+            function, pattern, ..
+        } if matches!(function.of, Of::Rate) && pattern.starts_with("status.") => {
             let series = incident.timeline.get(pattern)?;
             let count = (series.kind == Kind::Counter).then(|| first(incident, pattern))??;
             Some(count / life_seconds)
@@ -40,13 +39,7 @@ fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Opt
         Expression::Binary(operator, left, right) => {
             let left = value(left, incident, life_seconds)?;
             let right = value(right, incident, life_seconds)?;
-            Some(match operator {
-                Operator::Add => left + right,
-                Operator::Subtract => left - right,
-                Operator::Multiply => left * right,
-                Operator::Divide => left / right,
-                Operator::Largest => left.max(right),
-            })
+            Some(operator.apply(left, right))
         }
     }
 }

@@ -4,8 +4,10 @@
 //! It is read here and computed where the values are: over the windows of an incident by the
 //! diagnosis, from one sample to the next by the detector.
 
+mod aggregate;
 mod parser;
 
+pub use aggregate::{AGGREGATES, Aggregate, Of};
 pub use parser::{Parsed, Parser, is_of_word};
 
 /// What to compute from signals and facts.
@@ -23,33 +25,14 @@ pub enum Expression {
     /// A function of one signal, or of all signals that match a pattern.
     Signal {
         /// How its values become a number.
-        function: Aggregate,
+        function: &'static Aggregate,
+        /// What stands behind the signal, for functions that take a value.
+        value: Option<f64>,
         /// Name of a signal, or a pattern with `*`.
         pattern: String,
     },
     /// Two expressions with an operator between them.
     Binary(Operator, Box<Expression>, Box<Expression>),
-}
-
-/// How the values of a window become one number.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Aggregate {
-    /// Growth a second of a counter.
-    Rate,
-    /// Growth of a counter in all.
-    Delta,
-    /// Mean of the readings.
-    Mean,
-    /// Largest reading.
-    Max,
-    /// Smallest reading.
-    Min,
-    /// Latest reading.
-    Last,
-    /// The value that 95 % of the readings do not exceed.
-    P95,
-    /// Share of the readings with exactly this value, for codes.
-    Share(f64),
 }
 
 /// What stands between two expressions.
@@ -171,8 +154,13 @@ impl Expression {
         };
         match self {
             Self::Number(_) | Self::Fact { .. } => self.clone(),
-            Self::Signal { function, pattern } => Self::Signal {
-                function: *function,
+            Self::Signal {
+                function,
+                value,
+                pattern,
+            } => Self::Signal {
+                function,
+                value: *value,
                 pattern: pattern.replacen('*', with, 1),
             },
             Self::Binary(operator, left, right) => Self::Binary(

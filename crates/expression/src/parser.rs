@@ -1,6 +1,7 @@
 //! Reads expressions and conditions.
 
-use crate::{Aggregate, Comparison, Condition, Expression, ExpressionError, Operator};
+use crate::aggregate::LAST;
+use crate::{AGGREGATES, Comparison, Condition, Expression, ExpressionError, Of, Operator};
 
 /// Longest expression, in bytes.
 const TEXT_BYTES_MAX: usize = 1_000;
@@ -240,27 +241,18 @@ impl<'a> Parser<'a> {
         if name == "largest" {
             return self.largest(depth);
         }
-        let function = match name {
-            "rate" => Some(Aggregate::Rate),
-            "delta" => Some(Aggregate::Delta),
-            "mean" => Some(Aggregate::Mean),
-            "max" => Some(Aggregate::Max),
-            "min" => Some(Aggregate::Min),
-            "last" => Some(Aggregate::Last),
-            "p95" => Some(Aggregate::P95),
-            "share" => Some(Aggregate::Share(0.0)),
-            "fact" => None,
-            _ => {
-                self.rest = start;
-                let problem = format!(
-                    "'{name}' is not a function; there are rate, delta, mean, max, min, last, p95, share, largest and fact"
-                );
-                return Err(ExpressionError {
-                    unknown: Some(name.to_owned()),
-                    ..self.error(problem)
-                });
-            }
-        };
+        let function = AGGREGATES.iter().find(|known| known.name == name);
+        if function.is_none() && name != "fact" {
+            self.rest = start;
+            let known: Vec<&str> = AGGREGATES.iter().map(|known| known.name).collect();
+            let known = known.join(", ");
+            let problem =
+                format!("'{name}' is not a function; there are {known}, largest and fact");
+            return Err(ExpressionError {
+                unknown: Some(name.to_owned()),
+                ..self.error(problem)
+            });
+        }
         self.expect("(", &format!("after {name}"))?;
         let pattern = self.name()?;
         let expression = match function {
@@ -271,15 +263,18 @@ impl<'a> Parser<'a> {
                     false => None,
                 },
             },
-            Some(Aggregate::Share(_)) => {
-                self.expect(",", "and a value after the signal")?;
-                self.blanks();
-                Expression::Signal {
-                    function: Aggregate::Share(self.number()?),
-                    pattern,
-                }
-            }
-            Some(function) => Expression::Signal { function, pattern },
+            Some(function) => Expression::Signal {
+                function,
+                value: match function.of {
+                    Of::ReadingsAndValue(_) => {
+                        self.expect(",", "and a value after the signal")?;
+                        self.blanks();
+                        Some(self.number()?)
+                    }
+                    _ => None,
+                },
+                pattern,
+            },
         };
         self.expect(")", &format!("to close {name}"))?;
         Ok(expression)
@@ -382,7 +377,8 @@ pub fn is_of_word(c: char) -> bool {
 
 fn latest(pattern: String) -> Expression {
     Expression::Signal {
-        function: Aggregate::Last,
+        function: &LAST,
+        value: None,
         pattern,
     }
 }

@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use cli::output;
-use recorder::SOURCES;
+use model::SOURCES;
 use serde_json::json;
 
 use crate::args::Json;

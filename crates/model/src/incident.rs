@@ -2,17 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Absent, Callers, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotNote, StackBook, Text,
-    ThreadRun, Timeline,
+    ThreadRun, Timeline, Window,
 };
-
-/// A stretch of time, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
-    /// Begin.
-    pub from: Millis,
-    /// End.
-    pub to: Millis,
-}
 
 /// How the recorder's clock relates to the wall.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

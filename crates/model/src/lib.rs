@@ -5,7 +5,6 @@
 //! is a stall with everything that was recorded around it.
 
 mod absent;
-mod area;
 mod fix;
 mod incident;
 mod lock;
@@ -18,17 +17,18 @@ mod queries;
 mod sample;
 mod semaphore;
 mod signal;
+mod source;
 mod stack;
 mod text;
 mod threads;
 mod timeline;
+mod window;
 
 pub use absent::{Absent, READ_IN_PART, Reason};
-pub use area::{AREAS, Area, Says, area_of, source_says};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{
     BASELINE_MIN_MS, Clock, EARLIER_MAX, Incident, Mention, Server, StackEvidence, Stall,
-    TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger, Window,
+    TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger,
 };
 pub use lock::{
     ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,
@@ -46,6 +46,7 @@ pub use queries::{
 pub use sample::{Fact, Reading, Sample, Taken};
 pub use semaphore::SemaphoreWait;
 pub use signal::{Kind, Unit, kind_of_status_variable};
+pub use source::{Area, Cost, SOURCES, Says, SourceSpec, area_of, areas, source_says};
 pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
 pub use text::{OwnText, RedactedText, Text, TextKind};
 pub use threads::{
@@ -53,6 +54,7 @@ pub use threads::{
     ThreadSnapshot,
 };
 pub use timeline::{Measure, Series, Source, Timeline, View};
+pub use window::Window;
 
 /// Milliseconds on the recorder's own clock: since the session began, monotonic, unmoved by
 /// changes of the wall clock. [`Clock`] turns it into wall-clock time.

@@ -4,17 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use model::{Absent, Reason, Sample, StackEvidence, TextKind, TimedAbsent, Timeline, Window};
+use model::{
+    Absent, Reason, SOURCES, Sample, StackEvidence, TextKind, TimedAbsent, Timeline, Window,
+};
 
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
+use crate::context::Context;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
+use crate::sources;
 use crate::stacks::StackWatch;
 use crate::surroundings;
-use crate::table::SOURCES;
 use crate::target::{Shared, Target};
-use crate::worker::{self, Context};
 
 /// How one source answered.
 #[derive(Debug, Clone)]
@@ -71,6 +73,7 @@ pub fn look_at(
     let context = Context {
         clock: clock.clone(),
         shared: shared.clone(),
+        deadlines: config.deadlines,
         stacks: stacks.clone(),
         queries: queries.clone(),
         in_flight: Arc::new(InFlight::new()),
@@ -78,7 +81,7 @@ pub fn look_at(
         lost: Arc::new(AtomicU64::new(0)),
         stop: stop.clone(),
     };
-    worker::start(&context, config)?;
+    sources::start(&context)?;
     let begin = Instant::now();
     let (patient_until, look_until) = (begin + patience, begin + time);
     let mut first: Vec<Option<Sample>> = vec![None; SOURCES.len()];
@@ -96,9 +99,8 @@ pub fn look_at(
             break;
         };
         looked.add(&sample);
-        if let Some(index) = crate::table::index_of(sample.source)
-            && let Some(slot) = first.get_mut(index)
-        {
+        let mut rows = SOURCES.iter().zip(&mut first);
+        if let Some((_, slot)) = rows.find(|(row, _)| row.name == sample.source) {
             slot.get_or_insert(sample);
         }
     }

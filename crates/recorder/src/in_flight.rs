@@ -1,8 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::Millis;
-
-use crate::table::SOURCES;
+use model::{Millis, SOURCES};
 
 /// Which sources are being read now, and since when. Written by the workers, read by the
 /// recorder, so that a reading that does not come back is seen while it is missing.

@@ -15,6 +15,7 @@ use store::{
 
 use crate::learnt::Learnt;
 use crate::notice::{Notice, Notices};
+use crate::signals::OWN;
 
 /// How often limits are looked after, milliseconds of the recorder's clock.
 const RETAIN_EVERY_MS: Millis = 60_000;
@@ -215,7 +216,7 @@ impl Keeper {
         let facts: Vec<Fact> = facts.map(|(name, value)| Fact::new(name, value)).collect();
         if !facts.is_empty() {
             let sample = Sample {
-                source: "recorder",
+                source: OWN,
                 at: self.now,
                 took_us: 0,
                 outcome: Ok(Taken {

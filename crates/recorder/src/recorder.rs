@@ -18,6 +18,7 @@ use crate::asked::Asked;
 use crate::capture::Capture;
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
+use crate::context::Context;
 use crate::general_log::Listening;
 use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
@@ -27,10 +28,10 @@ use crate::notice::{Notice, Notices};
 use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
 use crate::ring::Ring;
+use crate::signals::OWN;
+use crate::sources;
 use crate::stacks::{RawEvidence, StackWatch};
-use crate::table::SOURCES;
 use crate::target::{Shared, Target};
-use crate::worker::{self, Context};
 use crate::writer::Writer;
 
 /// Samples that may wait for the recorder's thread: half a minute of all sources.
@@ -174,12 +175,13 @@ impl Recorder {
             queries: queries.clone(),
             clock: clock.clone(),
             shared: shared.clone(),
+            deadlines: config.deadlines,
             in_flight: in_flight.clone(),
             samples: sender,
             lost: lost.clone(),
             stop: stop.clone(),
         };
-        worker::start(&context, &config)?;
+        sources::start(&context)?;
         notices.send(Notice::Started(server));
         Ok(Self {
             detector: Detector::with_learnt(config.detect.clone(), &learnt.usual),
@@ -209,7 +211,7 @@ impl Recorder {
             unknown_told: false,
             version: String::new(),
             told_absent: Vec::new(),
-            overdue: vec![false; SOURCES.len()],
+            overdue: vec![false; model::SOURCES.len()],
             pulse: Arc::new(Pulse::default()),
             pulse_due: 0,
             taken: 0,
@@ -259,7 +261,7 @@ impl Recorder {
 
     fn take(&mut self, mut sample: Sample) {
         // Not what the recorder tells of itself: only what came from a reader.
-        self.taken += u64::from(sample.source != "recorder");
+        self.taken += u64::from(sample.source != OWN);
         self.ring.add(&mut sample);
         self.pulse.sample(&sample);
         self.tell_news(&sample);
@@ -421,7 +423,7 @@ impl Recorder {
 
     fn take_own(&mut self, readings: Vec<Reading>) {
         self.take(Sample {
-            source: "recorder",
+            source: OWN,
             at: self.clock.now(),
             took_us: 0,
             outcome: Ok(Taken {

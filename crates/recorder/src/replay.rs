@@ -1,12 +1,9 @@
 //! What the detector says of signals that were recorded.
 
 use detect::{Detector, Event};
-use model::{Fact, Incident, Millis, Reading, Sample, Series, Taken, Trigger};
+use model::{Fact, Incident, Millis, Reading, SOURCES, Sample, Series, Taken, Trigger};
 
-use crate::table::SOURCES;
-
-/// A source of the recorder that is not in the table: what it says of itself.
-const OWN: &str = "recorder";
+use crate::signals::OWN;
 
 /// A stall in a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,31 +1,16 @@
 //! The threads that read the sources. Each has a schedule of its own and sends what it reads;
 //! none waits for another, for the disk, or for whoever takes the samples.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 
-use model::{Absent, Millis, Reason, Sample};
+use model::{Absent, Millis, Reason, SOURCES, Sample};
 
-use crate::clock::RecorderClock;
-use crate::config::RecorderConfig;
+use crate::context::Context;
 use crate::guard::guarded;
-use crate::in_flight::InFlight;
-use crate::queries::QueryWatch;
-use crate::sources::Outcome;
-use crate::sources::database::DatabaseState;
-use crate::sources::host::HostState;
-use crate::sources::logs::LogState;
-use crate::sources::packets::PacketState;
-use crate::sources::probes::{ConnectProbe, QueryProbe};
-use crate::sources::process::{MemoryState, ProcessState};
-use crate::sources::profile::ProfileState;
-use crate::sources::replica::ReplicaState;
-use crate::sources::stacks::StackState;
-use crate::stacks::StackWatch;
-use crate::table::{SOURCES, SourceSpec, Take, Worker};
-use crate::target::Shared;
+use crate::reader::{Outcome, Reader, State};
 
 /// Why this host's evidence is not taken.
 const ELSEWHERE: &str = "the server runs on another host";
@@ -38,133 +23,51 @@ const NAP: Duration = Duration::from_millis(100);
 const LOOK_AFTER_MS: Millis = 10;
 const LOOK_SPREAD_MS: Millis = 70;
 
-const WORKERS: [Worker; 11] = [
-    Worker::Host,
-    Worker::Process,
-    Worker::Memory,
-    Worker::Database,
-    Worker::Replica,
-    Worker::QueryProbe,
-    Worker::ConnectProbe,
-    Worker::Stacks,
-    Worker::Profile,
-    Worker::Logs,
-    Worker::Packets,
-];
-
-/// What all workers share.
-#[derive(Clone)]
-pub(crate) struct Context {
-    pub(crate) clock: RecorderClock,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) stacks: Arc<StackWatch>,
-    pub(crate) queries: Arc<QueryWatch>,
-    pub(crate) in_flight: Arc<InFlight>,
-    pub(crate) samples: SyncSender<Sample>,
-    pub(crate) lost: Arc<AtomicU64>,
-    pub(crate) stop: Arc<AtomicBool>,
-}
-
-enum State {
-    Host(HostState),
-    Process(ProcessState),
-    Memory(MemoryState),
-    Database(DatabaseState),
-    Replica(ReplicaState),
-    QueryProbe(QueryProbe),
-    ConnectProbe(ConnectProbe),
-    Stacks(StackState),
-    Profile(ProfileState),
-    Logs(LogState),
-    /// Its digest makes it much larger than the others.
-    Packets(Box<PacketState>),
-}
-
-impl State {
-    /// Whether a source is wanted before its time.
-    fn wants_now(&self, source: &str) -> bool {
-        match self {
-            Self::Database(state) => state.wants_now(source),
-            Self::Stacks(state) => state.wants_now(),
-            Self::Profile(state) => state.wants_now(),
-            Self::Packets(state) => state.wants_now(),
-            _ => false,
-        }
-    }
-}
-
-/// Starts the workers. They end by themselves when `stop` is set; one that hangs in a reading is
-/// left behind, it holds nothing that others need.
-pub(crate) fn start(context: &Context, config: &RecorderConfig) -> std::io::Result<()> {
-    for worker in WORKERS {
-        let shared = context.shared.clone();
-        let (stacks, clock) = (context.stacks.clone(), context.clock.clone());
-        let queries = context.queries.clone();
-        let deadlines = config.deadlines;
-        let state = match worker {
-            Worker::Host => State::Host(HostState::new(shared, clock)),
-            Worker::Process => State::Process(ProcessState::new(shared)),
-            Worker::Memory => State::Memory(MemoryState::new(shared)),
-            Worker::Database => {
-                State::Database(DatabaseState::new(shared, deadlines, clock, queries))
-            }
-            Worker::Replica => State::Replica(ReplicaState::new(shared, deadlines)),
-            Worker::QueryProbe => State::QueryProbe(QueryProbe::new(shared, deadlines)),
-            Worker::ConnectProbe => State::ConnectProbe(ConnectProbe::new(shared, deadlines)),
-            Worker::Stacks => State::Stacks(StackState::new(shared, stacks, clock)),
-            Worker::Profile => State::Profile(ProfileState::new(shared, stacks, clock)),
-            Worker::Logs => State::Logs(LogState::new(shared)),
-            Worker::Packets => State::Packets(Box::new(PacketState::new(
-                shared,
-                clock,
-                queries,
-                context.stop.clone(),
-            ))),
-        };
-        let context = context.clone();
-        std::thread::Builder::new()
-            .name(format!("ff-{worker:?}").to_lowercase())
-            // Deep recursion does not occur; the default of 2 MiB is mapped, not used.
-            .stack_size(512 * 1024)
-            .spawn(move || run(worker, state, &context))?;
-    }
+/// Starts the thread of some readers.
+pub(crate) fn start<S: State>(
+    context: &Context,
+    readers: &'static [&'static Reader<S>],
+) -> io::Result<()> {
+    let (state, context) = (S::new(context), context.clone());
+    std::thread::Builder::new()
+        .name(S::THREAD.to_owned())
+        // Deep recursion does not occur; the default of 2 MiB is mapped, not used.
+        .stack_size(512 * 1024)
+        .spawn(move || run(state, readers, &context))?;
     Ok(())
 }
 
-fn run(worker: Worker, mut state: State, context: &Context) {
+fn run<S: State>(mut state: S, readers: &[&Reader<S>], context: &Context) {
     let now = context.clock.now();
-    let mut schedule: Vec<(usize, Millis)> = SOURCES
-        .iter()
-        .enumerate()
-        .filter(|(_, source)| source.worker() == worker)
-        .map(|(index, _)| (index, now))
+    let rows = SOURCES.iter().enumerate();
+    let mut schedule: Vec<_> = rows
+        .filter_map(|(index, row)| {
+            let mut readers = readers.iter();
+            let reader = readers.find(|reader| reader.source == row.name)?;
+            Some((index, row, reader.read, now))
+        })
         .collect();
     while !context.stop.load(Ordering::Relaxed) {
-        if let State::Database(database) = &mut state {
-            database.look_for_burst();
-        }
+        state.begin_turn();
         let now = context.clock.now();
         let mut next = now + NAP.as_millis() as Millis;
-        for (index, due) in &mut schedule {
-            let Some(source) = SOURCES.get(*index) else {
-                continue;
-            };
-            if *due > now && !state.wants_now(source.name) {
+        for (index, row, read, due) in &mut schedule {
+            if *due > now && !state.wants_now(row.name) {
                 next = next.min(*due);
                 continue;
             }
-            *due = next_due(worker, source.cadence_ms, context.clock.now());
+            *due = next_due(S::IS_SCATTERED, row.cadence_ms, context.clock.now());
             next = next.min(*due);
             let at = context.clock.now();
             context.in_flight.begin(*index, at);
             let begin = Instant::now();
-            let outcome = match context.shared.is_elsewhere() && source.is_of_host() {
-                true => Err(Absent::new(source.name, Reason::Unsupported, ELSEWHERE)),
-                false => take_guarded(source, &mut state),
+            let outcome = match context.shared.is_elsewhere() && row.is_of_host() {
+                true => Err(Absent::new(row.name, Reason::Unsupported, ELSEWHERE)),
+                false => read_guarded(row.name, || read(&mut state)),
             };
             let took = begin.elapsed();
             context.in_flight.end(*index);
-            send(context, source.name, took, outcome);
+            send(context, row.name, took, outcome);
         }
         let now = context.clock.now();
         if next > now {
@@ -178,11 +81,11 @@ fn run(worker: Worker, mut state: State, context: &Context) {
 /// What the server's sessions do is looked at a little after the beat, each second at another moment. On the
 /// beat itself all other workers wake up, so that it would see statements at their slowest; and clients with a beat
 /// of their own (a paced pool, an agent that asks each second) would be met in a statement in every look, or in none.
-fn next_due(worker: Worker, cadence_ms: Millis, now: Millis) -> Millis {
+fn next_due(is_scattered: bool, cadence_ms: Millis, now: Millis) -> Millis {
     let beat = (now / cadence_ms + 1) * cadence_ms;
-    match worker {
-        Worker::Database => beat + LOOK_AFTER_MS + scattered(beat) % LOOK_SPREAD_MS,
-        _ => beat,
+    match is_scattered {
+        true => beat + LOOK_AFTER_MS + scattered(beat) % LOOK_SPREAD_MS,
+        false => beat,
     }
 }
 
@@ -194,29 +97,11 @@ fn scattered(number: u64) -> u64 {
 }
 
 /// Reads a source. A panic in it, a bug of ours, costs this reading and not the recording.
-fn take_guarded(source: &SourceSpec, state: &mut State) -> Outcome {
-    guarded(|| take(&source.take, state)).unwrap_or_else(|place| {
+fn read_guarded(source: &str, read: impl FnOnce() -> Outcome) -> Outcome {
+    guarded(read).unwrap_or_else(|place| {
         let detail = format!("the reader of this source failed at {place}; please report this bug");
-        Err(Absent::new(source.name, Reason::Failed, detail))
+        Err(Absent::new(source, Reason::Failed, detail))
     })
-}
-
-fn take(take: &Take, state: &mut State) -> Outcome {
-    match (take, state) {
-        (Take::Host(take), State::Host(state)) => take(state),
-        (Take::Process(take), State::Process(state)) => take(state),
-        (Take::Memory(take), State::Memory(state)) => take(state),
-        (Take::Database(take), State::Database(state)) => take(state),
-        (Take::Replica(take), State::Replica(state)) => take(state),
-        (Take::QueryProbe(take), State::QueryProbe(state)) => take(state),
-        (Take::ConnectProbe(take), State::ConnectProbe(state)) => take(state),
-        (Take::Stacks(take), State::Stacks(state)) => take(state),
-        (Take::Profile(take), State::Profile(state)) => take(state),
-        (Take::Logs(take), State::Logs(state)) => take(state),
-        (Take::Packets(take), State::Packets(state)) => take(state),
-        // The schedule of a worker holds only sources of that worker.
-        _ => Ok(model::Taken::default()),
-    }
 }
 
 fn send(context: &Context, source: &'static str, took: Duration, outcome: Outcome) {
@@ -249,7 +134,7 @@ mod tests {
         let mut now = 500;
         let mut phases = Vec::new();
         for second in 1..=200 {
-            let due = next_due(Worker::Database, 1000, now);
+            let due = next_due(true, 1000, now);
             assert_eq!(due / 1000, second, "one look a second");
             assert!(due - now >= 500, "{now} to {due}");
             phases.push(due % 1000);
@@ -269,7 +154,7 @@ mod tests {
     #[test]
     fn other_sources_keep_to_the_beat_and_skip_what_they_missed() {
         for (cadence, now, due) in [(1000, 999, 1000), (1000, 4100, 5000), (200, 1000, 1200)] {
-            assert_eq!(next_due(Worker::QueryProbe, cadence, now), due);
+            assert_eq!(next_due(false, cadence, now), due);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The user's own triggers.
 
-use expression::{Aggregate, Comparison, Expression, Operator};
+use expression::{Comparison, Expression, Of, Operator};
 use model::{Millis, Sample};
 
 use super::Sign;
@@ -106,7 +106,9 @@ impl User {
         let value = match expression {
             Expression::Number(number) => *number,
             Expression::Fact { .. } => return None,
-            Expression::Signal { function, pattern } => {
+            Expression::Signal {
+                function, pattern, ..
+            } => {
                 let name = signal_name(pattern);
                 let signal = self.signals.iter().find(|signal| signal.name == name)?;
                 let latest = signal.latest?;
@@ -114,7 +116,7 @@ impl User {
                 if now.saturating_sub(latest.at) > READING_MS_MAX {
                     return None;
                 }
-                if *function == Aggregate::Rate {
+                if matches!(function.of, Of::Rate) {
                     let before = signal.before?;
                     // A counter that falls began anew.
                     if latest.value < before.value || latest.at <= before.at {

@@ -30,21 +30,11 @@ const ALL: Window = Window {
 /// Samples of the server's threads below which a share of them is not told.
 const SAMPLES_MIN: u64 = 50;
 
-/// Beginnings of names, and what the absence of their source is called.
-const SOURCES: [(&str, &str); 14] = [
-    ("status.", "status"),
-    ("variables.", "variables"),
-    ("processlist.", "processlist"),
-    ("innodb.", "innodb status"),
-    ("cgroup.", "cgroup"),
+/// Beginnings of names that are of no area, or of another source than their area, and what their absence is called.
+const ABSENT_AS: [(&str, &str); 4] = [
     ("thp.server", "process"),
-    ("thp.", "thp"),
-    ("accept_queue.", "accept queue"),
-    ("sessions.", "compressed sessions"),
-    ("process.", "process"),
     ("limits.", "limits"),
     ("place.", "places"),
-    ("disk.", "disk"),
     ("server.allocator", "allocator"),
 ];
 
@@ -191,16 +181,13 @@ impl Look {
 
     /// Why something is not there, by what its source said.
     pub(super) fn missing(&self, name: &str) -> Missing {
-        let source = SOURCES
-            .iter()
-            .find(|(head, _)| name.starts_with(head))
-            .map(|(_, source)| *source);
-        let said: Option<&Absent> = source.and_then(|source| {
-            self.absent
-                .iter()
-                .map(|timed| &timed.absent)
-                .find(|absent| absent.what == source)
-        });
+        let own = ABSENT_AS.iter().find(|(head, _)| name.starts_with(head));
+        let is_of_name = |absent: &&Absent| match own {
+            Some((_, what)) => absent.what == *what,
+            None => model::area_of(name).is_some_and(|area| area.is_absent_as(&absent.what)),
+        };
+        let mut absent = self.absent.iter().map(|timed| &timed.absent);
+        let said = absent.find(is_of_name);
         Missing(match said {
             Some(absent) => format!("{name}: {} ({})", absent.reason.words(), absent.detail),
             None => format!("{name} is not there"),

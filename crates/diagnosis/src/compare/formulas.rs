@@ -323,12 +323,11 @@ mod tests {
     use super::*;
     use crate::Catalogue;
     use crate::measure::Test;
-    use expression::{Aggregate, Expression};
+    use expression::Expression;
 
     /// What is called by its signal: `Com_show_warnings a second`.
     fn has_words(expression: &Expression) -> bool {
-        use Aggregate::Share;
-        matches!(expression, Expression::Signal { function, .. } if !matches!(function, Share(_)))
+        matches!(expression, Expression::Signal { function, .. } if !function.words.is_empty())
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{Subject, formulas};
 use crate::evaluate::{self, Truth};
 use crate::evidence::Evidence;
 use crate::measure::{Limits, Sign, Taken, Test};
-use expression::{Aggregate, Condition, Expression};
+use expression::{Condition, Expression, Of};
 
 /// Slots of a stretch at the most; in a longer one a slot is longer than a second.
 const SLOTS_MAX: u64 = 3_600;
@@ -59,18 +59,16 @@ fn short(expression: &Expression, text: &str) -> String {
     if let Some(name) = formulas::name_of(text) {
         return name.to_owned();
     }
-    let Expression::Signal { function, pattern } = expression else {
+    let Expression::Signal {
+        function, pattern, ..
+    } = expression
+    else {
         return text.replace("status.", "");
     };
     let name = pattern.trim_start_matches("status.");
-    match function {
-        Aggregate::Rate => format!("{name} a second"),
-        Aggregate::Mean | Aggregate::Last => name.to_owned(),
-        Aggregate::Max => format!("largest {name}"),
-        Aggregate::Min => format!("smallest {name}"),
-        Aggregate::Delta => format!("growth of {name}"),
-        Aggregate::P95 => format!("95 % of {name}"),
-        Aggregate::Share(_) => text.to_owned(),
+    match function.words {
+        "" => text.to_owned(),
+        words => words.replace("{}", name),
     }
 }
 
@@ -190,7 +188,7 @@ pub(super) fn measured(
 fn is_rates(expression: &Expression) -> bool {
     match expression {
         Expression::Number(_) | Expression::Fact { .. } => true,
-        Expression::Signal { function, .. } => matches!(function, Aggregate::Rate),
+        Expression::Signal { function, .. } => matches!(function.of, Of::Rate),
         Expression::Binary(_, left, right) => is_rates(left) && is_rates(right),
     }
 }

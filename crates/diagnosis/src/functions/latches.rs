@@ -14,8 +14,19 @@ use crate::names::NamePattern;
 use crate::provenance::SEMAPHORES;
 use crate::waits::{PlacedWait, without_folder};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "semaphores",
+    documentation: r"
+**Latches**: threads that InnoDB lists as waiting; the list with the largest number. A list without waits is zero, no list is no evidence. `{each}` is the latch of most waits.
+
+| | |
+|---|---|
+| `latch_waits(…)`, `latch_waits_share(…)`, `latch_wait_seconds(…)` | threads; share of the list; the longest |
+| `asked_at`, `created_at`, `last_locked_at` | places without folders: `^btr0sea\.` (lines and endings differ between versions); the last for mutexes of debug builds |
+| `lock`, `lock_kind` | `DICT_SYS`, `&kernel_mutex`; `Mutex`, `S-lock`, `SX-lock`, `X-lock`, `X-lock (wait_ex)`, `Latch` |
+| `holder_query` | the holder's statement without literals |
+| `min_seconds`, `min_waits` | shorter waits are not meant; smaller lists have no share (default 1) |
+",
     taken: Taken::Events,
     has_each: true,
     names: Some(named::Seen::Waits),

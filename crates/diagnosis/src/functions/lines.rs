@@ -12,8 +12,21 @@ use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent,
 use crate::names::{NamePattern, may_match_a_line};
 use crate::statuses::{LINES_MAX, Status, cut};
 
-pub(super) static LOG: Kind = Kind {
+pub(crate) static LOG: Kind = Kind {
     name: "log",
+    documentation: r"
+**Lines** of logs in the stall and 5 s around it, or of `SHOW ENGINE INNODB STATUS`, the largest number. `{each}` is the line.
+
+| | |
+|---|---|
+| `log_lines(…)`, `innodb_lines(…)` | how many |
+| `log_largest(…)`, `innodb_largest(…)` | the largest number by the group `number` in `line` |
+| `line` (needed) | on a line, without literals |
+| `log` (needed for `log_…`) | `error`, `kernel` |
+| `section` (`innodb_…`) | heading, any case: `TRANSACTIONS`, `FILE I/O`. Without it the latest deadlock and foreign key error are left out: they may be old |
+
+A log's baseline is a time of the same length before. A silent log that was followed is zero; one that was not read is no evidence. Numbers that the recorder takes out of the status are signals (`innodb.*`).
+",
     taken: Taken::Events,
     has_each: true,
     names: None,
@@ -26,8 +39,9 @@ pub(super) static LOG: Kind = Kind {
     ],
 };
 
-pub(super) static INNODB: Kind = Kind {
+pub(crate) static INNODB: Kind = Kind {
     name: "innodb",
+    documentation: "",
     taken: Taken::Events,
     has_each: true,
     names: None,

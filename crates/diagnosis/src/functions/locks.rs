@@ -12,8 +12,20 @@ use crate::named;
 use crate::names::NamePattern;
 use crate::provenance::STACKS;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "lock",
+    documentation: r"
+**Locks** in the [tables](../stacks.md#locks) of the stall, the largest number; `{each}` is the lock. The time before is hardly ever known: `baseline_optional = true`.
+
+| | |
+|---|---|
+| `lock_waiting(…)`, `lock_waiters(…)` | threads on average; most at once |
+| `lock_share(…)`, `lock_rate(…)` | of the time of threads that do not idle; waits a second |
+| `lock` (needed), `caller` | the name in the table; only waits through such a function |
+| `holder` | list: each matches a function of the holder's stack, its name, or what it does in words; of the lock's holder or one further down a chain |
+
+Tables of the server in captures (row locks, metadata locks) are of source `innodb` or `performance_schema`, with waiters and holders; plockstat's share is of the time in waits.
+",
     taken: Taken::Stretches,
     has_each: true,
     names: Some(named::Seen::Threads),

@@ -1,38 +1,38 @@
 //! What a sign can measure that is no signal: `sessions(state = '…')`, `log_lines(log = error, line = '…')`.
 //!
-//! One file for each kind of evidence, with the arguments, the evaluation and the words; one row for each function. The rest
-//! (limits, windows, conditions, levels, comparisons) is the same for all and knows them by the table only.
+//! One file for each kind of evidence, with the arguments, the evaluation, the words and the documentation; one row for each
+//! function. The rest (limits, windows, conditions, levels, comparisons) is the same for all and knows them by the table
+//! only, which the build script makes of these files.
 
-pub(crate) mod arguments;
-mod call;
-mod latches;
-mod lines;
-mod locks;
-mod profile;
-mod sessions;
-mod snapshots;
-mod statements;
-mod threads;
+use expression::{AGGREGATES, ExpressionError, Of};
 
-use expression::ExpressionError;
-
-pub(crate) use self::arguments::{Argument, Arguments, Read, Value};
+use self::arguments::{Argument, Value};
+pub(crate) use self::arguments::{Arguments, Read};
 use crate::measure::{Kind, Known};
 
-static KINDS: [&Kind; 8] = [
-    &sessions::KIND,
-    &threads::KIND,
-    &profile::KIND,
-    &locks::KIND,
-    &statements::KIND,
-    &latches::KIND,
-    &lines::LOG,
-    &lines::INNODB,
-];
+include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+
+/// The documentation of all functions, as Markdown: of those of one signal, and of those that are all of a measure.
+pub fn functions_documentation() -> [String; 2] {
+    let rows = AGGREGATES.iter().map(|function| {
+        let value = match function.of {
+            Of::ReadingsAndValue(_) => ", 3",
+            _ => "",
+        };
+        format!("| `{}(s{value})` | {} |\n", function.name, function.says)
+    });
+    [
+        format!(
+            "| function | meaning |\n|---|---|\n{}",
+            rows.collect::<String>()
+        ),
+        KINDS.iter().map(|kind| kind.documentation).collect(),
+    ]
+}
 
 /// The function of this name, with its kind.
 pub(crate) fn find(name: &str) -> Option<(&'static Kind, &'static Known)> {
-    KINDS.into_iter().find_map(|kind| {
+    KINDS.iter().copied().find_map(|kind| {
         let known = kind.functions.iter().find(|known| known.name == name)?;
         Some((kind, known))
     })
@@ -46,7 +46,7 @@ pub(crate) fn explain_unknown(error: &mut ExpressionError) {
     if find(&name).is_some() {
         error.problem = format!("{name} stands alone: it is all of a measure");
     } else {
-        let functions = KINDS.into_iter().flat_map(|kind| kind.functions);
+        let functions = KINDS.iter().flat_map(|kind| kind.functions);
         let names: Vec<&str> = functions.map(|known| known.name).collect();
         error.problem += &format!(", and alone {}", names.join(", "));
     }

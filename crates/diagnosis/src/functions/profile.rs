@@ -13,8 +13,19 @@ use crate::named;
 use crate::names::NamePattern;
 use crate::provenance::PROFILE;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "profile",
+    documentation: r"
+**Profile**: samples of the stall together. `{each}` is the function that matched most. A large share cannot grow by `times_baseline`: half of what was left to 100 % is enough. An idle server has a profile too: put a witness or `only_if` beside it.
+
+| | |
+|---|---|
+| `profile_share(…)`, `profile_cpus(…)` | share of samples; processors kept busy |
+| `function` (needed) | the function, or one it was called by |
+| `self`, `under`, `side` | innermost only; a caller; `kernel` or `user` |
+| `machine` | samples of all, not of the server's threads only |
+| `min_samples` | default 50 |
+",
     taken: Taken::Stretches,
     has_each: true,
     names: Some(named::Seen::Profile),

@@ -15,8 +15,17 @@ use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
 use crate::provenance::PROCESSLIST;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "processlist",
+    documentation: r"
+**Sessions** in processlists of the stall; the median of those in the window.
+
+| | |
+|---|---|
+| `sessions(…)`, `sessions_share(…)`, `session_seconds(…)` | how many; their share; how long the oldest of a `state` has been in it |
+| one of | `class = 'show warnings'` (exactly); `state`, `user`: of sessions that do something; `command`: of all; `statement`: without literals, of those longest in their state |
+| `min_sessions` | default 1; smaller processlists are not looked at |
+",
     taken: Taken::Snapshots,
     has_each: false,
     names: Some(Seen::Sessions),

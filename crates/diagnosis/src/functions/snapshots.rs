@@ -6,28 +6,28 @@ use crate::evidence::Evidence;
 use crate::measure::{Seen, Sign, absent, conditional, windows};
 
 /// What one snapshot shows: so many of so many.
-pub(super) struct Snapshot {
-    pub(super) at: Millis,
-    pub(super) matching: u64,
-    pub(super) of: u64,
+pub(crate) struct Snapshot {
+    pub(crate) at: Millis,
+    pub(crate) matching: u64,
+    pub(crate) of: u64,
 }
 
 /// By time.
-pub(super) struct Snapshots(pub(super) Vec<Snapshot>);
+pub(crate) struct Snapshots(pub(crate) Vec<Snapshot>);
 
 impl Snapshots {
-    pub(super) fn moments(&self) -> Vec<Millis> {
+    pub(crate) fn moments(&self) -> Vec<Millis> {
         self.0.iter().map(|one| one.at).collect()
     }
 
-    pub(super) fn inside(&self, window: Window) -> &[Snapshot] {
+    pub(crate) fn inside(&self, window: Window) -> &[Snapshot] {
         let from = self.0.partition_point(|one| one.at < window.from);
         let to = self.0.partition_point(|one| one.at <= window.to);
         self.0.get(from..to).unwrap_or_default()
     }
 
     /// The number in each window of the stall. Where there is no snapshot, `source` is missing.
-    pub(super) fn seen(
+    pub(crate) fn seen(
         &self,
         sign: &Sign,
         evidence: &Evidence,
@@ -46,7 +46,7 @@ impl Snapshots {
     }
 
     /// Each snapshot's number.
-    pub(super) fn each(&self, number: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(Window, f64)> {
+    pub(crate) fn each(&self, number: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(Window, f64)> {
         let moment = |one: &Snapshot| Window {
             from: one.at,
             to: one.at,

@@ -11,8 +11,18 @@ use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "statements",
+    documentation: r"
+**Statements** in the stall; the source is the way.
+
+| | |
+|---|---|
+| `statements_share(…)`, `statements_time(…)`, `statements_rate(…)` | share of statements; of their time; a second |
+| `class`, `statement` (one at least) | the kind exactly, any case; without literals |
+| `way` | `performance_schema`, `packets`, `slow_log`, `general_log`, `status` (`Com_*`). Default: the first of performance_schema, slow log, general log, packets, counters that saw the stall |
+| `min_statements` | default 50 |
+",
     taken: Taken::Stretches,
     has_each: false,
     names: None,

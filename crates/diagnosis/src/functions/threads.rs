@@ -14,8 +14,18 @@ use crate::names::NamePattern;
 use crate::provenance::STACKS;
 use crate::runs::RunSeen;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "stacks",
+    documentation: r"
+**Threads** in snapshots; the baseline needs three before the onset.
+
+| | |
+|---|---|
+| `threads(…)`, `threads_share(…)` | at a time, on average; share of all, idle ones included |
+| `stack` (or `state`) | list, innermost first, kernel first: the stack goes through such functions in this order, others between |
+| `direct` | none may be between |
+| `state`, `thread` | `running`, `sleeping`, `uninterruptible`, `stopped`; the thread's name |
+",
     taken: Taken::Snapshots,
     has_each: false,
     names: Some(Seen::Threads),

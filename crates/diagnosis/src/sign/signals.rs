@@ -7,7 +7,7 @@ use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
 use crate::measure::{Measured, Seen, Sign, SignalsTest, met, windows};
 use crate::since_start;
-use expression::{Aggregate, Condition, Expression};
+use expression::{Condition, Expression, Of};
 
 /// Things that `each = true` looks at, at the most.
 const EACH_MAX: usize = 256;
@@ -23,10 +23,13 @@ const CROWDS: [&str; 6] = [
 ];
 
 fn is_crowd(expression: &Expression) -> bool {
-    let Expression::Signal { function, pattern } = expression else {
+    let Expression::Signal {
+        function, pattern, ..
+    } = expression
+    else {
         return false;
     };
-    let is_level = matches!(function, Aggregate::Mean | Aggregate::Max);
+    let is_level = matches!(function.of, Of::Mean | Of::Max);
     is_level && CROWDS.contains(&pattern.as_str())
 }
 

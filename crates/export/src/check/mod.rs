@@ -134,7 +134,7 @@ impl Found {
         };
         add(also);
         add(crate::redact::STRUCTURE_WORDS);
-        add(crate::redact::SERVER_WORDS);
+        crate::redact::server_words().for_each(&mut add);
         add(&crate::stalk::own_words());
         let timeline = &incident.timeline;
         timeline.sources.iter().for_each(|source| add(&source.name));

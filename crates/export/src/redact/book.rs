@@ -109,7 +109,7 @@ impl<'a> Book<'a> {
             }
         };
         add(words::STRUCTURE);
-        add(words::SERVER);
+        words::server().for_each(&mut add);
         add(also);
         add(&crate::stalk::own_words());
         for series in &incident.timeline.series {

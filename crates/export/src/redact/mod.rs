@@ -37,7 +37,7 @@ use model::{
 use book::{Book, What};
 pub use book::{Leak, Names};
 pub(crate) use keywords::is_keyword as is_sql_word;
-pub(crate) use words::{SERVER as SERVER_WORDS, STRUCTURE as STRUCTURE_WORDS};
+pub(crate) use words::{STRUCTURE as STRUCTURE_WORDS, server as server_words};
 
 /// A user, host or schema that every server has, or what stands for a name already.
 pub(crate) fn is_everybodys(lower: &str) -> bool {

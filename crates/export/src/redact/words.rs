@@ -425,8 +425,13 @@ pub(crate) const STRUCTURE: &str = "meta key value stall_trigger rule says sourc
     not-recorded unknown maria other others query sleep daemon connect prepare execute warnings show insert update delete replace begin commit rollback call alter drop \
     truncate use load unlock flush optimize analyze explain processlist innodb-status semaphores error-log kernel-log";
 
-/// Words of the InnoDB monitor, of the servers' states and of the lines of logs that causes are told by.
-pub(crate) const SERVER: &str = include_str!("vocabulary.txt");
+/// Words of the InnoDB monitor, of the servers' states and of the lines of logs that causes are told by, and names of
+/// sources and areas.
+pub(crate) fn server() -> impl Iterator<Item = &'static str> {
+    let sources = model::SOURCES.iter().map(|source| source.name);
+    let areas = model::areas().flat_map(|area| [area.name, area.source]);
+    sources.chain(areas).chain([include_str!("vocabulary.txt")])
+}
 
 /// Areas of signals with a name of somebody else's in them: their words are not the server's.
 const NAMED_BY_OTHERS: [&str; 6] = [

@@ -1,9 +1,11 @@
 use super::*;
 use proptest::prelude::*;
 
-fn signal(function: Aggregate, pattern: &str) -> Expression {
+fn signal(function: &str, pattern: &str) -> Expression {
+    let mut known = AGGREGATES.iter();
     Expression::Signal {
-        function,
+        function: known.find(|known| known.name == function).unwrap(),
+        value: (function == "share").then_some(3.0),
         pattern: pattern.to_owned(),
     }
 }
@@ -19,8 +21,8 @@ fn precedence_and_names() {
         Expression::parse("rate(disk.*.read_ms) / rate(disk.*.reads)").unwrap(),
         binary(
             Operator::Divide,
-            signal(Aggregate::Rate, "disk.*.read_ms"),
-            signal(Aggregate::Rate, "disk.*.reads"),
+            signal("rate", "disk.*.read_ms"),
+            signal("rate", "disk.*.reads"),
         )
     );
     assert_eq!(
@@ -37,11 +39,11 @@ fn precedence_and_names() {
     );
     assert_eq!(
         Expression::parse("share( probe.connect_outcome , 3 )").unwrap(),
-        signal(Aggregate::Share(3.0), "probe.connect_outcome")
+        signal("share", "probe.connect_outcome")
     );
     assert_eq!(
         Expression::parse("mean('processlist.state.Waiting (x)')").unwrap(),
-        signal(Aggregate::Mean, "processlist.state.Waiting (x)")
+        signal("mean", "processlist.state.Waiting (x)")
     );
     let fact = |name: &str, word: Option<&str>| Expression::Fact {
         name: name.to_owned(),
@@ -91,7 +93,7 @@ fn a_name_alone_is_the_latest_reading() {
     assert_eq!(rest, "for 3s");
     let (read, _) = condition("rate(a.b) / 'x y' > rate_c").unwrap();
     assert_eq!(read.left.patterns(), ["a.b", "x y"]);
-    assert_eq!(read.right, signal(Aggregate::Last, "rate_c"));
+    assert_eq!(read.right, signal("last", "rate_c"));
     assert_eq!(condition("rat (a.b) > 1").unwrap_err().column, 1);
     assert!(Condition::parse("a.b > 1").is_err(), "not in signs");
 }

@@ -1,7 +1,7 @@
 //! Whether the server let us in: a check is a test of a deployment, and without an answer it has failed.
 
-use model::Absent;
-use recorder::{Checked, SOURCES, Worker};
+use model::{Absent, SOURCES, SourceSpec};
+use recorder::Checked;
 use serde_json::{Value, json};
 
 use crate::refused::{self, Who};
@@ -34,12 +34,7 @@ pub(super) fn unreached(who: &Who, checked: &[Checked]) -> Option<Unreached> {
 
 fn asks_server(name: &str) -> bool {
     let source = SOURCES.iter().find(|source| source.name == name);
-    source.is_some_and(|source| {
-        matches!(
-            source.worker(),
-            Worker::Database | Worker::Replica | Worker::QueryProbe | Worker::ConnectProbe
-        )
-    })
+    source.is_some_and(SourceSpec::asks_server)
 }
 
 impl Unreached {

@@ -1,9 +1,8 @@
 //! What is in flight: a reading that does not come back is evidence while it is missing.
 
-use model::{Absent, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, Millis, ProbeOutcome, Reading, Reason, SOURCES, Sample, Taken, Unit};
 
 use super::Recorder;
-use crate::table::{SOURCES, index_of};
 
 impl Recorder {
     /// What does not come back is evidence while it is missing: a hanging probe is a signal, any
@@ -14,7 +13,8 @@ impl Recorder {
             ("query-probe", "probe.query_waiting_us"),
             ("connect-probe", "probe.connect_waiting_us"),
         ] {
-            let since = index_of(source).and_then(|index| self.in_flight.since(index));
+            let index = SOURCES.iter().position(|row| row.name == source);
+            let since = index.and_then(|index| self.in_flight.since(index));
             if let Some(since) = since
                 && now >= since + self.config.detect.probe_limit_ms
             {

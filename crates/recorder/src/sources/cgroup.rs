@@ -3,13 +3,12 @@
 //! The files of v1 say the same under other names. What they count has the names of v2: `memory.failcnt` counts how
 //! often an allocation met the limit, like `max` in `memory.events` (mm/memcontrol.c, `try_charge_memcg`).
 
+use super::{Outcome, absent, readings};
 use std::path::{Path, PathBuf};
 
 use kernel::procfs::cgroup as cg;
 use kernel::roots::ProcRoot;
 use model::{Absent, Fact, Reading, Reason, Taken, Unit};
-
-use super::{Outcome, absent, readings};
 
 /// A v1 group without a limit has the largest number of whole pages that fits.
 const NO_LIMIT_BYTES: u64 = 1 << 62;

@@ -6,9 +6,10 @@ use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
 use server::digests::{Asked, DigestReader};
 use server::{Address, Deadlines, ServerError, Session};
 
-use super::Outcome;
 use super::backoff::Backoff;
+use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
+use crate::context::Context;
 use crate::queries::{OWN_COMMANDS, QueryWatch};
 use crate::target::{OwnConnection, Shared};
 
@@ -76,25 +77,23 @@ const RECEIVING: [&str; 5] = [
     "processlist.state.Queueing_source_event_to_the_relay_log",
 ];
 
-impl DatabaseState {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        deadlines: Deadlines,
-        clock: RecorderClock,
-        watch: Arc<QueryWatch>,
-    ) -> Self {
+impl State for DatabaseState {
+    const THREAD: &'static str = "ff-database";
+    const IS_SCATTERED: bool = true;
+
+    fn new(context: &Context) -> Self {
         Self {
-            clock,
+            clock: context.clock.clone(),
             digests: Digests {
                 reader: DigestReader::new(),
-                watch,
+                watch: context.queries.clone(),
                 prepared: None,
                 read_at: None,
                 rest_until: 0,
                 statements: 0,
             },
-            shared,
-            deadlines,
+            shared: context.shared.clone(),
+            deadlines: context.deadlines,
             session: None,
             backoff: Backoff::new(),
             variables: HashMap::new(),
@@ -105,7 +104,7 @@ impl DatabaseState {
     }
 
     /// Takes note of a trigger: it is one flag, and several sources answer it.
-    pub(crate) fn look_for_burst(&mut self) {
+    fn begin_turn(&mut self) {
         if self.shared.burst.swap(false, Ordering::Relaxed) {
             self.burst = Burst {
                 innodb: true,
@@ -115,8 +114,7 @@ impl DatabaseState {
         }
     }
 
-    /// Whether a source is wanted before its time.
-    pub(crate) fn wants_now(&self, source: &str) -> bool {
+    fn wants_now(&self, source: &str) -> bool {
         match source {
             "innodb" => self.burst.innodb,
             "digests" => self.burst.digests,
@@ -125,7 +123,9 @@ impl DatabaseState {
             _ => false,
         }
     }
+}
 
+impl DatabaseState {
     fn ask(
         &mut self,
         what: &str,
@@ -221,7 +221,17 @@ pub(crate) fn connect_to(
     Err(last)
 }
 
-pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static STATUS: Reader<DatabaseState> = Reader {
+    source: "status",
+    signals: &[
+        signals(&["status.*"], "either", "every numeric variable of `SHOW GLOBAL STATUS`"),
+        signals(&["recorder.statements", "recorder.com.*"], "c", "the recorder's part in the server's `Questions` and `Com_*`"),
+    ],
+    read: status,
+};
+
+fn status(state: &mut DatabaseState) -> Outcome {
     state.again = match state.again {
         Again::At(at) if state.clock.now() >= at => Again::Sessions,
         _ => Again::No,
@@ -245,7 +255,22 @@ pub(crate) fn status(state: &mut DatabaseState) -> Outcome {
     Ok(taken)
 }
 
-pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static PROCESSLIST: Reader<DatabaseState> = Reader {
+    source: "processlist",
+    signals: &[
+        signals(&["processlist.sessions", "processlist.active", "processlist.active_2s"], "g", "sessions; that do something; for 2 s or longer (50 at most)"),
+        signals(&["processlist.clients", "processlist.in_flight", "processlist.in_flight_unusual"], "g", "clients, without the server's own, replication and what takes long by nature; those in a statement that somebody waits for; of them, those that were not in one most of the time"),
+        signals(&["processlist.hung", "processlist.hung_oldest_ms", "processlist.hung_workers", "processlist.hung_writes", "processlist.short_hung_2s"], "g", "in a statement for 1 s or longer whose class is usually faster; age of the oldest; of them, those that finished something in 3 of the 64 samples before; that change data; of a class known to be short, after 2 s"),
+        signals(&["processlist.waiting", "processlist.waiting_2s", "processlist.waiting_oldest_ms"], "g", "those of `hung` that say they wait for others, after 1 s and 2 s"),
+        signals(&["processlist.finished", "processlist.going", "processlist.since_finish_ms"], "g", "finished a statement since the last sample; of them, in 3 of 64 samples; time since a sample with one"),
+        signals(&["processlist.logging_in", "processlist.logging_in_oldest_ms"], "g", "not let in yet; how long the first has been seen"),
+        signals(&["processlist.command.*", "processlist.state.*", "processlist.class.*"], "g", "sessions by command, state, class of statement. What is no ASCII letter or digit is `_`; `none` is empty. A name without sessions is absent, not 0"),
+    ],
+    read: processlist,
+};
+
+fn processlist(state: &mut DatabaseState) -> Outcome {
     let own = state.shared.own_connections();
     let (shared, at) = (state.shared.clone(), state.clock.now());
     let outcome = state.ask("processlist", |session| {
@@ -268,13 +293,28 @@ pub(crate) fn processlist(state: &mut DatabaseState) -> Outcome {
     outcome
 }
 
-pub(crate) fn innodb(state: &mut DatabaseState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static INNODB: Reader<DatabaseState> = Reader {
+    source: "innodb",
+    signals: &[
+        signals(&["innodb.history_list_length", "innodb.active_transactions", "innodb.lock_wait_transactions", "innodb.prepared_transactions", "innodb.lock_structs", "innodb.pending_log_flushes", "innodb.pending_log_writes", "innodb.pending_checkpoint_writes", "innodb.pending_fsyncs", "innodb.pending_aio_reads", "innodb.pending_aio_writes", "innodb.pending_preads", "innodb.pending_pwrites", "innodb.pending_reads", "innodb.pending_writes", "innodb.checkpoint_age_bytes", "innodb.checkpoint_age_max_bytes", "innodb.log_unflushed_bytes", "innodb.buffer_pool_pages", "innodb.free_buffers_pages", "innodb.dirty_pages", "innodb.hit_rate_per_1000", "innodb.change_buffer_pages", "innodb.queries_inside", "innodb.queries_in_queue", "innodb.read_views", "innodb.semaphore_wait_seconds_max", "innodb.active_seconds_max", "innodb.lock_wait_seconds_max", "innodb.semaphore_waits"], "g", "numbers of the InnoDB status"),
+    ],
+    read: innodb,
+};
+
+fn innodb(state: &mut DatabaseState) -> Outcome {
     state.burst.innodb = false;
     state.ask("innodb status", server::innodb_status)
 }
 
+pub(crate) static VARIABLES: Reader<DatabaseState> = Reader {
+    source: "variables",
+    signals: &[],
+    read: variables,
+};
+
 /// All variables at first, then only those that changed.
-pub(crate) fn variables(state: &mut DatabaseState) -> Outcome {
+fn variables(state: &mut DatabaseState) -> Outcome {
     let mut taken = state.ask("variables", |session| {
         Ok(Taken {
             facts: server::variables(session)?,
@@ -290,15 +330,34 @@ pub(crate) fn variables(state: &mut DatabaseState) -> Outcome {
     Ok(taken)
 }
 
-pub(crate) fn compression(state: &mut DatabaseState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static COMPRESSION: Reader<DatabaseState> = Reader {
+    source: "compression",
+    signals: &[
+        signals(&["sessions.counted", "sessions.compressed"], "g", "sessions known to performance_schema, and compressed ones; once, at the trigger"),
+    ],
+    read: compression,
+};
+
+fn compression(state: &mut DatabaseState) -> Outcome {
     if !std::mem::take(&mut state.burst.compression) {
         return Ok(Taken::default());
     }
     state.ask("compressed sessions", server::compressed_sessions)
 }
 
+#[rustfmt::skip]
+pub(crate) static DIGESTS: Reader<DatabaseState> = Reader {
+    source: "digests",
+    signals: &[
+        signals(&["digests.statements"], "c", "statements counted by performance_schema"),
+        signals(&["digests.read_ms"], "g, ms", "time to read them"),
+    ],
+    read: digests,
+};
+
 /// What was asked since the last reading goes to the incident; the sample tells how much it was.
-pub(crate) fn digests(state: &mut DatabaseState) -> Outcome {
+fn digests(state: &mut DatabaseState) -> Outcome {
     let at = state.clock.now();
     let wanted = std::mem::take(&mut state.burst.digests);
     if at < state.digests.rest_until && !wanted {

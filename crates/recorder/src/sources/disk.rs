@@ -1,9 +1,8 @@
 use kernel::procfs::diskstats;
 use model::{Reading, Unit};
 
-use super::Outcome;
 use super::host::HostState;
-use super::{absent, readings};
+use super::{Outcome, Reader, absent, readings, signals};
 
 /// Disks recorded at the most.
 const DISKS_MAX: usize = 64;
@@ -14,7 +13,18 @@ const NOT_DISKS: [&str; 4] = ["loop", "ram", "zram", "fd"];
 /// Sectors of /proc/diskstats are 512 bytes whatever the device's own size.
 const SECTOR_BYTES: u64 = 512;
 
-pub(crate) fn disks(state: &mut HostState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static DISK: Reader<HostState> = Reader {
+    source: "disk",
+    signals: &[
+        signals(&["disk.*.reads", "disk.writes", "disk.discards", "disk.flushes", "disk.read_bytes", "disk.write_bytes"], "c", "completed requests of a whole disk; bytes"),
+        signals(&["disk.*.read_ms", "disk.write_ms", "disk.flush_ms", "disk.busy_ms"], "c, ms", "time of the requests; time with any under way"),
+        signals(&["disk.*.in_flight"], "g", "requests under way"),
+    ],
+    read: disks,
+};
+
+fn disks(state: &mut HostState) -> Outcome {
     let disks = diskstats::read(&state.proc).map_err(|error| absent("disk", &error))?;
     let mut out = Vec::new();
     let mut count = 0;

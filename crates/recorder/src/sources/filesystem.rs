@@ -6,11 +6,20 @@ use model::{Reading, Unit};
 
 use super::logs::LogState;
 use super::process::known;
-use super::{Outcome, absent, readings};
+use super::{Outcome, Reader, absent, readings, signals};
+
+#[rustfmt::skip]
+pub(crate) static FILESYSTEM: Reader<LogState> = Reader {
+    source: "filesystem",
+    signals: &[
+        signals(&["filesystem.*.used_share"], "g", "of the data directory, as a server sees it that is not root; captures have mount points"),
+    ],
+    read: filesystem,
+};
 
 /// mysqld makes its data directory its working directory (sql/mysqld.cc), which is found without a login and in a
 /// container, too. What root could still write counts as full, because the server is not root.
-pub(crate) fn filesystem(state: &mut LogState) -> Outcome {
+fn filesystem(state: &mut LogState) -> Outcome {
     const WHAT: &str = "filesystem";
     let server = known(&state.shared, WHAT)?;
     let link = state.proc.of(server.pid, "cwd");

@@ -5,9 +5,9 @@ use kernel::procfs::stat::{self, CpuTicks};
 use kernel::roots::{ProcRoot, SysRoot};
 use model::{Fact, Millis, Reading, Taken, Unit};
 
-use super::Outcome;
-use super::{absent, readings};
+use super::{Outcome, Reader, State, absent, readings, signals};
 use crate::clock::RecorderClock;
+use crate::context::Context;
 use crate::target::Shared;
 
 /// What the host's sources remember between readings.
@@ -28,13 +28,16 @@ pub(crate) struct HostState {
     pub(crate) connections_absent_until: Option<std::time::Instant>,
 }
 
-impl HostState {
-    pub(crate) fn new(shared: Arc<Shared>, clock: RecorderClock) -> Self {
+/// Files of the host, which never block.
+impl State for HostState {
+    const THREAD: &'static str = "ff-host";
+
+    fn new(context: &Context) -> Self {
         Self {
             proc: ProcRoot::default(),
             sys: SysRoot::default(),
-            shared,
-            clock,
+            shared: context.shared.clone(),
+            clock: context.clock.clone(),
             whole_disks: std::collections::HashMap::new(),
             own_before: None,
             cpu_before: None,
@@ -46,7 +49,19 @@ impl HostState {
     }
 }
 
-pub(crate) fn stat(state: &mut HostState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static STAT: Reader<HostState> = Reader {
+    source: "stat",
+    signals: &[
+        signals(&["cpu.*.user", "cpu.*.nice", "cpu.*.system", "cpu.*.idle", "cpu.*.iowait", "cpu.*.irq", "cpu.*.softirq", "cpu.*.steal"], "c, ticks", "of all CPUs (`all`) and of each (its number)"),
+        signals(&["cpu.system_share", "cpu.user_share", "cpu.nice_share", "cpu.busy_share", "cpu.iowait_share", "cpu.steal_share"], "g, share", "of all CPUs since the last reading; `system` with `irq` and `softirq`, `user` with `nice`, `busy` is both"),
+        signals(&["cpu.context_switches", "cpu.forks"], "c", ""),
+        signals(&["cpu.procs_running", "cpu.procs_blocked", "cpu.count"], "g", ""),
+    ],
+    read: stat,
+};
+
+fn stat(state: &mut HostState) -> Outcome {
     let stat = stat::read(&state.proc).map_err(|error| absent("stat", &error))?;
     let mut out = Vec::with_capacity(16 + stat.cpus.len() * 8);
     if let Some(total) = stat.total {
@@ -118,7 +133,13 @@ fn shares(before: &CpuTicks, now: &CpuTicks, out: &mut Vec<Reading>) {
     }
 }
 
-pub(crate) fn facts(state: &mut HostState) -> Outcome {
+pub(crate) static HOST: Reader<HostState> = Reader {
+    source: "host",
+    signals: &[],
+    read: facts,
+};
+
+fn facts(state: &mut HostState) -> Outcome {
     let text = |name: &str| {
         std::fs::read_to_string(state.proc.file(name))
             .map(|text| text.trim().to_owned())

@@ -12,7 +12,8 @@ use kernel::roots::ProcRoot;
 use model::{Absent, OwnText, Reading, Reason, Taken, Text, Unit};
 
 use super::process::known;
-use super::{Outcome, absent};
+use super::{Outcome, Reader, State, absent, signals};
+use crate::context::Context;
 use crate::target::Shared;
 
 /// Read of the error log at a time, in bytes.
@@ -65,11 +66,14 @@ pub(crate) struct LogState {
     kernel_lines: u64,
 }
 
-impl LogState {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+/// A disk that hangs may hold up reading them.
+impl State for LogState {
+    const THREAD: &'static str = "ff-logs";
+
+    fn new(context: &Context) -> Self {
         Self {
             proc: ProcRoot::default(),
-            shared,
+            shared: context.shared.clone(),
             error_log: None,
             error_lines: 0,
             error_bytes: 0,
@@ -136,7 +140,16 @@ impl Followed {
     }
 }
 
-pub(crate) fn error_log(state: &mut LogState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static ERROR_LOG: Reader<LogState> = Reader {
+    source: "error-log",
+    signals: &[
+        signals(&["error_log.lines", "error_log.bytes"], "c", "new lines that were read; a silent log that is followed is evidence too"),
+    ],
+    read: error_log,
+};
+
+fn error_log(state: &mut LogState) -> Outcome {
     const WHAT: &str = "error-log";
     let now = known(&state.shared, WHAT).and_then(|server| {
         // The server writes its log to its standard error, whatever the log's name is and wherever it
@@ -218,7 +231,16 @@ fn not_read(what: &str, path: &Path, error: &io::Error) -> Absent {
     }
 }
 
-pub(crate) fn kernel_log(state: &mut LogState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static KERNEL_LOG: Reader<LogState> = Reader {
+    source: "kernel-log",
+    signals: &[
+        signals(&["kernel_log.lines"], "c", "as of the error log"),
+    ],
+    read: kernel_log,
+};
+
+fn kernel_log(state: &mut LogState) -> Outcome {
     const WHAT: &str = "kernel-log";
     let log = match &mut state.kernel {
         Some(log) => log,

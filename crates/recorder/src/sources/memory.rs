@@ -2,43 +2,58 @@ use kernel::procfs::meminfo::Amount;
 use kernel::procfs::{buddyinfo as buddy, meminfo as mem, pressure as psi, thp as huge};
 use model::{Absent, Fact, Reading, Reason, Taken, Unit};
 
-use super::Outcome;
 use super::host::HostState;
-use super::{absent, readings};
+use super::{Outcome, Reader, absent, readings, signals};
 
-/// Names of /proc/vmstat that are kept: compaction, huge pages, reclaim, swap and faults
-/// (mm/vmstat.c, `vmstat_text`). A trailing `*` stands for any ending.
-pub(crate) const VMSTAT: [&str; 10] = [
-    "compact_*",
-    "thp_*",
-    "allocstall_*",
-    "pgscan_direct*",
-    "pgscan_kswapd",
-    "pgsteal*",
-    "pswp*",
-    "pgfault",
-    "pgmajfault",
-    "oom_kill",
+/// What is kept of /proc/vmstat (mm/vmstat.c, `vmstat_text`). A trailing `*` stands for any ending.
+const KEPT_OF_VMSTAT: [&str; 10] = [
+    "vmstat.compact_*",
+    "vmstat.thp_*",
+    "vmstat.allocstall_*",
+    "vmstat.pgscan_direct*",
+    "vmstat.pgscan_kswapd",
+    "vmstat.pgsteal*",
+    "vmstat.pswp*",
+    "vmstat.pgfault",
+    "vmstat.pgmajfault",
+    "vmstat.oom_kill",
 ];
 
-pub(crate) fn vmstat(state: &mut HostState) -> Outcome {
+pub(crate) static VMSTAT: Reader<HostState> = Reader {
+    source: "vmstat",
+    signals: &[signals(
+        &KEPT_OF_VMSTAT,
+        "c",
+        "compaction, huge pages, reclaim, swap, faults",
+    )],
+    read: vmstat,
+};
+
+fn vmstat(state: &mut HostState) -> Outcome {
     let bytes =
         kernel::procfs::vmstat::read(&state.proc).map_err(|error| absent("vmstat", &error))?;
     Ok(readings(
         kernel::procfs::vmstat::pairs(&bytes)
+            .map(|(name, value)| (format!("vmstat.{name}"), value))
             .filter(|(name, _)| {
-                VMSTAT
-                    .iter()
-                    .any(|wanted| model::matches_pattern(wanted, name))
+                let mut kept = KEPT_OF_VMSTAT.iter();
+                kept.any(|kept| model::matches_pattern(kept, name))
             })
-            .map(|(name, value)| {
-                Reading::counter(format!("vmstat.{name}"), Unit::Count, value as f64)
-            })
+            .map(|(name, value)| Reading::counter(name, Unit::Count, value as f64))
             .collect(),
     ))
 }
 
-pub(crate) fn meminfo(state: &mut HostState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static MEMINFO: Reader<HostState> = Reader {
+    source: "meminfo",
+    signals: &[
+        signals(&["meminfo.*"], "g", "bytes where the kernel writes kB, else count"),
+    ],
+    read: meminfo,
+};
+
+fn meminfo(state: &mut HostState) -> Outcome {
     let bytes = mem::read(&state.proc).map_err(|error| absent("meminfo", &error))?;
     Ok(readings(
         mem::pairs(&bytes)
@@ -53,8 +68,17 @@ pub(crate) fn meminfo(state: &mut HostState) -> Outcome {
     ))
 }
 
+#[rustfmt::skip]
+pub(crate) static BUDDYINFO: Reader<HostState> = Reader {
+    source: "buddyinfo",
+    signals: &[
+        signals(&["buddyinfo.order_*_free_blocks"], "g", "free blocks of 2^N pages, all zones"),
+    ],
+    read: buddyinfo,
+};
+
 /// Free blocks of each size over all zones: without the large ones, huge pages need compaction.
-pub(crate) fn buddyinfo(state: &mut HostState) -> Outcome {
+fn buddyinfo(state: &mut HostState) -> Outcome {
     let zones = buddy::read(&state.proc).map_err(|error| absent("buddyinfo", &error))?;
     let orders = zones.iter().map(|zone| zone.free_blocks.len()).max();
     Ok(readings(
@@ -71,7 +95,16 @@ pub(crate) fn buddyinfo(state: &mut HostState) -> Outcome {
     ))
 }
 
-pub(crate) fn pressure(state: &mut HostState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static PRESSURE: Reader<HostState> = Reader {
+    source: "pressure",
+    signals: &[
+        signals(&["psi.cpu.some_us", "psi.cpu.full_us", "psi.memory.some_us", "psi.memory.full_us", "psi.io.some_us", "psi.io.full_us"], "c, µs", "time that some tasks, or all, waited"),
+    ],
+    read: pressure,
+};
+
+fn pressure(state: &mut HostState) -> Outcome {
     let mut out = Vec::new();
     for resource in ["cpu", "memory", "io"] {
         let path = state.proc.file(&format!("pressure/{resource}"));
@@ -94,7 +127,13 @@ pub(crate) fn pressure(state: &mut HostState) -> Outcome {
     Ok(readings(out))
 }
 
-pub(crate) fn thp(state: &mut HostState) -> Outcome {
+pub(crate) static THP: Reader<HostState> = Reader {
+    source: "thp",
+    signals: &[],
+    read: thp,
+};
+
+fn thp(state: &mut HostState) -> Outcome {
     let settings = huge::read(&state.sys);
     let facts: Vec<Fact> = [
         ("thp.enabled", settings.enabled),

@@ -1,27 +1,28 @@
-//! The sources: what each brings is described by its line in [`crate::table::SOURCES`].
+//! The sources: one [`Reader`] for each row of [`model::SOURCES`], with the signals that it brings. The build script finds
+//! them in the files of this folder.
 
-pub(crate) mod backoff;
-mod cgroup;
-pub(crate) mod database;
-pub(crate) mod disk;
-pub(crate) mod filesystem;
-pub(crate) mod host;
-pub(crate) mod logs;
-pub(crate) mod memory;
-pub(crate) mod network;
-pub(crate) mod own;
-pub(crate) mod packets;
-pub(crate) mod probes;
-pub(crate) mod process;
-pub(crate) mod profile;
-pub(crate) mod replica;
-pub(crate) mod stacks;
+use std::io;
 
 use kernel::read::ReadError;
 use model::{Absent, Reading, Reason, Taken};
 
-/// What a run of a source brings.
-pub(crate) type Outcome = Result<Taken, Absent>;
+use crate::context::Context;
+pub(crate) use crate::reader::{Outcome, Reader, Signals, State, signals};
+use crate::worker;
+
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// Starts the threads. They end by themselves when `stop` is set; one that hangs in a reading is
+/// left behind, it holds nothing that others need.
+pub(crate) fn start(context: &Context) -> io::Result<()> {
+    THREADS.iter().try_for_each(|start| start(context))
+}
+
+/// The signals of each source.
+pub(crate) fn brought() -> impl Iterator<Item = (&'static str, &'static Signals)> {
+    let sources = BROUGHT.iter();
+    sources.flat_map(|(source, signals)| signals.iter().map(|signals| (*source, signals)))
+}
 
 /// The absence that a failed read of a kernel file is.
 pub(crate) fn absent(what: &str, error: &ReadError) -> Absent {
@@ -43,5 +44,27 @@ pub(crate) fn readings(readings: Vec<Reading>) -> Taken {
     Taken {
         readings,
         ..Taken::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_row_has_one_reader_and_the_areas_of_its_signals_are_known() {
+        let rows: Vec<&str> = model::SOURCES.iter().map(|row| row.name).collect();
+        let readers: BTreeSet<&str> = BROUGHT.iter().map(|(source, _)| *source).collect();
+        assert_eq!((rows.len(), readers.len()), (BROUGHT.len(), BROUGHT.len()));
+        assert!(rows.iter().all(|row| readers.contains(row)));
+        for (source, signals) in brought() {
+            let known = signals
+                .names
+                .iter()
+                .all(|name| model::area_of(name).is_some());
+            assert!(known, "{source}: {signals:?}");
+        }
     }
 }

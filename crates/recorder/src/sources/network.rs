@@ -7,14 +7,22 @@ use kernel::connections;
 use kernel::servers::ServerProcess;
 use model::{Absent, Reading, Reason, Taken, Unit};
 
-use super::Outcome;
 use super::host::{ConnectionsLook, HostState};
-use super::{absent, readings};
+use super::{Outcome, Reader, absent, readings, signals};
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);
 
-pub(crate) fn netstat(state: &mut HostState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static NETSTAT: Reader<HostState> = Reader {
+    source: "netstat",
+    signals: &[
+        signals(&["net.listen_overflows", "net.listen_drops"], "c", "in the server's network namespace"),
+    ],
+    read: netstat,
+};
+
+fn netstat(state: &mut HostState) -> Outcome {
     // Of the server's own network namespace when it is in another one: ours would be the counters
     // of a different system under the same name.
     let elsewhere = state
@@ -50,8 +58,19 @@ const KNOCKS_SHARE_MAX: f64 = 0.01;
 /// Where they cannot be looked at it is tried again after this: a server may begin to listen.
 const ABSENT_REST: Duration = Duration::from_secs(10);
 
+#[rustfmt::skip]
+pub(crate) static CONNECTIONS: Reader<HostState> = Reader {
+    source: "connections",
+    signals: &[
+        signals(&["connections.established", "connections.waiting", "connections.hung", "connections.hung_workers", "connections.answered", "connections.going"], "g", "the server's TCP connections: all; with a request and no answer; so for 1 s or longer; of these, answered in 3 of their last 64 seconds; answered since the last reading; of these, those of that kind"),
+        signals(&["connections.ungreeted", "connections.ungreeted_oldest_ms"], "g", "connected and without the server's first word; for how long the first"),
+        signals(&["connections.hung_oldest_ms", "connections.since_answer_ms"], "g", "age of the oldest request without an answer; how long ago any was answered"),
+    ],
+    read: connections,
+};
+
 /// Who has sent something to the server and has no answer.
-pub(crate) fn connections(state: &mut HostState) -> Outcome {
+fn connections(state: &mut HostState) -> Outcome {
     let what = "connections";
     let share_max = match state.shared.knocks.swap(false, Ordering::Relaxed) {
         true => KNOCKS_SHARE_MAX,
@@ -124,8 +143,17 @@ fn classic_port(process: &ServerProcess) -> Option<u16> {
     process.tcp_ports.iter().map(|(_, port)| *port).min()
 }
 
+#[rustfmt::skip]
+pub(crate) static ACCEPT_QUEUE: Reader<HostState> = Reader {
+    source: "accept-queue",
+    signals: &[
+        signals(&["accept_queue.tcp.length", "accept_queue.tcp.limit", "accept_queue.unix.length", "accept_queue.unix.limit"], "g", "waiting to be accepted, of the fullest queue; its limit"),
+    ],
+    read: accept_queue,
+};
+
 /// Connections that the kernel has accepted and the server has not.
-pub(crate) fn accept_queue(state: &mut HostState) -> Outcome {
+fn accept_queue(state: &mut HostState) -> Outcome {
     let what = "accept queue";
     let process = of_this_network(state, what)?;
     let failed =

@@ -1,17 +1,27 @@
 use kernel::procfs::{task_stat, task_status};
 use model::{Absent, Millis, Reading, Reason, Unit};
 
-use super::Outcome;
 use super::host::HostState;
-use super::{absent, readings};
+use super::{Outcome, Reader, absent, readings, signals};
 
 const STAT_BYTES_MAX: usize = 4096;
 
 /// The cadence of this source, as the table has it.
 const CADENCE_MS: Millis = 1000;
 
+#[rustfmt::skip]
+pub(crate) static OWN: Reader<HostState> = Reader {
+    source: "own",
+    signals: &[
+        signals(&["recorder.cpu_ticks"], "c", "the CPU time of the recorder"),
+        signals(&["recorder.resident_bytes", "recorder.heap_bytes", "recorder.late_ms"], "g", "its memory, heap in use (to half a MiB a thread), delay of the reading"),
+        signals(&["clock.wall_offset_ms"], "g, ms", "how far the wall clock moved"),
+    ],
+    read: own,
+};
+
 /// What the recorder itself costs, so that nobody has to take its word.
-pub(crate) fn own(state: &mut HostState) -> Outcome {
+fn own(state: &mut HostState) -> Outcome {
     let bytes = kernel::read::whole(&state.proc.file("self/stat"), STAT_BYTES_MAX)
         .map_err(|error| absent("own", &error))?;
     let stat = task_stat::parse(&bytes)

@@ -9,8 +9,9 @@ use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
 use server::Deadlines;
 use server::wire::{Connections, Statement, is_show_warnings, senders};
 
-use super::Outcome;
+use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
+use crate::context::Context;
 use crate::packets::{
     ANSWER, CaptureError, Captured, Collector, PacketCapture, PacketOptions, ask_open_connections,
 };
@@ -67,18 +68,15 @@ struct Sums {
     lost: u64,
 }
 
-impl PacketState {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        clock: RecorderClock,
-        watch: Arc<QueryWatch>,
-        stop: Arc<AtomicBool>,
-    ) -> Self {
+impl State for PacketState {
+    const THREAD: &'static str = "ff-packets";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            clock,
-            watch,
-            stop,
+            shared: context.shared.clone(),
+            clock: context.clock.clone(),
+            watch: context.queries.clone(),
+            stop: context.stop.clone(),
             look: None,
             rest_until: 0,
             sums: Sums::default(),
@@ -87,11 +85,13 @@ impl PacketState {
     }
 
     /// Whether a look at the wire begins or goes on: between two readings the kernel's ring fills.
-    pub(crate) fn wants_now(&self) -> bool {
+    fn wants_now(&self, _: &str) -> bool {
         let now = self.clock.now();
         self.look.is_some() || (self.watch.in_burst(now) && now >= self.rest_until)
     }
+}
 
+impl PacketState {
     fn begin(&self) -> Result<Look, Absent> {
         let process = self
             .shared
@@ -176,8 +176,19 @@ impl PacketState {
     }
 }
 
+#[rustfmt::skip]
+pub(crate) static PACKETS: Reader<PacketState> = Reader {
+    source: "packets",
+    signals: &[
+        signals(&["packets.statements", "packets.show_warnings", "packets.errors"], "c", "on the wire; answered with an error"),
+        signals(&["packets.bytes", "packets.compressed_bytes", "packets.lost"], "c", "requests and answers; of compressed connections; packets without room"),
+        signals(&["packets.connections", "packets.compressed_connections", "packets.tls_connections"], "g", "seen since this look began; TLS cannot be read"),
+    ],
+    read: packets,
+};
+
 /// A second of the wire while a burst is on; its end brings the digest.
-pub(crate) fn packets(state: &mut PacketState) -> Outcome {
+fn packets(state: &mut PacketState) -> Outcome {
     if !state.watch.in_burst(state.clock.now()) {
         return match state.look.take() {
             Some(look) => state.end(look),

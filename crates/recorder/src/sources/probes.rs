@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
 use server::{Address, Deadlines, ProbeResult, Session};
 
-use super::Outcome;
 use super::backoff::Backoff;
+use super::{Outcome, Reader, State, signals};
+use crate::context::Context;
 use crate::target::{OwnConnection, Shared};
 
 /// Unanswered connect probes before the pauses between them grow.
@@ -28,11 +29,13 @@ pub(crate) struct QueryProbe {
     was_late: bool,
 }
 
-impl QueryProbe {
-    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+impl State for QueryProbe {
+    const THREAD: &'static str = "ff-queryprobe";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            deadlines,
+            shared: context.shared.clone(),
+            deadlines: context.deadlines,
             session: None,
             backoff: Backoff::new(),
             was_late: false,
@@ -40,7 +43,17 @@ impl QueryProbe {
     }
 }
 
-pub(crate) fn query(state: &mut QueryProbe) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static QUERY_PROBE: Reader<QueryProbe> = Reader {
+    source: "query-probe",
+    signals: &[
+        signals(&["probe.query_us"], "g, µs", "how long the probe took"),
+        signals(&["probe.query_outcome"], "g, code", "[outcomes](#probe-outcomes)"),
+    ],
+    read: query,
+};
+
+fn query(state: &mut QueryProbe) -> Outcome {
     if state.session.is_none()
         && let Some(error) = state.backoff.waiting()
     {
@@ -100,11 +113,13 @@ pub(crate) struct ConnectProbe {
     denied: Vec<Address>,
 }
 
-impl ConnectProbe {
-    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+impl State for ConnectProbe {
+    const THREAD: &'static str = "ff-connectprobe";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            deadlines,
+            shared: context.shared.clone(),
+            deadlines: context.deadlines,
             backoff: Backoff::new(),
             pause: Pause::default(),
             denied: Vec::new(),
@@ -112,7 +127,17 @@ impl ConnectProbe {
     }
 }
 
-pub(crate) fn connect(state: &mut ConnectProbe) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static CONNECT_PROBE: Reader<ConnectProbe> = Reader {
+    source: "connect-probe",
+    signals: &[
+        signals(&["probe.connect_us"], "g, µs", "how long the probe took"),
+        signals(&["probe.connect_outcome"], "g, code", "[outcomes](#probe-outcomes)"),
+    ],
+    read: connect,
+};
+
+fn connect(state: &mut ConnectProbe) -> Outcome {
     if let Some(error) = state.backoff.waiting()
         && error.outcome == ProbeOutcome::AccessDenied
     {

@@ -9,9 +9,9 @@ use kernel::tasks::{TaskScanner, ThreadSample};
 use model::{Absent, Fact, OwnText, Reading, Reason, Taken, Text, Unit};
 use serde::Serialize;
 
-use super::Outcome;
 use super::cgroup::Groups;
-use super::{absent, readings};
+use super::{Outcome, Reader, State, absent, readings, signals};
+use crate::context::Context;
 use crate::target::Shared;
 
 const STAT_BYTES_MAX: usize = 4096;
@@ -39,13 +39,16 @@ pub(crate) struct ProcessState {
     cgroup: Option<(u32, Groups)>,
 }
 
-impl ProcessState {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+/// Files of the server's process.
+impl State for ProcessState {
+    const THREAD: &'static str = "ff-process";
+
+    fn new(context: &Context) -> Self {
         let proc = ProcRoot::default();
         Self {
             scanner: TaskScanner::new(proc.clone()),
             proc,
-            shared,
+            shared: context.shared.clone(),
             before: HashMap::new(),
             by_name: BTreeMap::new(),
             next_scan: None,
@@ -62,11 +65,13 @@ pub(crate) struct MemoryState {
     allocator_of: Option<((u32, u64), Option<Absent>)>,
 }
 
-impl MemoryState {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+impl State for MemoryState {
+    const THREAD: &'static str = "ff-memory";
+
+    fn new(context: &Context) -> Self {
         Self {
             proc: ProcRoot::default(),
-            shared,
+            shared: context.shared.clone(),
             allocator_of: None,
         }
     }
@@ -76,7 +81,17 @@ pub(super) fn known(shared: &Shared, what: &str) -> Result<ServerProcess, Absent
     shared.process().ok_or_else(|| shared.no_process(what))
 }
 
-pub(crate) fn process(state: &mut ProcessState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static PROCESS: Reader<ProcessState> = Reader {
+    source: "process",
+    signals: &[
+        signals(&["process.user_ticks", "process.system_ticks", "process.minor_faults", "process.major_faults"], "c", "the server's process"),
+        signals(&["process.threads", "process.resident_bytes", "process.swap_bytes"], "g", ""),
+    ],
+    read: process,
+};
+
+fn process(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "process")?;
     let bytes = kernel::read::whole(&state.proc.of(server.pid, "stat"), STAT_BYTES_MAX)
         .map_err(|error| absent("process", &error))?;
@@ -127,7 +142,18 @@ struct CpuTime {
     wait_ns: u64,
 }
 
-pub(crate) fn threads(state: &mut ProcessState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static THREADS: Reader<ProcessState> = Reader {
+    source: "threads",
+    signals: &[
+        signals(&["threads.running", "threads.sleeping", "threads.uninterruptible"], "g", "its threads in state R; S or I; D"),
+        signals(&["threads.by_name.*.count"], "g", "threads of this name; 40 names, `other` for the rest"),
+        signals(&["threads.by_name.*.run_ns", "threads.by_name.*.wait_ns"], "c, ns", "on a CPU; ready and waiting for one; summed since the recording began"),
+    ],
+    read: threads,
+};
+
+fn threads(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "threads")?;
     if state.next_scan.is_some_and(|next| Instant::now() < next) {
         return Ok(Taken::default());
@@ -254,7 +280,19 @@ fn top_threads(threads: &[ThreadSample], grown: &[CpuTime]) -> Vec<TopThread> {
         .collect()
 }
 
-pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static CGROUP: Reader<ProcessState> = Reader {
+    source: "cgroup",
+    signals: &[
+        signals(&["cgroup.cpu.user_us", "cgroup.cpu.system_us", "cgroup.cpu.throttled_us", "cgroup.cpu.nr_periods", "cgroup.cpu.nr_throttled"], "c", "of the server's cgroup; v1 has no `user_us`, `system_us`"),
+        signals(&["cgroup.memory.high", "cgroup.memory.max", "cgroup.memory.oom", "cgroup.memory.oom_kill"], "c", "events; in v1 `max` is `memory.failcnt`, `high` 0, `oom` absent"),
+        signals(&["cgroup.memory.current_bytes", "cgroup.pids.current"], "g", ""),
+        signals(&["cgroup.pids.max"], "c", "how often a task could not be made at the limit"),
+    ],
+    read: cgroup,
+};
+
+fn cgroup(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "cgroup")?;
     let known = state.cgroup.take().filter(|(pid, _)| *pid == server.pid);
     let (_, groups) = state.cgroup.insert(match known {
@@ -264,7 +302,13 @@ pub(crate) fn cgroup(state: &mut ProcessState) -> Outcome {
     groups.read()
 }
 
-pub(crate) fn identity(state: &mut MemoryState) -> Outcome {
+pub(crate) static SERVER: Reader<MemoryState> = Reader {
+    source: "server",
+    signals: &[],
+    read: identity,
+};
+
+fn identity(state: &mut MemoryState) -> Outcome {
     if !state.shared.refresh(&state.proc) {
         return Err(state.shared.no_process("server"));
     }
@@ -299,8 +343,14 @@ pub(crate) fn identity(state: &mut MemoryState) -> Outcome {
     })
 }
 
+pub(crate) static ALLOCATOR: Reader<MemoryState> = Reader {
+    source: "allocator",
+    signals: &[],
+    read: allocator,
+};
+
 /// Reads the maps once per start of the server: the kernel takes the server's mmap_lock for it.
-pub(crate) fn allocator(state: &mut MemoryState) -> Outcome {
+fn allocator(state: &mut MemoryState) -> Outcome {
     let server = known(&state.shared, "allocator")?;
     let run = (server.pid, server.start_time_ticks);
     if let Some((known, absent)) = &state.allocator_of

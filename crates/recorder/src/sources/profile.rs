@@ -9,8 +9,9 @@ use kernel::roots::ProcRoot;
 use model::{Absent, Millis, Reading, Reason, Taken, Unit};
 use stacks::{Sampled, Watch};
 
-use super::Outcome;
+use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
+use crate::context::Context;
 use crate::stacks::{ProfileSample, StackWatch};
 use crate::target::Shared;
 
@@ -63,12 +64,14 @@ pub(crate) struct ProfileState {
     own: u64,
 }
 
-impl ProfileState {
-    pub(crate) fn new(shared: Arc<Shared>, watch: Arc<StackWatch>, clock: RecorderClock) -> Self {
+impl State for ProfileState {
+    const THREAD: &'static str = "ff-profile";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            watch,
-            clock,
+            shared: context.shared.clone(),
+            watch: context.stacks.clone(),
+            clock: context.clock.clone(),
             sampler: None,
             server: None,
             hz: 0,
@@ -85,10 +88,12 @@ impl ProfileState {
     }
 
     /// Whether the rings are to be emptied before the source's second.
-    pub(crate) fn wants_now(&self) -> bool {
+    fn wants_now(&self, _: &str) -> bool {
         self.sampler.is_some() && self.clock.now() >= self.drained + DRAIN_EVERY_MS
     }
+}
 
+impl ProfileState {
     fn open(&mut self, pid: Option<u32>) -> Result<Vec<Absent>, Absent> {
         let now = self.clock.now();
         if let Some((absent, until)) = &self.refused
@@ -172,8 +177,17 @@ fn rate(hz: u32, samples_max: u32, processors: u32) -> u32 {
     hz.min(samples_max / processors.max(1)).max(1)
 }
 
+#[rustfmt::skip]
+pub(crate) static PROFILE: Reader<ProfileState> = Reader {
+    source: "profile",
+    signals: &[
+        signals(&["profile.samples", "profile.complete", "profile.lost", "profile.own"], "c", "samples; with a complete stack; lost; of the recorder itself (in nothing else)"),
+    ],
+    read: profile,
+};
+
 /// Empties the rings; once a second there are readings.
-pub(crate) fn profile(state: &mut ProfileState) -> Outcome {
+fn profile(state: &mut ProfileState) -> Outcome {
     let now = state.clock.now();
     let pid = state.shared.process().map(|process| process.pid);
     let mut absent = Vec::new();

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use model::{Reason, Taken};
 use server::{Deadlines, ReplicaReader, ServerError, Session};
 
-use super::Outcome;
 use super::backoff::Backoff;
 use super::database::connect_to;
+use super::{Outcome, Reader, State, signals};
+use crate::context::Context;
 use crate::target::{OwnConnection, Shared};
 
 const WHAT: &str = "replica status";
@@ -30,11 +31,13 @@ pub(crate) struct ReplicaState {
     is_none: bool,
 }
 
-impl ReplicaState {
-    pub(crate) fn new(shared: Arc<Shared>, deadlines: Deadlines) -> Self {
+impl State for ReplicaState {
+    const THREAD: &'static str = "ff-replica";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            deadlines,
+            shared: context.shared.clone(),
+            deadlines: context.deadlines,
             session: None,
             backoff: Backoff::new(),
             reader: ReplicaReader::default(),
@@ -42,7 +45,9 @@ impl ReplicaState {
             is_none: false,
         }
     }
+}
 
+impl ReplicaState {
     fn ask(&mut self) -> Result<Taken, ServerError> {
         if self.session.is_none() {
             let session = connect_to(&self.shared, self.shared.addresses(), self.deadlines)?;
@@ -66,7 +71,19 @@ impl ReplicaState {
     }
 }
 
-pub(crate) fn replica(state: &mut ReplicaState) -> Outcome {
+#[rustfmt::skip]
+pub(crate) static REPLICA: Reader<ReplicaState> = Reader {
+    source: "replica",
+    signals: &[
+        signals(&["replica.channels"], "g", "connections to sources; 0: no replica (asked once a minute)"),
+        signals(&["replica.seconds_behind", "replica.relay_log_bytes"], "g", "of the channel with the most; the first is absent while the source is not reached"),
+        signals(&["replica.received_position", "replica.applied_position"], "c, bytes", "in the source's binary log, summed over channels; a new log begins anew"),
+        signals(&["replica.receives", "replica.applies"], "g, code", "1: these threads run on all channels; 0: one stands still"),
+    ],
+    read: replica,
+};
+
+fn replica(state: &mut ReplicaState) -> Outcome {
     let follows = state.shared.follows.swap(false, Ordering::Relaxed);
     let rests = state.rest_until.is_some_and(|until| Instant::now() < until);
     if rests && !(follows && state.is_none) {

@@ -9,8 +9,9 @@ use model::{Absent, Millis, Reading, Reason, Taken, Unit};
 
 use stacks::{LockPlace, Watch};
 
-use super::Outcome;
+use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
+use crate::context::Context;
 use crate::stacks::StackWatch;
 use crate::target::Shared;
 
@@ -48,12 +49,14 @@ pub(crate) struct StackState {
     next_in_burst: Millis,
 }
 
-impl StackState {
-    pub(crate) fn new(shared: Arc<Shared>, watch: Arc<StackWatch>, clock: RecorderClock) -> Self {
+impl State for StackState {
+    const THREAD: &'static str = "ff-stacks";
+
+    fn new(context: &Context) -> Self {
         Self {
-            shared,
-            watch,
-            clock,
+            shared: context.shared.clone(),
+            watch: context.stacks.clone(),
+            clock: context.clock.clone(),
             looking: None,
             refused: None,
             next_in_calm: Instant::now(),
@@ -62,11 +65,13 @@ impl StackState {
     }
 
     /// Whether a snapshot is due before its second: a burst is on.
-    pub(crate) fn wants_now(&self) -> bool {
+    fn wants_now(&self, _: &str) -> bool {
         let now = self.clock.now();
         now >= self.next_in_burst && self.watch.in_burst(now)
     }
+}
 
+impl StackState {
     /// Opens the way to the threads of a process, the gentlest that is permitted.
     fn open(&mut self, pid: u32) -> Result<Vec<Absent>, Absent> {
         if let Some((of, absent, until)) = &self.refused
@@ -116,8 +121,17 @@ fn reason_of(error: &kernel::snapshot::SnapshotError) -> Reason {
     }
 }
 
+#[rustfmt::skip]
+pub(crate) static STACKS: Reader<StackState> = Reader {
+    source: "stacks",
+    signals: &[
+        signals(&["stacks.threads", "stacks.complete", "stacks.in_futex", "stacks.wall_us", "stacks.left_out", "stacks.dropped_runs"], "g", "of a snapshot: threads, complete stacks, threads that wait on a futex (idle ones too), time it took; threads beyond a limit, runs that were dropped"),
+    ],
+    read: snapshot,
+};
+
 /// A snapshot of all threads.
-pub(crate) fn snapshot(state: &mut StackState) -> Outcome {
+fn snapshot(state: &mut StackState) -> Outcome {
     let now = state.clock.now();
     let in_burst = state.watch.in_burst(now);
     let Some(server) = state.shared.process() else {

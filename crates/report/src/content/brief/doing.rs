@@ -3,7 +3,7 @@
 use diagnosis::{Mechanism, Verdict};
 use model::{Absent, Incident};
 
-use super::sure::{kind, missing_area};
+use super::sure::missing_area;
 use super::words::sentence;
 use super::{CAUSE, DO_NOW, DOING, SURE};
 use crate::document::Answer;
@@ -126,11 +126,8 @@ fn decide(incident: &Incident, verdict: &Verdict) -> String {
     let absent: Vec<&Absent> = verdict.absent.iter().chain(recorded).collect();
     let area = verdict.findings.first().and_then(missing_area);
     let of_area = area.and_then(|area| {
-        let names = absent_as(area);
-        let mut named = absent
-            .iter()
-            .filter(|one| names.contains(&one.what.as_str()));
-        Some((kind(area), named.find_map(|one| command(&one.detail))?))
+        let mut named = absent.iter().filter(|one| one.what == area.in_captures);
+        Some((area.plain, named.find_map(|one| command(&one.detail))?))
     });
     let first = || {
         let mut all = absent.iter();
@@ -142,22 +139,6 @@ fn decide(incident: &Incident, verdict: &Verdict) -> String {
         None => "Look at threads, statements and curves with --full. So that the next one has what is absent here: \
                  freezeframe check"
             .to_owned(),
-    }
-}
-
-/// What captures of other tools call the evidence of an area where it is absent.
-fn absent_as(area: &str) -> &'static [&'static str] {
-    match area {
-        "status" => &["server status, repeated"],
-        "processlist" => &["processlist"],
-        "innodb" | "semaphores" => &["InnoDB status"],
-        "error_log" => &["error log"],
-        "kernel_log" => &["kernel log"],
-        "stacks" | "process" | "threads" => &["stacks of all threads"],
-        "profile" => &["profile of the processors"],
-        "variables" => &["server variables"],
-        "packets" | "digests" | "performance_schema" | "statements" => &["statements"],
-        _ => &["processors, memory and disks of the host"],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use diagnosis::{Finding, Level, Verdict, Witness};
-use model::{Absent, Incident, READ_IN_PART, Reason};
+use model::{Absent, Area, Incident, READ_IN_PART, Reason};
 
 use super::words::{coarse, has_names, is_plain, quoted};
 use crate::document::{Answer, Prose};
@@ -70,9 +70,9 @@ fn missing(finding: &Finding) -> Option<String> {
 }
 
 /// The area of the first evidence that a finding lacks.
-pub(super) fn missing_area(finding: &Finding) -> Option<&'static str> {
+pub(super) fn missing_area(finding: &Finding) -> Option<&'static Area> {
     let mut unknown = finding.unknown.iter();
-    unknown.find_map(|line| Some(model::area_of(line.split([' ', ',']).next()?)?.name))
+    unknown.find_map(|line| model::area_of(line.split([' ', ',']).next()?))
 }
 
 /// A line of what is not known begins with the names of what was looked for.
@@ -82,7 +82,7 @@ fn words_of(line: &str) -> Option<String> {
     }
     let name = line.split([' ', ',']).next()?;
     let area = model::area_of(name)?;
-    let words = kind(area.name);
+    let words = area.plain;
     let why = line.rsplit_once(" (").map(|(_, why)| why.split(':').next());
     // Of what others captured everything else is that.
     let is_usual = |why: &&str| *why == Reason::NotRecorded.words();
@@ -93,36 +93,6 @@ fn words_of(line: &str) -> Option<String> {
         Some(why) => format!("{words} ({why})"),
         None => words.to_owned(),
     })
-}
-
-/// An area of signals, as people call it.
-pub(super) fn kind(area: &str) -> &'static str {
-    match area {
-        "status" => "the server's counters",
-        "processlist" => "the list of sessions",
-        "innodb" | "semaphores" => "the status of InnoDB",
-        "sessions" => "which sessions use compression",
-        "error_log" => "the server's error log",
-        "kernel_log" => "the kernel's log",
-        "probe" => "the test queries",
-        "cpu" => "the load of the processors",
-        "psi" => "the kernel's pressure figures",
-        "vmstat" | "meminfo" | "buddyinfo" | "numa" | "slab" => "the kernel's memory figures",
-        "disk" => "the load of the disks",
-        "filesystem" => "how full the disks are",
-        "net" | "accept_queue" | "connections" => "the network's queues",
-        "replica" => "the state of replication",
-        "interrupts" => "the interrupts",
-        "cgroup" => "the limits of the server's control group",
-        "process" | "threads" => "the load of the server's threads",
-        "stacks" | "plockstat" => "what each thread of the server did",
-        "profile" => "where the processors were",
-        "packets" | "digests" | "performance_schema" | "statements" => "which statements ran",
-        "sysctl" | "thp" | "host" => "the kernel's settings",
-        "variables" => "the server's settings",
-        "clock" => "the clock",
-        _ => "the recorder's own figures",
-    }
 }
 
 /// What was read in part only: the verdict does not know the rest. Nothing where all was read.

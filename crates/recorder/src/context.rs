@@ -1,0 +1,28 @@
+//! What the threads of all sources share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::SyncSender;
+
+use model::Sample;
+use server::Deadlines;
+
+use crate::clock::RecorderClock;
+use crate::in_flight::InFlight;
+use crate::queries::QueryWatch;
+use crate::stacks::StackWatch;
+use crate::target::Shared;
+
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) clock: RecorderClock,
+    pub(crate) shared: Arc<Shared>,
+    /// How long the server may take.
+    pub(crate) deadlines: Deadlines,
+    pub(crate) stacks: Arc<StackWatch>,
+    pub(crate) queries: Arc<QueryWatch>,
+    pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) samples: SyncSender<Sample>,
+    pub(crate) lost: Arc<AtomicU64>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
