@@ -1,4 +1,4 @@
-//! The house: within a crate, files import in one direction. Between crates Cargo sees to it.
+//! The house: crates import from the layers above theirs, and within a crate files import in one direction.
 //!
 //! A module may know the module above it, whose part it is, and that one puts its parts together: this is no circle here.
 //! Two other files that import each other can only be understood, moved and tested together.
@@ -31,6 +31,40 @@ fn files_import_in_one_direction() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The table of layers in ARCHITECTURE.md has every crate, below those that it uses.
+#[test]
+fn crates_import_from_the_layers_above_theirs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let (_, layers) = text.split_once("\n## Layers\n").unwrap();
+    let rows = layers.split("\n## ").next().unwrap().lines();
+    let layers: Vec<&str> = rows
+        .filter_map(|row| row.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(manifest) = std::fs::read_to_string(path.join("Cargo.toml")) else {
+            continue;
+        };
+        let own = path.file_name().unwrap().to_string_lossy().into_owned();
+        let place = |name: &str| layers.iter().position(|layer| *layer == name);
+        let uses = manifest
+            .split("\n[dependencies]\n")
+            .nth(1)
+            .unwrap_or_default();
+        let uses = uses.split("\n[").next().unwrap().lines();
+        let uses = uses.filter_map(|line| place(line.split(' ').next()?));
+        if place(&own).is_none_or(|own| uses.max().is_some_and(|lowest| lowest > own)) {
+            wrong.push(own);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{wrong:?}: not in the table, or above a crate that it uses"
+    );
+}
+
 #[test]
 fn a_circle_is_found_and_a_line_is_none() {
     let module = |name: &str| vec![name.to_owned()];
@@ -52,19 +86,33 @@ fn a_circle_is_found_and_a_line_is_none() {
 #[test]
 fn paths_are_found_in_imports_and_in_code() {
     let own = ["a".to_owned(), "b".to_owned()].to_vec();
-    let modules: BTreeSet<Module> = ["a", "a::b", "a::b::c", "d", "d::e"]
-        .iter()
-        .map(|path| path.split("::").map(str::to_owned).collect())
-        .collect();
-    let text = "use std::fmt;\nuse crate::d::{\n    e::Thing,\n    Other,\n};\nuse super::Up;\n// use crate::x::Y;\nmod c;\nfn f() {\n    c::g(crate::a::b::c::H)\n}\n";
+    let texts = [
+        ("", "pub use f::{g::Far, Near};\n"),
+        ("a", ""),
+        ("a::b", ""),
+        ("a::b::c", ""),
+        ("d", ""),
+        ("d::e", ""),
+        ("f", ""),
+        ("f::g", ""),
+    ];
+    let module = |path: &str| {
+        path.split("::")
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let texts = texts.map(|(path, text)| (module(path), text.to_owned()));
+    let house = House::new(&BTreeMap::from(texts));
+    let text = "use std::fmt;\nuse crate::{\n    Far,\n    d::{\n        e::Thing,\n        Other,\n    },\n};\nuse super::Up;\n// use crate::f::Y;\nmod c;\nfn f() {\n    c::g(crate::a::b::c::H)\n}\n";
     let found: BTreeSet<String> = paths(text)
         .iter()
-        .filter_map(|path| resolve(&own, path, &modules))
+        .filter_map(|path| house.resolve(&own, path))
         .map(|module| module.join("::"))
         .collect();
     assert_eq!(
         found.into_iter().collect::<Vec<_>>(),
-        ["a", "a::b::c", "d", "d::e"]
+        ["a", "a::b::c", "d", "d::e", "f::g"]
     );
 }
 
@@ -77,12 +125,12 @@ fn words(files: &[Module]) -> String {
 fn imports(src: &Path) -> Arrows {
     let mut texts = BTreeMap::new();
     read(src, &mut Vec::new(), &mut texts);
-    let modules: BTreeSet<Module> = texts.keys().cloned().collect();
+    let house = House::new(&texts);
     texts
         .iter()
         .map(|(module, text)| {
             let paths = paths(text).into_iter();
-            let targets = paths.filter_map(|path| resolve(module, &path, &modules));
+            let targets = paths.filter_map(|path| house.resolve(module, &path));
             let targets = targets.filter(|target| target != module);
             (module.clone(), targets.collect())
         })
@@ -128,30 +176,36 @@ fn without_tests(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The paths in a text: `crate::a::f` in code, and of `use a::{b, c::D}` both.
-fn paths(text: &str) -> Vec<Vec<String>> {
+/// The paths in a text: `crate::a::f` in code, and of `use a::{b, c::{D, e}}` all three.
+fn paths(text: &str) -> Vec<Module> {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    let parts = |path: &str| -> Vec<String> {
-        let parts = path.split("::").filter(|part| !part.is_empty());
-        parts.map(|part| part.trim().to_owned()).collect()
-    };
     let mut found = Vec::new();
     for line in statements(text) {
+        // The heads of the groups that are open.
+        let mut open: Vec<Module> = Vec::new();
         let mut rest = line.as_str();
-        while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
-            let from = &rest[start..];
-            let end = from.find(|c| !is_of_path(c)).unwrap_or(from.len());
-            let (path, behind) = from.split_at(end);
-            if path.contains("::") {
-                let head = parts(path);
-                if let Some(list) = behind.strip_prefix('{').filter(|_| path.ends_with("::")) {
-                    for name in list.split(['{', '}']).next().unwrap_or_default().split(',') {
-                        found.push([head.clone(), parts(name)].concat());
-                    }
+        while let Some(start) = rest.find(|c: char| is_of_path(c) || c == '{' || c == '}') {
+            rest = &rest[start..];
+            let end = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
+            let (path, behind) = rest.split_at(end);
+            let group = behind.strip_prefix('{').filter(|_| path.ends_with("::"));
+            let own = path.split("::").filter(|part| !part.is_empty());
+            let head = open.last().into_iter().flatten().map(String::as_str);
+            let parts: Module = head.chain(own).map(str::to_owned).collect();
+            if path.is_empty() {
+                if rest.starts_with('}') {
+                    open.pop();
                 }
-                found.push(head);
+                rest = &rest[1..];
+            } else if let Some(inside) = group {
+                open.push(parts);
+                rest = inside;
+            } else {
+                if parts.len() > 1 && path != "self" {
+                    found.push(parts);
+                }
+                rest = behind;
             }
-            rest = behind;
         }
     }
     found
@@ -177,27 +231,66 @@ fn statements(text: &str) -> Vec<String> {
     lines
 }
 
-/// The module that a path is about: the longest part of it that is a file. What is taken from the root is exported again
-/// there, which says nothing of where it is.
-fn resolve(own: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
-    let mut base = own.clone();
-    let mut names = path;
-    let mut is_own = false;
-    while let Some((first, rest)) = names.split_first() {
-        match first.as_str() {
-            "crate" => base = Vec::new(),
-            "super" => drop(base.pop()?),
-            _ => break,
+/// The modules of a crate, and what each exports of its parts.
+struct House {
+    modules: BTreeSet<Module>,
+    exports: BTreeMap<(Module, String), Module>,
+}
+
+impl House {
+    fn new(texts: &BTreeMap<Module, String>) -> Self {
+        let mut house = Self {
+            modules: texts.keys().cloned().collect(),
+            exports: BTreeMap::new(),
+        };
+        for (module, text) in texts {
+            let exports = statements(text).into_iter();
+            let exports = exports.filter(|line| line.starts_with("pub") && line.contains(" use "));
+            for mut path in exports.flat_map(|line| paths(&line)) {
+                if !["crate", "super", "self"].contains(&path[0].as_str()) {
+                    path.insert(0, "self".to_owned());
+                }
+                let name = path.last().unwrap().clone();
+                house.exports.insert((module.clone(), name), path);
+            }
         }
-        is_own = true;
-        names = rest;
+        house
     }
-    let found = (0..=names.len()).rev().find_map(|count| {
-        let module = [base.clone(), names[..count].to_vec()].concat();
-        modules.contains(&module).then_some(module)
-    })?;
-    // Other paths are of other crates, or of a module's own parts, which it puts together and which may know it.
-    (is_own && !found.is_empty()).then_some(found)
+
+    /// The module that a path is about: the longest part of it that is a file, or the file whose thing is exported there.
+    fn resolve(&self, own: &Module, path: &[String]) -> Option<Module> {
+        // Other paths are of other crates, or of a module's own parts, which it puts together and which may know it.
+        let is_own = ["crate", "super"].contains(&path.first()?.as_str());
+        is_own.then(|| self.follow(own, path)).flatten()
+    }
+
+    fn follow(&self, own: &Module, path: &[String]) -> Option<Module> {
+        let mut base = own.clone();
+        let mut names = path;
+        while let Some((first, rest)) = names.split_first() {
+            match first.as_str() {
+                "crate" => base = Vec::new(),
+                "super" => drop(base.pop()?),
+                "self" => {}
+                _ => break,
+            }
+            names = rest;
+        }
+        let (found, names) = (0..=names.len()).rev().find_map(|count| {
+            let module = [base.clone(), names[..count].to_vec()].concat();
+            self.modules
+                .contains(&module)
+                .then_some((module, &names[count..]))
+        })?;
+        let exported = names
+            .first()
+            .and_then(|name| self.exports.get(&(found.clone(), name.clone())));
+        match exported {
+            Some(path) => self.follow(&found, path),
+            // What the root has itself is everybody's.
+            None => (!found.is_empty()).then_some(found),
+        }
+    }
 }
 
 /// Modules that reach each other, by circle.

@@ -3,7 +3,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::{Absent, Clock, Millis, Sample, Server, Stall, Text, Trigger, Window};
+use model::{Absent, Millis, Sample, Server, Stall, Text, Trigger, Window};
 use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
@@ -12,6 +12,7 @@ use crate::files::make_private_dir;
 use crate::history_mend::packed;
 use crate::history_open::{begin_session, cap_size, keep_reserve, lock, open_database, put_aside};
 use crate::history_read::{MINUTE_MS, Recovered, read_window};
+use crate::session::{OpenIncident, SessionStart};
 
 /// How much is kept: whichever is less. The oldest goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,28 +30,6 @@ impl Default for HistoryLimits {
             bytes: 512 * 1024 * 1024,
         }
     }
-}
-
-/// What a recording session begins with.
-#[derive(Debug, Clone)]
-pub struct SessionStart {
-    /// Its clock.
-    pub clock: Clock,
-    /// Host name.
-    pub host: String,
-    /// The recorder's version.
-    pub tool_version: String,
-    /// The server.
-    pub server: Server,
-}
-
-/// An incident that is under way: enough to make its file from the history if the recorder dies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenIncident {
-    /// The incident's id.
-    pub id: String,
-    /// The stall as known so far.
-    pub stall: Stall,
 }
 
 /// What an incident covers.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use rustix::fs::FlockOperation;
 
+use crate::StoreError;
 use crate::files::touch_private;
 use crate::history_mend::mend;
-use crate::{SessionStart, StoreError};
+use crate::session::SessionStart;
 
 const SCHEMA: &str = include_str!("history.sql");
 

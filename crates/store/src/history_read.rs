@@ -8,9 +8,9 @@ use model::{
 };
 use rusqlite::{Connection, params};
 
-use crate::OpenIncident;
 use crate::account::{Account, Over, READ_BYTES_MAX};
 use crate::codec::{LastValues, decode_tick, take_varint};
+use crate::session::OpenIncident;
 
 /// A minute of the recorder's clock: the unit of reading and of deleting.
 pub(crate) const MINUTE_MS: Millis = 60_000;

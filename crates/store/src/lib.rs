@@ -19,6 +19,7 @@ mod history_open;
 mod history_read;
 mod history_retain;
 mod history_window;
+mod session;
 mod tables;
 
 pub use account::READ_BYTES_MAX;
@@ -28,10 +29,11 @@ pub use error::StoreError;
 pub use files::{make_private_dir, write_private};
 pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
 pub use frame_read::{Loaded, Summary, read_frame, read_frame_within, read_summary};
-pub use history::{Around, History, HistoryLimits, OpenIncident, SessionStart};
+pub use history::{Around, History, HistoryLimits};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
 pub use history_window::{
     HistoryStretch, Recorded, history_of, read_history, read_signals, recorded,
 };
+pub use session::{OpenIncident, SessionStart};
 pub use tables::Damage;

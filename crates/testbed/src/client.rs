@@ -11,7 +11,7 @@ use mysql::{Conn, DriverError};
 
 use crate::latency::Histogram;
 use crate::watch::{Waited, Watch};
-use crate::{Load, ROWS};
+use crate::{Login, ROWS};
 
 /// How far a client of a paced load may be behind its schedule and still catch up, by sending
 /// statements back to back; what is due for longer is left out.
@@ -42,6 +42,30 @@ const KILLED: [&str; 4] = [
     "server error 1927",
     "connection lost",
 ];
+
+/// Statements to send, by whom and how fast.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Where to and as whom.
+    pub login: Login,
+    /// How many clients at the same time, each with a connection of its own.
+    pub clients: usize,
+    /// Texts of [`Self::statements`] a second of all clients together; `None` sends as fast as answers come.
+    pub rate_per_second: Option<f64>,
+    /// Whether the clients use the compressed protocol.
+    pub compression: bool,
+    /// Whether each text goes over a connection of its own.
+    pub reconnect: bool,
+    /// Weights and texts, chosen at random by weight; `{row}` becomes a random number from 1 to
+    /// [`crate::ROWS`], the same in the whole text. A text is a statement, or several with
+    /// [`crate::STATEMENT_SEPARATOR`] between them.
+    pub statements: Vec<(u32, String)>,
+    /// For how long, at most [`crate::LOAD_SECONDS_MAX`].
+    pub duration: Duration,
+    /// How long a client waits for the server at each read and write before it drops the
+    /// connection and makes a new one.
+    pub timeout: Duration,
+}
 
 /// What clients did so far.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use serde::{Deserialize, Serialize};
 
-use crate::client::{self, Done, lock};
+use crate::client::{self, Done, Load, lock};
 use crate::{Error, Latency, Login, Watch};
 
 /// Longest [`Load::duration`].
@@ -32,30 +32,6 @@ const RATE_MAX: f64 = 10_000_000.0;
 
 /// Stack of a client's thread: the client library's zlib builds its state on it.
 const CLIENT_STACK_BYTES: usize = 1024 * 1024;
-
-/// Statements to send, by whom and how fast.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// Where to and as whom.
-    pub login: Login,
-    /// How many clients at the same time, each with a connection of its own.
-    pub clients: usize,
-    /// Texts of [`Self::statements`] a second of all clients together; `None` sends as fast as answers come.
-    pub rate_per_second: Option<f64>,
-    /// Whether the clients use the compressed protocol.
-    pub compression: bool,
-    /// Whether each text goes over a connection of its own.
-    pub reconnect: bool,
-    /// Weights and texts, chosen at random by weight; `{row}` becomes a random number from 1 to
-    /// [`crate::ROWS`], the same in the whole text. A text is a statement, or several with
-    /// [`crate::STATEMENT_SEPARATOR`] between them.
-    pub statements: Vec<(u32, String)>,
-    /// For how long, at most [`LOAD_SECONDS_MAX`].
-    pub duration: Duration,
-    /// How long a client waits for the server at each read and write before it drops the
-    /// connection and makes a new one.
-    pub timeout: Duration,
-}
 
 /// What came of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,39 +1,9 @@
 use std::path::Path;
 
-use super::{GeneralLogLease, LeaseError, Plan};
+use super::plan::{EndedBy, Plan};
+use super::{GeneralLogLease, LeaseError};
 use crate::Back;
 use crate::journal::now_us;
-
-/// Why a lease ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndedBy {
-    /// Its time was over.
-    Time,
-    /// The log had as many bytes as it may.
-    Size,
-    /// The file system was about to be full.
-    Space,
-    /// Whoever waited was told to stop.
-    Stopped,
-    /// The watchdog was killed: nobody would give the lease back if we were killed too.
-    WatchdogDied,
-}
-
-impl EndedBy {
-    /// In words; nothing for the usual end.
-    pub fn words(self) -> Option<&'static str> {
-        match self {
-            Self::Time | Self::Stopped => None,
-            Self::Size => Some("the general log reached its size limit"),
-            Self::Space => {
-                Some("the general log was ended because its file system was about to be full")
-            }
-            Self::WatchdogDied => {
-                Some("the lease's watchdog was killed, so the general log was ended at once")
-            }
-        }
-    }
-}
 
 /// What a capture gives.
 #[derive(Debug)]

@@ -9,22 +9,23 @@ mod back;
 mod capture;
 mod change;
 mod place;
+mod plan;
 mod read;
 mod take;
 mod values;
 mod watch;
 
 pub use back::GaveBack;
-pub use capture::{Captured, EndedBy, capture};
+pub use capture::{Captured, capture};
 pub use change::{GeneralLogChange, is_our_log};
+pub use plan::{EndedBy, Plan};
 pub use read::digest_log;
-pub use take::{GeneralLogLease, LeaseError, Plan, open_log};
+pub use take::{GeneralLogLease, LeaseError, open_log};
 pub use values::Values;
 pub use watch::watch;
 
 pub(crate) use back::give_back_once;
 pub(crate) use change::remove_log;
-pub(crate) use place::free_bytes;
 pub(crate) use values::quoted;
 
 /// The name of the server's lock, held by the connection that changes the general log.

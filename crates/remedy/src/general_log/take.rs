@@ -3,62 +3,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use server::{Address, Login, ServerError, Session, Waits};
+use server::{Address, Login, ServerError, Session};
 use thiserror::Error;
 
 use super::back::{prepare, take_lock};
 use super::change::{is_our_log, log_name, remove_log};
 use super::place::{Place, free_bytes, places};
+use super::plan::{EndedBy, Plan};
 use super::watch;
-use super::{EndedBy, GeneralLogChange, Values};
+use super::{GeneralLogChange, Values};
 use crate::journal::{Record, now_us, random_id};
 use crate::until_back::{DEADLINES, Patience, until_back};
 use crate::watchdog::Watchdog;
-use crate::{Back, Change, Journal, JournalError, Lease, ProcessId, ServerWay};
+use crate::{Back, Change, Journal, JournalError, Lease, ProcessId};
 
 /// How long the server may take to make its log file once the log is on.
 const FILE_PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long all questions may take that come before anything is changed. A server that stalls so long would take its
-/// settings back as late.
-const LOOK_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How often the log's size and our own end are looked at.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Errors of the server that mean that a privilege is missing.
 const NO_PRIVILEGE: u16 = 1227;
-
-/// What is wanted.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The directory of the journal.
-    pub journal: PathBuf,
-    /// The server, and how to log in to it when everything of us is gone.
-    pub server: ServerWay,
-    /// The login itself.
-    pub login: Login,
-    /// How long at most.
-    pub time_max: Duration,
-    /// How many bytes of log at most.
-    pub bytes_max: u64,
-    /// Bytes that stay free on the log's file system.
-    pub free_bytes_min: u64,
-    /// Our program, which is started as the watchdog.
-    pub program: PathBuf,
-    /// Set by whoever does not want it any more. Once something is changed it is put back; a server that does
-    /// not answer then is left to the watchdog.
-    pub stop: Arc<AtomicBool>,
-}
-
-impl Plan {
-    /// What ends the waits for the server until something is changed.
-    fn waits(&self) -> Waits {
-        DEADLINES
-            .or_until(&self.stop)
-            .no_later_than(Instant::now() + LOOK_PATIENCE)
-    }
-}
 
 /// How long a server may take to give the log back when its owner is told to end.
 const STOPPED_PATIENCE: Duration = Duration::from_millis(700);

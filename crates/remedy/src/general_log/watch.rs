@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use server::{Address, Login, Session};
 
-use super::{Plan, free_bytes};
+use super::place::free_bytes;
+use super::plan::Plan;
 use crate::until_back::{DEADLINES, Patience, give_back};
 use crate::watchdog::{self, Watchdog};
 use crate::{Change, Journal, Lease, Say, ServerWay};

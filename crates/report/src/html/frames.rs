@@ -1,10 +1,8 @@
 //! One stack, as a line and as a list.
 
 use crate::document::Stack;
-use crate::markup::{Markup, markup};
+use crate::markup::{Markup, Show, markup};
 use model::{Frame, RunState, Side};
-
-use super::table::cell;
 
 /// Functions in the line that stands for a stack.
 const LINE_FRAMES_MAX: usize = 6;
@@ -37,7 +35,7 @@ fn line(stack: &Stack) -> Markup {
             } else {
                 ""
             };
-            markup!("{}{}", cell(&shown.join(" ← ")), more)
+            markup!("{}{}", shown.join(" ← ").cell(), more)
         }
     }
 }
@@ -58,7 +56,7 @@ pub(super) fn list(stack: &Stack) -> Markup {
         });
         let from = match frame.image == image {
             true => Markup::new(),
-            false => markup!(" <small>{}</small>", cell(&frame.image)),
+            false => markup!(" <small>{}</small>", frame.image.cell()),
         };
         image = &frame.image;
         items += markup!(

@@ -3,7 +3,7 @@ use super::elf::Elf;
 use super::{Address, CodeAddress, Image, Images};
 use crate::names::symbols::Kind;
 use crate::shorten::shorten;
-use crate::unwind::Unwinder;
+use crate::unwind::kept::Unwinder;
 use kernel::procfs::maps::{self, Mapping};
 use kernel::read::ReadError;
 use kernel::roots::ProcRoot;

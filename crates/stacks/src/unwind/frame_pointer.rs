@@ -11,48 +11,11 @@
 //! very function, or to one that jumps to it. A call whose target is not in the instruction (through a pointer, or to
 //! another image) counts only where the function takes no further stack, as with alloca(3). Otherwise the stack ends.
 
-use super::STEPS_MAX;
 use super::call_site::{Call, Layout, is_linkage, jumps_to};
 use super::frame::{Frame, StackCopy};
+use super::kept::Proof;
 use super::rule::Offsets;
 use crate::images::Process;
-use std::collections::HashMap;
-
-/// What is known of frames and calls, by address.
-#[derive(Debug, Default)]
-pub(super) struct FramePointers {
-    /// By program counter.
-    layouts: HashMap<u64, Layout>,
-    /// By return address and the function that is to be called there.
-    proofs: HashMap<(u64, u64), Proof>,
-}
-
-/// What the instruction before a return address says about a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Proof {
-    /// It calls this function.
-    Calls,
-    /// It calls a function that it does not name.
-    CallsSome,
-    /// It calls another one, or is no call.
-    None,
-}
-
-impl FramePointers {
-    pub(super) fn forget(&mut self) {
-        self.layouts.clear();
-        self.proofs.clear();
-    }
-
-    fn make_room(&mut self) {
-        if self.layouts.len() >= STEPS_MAX {
-            self.layouts.clear();
-        }
-        if self.proofs.len() >= STEPS_MAX {
-            self.proofs.clear();
-        }
-    }
-}
 
 impl Process {
     /// The frame with its frame pointer, where the rule needs it and the code proves it.

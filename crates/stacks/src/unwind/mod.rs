@@ -14,23 +14,19 @@ mod call_site;
 pub(crate) mod cfi;
 mod frame;
 mod frame_pointer;
+pub(crate) mod kept;
 mod rule;
 
 use crate::images::{Address, CodeAddress, Image, Process};
 use frame::{Frame, StackCopy};
-use frame_pointer::FramePointers;
-use gimli::UnwindContext;
+use kept::{STEPS_MAX, Step};
 use kernel::snapshot::Registers;
 use model::StackEnd;
 use rule::Rule;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Frames of a stack that are kept.
 pub const FRAMES_MAX: usize = 256;
-/// Addresses whose rule is kept, about 1.5 MB. Snapshots of a busy server of 500 threads show about 1,500.
-const STEPS_MAX: usize = 16_384;
-
 /// A stack as addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwound {
@@ -38,28 +34,6 @@ pub struct Unwound {
     pub addresses: Vec<CodeAddress>,
     /// Why it ends there.
     pub end: StackEnd,
-}
-
-/// Rules of a process by address.
-#[derive(Debug, Default)]
-pub(crate) struct Unwinder {
-    steps: HashMap<u64, Step>,
-    frame_pointers: FramePointers,
-    context: UnwindContext<usize>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Step {
-    address: CodeAddress,
-    rule: Rule,
-}
-
-impl Unwinder {
-    /// Forgets all rules: the addresses mean something else now.
-    pub(crate) fn forget(&mut self) {
-        self.steps.clear();
-        self.frame_pointers.forget();
-    }
 }
 
 impl Process {
