@@ -24,6 +24,7 @@ pub(crate) static KIND: Kind = Kind {
 | `threads(…)`, `threads_share(…)` | at a time, on average; share of all, idle ones included |
 | `stack` (or `state`) | list, innermost first, kernel first: the stack goes through such functions in this order, others between |
 | `direct` | none may be between |
+| `alone` | only moments in which every other thread idled: nobody was at work |
 | `state`, `thread` | `running`, `sleeping`, `uninterruptible`, `stopped`; the thread's name |
 ",
     taken: Taken::Snapshots,

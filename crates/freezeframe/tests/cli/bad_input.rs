@@ -203,24 +203,6 @@ fn completions_and_help_are_there() {
 }
 
 #[test]
-fn the_documented_table_of_sources_is_the_real_one() {
-    let document = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reference/sources.md"
-    );
-    let document = std::fs::read_to_string(document).unwrap();
-    let told = String::from_utf8(run(&["sources"]).stdout).unwrap();
-    for line in told.lines() {
-        assert!(
-            document
-                .lines()
-                .any(|known| known.trim_end() == line.trim_end()),
-            "docs/reference/sources.md lacks this line of `freezeframe sources`: {line}"
-        );
-    }
-}
-
-#[test]
 fn the_table_of_sources_is_told_without_a_server() {
     let output = run(&["sources", "--json"]);
     let list: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
