@@ -10,10 +10,10 @@ END = status=$$?; echo "make $@: $$(( $$(date +%s) - began )) s"; exit $$status
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build packages demo test check lint bench lab accuracy formats recipes fuzz bpf
+.PHONY: help build packages demo test check lint bench lab accuracy documents recipes fuzz bpf
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program and its lab: target/release/freezeframe, target/release/freezeframe-lab
 	scripts/need build rust
@@ -42,12 +42,14 @@ check: ## the tests that need no server: a minute and a half, when it is built
 	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) && \
 		$(SEEDS) cargo test --locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
 
-# cargo fmt does not see the files that crates/import/build.rs lists.
-lint: ## formatting, clippy, licences and sources of dependencies, scripts
+# Files that build scripts list: cargo fmt does not see them.
+LISTED = crates/import/src/formats/*.rs crates/diagnosis/src/functions/*.rs crates/recorder/src/sources/*.rs
+lint: ## formatting, clippy, imports in one direction, licences and sources of dependencies, scripts
 	scripts/need build rust
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check crates/import/src/formats/*.rs
+	rustfmt --edition 2024 --check $(LISTED)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --quiet -p freezeframe-model --test house
 	scripts/lint-extra
 
 bench: ## measure what freezeframe costs and how fast it is, beside the tools people have
@@ -80,13 +82,13 @@ accuracy: ## what is named for the captures: results/accuracy.md, docs/reference
 	cargo test --locked -p freezeframe --test cli accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
-formats: ## the table of formats in docs/captures.md, from their code
+documents: ## what documents say of sources, signals, functions and formats, from the code
 	scripts/need build rust
-	FREEZEFRAME_FORMATS=1 cargo test --locked -p freezeframe-import --test formats
+	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe --test documents
 
-recipes: ## follow the recipes of CONTRIBUTING.md in a copy of the crate
-	scripts/need build rust
-	FREEZEFRAME_RECIPES=1 cargo test --locked -p freezeframe-import --test recipe
+recipes: ## follow the recipes of CONTRIBUTING.md in a copy of the project
+	scripts/need server build rust
+	FREEZEFRAME_RECIPES=1 cargo test --locked -p freezeframe-lab --test recipes -- --nocapture
 
 # Random bytes, statements, logs and packets; what breaks a reader is printed as the smallest case.
 FUZZ_CASES ?= 20000
