@@ -17,8 +17,8 @@ const SECTOR_BYTES: u64 = 512;
 pub(crate) static DISK: Reader<HostState> = Reader {
     source: "disk",
     signals: &[
-        signals(&["disk.*.reads", "disk.writes", "disk.discards", "disk.flushes", "disk.read_bytes", "disk.write_bytes"], "c", "completed requests of a whole disk; bytes"),
-        signals(&["disk.*.read_ms", "disk.write_ms", "disk.flush_ms", "disk.busy_ms"], "c, ms", "time of the requests; time with any under way"),
+        signals(&["disk.*.reads", "disk.*.writes", "disk.*.discards", "disk.*.flushes", "disk.*.read_bytes", "disk.*.write_bytes"], "c", "completed requests of a whole disk; bytes"),
+        signals(&["disk.*.read_ms", "disk.*.write_ms", "disk.*.flush_ms", "disk.*.busy_ms"], "c, ms", "time of the requests; time with any under way"),
         signals(&["disk.*.in_flight"], "g", "requests under way"),
     ],
     read: disks,
