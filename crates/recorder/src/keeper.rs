@@ -1,4 +1,8 @@
 //! The history's thread: opens, appends, retains, recovers, and bears whatever the disk does.
+//!
+//! Recovery: each open incident of an earlier session becomes an incident file with what the history has of its time. A
+//! chunk that makes no sense is read up to that place; it and those after it are left out until the next `fresh` one. A
+//! readable file of that name stays. Then the row is deleted.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

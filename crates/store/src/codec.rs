@@ -4,6 +4,52 @@
 //! numbers that grow. So a tick holds only what changed, as differences in variable-length
 //! integers. Every minute begins anew with all values, so that any minute can be read, or
 //! deleted, by itself.
+//!
+//! # Chunks, byte by byte
+//!
+//! ```text
+//! payload = tick*                                  until the bytes end
+//! tick    = varint source                          source.id
+//!           varint at_ms                           when, milliseconds of the session's clock
+//!           varint n                               how many changes follow
+//!           change × n
+//! change  = varint step                            signal.id minus that of the change before; for the first, signal.id itself
+//!           varint word                            tag = word & 3, rest = word >> 2
+//!           8 bytes                                only with tag 1
+//! ```
+//!
+//! A *varint* is an unsigned number of up to 64 bits, seven bits a byte, the lowest first; the highest bit of a byte
+//! is set when another byte follows. A reader keeps, for each source, the values of its signals; a `fresh` chunk
+//! empties all of them first. After the changes of a tick all values of its source are those of the tick: what did
+//! not change is not written.
+//!
+//! | tag | | new value |
+//! |---|---|---|
+//! | 0 | integer | base + difference |
+//! | 3 | decimal | (base + difference) / 10,000 |
+//! | 1 | raw | the 8 bytes after `word`, a little-endian IEEE 754 double; `rest` is 0 |
+//! | 2 | absent | none: the signal has no value from here on; `rest` is 0 |
+//!
+//! The *difference* is `rest` by zigzag: `(rest >> 1) ^ -(rest & 1)`. The *base* is the signal's value before, times
+//! the scale (1 for tag 0, 10,000 for tag 3), rounded to the nearest integer, halves away from zero. It is 0 instead
+//! when there is no value before, when that integer divided by the scale is not exactly the value, when it is 2^50 or
+//! more in absolute value, and when the value is −0.
+//!
+//! The first two ticks of the query probe (source 12; signals 188 `probe.query_us`, 189 `probe.query_outcome`):
+//!
+//! ```text
+//! 0c           source 12
+//! 0b           at 11 ms
+//! 02           2 changes
+//! bc 01        signal 188
+//! c0 ce 02     word 42816: tag 0, rest 10704, difference 5352  → 5352 µs
+//! 01           signal 189
+//! 00           word 0: tag 0, difference 0                      → 0, answered
+//!
+//! 0c c9 01 01  source 12, at 201 ms, 1 change
+//! bc 01        signal 188
+//! a4 c7 02     word 41892: tag 0, rest 10473, difference −5237 → 115 µs; signal 189 is still 0
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,16 @@
 //! Keeping a history within its limits: the oldest minutes go first.
+//!
+//! By default 24 hours and 512 MiB, whichever is less. Once a minute the recorder deletes what is older than the age
+//! (by the wall clock), then the oldest minutes while the pages in use are over the size, facts and absences beyond
+//! 100,000 rows, and sessions with nothing left. The file cannot grow past the size and a quarter.
+//!
+//! A disk that is full: the oldest tenth of the minutes goes and the write is tried again (`history-LABEL.db.reserve`
+//! keeps 512 KiB for that). If that fails too, this is said once, the recorder goes on in memory and tries again
+//! every 30 s; the next chunk is `fresh`.
+//!
+//! `synchronous = NORMAL`: a killed recorder loses about a second, a crashed machine the last seconds. A damaged or
+//! newer file is renamed to `history-LABEL.db.damaged-N` and a new one begun. `history-LABEL.db.lock` is held (flock)
+//! by the recorder; a second one records without a history.
 
 use std::path::Path;
 
