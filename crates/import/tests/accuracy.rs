@@ -10,6 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -32,9 +33,7 @@ const CAPTURES_MIN: usize = 75;
 const HEAD: &str = "\
 # Accuracy
 
-What this very commit says of [captures/](../captures), made by `make accuracy`; a test fails when it is stale, on any machine. The captures are evidence of stalls as people paste it, written by ourselves after facts of published cases and of the catalogue, by authors who did not see the catalogue's signs. The raw text is read as `freezeframe explain` reads it, and compared with the cause that its `.yaml` names.
-
-They are parted by the first byte of the SHA-256 of their name. *Train* (even) is for working on. Of *check* (odd) there are numbers alone, and nobody looks into it while causes are written.
+What this very commit says of [captures/](../captures), made by `make accuracy`; a test fails when it is stale, on any machine. The captures are stalls as people paste them, written by ourselves after published cases, by authors who did not see the catalogue's signs; each is compared with the cause that its `.yaml` names. *Train* (the first byte of the SHA-256 of the name is even) is for working on; nobody looks into *check* while causes are written.
 
 - **rank 1**: the first finding is the known cause or one that the capture accepts as well; for a control (`NONE-…`, `OTHER:…`), nothing is likely or certain.
 - **rank 1 to 3**: that, or the known cause is the second or third finding.
@@ -178,7 +177,33 @@ fn captures() -> Vec<Capture> {
     sidecars.iter().map(|path| Capture::read(path)).collect()
 }
 
-fn page(train: &Count, check: &Count, rows: &str) -> String {
+/// The train half: how many captures of a cause have it as first finding, and a row for each other capture.
+#[derive(Default)]
+struct Train {
+    right: BTreeMap<String, usize>,
+    others: String,
+}
+
+impl Train {
+    fn add(&mut self, capture: &Capture, first: Option<&Finding>, result: &str) {
+        // The first one alone: what stands behind it changes with every word that a cause gets.
+        let told = match first {
+            Some(finding) if finding.cause == capture.cause => {
+                *self.right.entry(capture.cause.clone()).or_default() += 1;
+                return;
+            }
+            Some(finding) => format!("{} ({})", finding.cause, finding.level.word()),
+            None => "nothing".to_owned(),
+        };
+        let _ = writeln!(
+            self.others,
+            "| {} | {} | {told} | {result} |",
+            capture.name, capture.cause
+        );
+    }
+}
+
+fn page(train: &Count, check: &Count, captures: &Train) -> String {
     let mut page = format!(
         "{HEAD}| half | captures | rank 1 | rank 1 to 3 | silent | wrong and sure |\n|---|---|---|---|---|---|\n{}{}\n",
         train.row("train"),
@@ -188,28 +213,35 @@ fn page(train: &Count, check: &Count, rows: &str) -> String {
         "How reliable the levels are: of the first findings of a level so many are right, controls left out.\n\n\
          | level | train | check |\n|---|---|---|\n",
     );
-    for level in [
+    let levels = [
         Level::Certain,
         Level::Likely,
         Level::Possible,
         Level::Suspicion,
-    ] {
+    ];
+    for level in levels {
         let [train, check] = [train, check]
             .map(|half| half.levels[level as usize])
             .map(|(right, all)| format!("{right} of {all}"));
         let _ = writeln!(page, "| {} | {train} | {check} |", level.word());
     }
-    page.push_str(
-        "\n## The train half\n\nWhere the first finding is the known cause, its level alone is told.\n\n\
-         | capture | known cause | first finding | result |\n|---|---|---|---|\n",
+    let right = captures.right.iter();
+    let right: Vec<String> = right
+        .map(|(cause, count)| format!("{cause} {count}"))
+        .collect();
+    let _ = writeln!(
+        page,
+        "\n## The train half\n\nCaptures of a cause that have it as first finding: {}.\n\nThose with another, or none:\n\n\
+         | capture | known cause | first finding | result |\n|---|---|---|---|",
+        right.join(", ")
     );
-    page + rows
+    page + &captures.others
 }
 
 #[test]
 fn captures_get_their_cause() {
     let (mut train, mut check) = (Count::default(), Count::default());
-    let mut rows = String::new();
+    let mut of_train = Train::default();
     for capture in captures() {
         let is_known = Catalogue::builtin().get(&capture.cause).is_some();
         assert!(
@@ -223,19 +255,9 @@ fn captures_get_their_cause() {
             continue;
         }
         let result = train.add(&capture, &findings);
-        // The first one alone: what stands behind it changes with every word that a cause gets.
-        let first = match findings.first() {
-            Some(finding) if finding.cause == capture.cause => finding.level.word().to_owned(),
-            Some(finding) => format!("{} ({})", finding.cause, finding.level.word()),
-            None => "nothing".to_owned(),
-        };
-        let _ = writeln!(
-            rows,
-            "| {} | {} | {first} | {result} |",
-            capture.name, capture.cause
-        );
+        of_train.add(&capture, findings.first(), result);
     }
-    let page = page(&train, &check, &rows);
+    let page = page(&train, &check, &of_train);
     for half in [train, check] {
         assert!(half.all >= CAPTURES_MIN, "too few captures\n{page}");
         assert!(half.share(half.first) >= RANK_1_MIN, "{page}");

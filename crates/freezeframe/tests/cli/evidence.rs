@@ -1,5 +1,5 @@
-//! What each cause was tried on: docs/reference/evidence.md is made of the lab's scenarios, the captures and the
-//! catalogue, and says which causes were not provoked on a real server.
+//! What each cause was tried on: docs/reference/evidence.md is made of the lab's scenarios and the catalogue, and says
+//! which causes were not provoked on a real server.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,11 +13,7 @@ const WRITE: &str = "FREEZEFRAME_EVIDENCE";
 const HEAD: &str = "\
 # What the causes were tried on
 
-Made by `make accuracy` (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --test cli evidence`).
-
-- **on a real server**: a scenario of [the lab](../lab.md) breaks a private server in this way, and the verdict is compared with what is true; or it was done [by hand](../lab.md#by-hand).
-- **captures**: for evidence as people paste it the first finding is the known cause ([accuracy](../../results/accuracy.md), of its half that may be looked at).
-- **not provoked**: nobody made the stall on a real server; where it is known the last column says why. Every cause has tests, whose numbers, stacks and lines follow the sources in its file.
+Made by `make accuracy`. Every cause has tests, whose numbers, stacks and lines follow the sources in its file; [accuracy](../../results/accuracy.md) says which are named for captures.
 
 ";
 
@@ -25,7 +21,7 @@ Made by `make accuracy` (`FREEZEFRAME_EVIDENCE=1 cargo test -p freezeframe --tes
 const NOT_PROVOKED: &[(&str, &str)] = &[
     (
         "bufpool-resize",
-        "tried on MariaDB 10.11 and MySQL 9.7: a pool of 4 GiB shrinks to 128 MiB and grows again while 8,000 and 3,700 statements a second go on",
+        "tried on MariaDB 10.11 and MySQL 9.7: a pool of 4 GiB shrinks and grows while statements go on",
     ),
     (
         "bulk-ddl-flush",
@@ -63,7 +59,7 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
     ),
     (
         "jemalloc-purge",
-        "tried on MariaDB 10.11 with `dirty_decay_ms:0`: on two processors the statements' own work is some ten times what giving memory back costs",
+        "tried on MariaDB 10.11 with `dirty_decay_ms:0`: the statements' own work is ten times what giving memory back costs",
     ),
     (
         "large-trx",
@@ -81,7 +77,7 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
     ),
     (
         "pfs-overhead",
-        "tried on MySQL 9.7: with every instrument on, 14,000 statements a second and less than 8 % of the samples in their book-keeping",
+        "tried on MySQL 9.7: with every instrument on less than 8 % of the samples are in their book-keeping",
     ),
     (
         "redo-log-buffer",
@@ -92,113 +88,85 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
     ("ssd-trim-raid", "needs such a disk"),
     (
         "status-monitoring",
-        "tried on MariaDB 10.11: what reads the server's state costs memory and processors before its locks are held long (`is-metadata-cost`)",
+        "tried on MariaDB 10.11: what reads the state costs memory and processors first (`is-metadata-cost`)",
     ),
     (
         "tcmalloc-central",
-        "tried on MySQL 5.5.9 and MariaDB 10.11 with half a megabyte of thread caches: on two processors hardly anybody meets another at the central lists",
+        "tried on MySQL 5.5.9 and MariaDB 10.11: on two processors hardly anybody meets another at the central lists",
     ),
     (
         "tcp-accept-overflow",
-        "tried on MariaDB 10.11 with one place in the queue: eighty clients at the same moment fill it for milliseconds; one that stays full needs a server that accepts slowly, and then that is the cause",
+        "tried on MariaDB 10.11: eighty clients fill one place in the queue for milliseconds; one that stays full needs a server that accepts slowly, and then that is the cause",
     ),
     (
         "thp-allocator-bloat",
-        "tried on MySQL 5.5.9 with jemalloc: 0.3 GB in use kept 2.7 GB of huge pages; when the server might have 1.2 GB, Linux 6.18 took the \
-         empty ones back within a second, and nobody waited",
+        "tried on MySQL 5.5.9 with jemalloc: Linux 6.18 took the empty huge pages back within a second",
     ),
     (
         "tls-handshake",
-        "tried on MariaDB 10.11 with a key of 4096 bits and twenty programs that connect at a time: no sign of a stall",
+        "tried on MariaDB 10.11 with a key of 4096 bits and twenty programs that connect: no sign of a stall",
     ),
     ("trx-sys-rseg", "needs many processors"),
 ];
 
-/// Causes that were provoked by hand, in a way that the lab does not offer: how, and why it does not.
-const BY_HAND: &[(&str, &str)] = &[
-    (
-        "adaptive-flush-io-capacity",
-        "by hand on MariaDB 10.11: *possible*, as what aggravates `checkpoint-sync-flush`",
-    ),
-    (
-        "direct-reclaim",
-        "by hand on MySQL 5.5.9: most of the host's memory is page cache",
-    ),
-    (
-        "fs-memory-reclaim",
-        "by hand on MariaDB 10.11: 10 GB of names of files",
-    ),
-    (
-        "linux-auditd",
-        "by hand on MariaDB 10.11, MySQL 5.5.9 and 9.7: what auditing costs stays until the next boot",
-    ),
-    ("quorum-lost", "by hand in a cluster of three MariaDB 10.11"),
-    (
-        "steal-time",
-        "met, not made: the host withheld processors while scenarios ran",
-    ),
+/// Causes that were provoked by hand, in a way that the lab does not offer: docs/lab.md says how.
+const BY_HAND: &[&str] = &[
+    "adaptive-flush-io-capacity",
+    "direct-reclaim",
+    "fs-memory-reclaim",
+    "linux-auditd",
+    "quorum-lost",
+    "steal-time",
 ];
 
-/// What shows a cause.
-#[derive(Default)]
-struct Shown {
-    scenarios: Vec<String>,
-    captures: Vec<String>,
-}
-
-fn page() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+/// The scenarios that make a cause.
+fn scenarios() -> BTreeMap<String, Vec<String>> {
+    let mut made: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for scenario in testbed::scenarios().unwrap() {
         // What is taken away on the way to the remedy was there, too.
         let steps = scenario.then.into_iter().map(|step| step.cause);
         for cause in std::iter::once(scenario.truth.cause).chain(steps) {
-            let of = shown.entry(cause).or_default();
-            of.scenarios.push(format!("`{}`", scenario.name));
+            let of = made.entry(cause).or_default();
+            of.push(scenario.name.clone());
         }
     }
-    for (cause, how) in BY_HAND {
-        let of = shown.entry((*cause).to_owned()).or_default();
-        of.scenarios.push((*how).to_owned());
-    }
-    let accuracy = std::fs::read_to_string(root.join("results/accuracy.md")).unwrap();
-    for line in accuracy.lines() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        // Another cause at rank 1 may be as good for the capture, but is not this one: its name stands there.
-        if let [_, case, cause, level, "rank 1", _] = cells[..]
-            && !level.contains('(')
-            && Catalogue::builtin().get(cause).is_some()
-        {
-            let of = shown.entry(cause.to_owned()).or_default();
-            of.captures.push(case.to_owned());
-        }
-    }
-    let causes = Catalogue::builtin().causes();
-    let mut rows = String::new();
-    let (mut real, mut read) = (0, 0);
+    made
+}
+
+fn page() -> String {
+    let made = scenarios();
     let mut reasons: BTreeMap<&str, &str> = NOT_PROVOKED.iter().copied().collect();
+    let (mut real, mut others, mut rows) = (Vec::new(), Vec::new(), String::new());
+    let causes = Catalogue::builtin().causes();
     for cause in causes {
-        let (scenarios, captures) = match shown.get(&cause.id) {
-            Some(of) => (of.scenarios.join(", "), of.captures.join(", ")),
-            None => (String::new(), String::new()),
-        };
-        let is_real = !scenarios.is_empty();
-        real += usize::from(is_real);
-        read += usize::from(!is_real && !captures.is_empty());
-        let mark = match reasons.remove(cause.id.as_str()) {
-            Some(_) if is_real => panic!("{} was provoked: it needs no reason why not", cause.id),
-            Some(why) => format!("not provoked: {why}"),
-            None if is_real => String::new(),
-            None => "not provoked".to_owned(),
-        };
-        writeln!(rows, "| {} | {scenarios} | {captures} | {mark} |", cause.id).unwrap();
+        let id = cause.id.as_str();
+        let why = reasons.remove(id);
+        if let Some(names) = made.get(id) {
+            assert!(
+                why.is_none(),
+                "{id} was provoked: it needs no reason why not"
+            );
+            let names = match names.as_slice() {
+                [name] if name == id => String::new(),
+                names => format!(" (`{}`)", names.join("`, `")),
+            };
+            real.push(format!("{id}{names}"));
+        } else if let Some(why) = why {
+            writeln!(rows, "| {id} | {why} |").unwrap();
+        } else if !BY_HAND.contains(&id) {
+            others.push(id);
+        }
     }
     assert!(reasons.is_empty(), "no such cause: {reasons:?}");
     format!(
-        "{HEAD}Of {} causes {real} were provoked on a real server. Of the {} others {read} are named for captures.\n\n\
-         | cause | on a real server | captures | |\n|---|---|---|---|\n{rows}",
+        "{HEAD}Of {} causes {} were provoked on a real server: by a scenario of [the lab](../lab.md), where the verdict is \
+         compared with what is true (in brackets, where it has another name), {}; [by hand](../lab.md#by-hand) {}.\n\n\
+         Not provoked, and nothing is known that forbids it: {}. The others:\n\n| cause | why not |\n|---|---|\n{rows}",
         causes.len(),
-        causes.len() - real,
+        real.len() + BY_HAND.len(),
+        real.join(", "),
+        BY_HAND.join(", "),
+        others.join(", "),
     )
 }
 
