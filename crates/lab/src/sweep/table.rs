@@ -248,37 +248,62 @@ impl<'a> Table<'a> {
             vec![what.to_owned(), how, verdict.to_owned()]
         });
         page.table(&["target", "", ""], &targets.collect::<Vec<_>>());
-        for (name, rows) in self.parts() {
-            page.head(2, &format!("By {name}"));
-            let rows = rows.iter().map(|(value, numbers)| {
-                std::iter::once(value.clone())
+        let head = [
+            "felt",
+            "noticed",
+            "median",
+            "p99",
+            "onset within 1 s",
+            "end within 1 s",
+        ];
+        let parts = self.parts().into_iter().map(|(name, rows)| {
+            let rows = rows.into_iter().map(|(value, numbers)| {
+                std::iter::once(value)
                     .chain(numbers.cells())
-                    .collect()
+                    .collect::<Vec<_>>()
             });
-            let head = [
-                name,
-                "felt",
-                "noticed",
-                "median",
-                "p99",
-                "onset within 1 s",
-                "end within 1 s",
-            ];
-            page.table(&head, &rows.collect::<Vec<_>>());
+            (name, rows.collect::<Vec<_>>())
+        });
+        if is_markdown {
+            page.head(2, "By part of the cell");
+            let rows = parts.flat_map(|(name, rows)| {
+                let mut part = vec![String::new(); head.len() + 1];
+                part[0] = format!("**{name}**");
+                std::iter::once(part).chain(rows)
+            });
+            let rows: Vec<Vec<String>> = rows.collect();
+            page.table(&[&[""], head.as_slice()].concat(), &rows);
+        } else {
+            for (name, rows) in parts {
+                page.head(2, &format!("By {name}"));
+                page.table(&[&[name], head.as_slice()].concat(), &rows);
+            }
         }
         if !self.healthy.is_empty() {
             page.head(2, "Healthy work");
-            let rows: Vec<Vec<String>> = self.healthy_rows().into_iter().map(Vec::from).collect();
-            page.table(
-                &["work", "time", "false alarms", "told while users hung"],
-                &rows,
-            );
+            let rows = self.healthy_rows().into_iter();
+            // A page for people has no row for what was done and not told of.
+            let (quiet, rows): (Vec<_>, Vec<_>) =
+                rows.partition(|row| is_markdown && row[2] == "0" && row[3] == "0");
+            if !quiet.is_empty() {
+                let quiet: Vec<String> = quiet.iter().map(|row| row[..2].join(" ")).collect();
+                page.line(&format!("Nothing was told of: {}", quiet.join(", ")));
+            }
+            if !rows.is_empty() {
+                let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
+                page.table(
+                    &["work", "time", "false alarms", "told while users hung"],
+                    &rows,
+                );
+            }
         }
         let lists = [
-            ("Missed", self.missed()),
             ("False alarms", self.false_alarms()),
+            ("Missed", self.missed()),
             ("Not exact", self.inexact()),
         ];
+        // The others are counted above, and in the lines that `--keep` writes.
+        let lists = lists.into_iter().take(if is_markdown { 1 } else { 3 });
         for (name, list) in lists {
             page.head(2, name);
             match list.is_empty() {
