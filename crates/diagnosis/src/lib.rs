@@ -4,6 +4,21 @@
 //! A cause is a TOML file (`docs/reference/causes.md`). Its *signs* are tests on the recorded evidence; a
 //! sign that is found becomes a [`Witness`] of a [`Finding`]. Evidence that is absent never counts
 //! for or against a cause: it is listed.
+//!
+//! **Levels.** Two independent sources make a finding *likely*; three, or a conclusive one with another, make it
+//! *certain*. A conclusive state of the processlist makes it *likely* alone: it is the server's own word for what its
+//! sessions wait for. A conclusive witness of stacks or a profile does not, because in captures a second cause would
+//! be called *likely* before the true one. Absent evidence is *unknown*, never zero.
+//!
+//! **All evidence is read in one language.** A function (`diagnosis/src/functions`, a file for each kind of evidence)
+//! has its arguments, its evaluation, its words and its source. Limits, windows, conditions, levels and comparisons
+//! (`sign.rs`) know functions by their table only. What is special about a kind is what it returns: that only a part
+//! was shown, or a limit that cannot be reached. A function is alone in a measure: quotients of functions would need
+//! windows that both know. A fact is no function: it compares a text with a text.
+//!
+//! **Fast enough for the ring.** Patterns are matched with each distinct frame, state and statement once, not with
+//! each record. A pattern that no frame of a record can match reads no stack; one that some frames match reads only
+//! the stacks with those frames (`frames.rs`, `runs.rs`).
 
 mod actors;
 mod advice;

@@ -2,6 +2,22 @@
 //!
 //! A finding needs its gates. A suspicion has one speaking sign and gates of which nothing is known; what was measured
 //! and is not there refuses it as it refuses a finding.
+//!
+//! **Suspicion, below possible** (`diagnosis/src/suspicion.rs`). It exists only where nothing is found in captures
+//! that people took. At most three causes are named that no measurement refutes. They are ranked by three things: by
+//! the names that their signs look for, where a name counts the less the more causes look for it; by the layers of
+//! the lexicon that they are about; and by signs that hold. No weights were fitted.
+//!
+//! - Gates order findings. Where nothing is known about them, they do not silence a suspicion.
+//! - A name that was looked for and not found refutes nothing where much of what was seen is in the same layer: it
+//!   has another name in that version, or is inlined.
+//! - Each cause also has words that point at it wherever they occur (`told`): a suspicion needs a name, and half of
+//!   what people paste has one that no sign looks for.
+//! - Each kind of line in a log counts once: how often one is written says nothing about how much it means. What was
+//!   quoted in sentences is counted there.
+//! - A suspicion has no remedy: it says what would decide it.
+//! - A record of our own has none: the recorder reads all that it can, and a suspicion can hit a healthy server.
+//! - A recorder does not load the lexicon for it (5 MB).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,6 +2,14 @@
 //! without the names that must not leave the house.
 //!
 //! Pure: an [`model::Incident`] in, bytes or another incident out. Writing files is the caller's.
+//!
+//! **The stall is a collection of its own** in a pt-stalk directory, and so is the calm before it. Otherwise people
+//! and programs that sum up a directory would mix both. `freezeframe/src/captures/stretches.rs` puts them on one
+//! clock again.
+//!
+//! **The server's words are no names.** A table may be called `status`. Replacing that word everywhere would break
+//! what causes are recognised by, and a search for it would find the server's. Words that occur in functions,
+//! signals, settings and states (`redact/vocabulary.txt`) are replaced by their place only.
 
 pub mod check;
 pub mod redact;

@@ -1,5 +1,28 @@
 //! The lab: breaks private servers on purpose, and judges and measures freezeframe beside them. It is a program of its
 //! own, so that nothing of it is on a host that serves users.
+//!
+//! **The lab drives the program from outside.** `freezeframe-lab run` starts `freezeframe record`, reads what it
+//! prints, runs `explain`, lets `fix` change what helps and `compare` judge, by the same commands that a user gives.
+//!
+//! **One stage for a scenario and a cascade** (`scenario/stage.rs`): the server, the lease of the host, the disk and
+//! the control groups that any of the acts needs. The result of a run is a line of JSON as soon as it is there
+//! (`scenario/kept.rs`), because a whole score takes hours; the pages are made from the lines. Judging a run is
+//! separate from running it (`scenario/judge.rs`), so that `--again` can try a better catalogue on the same evidence.
+//!
+//! **A replica and its source** are two servers of the lab (`scenario/partner.rs`, `testbed/src/replica.rs`). The
+//! scenario's own is the one that is recorded, and may be either. MariaDB only, because its clients can wait for a
+//! position of the source without further settings.
+//!
+//! **A remedy that needs a restart** is the lab's own to make, since it owns the server. `lab/src/cascade` restarts
+//! it with other arguments or another allocator while a recorder goes on, makes the same break again and compares the
+//! two stalls (`compare --stalls`). The load is the same, so the stacks may be compared whatever the second stall is
+//! called. A scenario with such a remedy is a cascade of one act. The outcome is a `report::Document`: paragraphs,
+//! tables and bars for a terminal and as a page; `freezeframe-lab allocators` writes the same.
+//!
+//! **What a scenario does to the server's surroundings** is a thread of ours where a thread can do it
+//! (`scenario/work.rs`: copies, readers of the memory map), otherwise a small C program of `testbed/src/victims`
+//! (system calls that no crate has, such as `process_madvise`). What would stay behind when it is killed is a lease
+//! (`HostChange`).
 
 mod allocators;
 mod args;

@@ -3,6 +3,30 @@
 //! One [`Model`] is what was recorded; a [`State`] is what its reader chose; [`page`] makes of both the lines of a
 //! terminal, and [`press`] of a key the next state. Neither knows a terminal or a clock, so both are tested without. A
 //! [`Source`] reads the model again; [`run`] is the loop around. Nothing here asks a server anything.
+//!
+//! **One model.** Whatever is read becomes a `Model`: an `Incident`, its verdict, the stalls in it, what lies beside
+//! it. A file and captures give it as `explain` does. A history gives fifteen minutes around the moment that is
+//! looked at, more where a stall lasts longer. Its stalls are those that the recorder wrote down (`stalls.jsonl`),
+//! because it knows what is usual for the server; where nobody wrote any down, the detector runs over what was read,
+//! as for `explain --at`. The last stall before that moment is judged, every five seconds while it lasts. A screen
+//! cannot tell where its model came from but by the word in its head.
+//!
+//! **The server is asked nothing.** A running recorder writes its history each second; that file is read, and its
+//! socket tells what no file can: the age of the recorder's last beat, and a stall in the quarter of a second in
+//! which it was noticed. A recorder that stands still, and one that ended, are said to be *not known*, never healthy.
+//!
+//! **Reading has a thread of its own** (`run.rs`), because a disk may hang: keys are answered meanwhile. What is read
+//! is drawn four times a second at the most, a key at once; only cells that changed are written.
+//!
+//! **The terminal is given back** by dropping `Screen`, by the hook on a panic of its thread, and after SIGINT,
+//! SIGTERM and SIGHUP, which end the loop. Its `write` escapes as all output does, though lines were escaped when
+//! they were made: a width is only known of what will be seen.
+//!
+//! **Keys are one table** (`keys.rs`): help, foot and `--help` are made of it, and a test sees to it that no key has
+//! two meanings.
+//!
+//! **Colours repeat words.** An `Ink` says what a piece of text is; `Palette` makes a colour of it, or none. Orange
+//! and blue have a contrast of 4.4 and more on black and on white; a test computes it.
 
 mod control;
 mod draw;

@@ -1,4 +1,54 @@
 //! The schedule: sources, ring, detector, capture, history. One [`Recorder`] records one server.
+//!
+//! **One table.** `recorder/src/table.rs` lists every source: name, what it reads, cadence, deadline, cost, what it
+//! needs, the function. `freezeframe sources` and `check` are made from the table.
+//!
+//! **Eleven threads read** (`worker.rs`), grouped by what can block together:
+//!
+//! 1. host files
+//! 2. files of the server's process
+//! 3. what may wait for the server's mmap_lock
+//! 4. the status connection
+//! 5. the connection to a replica: its status waits for STOP REPLICA, which waits for the transaction that is being
+//!    applied
+//! 6. the query probe
+//! 7. the connect probe
+//! 8. the stacks of all threads
+//! 9. the samples of the processors
+//! 10. the logs
+//! 11. the packets on the server's port
+//!
+//! None waits for another. When a reading is not back at its deadline, the recorder's own thread notes that while it
+//! is missing (`in_flight.rs`). A probe that hangs is a signal (`probe.query_waiting_us`), so the detector sees it
+//! before it fails.
+//!
+//! **The recorder's thread** (`recorder.rs`) takes the samples, fills the ring, feeds the detector, and checks four
+//! times a second what is due by time. It never touches the disk. The history has a thread with a bounded queue
+//! (`writer.rs`, `keeper.rs`); what does not fit is counted and reported. An incident is written by a thread of its
+//! own, again and again when the disk refuses it (`incidents.rs`).
+//!
+//! **A trigger adds readings at once**: the InnoDB status and, where performance_schema is on, which sessions are
+//! compressed. The server materialises the status by thread for every session, so it is read once a stall and not
+//! each second.
+//!
+//! **One recorder for a directory and a server.** The history is locked, because a second recorder would take the
+//! first one's open incident for that of a dead one. A reserve file of 512 KiB holds the room that deleting needs on
+//! a full disk.
+//!
+//! **SHOW PROCESSLIST, not FULL, not information_schema.** The first hundred characters show the class. Whole
+//! statements may be megabytes, and information_schema's copy makes a temporary table with a blob.
+//!
+//! **Thread CPU is accumulated by name.** A sum over living threads falls when one ends, so it is no counter. The
+//! scan limits itself to 0.3 % of a core by its own CPU time: a server with thousands of threads is scanned less
+//! often.
+//!
+//! **A panic in a reader** costs that reading (`guard.rs`, `worker.rs`). The absence says where; nothing is printed.
+//!
+//! **Time** is CLOCK_BOOTTIME since the session's start. The wall clock is an anchor, and its steps are a signal
+//! (`clock.wall_offset_ms`). A pause of the whole machine shows as `recorder.late_ms`.
+//!
+//! **The pulse** (`recorder/src/pulse.rs`) is atomics that the recorder's thread writes and the status address reads:
+//! a recorder that hangs shows by the age of its beat.
 
 mod asked;
 mod capture;

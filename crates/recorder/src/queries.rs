@@ -1,4 +1,25 @@
 //! What the server was asked, as the sources saw it: from their threads to the incident.
+//!
+//! **The recorder's own statements are not counted.** Sessions count what they send by class. Digests and counters
+//! have that many taken out (what was under way in one digest is in the next), packets are distinguished by the
+//! client's end of the connection, logs are switched off for our sessions. A marker in the statement would not do:
+//! digests remove comments. A way that saw less than half of what the server counted says so and is listed last.
+//!
+//! **Four ways, one shape.** A `QueryDigest` says how it was taken and what that way is blind to.
+//! `recorder/src/queries.rs` keeps the digests of the last minutes. An incident takes those that overlap it and adds
+//! the mix by `Com_*`, before the onset and in the stall, from the timeline. `report/src/evidence/asked.rs` puts the
+//! digests of each side together and ranks classes by how much their share of the statements, or of their time,
+//! changed: a flood of cheap statements shows in the one, a few slow ones in the other.
+//!
+//! **A digest that straddles the onset describes neither side** and is left out. So does one that lies mostly after
+//! the end. That is why performance_schema is read at the trigger.
+//!
+//! **Packets replace a silent server.** A witness may be declared `instead_of` another one: it counts in its place
+//! where that one cannot be judged, and only there.
+//!
+//! **The general log comes last**, on a thread of its own that starts 3 s after the trigger, only with permission and
+//! only when no other way has seen statements. It is a lease: written down and synced before the server
+//! is changed, with a watchdog process that holds a pipe whose end means that we are gone.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

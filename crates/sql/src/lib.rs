@@ -3,6 +3,11 @@
 //!
 //! Everything here is a pure function of a statement that may be cut off anywhere or be no SQL at all: nothing
 //! panics, nothing fails, and nothing of a literal is ever returned by [`redact`] and [`fingerprint`].
+//!
+//! **Statements are redacted for any `sql_mode`.** A session's mode cannot be seen from outside. Where reading a
+//! backslash as an escape or not gives different strings, the text ends at the backslash. Classes follow the same
+//! idea: the reading that gives a statement is believed; where both or none does, the class is what precedes the
+//! first backslash (`sql/src/backslash.rs`).
 
 mod backslash;
 mod class;

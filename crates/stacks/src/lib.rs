@@ -1,4 +1,8 @@
 //! From registers and bytes to meaning: unwinding, names, profiles, lock tables and holders.
+//!
+//! **A register that is not known ends a stack.** An unwinder that goes on with a wrong frame pointer gives a stack
+//! that looks right. So a stack is complete only where a table marks its last function as called by nobody, or where
+//! that is a thread's first one. Every other stack carries its reason.
 
 pub mod images;
 mod kernel_locks;

@@ -2,6 +2,11 @@
 //!
 //! A finding's remedy is made of them: a step with a `who` is told only where the incident has such a one, with its
 //! values; else the step says how to find it.
+//!
+//! **Who did it is determined after the finding** (`actors/`, `advice.rs`), by the part that a session has: the
+//! moment of the stall with most sessions at work, the InnoDB status with most waits, earlier statements that took a
+//! lock which outlives them, and locks that the server listed. A holder is a session that is at least as old as the
+//! longest wait and waits for nobody. Where there are several, none is said to be it.
 
 mod actor;
 mod at_work;

@@ -1,6 +1,10 @@
 //! What is told to others when an incident begins, ends and is explained: programs that are run
 //! and addresses that are posted to. Nothing here can hold up a recorder: events go to a queue on
 //! disk, and a thread for each hook takes them from there.
+//!
+//! **Hooks are fed from the thread that prints**, which already does what may block (pages, standard output);
+//! recorders only ever send to a channel. Each hook has a queue of files and a thread, so a receiver that hangs holds
+//! up nobody else. https goes through curl.
 
 mod config;
 mod curl;

@@ -1,6 +1,10 @@
 //! A small responder of HTTP/1.1 GET on a thread of its own, which never waits for a client; and the status
 //! address: `/healthz` for load balancers and schema-change tools, `/metrics` for Prometheus. It reads atomics
 //! and never waits for a recorder.
+//!
+//! **One thread serves the status address** (`listen/responder.rs`), by poll(2): no client can make another one wait.
+//! When places run out, those who have their answer go first, then those who read slowly, then the oldest request
+//! that is not whole. A client that sends its request at once gets its answer before its turn to go.
 
 mod answer;
 mod board;

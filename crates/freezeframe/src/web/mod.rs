@@ -1,4 +1,15 @@
 //! `freezeframe web`: the incidents and the history in a browser, by a link with a token.
+//!
+//! **The responder never waits.** What reads a file is made by two threads (`workers.rs`); its connection waits for a
+//! slot, and a pipe wakes the responder. One incident at a time is read, since each may take half of the memory.
+//!
+//! **An index** (`index.rs`) looks at the directories every two seconds and judges what is new, the newest first. A
+//! name that is asked for is looked up in it, so there is no way from an address to a path.
+//!
+//! **The token is in the path** (`guard.rs`), so that links work without a script; all links are relative.
+//!
+//! **Charts** are the strips of the report, drawn as SVG; the script fetches the same curves, reduced to the least
+//! and the most of each stretch, and draws them by uPlot (`report/assets/uplot`, with its licence).
 
 mod guard;
 mod hours;

@@ -1,5 +1,16 @@
 //! The heap of this process: how much of it is in use, and a limit that ends the process with one
 //! line before it takes more.
+//!
+//! **Memory of readers is an account.** What captures and incidents take is counted as it is read
+//! (`captures/held.rs`, `store/src/account.rs`, `import/src/room.rs`). What is over the account is left out and
+//! reported. What a few bytes become cannot always be foreseen, so the allocator counts too (`kernel::heap`): at 80 %
+//! nothing more is read, and before 512 MiB a command that only reads ends with one line.
+//!
+//! **A recorder keeps little.** It has one arena for all threads and large blocks as mappings
+//! (`kernel::heap::keep_little`). What was freed goes back to the system after the catalogue, an incident and the
+//! kernel's types. Reading BTF takes 30 MB for a moment, so recorders of several servers do it one after the other
+//! (`kernel/src/kernel_types.rs`). Pages of the program are resident, too: code that runs once, or by hand, is
+//! compiled for size (`Cargo.toml`), which gives 15 MB of code instead of 22.
 
 mod counted;
 

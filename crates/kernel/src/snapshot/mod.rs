@@ -18,6 +18,27 @@
 //! | kernel stack | yes | no: `/proc/PID/task/TID/stack` has names, not addresses | no |
 //! | ready to run, but not on a processor | yes | no (`OnProcessor`) | yes |
 //! | on a processor | no | no | yes |
+//!
+//! **Each pass of the BPF iterator is compared with /proc.** The kernel takes a thread that exits during the pass for
+//! the last one (`task_group_seq_get_next`). The number of threads is compared first (one fstat(2)); where it
+//! differs, an iterator over all tasks fetches who is missing.
+//!
+//! **A snapshot comes first.** The copying thread has nice -10 where permitted (`kernel/src/snapshot/precedence.rs`):
+//! a few milliseconds, which among hundreds of threads would be spread over a second. On two saturated processors 500
+//! threads took 13.6 ms by BPF and 50 ms by /proc without, 6.5 and 20.8 ms with it.
+//!
+//! **Threads on a processor** have stale registers. Commands sample the processors 2,000 times a second while a
+//! snapshot lasts. Threads that only waited for a turn are read again for up to 16 ms: with 100 threads by /proc 99.3
+//! % of the stacks are complete, 98.8 % with 1.5 ms. The recorder has the profile instead.
+//!
+//! **Deep stacks are read twice.** A BPF record holds 31 KiB; the part above is read a moment later, since it belongs
+//! to functions that wait for others to return (`kernel/src/snapshot/deep.rs`).
+//!
+//! **Kernel stacks by BPF only.** `/proc/PID/task/TID/stack` has no addresses, needs CAP_SYS_ADMIN, and is a file a
+//! thread.
+//!
+//! **Lock waits at `sched_switch`**: a system call tracepoint slows every system call of the machine
+//! (`syscall_regfunc`, kernel/tracepoint.c).
 
 mod bpf;
 mod bpf_link;

@@ -1,6 +1,22 @@
 //! Stacks and profiles of the recorded server, from two threads that look at it (one for all
 //! threads, one for the processors) to the incident. Taking is fast and never waits for naming;
 //! names are given once, when an incident is written, on the thread that writes it.
+//!
+//! **Numbers now, names later.** What is taken is unwound at once (28 KiB a thread) and put into a book of distinct
+//! stacks (8 bytes a frame). Names are given when an incident is written or reported: reading symbol tables takes up
+//! to a second.
+//!
+//! **Runs.** A thread with the same stack, state and wait in snapshot after snapshot is one run, which costs nothing
+//! as it grows. In calm, a thread whose count of context switches has not changed is not copied again. Profiles are
+//! counted in slices of 2 s, the length of the shortest stall.
+//!
+//! **Sweeping.** Once a minute what left the ring is forgotten, with every stack that nothing refers to. A read-write
+//! lock (`sweeping`) keeps a stack from being forgotten between book and ring; sweeping tries, and does not wait for
+//! it.
+//!
+//! **Bursts.** 10 s at the trigger, then 5 s each minute: snapshots at 10 Hz kept whole (lock tables are made from
+//! them), all threads copied (a lock may have another owner), 99 samples a second. The first and the two latest are
+//! kept.
 
 mod evidence;
 mod ring;

@@ -8,6 +8,27 @@
 //! (which are never edited, so that there is nothing to restore but its absence), a setting of the running kernel, a
 //! variable of the running server or one that it keeps for its next start. One thing is done that has no way back: a
 //! session that others wait behind is ended, when it is still the one of the incident.
+//!
+//! **A change knows three states of its place**: as before, as ours, as somebody else's. An undo needs no more: it
+//! may be repeated, interrupted, or started by another process, and the journal needs no progress of its own. Files
+//! are only made where none is, by a link, which does not replace.
+//!
+//! **The journal's lock shows who works.** Whoever has it and finds an entry that is being applied knows that its
+//! process is gone.
+//!
+//! **A lease of a fix outlives its command**, unlike that of the general log: a trial takes hours, a terminal session
+//! does not. So two processes watch the time and each other, and a shared lock on a file says that somebody does.
+//!
+//! **What starts the server decides the step** (`actions/launch.rs`): a unit's drop-in, a section of mysqld_safe, or,
+//! for a container, instructions in words (`actions/contained.rs`), since a container's files and environment are
+//! made anew with it. Files in another root are opened by openat2(2) with `RESOLVE_IN_ROOT`: Debian's
+//! `/etc/mysql/my.cnf` is an absolute link, which would otherwise lead to the host's.
+//!
+//! **tmpfiles.d instead of a unit** for the switch of huge pages at boot: one file, where a unit would need a second
+//! one that enables it.
+//!
+//! **SET PERSIST_ONLY before an option file** on MySQL 8: the server checks the value when it is kept, not when it
+//! starts.
 
 mod actions;
 mod change;

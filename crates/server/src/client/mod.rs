@@ -3,6 +3,21 @@
 //! Every operation has one deadline, however its bytes come, and can be stopped. Memory grows with what has arrived, up
 //! to named limits. No byte of a server panics. There is no TLS; a password is never told in clear text but over a unix
 //! socket, and no file of this host is ever sent.
+//!
+//! **It is our own.** The library had a deadline for each read only, so a server that drips a byte a second held a
+//! command for minutes. It panicked on keys and counts of a hostile server, and could not be interrupted. Ours has
+//! one deadline for a login and one for each question, notices a signal in every wait, and allocates by what has
+//! arrived, never by what a server announces.
+//!
+//! **Kept connections wait.** Connecting and logging in have one deadline together; a query after that has none.
+//! Giving up would leave a session in the server that still works on the query. Connecting anew would add one each
+//! time, in the very stall that is to be recorded. The connect probe does give up. It pauses longer the longer the
+//! server is silent, up to a minute, so that a frozen server's accept queue keeps room for its clients.
+//!
+//! **Probes go where clients go.** The connect probe prefers TCP. Where the login is refused there and accepted on
+//! the socket, it moves to the socket, because a refused login each second is noise in the server's error log. For
+//! the same reason the kept connections, the query probe's too, try a way that refused them last. Only a refusal
+//! leads to another way: going round a timeout would hide what clients feel.
 
 mod answer;
 mod deadline;

@@ -12,6 +12,21 @@
 //!
 //! Not read: the X protocol, the proxy protocol, replication (a replica's connection is known by its command and left
 //! alone), what is inside TLS.
+//!
+//! **What is missing has a length.** TCP's numbers say how much was cut or lost, so both are a gap of known size. A
+//! gap within a packet's payload is skipped. A gap that hides where the next packet begins ends the reading of that
+//! direction until the next request. What the other side acknowledged and we have not seen is lost: nothing waits for
+//! it. So a large result costs its first segments only, and its rows are reported as not known rather than counted
+//! wrong.
+//!
+//! **Nothing need be known beforehand.** The ends of columns and rows are recognised by their lengths, query
+//! attributes by their first bytes, zlib and zstd by their magic numbers. So connections are readable that were open
+//! before the capture: a segment whose length, sequence and command fit is a request. Those are counted (`guessed`).
+//!
+//! **Names of open connections.** Once packets are being kept, one query to the server finds out who is connected and
+//! what they have prepared, on a thread of its own (`server::open_connections`): by client port from the processlist,
+//! and from performance_schema's prepared statements. A server that does not answer leaves them without a user and
+//! their prepared statements without a text; the result says how many got a name.
 
 mod bytes;
 mod command;

@@ -4,6 +4,16 @@
 //! took. It keeps what later events depend on (the default database, the connections of a general log) and nothing
 //! else, so a log of any size is read in the memory of its longest event. Nothing fails: what is no event is skipped
 //! and counted.
+//!
+//! **Most lines are like an earlier one.** What precedes each value of a slow log's line is kept as a template
+//! (`log/slow/template.rs`). The next line is compared with it eight bytes at a time. Only a line that is not exactly
+//! like any template is split into words, which adds a template. A property test checks that both ways give the same
+//! result. The line of the user is remembered whole (`log/slow/user.rs`): a log has few of them.
+//!
+//! **A file is cut where events begin**, and its parts are digested in parallel. A part cannot know one thing: the
+//! default database that an earlier part set with `use`. Statements of an unknown database are counted under a name
+//! of their own, which gets its meaning when the parts are merged. Where the database decides what is counted
+//! (`--filter db=…`), a file is read in one piece.
 
 mod general;
 mod slow;

@@ -2,6 +2,16 @@
 //!
 //! They are for somebody who was woken up and who may not know the server: no name of a signal, no pattern, no formula.
 //! All that they leave out is in the whole report.
+//!
+//! **What is enough at night** (`content/brief`). The same document begins with lines for somebody who was woken up:
+//! what users felt, cause with level, who did it, what to do now, how sure; then since when and what is absent.
+//! `explain` ends there; `--full` goes on with the whole report. Three rules make them. What users felt is computed
+//! from what clients show (answers of the probes, hanging statements, time and number of statements against the calm
+//! before), not from the server's insides. A text of a sign is shown only if it has no pattern, signal or function in
+//! it (`words::is_plain`), and its numbers lose the digits that nobody needs. The first step is the first one for
+//! this server and release that is more than a look; a sentence of the risk goes with it only if it is about this
+//! step, since a cause has one risk for all of its steps. A test prints the step of every cause: `cargo test -p
+//! freezeframe explain::tests -- --nocapture`.
 
 mod doing;
 mod felt;
