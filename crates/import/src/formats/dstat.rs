@@ -12,7 +12,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "dstat output",
     printed_by: "dstat, dool",
-    content: "shares of the processors, processes that run or are blocked, context switches, swapping",
+    content: "processors, run queue, context switches, swapping",
     recognisers: &[Recogniser::new(280, "-ut", 0, |at| {
         is_title(at.text) || dstat_columns(at.text).is_some()
     })],

@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "metrics of an exporter",
     printed_by: "mysqld_exporter, node_exporter, once or again and again",
-    content: "status, settings, `/proc/vmstat`, `/proc/meminfo` under the servers' names",
+    content: "status, settings, `/proc/vmstat`, `/proc/meminfo`",
     recognisers: &[Recogniser::new(290, "#mn", 0, |at| is_exporter(at.text))],
     continues: |_, next| is_metrics_line(next.text),
     preference: 21,

@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "iostat output",
     printed_by: "iostat (Linux in any language, FreeBSD, Solaris)",
-    content: "reads, writes, their times and queues by disk, shares of the processors",
+    content: "requests, times and queues by disk, processors",
     recognisers: &[Recogniser::new(340, "", 0, |at| {
         (at.has(sign::PERCENT) || at.text.starts_with(['L', 'e']))
             && is_iostat_header(at.text, at.next)

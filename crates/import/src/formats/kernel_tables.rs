@@ -15,7 +15,7 @@ pub(crate) static SLABINFO: Format = Format {
     group: Group::Host,
     name: "/proc/slabinfo",
     printed_by: "the kernel",
-    content: "`slab.bytes`, `slab.NAME.bytes`: names and inodes of files, and the eight largest caches",
+    content: "`slab.*`: names and inodes of files, the eight largest caches",
     recognisers: &[Recogniser::new(390, "", 0, |at| {
         (at.text.starts_with(['s', '#']) || at.has(sign::COLON)) && is_slab_head(at.text)
     })],
@@ -30,7 +30,7 @@ pub(crate) static INTERRUPTS_TABLE: Format = Format {
     group: Group::Host,
     name: "/proc/interrupts",
     printed_by: "the kernel",
-    content: "`interrupts.tlb_shootdowns`, `.function_calls`, `.rescheduling`, `.devices`, others by their name",
+    content: "`interrupts.*`",
     recognisers: &[Recogniser::new(400, "C", 0, |at| {
         is_interrupts_table(at.text, at.next)
     })],

@@ -15,7 +15,7 @@ pub(crate) static PMAP: Format = Format {
     group: Group::Host,
     name: "pmap output",
     printed_by: "pmap",
-    content: "the memory allocator (`server.allocator`), resident memory",
+    content: "the memory allocator, resident memory",
     recognisers: &[Recogniser::new(420, "A0123456789", 0, |at| {
         is_pmap_head(at.text, at.next)
     })],
@@ -30,7 +30,7 @@ pub(crate) static PROC_MAPS: Format = Format {
     group: Group::Host,
     name: "/proc/PID/maps",
     printed_by: "the kernel: maps and smaps",
-    content: "the memory allocator (`server.allocator`)",
+    content: "the memory allocator",
     recognisers: &[Recogniser::new(430, "", sign::COLON, |at| {
         is_maps_line(at.text)
     })],
@@ -44,7 +44,7 @@ pub(crate) static LSOF: Format = Format {
     group: Group::Host,
     name: "open files of a process",
     printed_by: "lsof, `ls -l /proc/PID/fd`",
-    content: "how many (`process.open_files`), the memory allocator",
+    content: "how many, the memory allocator",
     recognisers: &[Recogniser::new(440, "", 0, |at| {
         (at.text.starts_with(['C', 'l']) || at.has(sign::SLASH)) && is_lsof_head(at.text)
     })],

@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "netstat output",
     printed_by: "netstat (also `-s`), ss",
-    content: "connections by state, the listen queue of the server, overflows of listen queues",
+    content: "connections by state, listen queues and their overflows",
     recognisers: &[Recogniser::new(370, "APSNIUTM0123456789", 0, |at| {
         is_netstat(at.text, at.next)
     })],

@@ -14,7 +14,7 @@ pub(crate) static FOLDED: Format = Format {
     id: "folded",
     group: Group::Stacks,
     name: "folded stacks",
-    printed_by: "stackcollapse scripts, `freezeframe export --folded`, profilers that write for flame graphs",
+    printed_by: "stackcollapse scripts, profilers that write for flame graphs",
     content: "samples by whole stack",
     recognisers: &[Recogniser::new(
         200,

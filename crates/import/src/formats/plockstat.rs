@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Stacks,
     name: "plockstat table",
     printed_by: "Solaris's plockstat",
-    content: "waits by lock and caller; `plockstat.holds`, `plockstat.allocator_holds`",
+    content: "waits by lock and caller",
     recognisers: &[Recogniser::new(80, "MRC", 0, |at| {
         is_plockstat_header(at.text) || is_plockstat_columns(at.text)
     })],

@@ -13,7 +13,7 @@ pub(crate) static STAT: Format = Format {
     group: Group::Host,
     name: "/proc/stat",
     printed_by: "the kernel",
-    content: "shares of the processors, processes that run or are blocked, context switches",
+    content: "processors, run queue, context switches",
     recognisers: &[Recogniser::new(450, "c", 0, |at| is_proc_stat(at.line))],
     continues: |_, next| is_stat_line(next.text),
     absorbs: |_, next| is_stat_line(next.text),
@@ -65,7 +65,7 @@ pub(crate) static DISKSTATS: Format = Format {
     group: Group::Host,
     name: "/proc/diskstats",
     printed_by: "the kernel",
-    content: "reads, writes, their times and queues by disk",
+    content: "requests, times and queues by disk",
     recognisers: &[Recogniser::new(480, DIGITS, 0, |at| is_diskstats(at.text))],
     preference: 10,
     // The name stands behind two numbers.

@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "rds_monitoring",
     group: Group::Host,
     name: "Enhanced Monitoring of RDS",
-    printed_by: "Amazon RDS: objects as the console shows them, or the answer of `aws logs get-log-events --log-group-name RDSOSMetrics`",
+    printed_by: "the console, or `aws logs get-log-events --log-group-name RDSOSMetrics`",
     content: "processors, memory, disks, swapping, the server's memory",
     recognisers: &[Recogniser::new(300, "{", 0, |at| {
         at.text.starts_with(BEGIN)

@@ -16,7 +16,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "replication status",
     printed_by: "`SHOW SLAVE STATUS`, `SHOW REPLICA STATUS`, of all channels",
-    content: "`replica.seconds_behind`, `replica.receives`, `replica.applies` (1 or 0), `replica.relay_log_bytes`, `replica.received_position`, `replica.applied_position` (of the source's binary log)",
+    content: "`replica.*`",
     recognisers: &[Recogniser::new(130, "", 0, is_replication)],
     continues: |open, next| {
         is_bare_query(next.text)

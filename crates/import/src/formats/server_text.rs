@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "InnoDB status or error log",
     printed_by: "the server: `SHOW ENGINE INNODB STATUS`, its log",
-    content: "transactions, waits for latches, history, warnings; of a crash the signal, the assertion and how many sessions there were",
+    content: "transactions, waits for latches, history, warnings; of a crash signal and assertion",
     recognisers: &[Recogniser::new(50, "", 0, |at| {
         is_server_line(at.text) || is_section(at.text, at.next)
     })],

@@ -15,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "mpstat or sar output",
     printed_by: "mpstat, sar",
-    content: "shares of the processors, memory, paging, disks, queues",
+    content: "processors, memory, paging, disks, queues",
     recognisers: &[Recogniser::new(350, "L0123456789", 0, |at| {
         is_sysstat_header(at.text)
     })],

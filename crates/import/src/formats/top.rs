@@ -16,7 +16,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "top output",
     printed_by: "top, in any language (also rows without a head)",
-    content: "shares of the processors, what each program used of them",
+    content: "processors, by program too",
     recognisers: &[
         Recogniser::new(250, "tP", 0, |at| is_top_header(at.text)),
         Recogniser::new(270, DIGITS, sign::COLON, |at| is_top_row(at.text)),

@@ -12,7 +12,7 @@ pub(crate) static UNIT: Format = Format {
     group: Group::Host,
     name: "systemctl status",
     printed_by: "`systemctl status` of the server's unit",
-    content: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
+    content: "tasks and memory of its cgroup, their limits",
     recognisers: &[Recogniser::new(310, "", sign::DOT, |at| {
         is_unit_head(at.text, at.next)
     })],
@@ -27,7 +27,7 @@ pub(crate) static CONTAINERS: Format = Format {
     group: Group::Host,
     name: "docker stats",
     printed_by: "`docker stats`, `podman stats` of the server's container",
-    content: "`cgroup.pids.current`, `cgroup.memory.current_bytes` and their limits",
+    content: "tasks and memory of its cgroup, their limits",
     recognisers: &[Recogniser::new(320, "CI", sign::SLASH, |at| {
         is_containers_head(at.text)
     })],

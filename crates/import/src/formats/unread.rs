@@ -16,7 +16,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "unread",
     group: Group::Server,
     name: "known text",
-    printed_by: "`EXPLAIN` (as a table, a tree or JSON), `SHOW PROFILE`, `SHOW PROFILES`, prepared statements, table handles and events of performance_schema, variables by thread, statuses of other engines, MySQLTuner, iotop, strace, pt-stalk's own log, ProxySQL's sessions",
+    printed_by: "`EXPLAIN`, `SHOW PROFILE`, prepared statements, table handles and events of performance_schema, variables by thread, statuses of other engines, MySQLTuner, iotop, strace, pt-stalk's log, ProxySQL's sessions",
     content: "",
     recognisers: &[Recogniser::new(150, "", 0, |at| unread(at).is_some())],
     continues: |open, next| {

@@ -13,7 +13,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "vmstat output",
     printed_by: "vmstat, in any language",
-    content: "shares of the processors, processes that run or are blocked, context switches, swapping",
+    content: "processors, run queue, context switches, swapping",
     recognisers: &[Recogniser::new(330, "pr", 0, |at| {
         is_vmstat_header(at.text)
     })],
