@@ -1,7 +1,9 @@
 //! The schedule: sources, ring, detector, capture, history. One [`Recorder`] records one server.
 //!
-//! **One table.** `recorder/src/table.rs` lists every source: name, what it reads, cadence, deadline, cost, what it
-//! needs, the function. `freezeframe sources` and `check` are made from the table.
+//! **One table.** `model/src/source.rs` has a row for every source: name, what it reads, cadence, cost, what it needs, and
+//! the areas of its signals. `freezeframe sources` and `check`, absences, verdicts, redaction and the documents are made
+//! from the table. It is in `model`, because diagnosis and reports know sources and not the recorder. Each row has a
+//! reader (`sources/`), which the build script finds; its state names its thread.
 //!
 //! **Eleven threads read** (`worker.rs`), grouped by what can block together:
 //!
