@@ -97,7 +97,7 @@ fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-server-text -p freezeframe-import \
 		-p freezeframe-detect -p freezeframe-export \
 		--test properties --test error_log_properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties \
-		--test attack --test redaction
+		--test attack --test redaction --test cuts
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))

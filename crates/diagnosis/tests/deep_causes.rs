@@ -3,20 +3,29 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::deep_stalls::{all, host, lock, more, server, waiting};
 use common::{Story, finding, named};
 use diagnosis::{Level, Verdict};
 use model::RunState::Sleeping;
 
+/// Each stall's cause, how sure it is, and what is said of it: two tests look at the same verdicts.
+static VERDICTS: LazyLock<Vec<(&str, Level, Verdict)>> = LazyLock::new(|| {
+    let stalls = all().into_iter();
+    stalls
+        .map(|(cause, level, story)| (cause, level, story.verdict()))
+        .collect()
+});
+
 #[test]
 fn each_stall_gets_its_cause() {
     let mut wrong = Vec::new();
-    for (cause, level, story) in all() {
-        let verdict = story.verdict();
-        if named(&verdict).first() != Some(&(cause, level)) {
+    for (cause, level, verdict) in VERDICTS.iter() {
+        if named(verdict).first() != Some(&(*cause, *level)) {
             wrong.push(format!(
                 "{cause}: {:?}: {}",
-                named(&verdict),
+                named(verdict),
                 verdict.sentence
             ));
         }
@@ -41,11 +50,10 @@ fn a_clock_that_was_set_weeks_ago_stalls_nothing_now() {
 #[test]
 fn no_other_cause_is_as_sure() {
     let mut wrong = Vec::new();
-    for (cause, _, story) in all() {
-        let verdict = story.verdict();
-        let others: Vec<_> = named(&verdict)
+    for (cause, _, verdict) in VERDICTS.iter() {
+        let others: Vec<_> = named(verdict)
             .into_iter()
-            .filter(|(other, level)| *other != cause && *level > Level::Possible)
+            .filter(|(other, level)| other != cause && *level > Level::Possible)
             .collect();
         if !others.is_empty() {
             wrong.push(format!("{cause}: {others:?}"));
