@@ -28,6 +28,7 @@ mod profile;
 mod queries;
 mod record;
 mod refused;
+mod self_test;
 mod shell;
 mod sources;
 mod stacks;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),
+        Command::SelfTest(options) => self_test::run(&options),
         Command::Grants(options) => grants::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Completions { shell } => {

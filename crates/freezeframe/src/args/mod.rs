@@ -10,6 +10,7 @@ mod live;
 mod live_view;
 mod queries;
 mod queries_live;
+mod self_test;
 mod web;
 
 pub(crate) use capture::Capture;
@@ -24,6 +25,7 @@ pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
+pub(crate) use self_test::SelfTest;
 pub(crate) use web::Web;
 
 use std::path::PathBuf;
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     LeaseWatchdog,
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
+    /// Whether everything that a recording needs works on this host, in 10 s.
+    SelfTest(SelfTest),
     /// The SQL that makes the recorder's account, for this server's version.
     Grants(Grants),
     /// The table of sources: what is read, how often, what it costs and needs.

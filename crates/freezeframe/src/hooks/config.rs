@@ -59,6 +59,16 @@ pub(crate) struct HookConfig {
     deadline_seconds: Option<u64>,
 }
 
+impl HookConfig {
+    /// A hook that posts there, with defaults else.
+    pub(crate) fn posting_to(url: String) -> Self {
+        Self {
+            url: Some(url),
+            ..Self::default()
+        }
+    }
+}
+
 /// What a hook does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Action {
@@ -141,6 +151,21 @@ impl Hook {
             headers: config.headers.clone(),
             deadline: Duration::from_secs(seconds),
         })
+    }
+
+    /// What keeps it from telling anybody: a program that is not there, or may not be run.
+    pub(super) fn problem(&self) -> Option<String> {
+        let Action::Run(program) = &self.action else {
+            return None;
+        };
+        let name = program.first()?;
+        // A bare name is looked up in $PATH when it is run.
+        if !name.contains('/') {
+            return None;
+        }
+        let tried = rustix::fs::access(name.as_str(), rustix::fs::Access::EXEC_OK);
+        let error = tried.err()?;
+        Some(format!("{}: {name}: {error}", self.name))
     }
 
     /// The name of its queue: the same after a restart, whatever else the configuration says.

@@ -95,6 +95,15 @@ pub(crate) fn check(config: &HookConfig) -> Result<()> {
     Hook::new(config).map(|_| ())
 }
 
+/// What keeps hooks from telling anybody, a line each.
+pub(crate) fn problems(configs: &[HookConfig]) -> Vec<String> {
+    let each = configs.iter().map(|config| match Hook::new(config) {
+        Ok(hook) => hook.problem(),
+        Err(error) => Some(format!("{error:#}")),
+    });
+    each.flatten().collect()
+}
+
 /// How a hook does.
 #[derive(Debug, Default)]
 pub(crate) struct HookState {
