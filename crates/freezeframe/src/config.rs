@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use recorder::RecorderConfig;
+use recorder::{FreeMin, RecorderConfig};
 use serde::Deserialize;
 use store::HistoryLimits;
 
@@ -24,6 +24,7 @@ pub(crate) struct Config {
     pub(crate) server: ServerConfig,
     pub(crate) incident: IncidentConfig,
     pub(crate) history: HistoryConfig,
+    pub(crate) retention: RetentionConfig,
     pub(crate) detect: DetectConfig,
     pub(crate) queries: QueriesConfig,
     /// Who is told of incidents.
@@ -69,6 +70,15 @@ pub(crate) struct HistoryConfig {
     pub(crate) mebibytes: Option<u64>,
 }
 
+/// What is kept of incidents, and how much room is left to others; 0 is no limit.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RetentionConfig {
+    pub(crate) incident_days: Option<u64>,
+    pub(crate) incident_mebibytes: Option<u64>,
+    pub(crate) free_mebibytes: Option<u64>,
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DetectConfig {
@@ -98,13 +108,18 @@ impl Config {
         directory.map_or_else(default_dir, Path::to_owned)
     }
 
+    /// The file that was named, or the default one when it is there.
+    pub(crate) fn path(named: Option<&Path>) -> Option<PathBuf> {
+        let usual = || Some(Path::new(DEFAULT_PATH)).filter(|path| path.exists());
+        named.or_else(usual).map(Path::to_owned)
+    }
+
     /// Reads the file that was named, or the default one when it is there.
     pub(crate) fn load(named: Option<&Path>) -> Result<Self> {
-        let path = match named {
-            Some(path) => path,
-            None if Path::new(DEFAULT_PATH).exists() => Path::new(DEFAULT_PATH),
-            None => return Ok(Self::default()),
+        let Some(path) = Self::path(named) else {
+            return Ok(Self::default());
         };
+        let path = path.as_path();
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let config: Self = match toml::from_str(&text) {
             Ok(config) => config,
@@ -167,6 +182,19 @@ impl Config {
                 None => limits.bytes,
             },
         });
+        let retention = &mut config.retention;
+        let own = &self.retention;
+        if let Some(days) = own.incident_days {
+            let age = Duration::from_secs(days.saturating_mul(24 * 3600));
+            retention.age = (days > 0).then_some(age);
+        }
+        let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
+        if let Some(mebibytes) = own.incident_mebibytes {
+            retention.bytes = (mebibytes > 0).then_some(bytes(mebibytes));
+        }
+        if let Some(mebibytes) = own.free_mebibytes {
+            retention.free = FreeMin::Bytes(bytes(mebibytes));
+        }
         let detect = &mut config.detect;
         let file = &self.detect;
         for (target, value) in [
@@ -307,6 +335,17 @@ mod tests {
         assert_eq!((recorder.after_ms, recorder.before_ms), (5000, 60_000));
         assert_eq!(recorder.history.unwrap().bytes, 8 << 20);
         assert_eq!(recorder.detect.user.len(), 1);
+        let kept = |text: &str| {
+            let config: Config = toml::from_str(text).unwrap();
+            config.recorder("/x".into()).unwrap().retention
+        };
+        let usual = kept("");
+        assert_eq!((usual.age, usual.bytes), (None, Some(10 << 30)));
+        assert_eq!(usual.free, FreeMin::Share);
+        let text = "[retention]\nincident_days = 30\nincident_mebibytes = 0\nfree_mebibytes = 7\n";
+        let own = kept(text);
+        assert_eq!(own.age, Some(Duration::from_secs(30 * 86_400)));
+        assert_eq!((own.bytes, own.free), (None, FreeMin::Bytes(7 << 20)));
         let config: Config = toml::from_str("[detect]\ntriggers = ['x']\n").unwrap();
         assert!(config.recorder("/x".into()).is_err());
     }

@@ -6,6 +6,7 @@ use server::Deadlines;
 use store::HistoryLimits;
 
 use crate::general_log::GeneralLogPermit;
+use crate::retention::RetentionLimits;
 
 /// How a recorder works. The defaults are those of the documentation.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct RecorderConfig {
     pub detect: detect::Config,
     /// How much history is kept; `None` keeps none on disk.
     pub history: Option<HistoryLimits>,
+    /// How much of what was recorded is kept, and how much room is left to others. See [`crate::keep_within`].
+    pub retention: RetentionLimits,
     /// Whether the general log may be leased at a trigger, when no gentler way sees statements.
     pub general_log: Option<GeneralLogPermit>,
     /// How long the server may take.
@@ -41,6 +44,7 @@ impl RecorderConfig {
             preliminary_ms: 5000,
             detect: detect::Config::default(),
             history: Some(HistoryLimits::default()),
+            retention: RetentionLimits::default(),
             general_log: None,
             deadlines: Deadlines {
                 connect: Duration::from_secs(3),

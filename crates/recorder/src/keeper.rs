@@ -18,11 +18,15 @@ use store::{
 };
 
 use crate::learnt::Learnt;
-use crate::notice::{Notice, Notices};
+use crate::notice::{Notice, Notices, Why};
+use crate::retention::{FreeMin, disk_of};
 use crate::signals::OWN;
 
 /// How often limits are looked after, milliseconds of the recorder's clock.
 const RETAIN_EVERY_MS: Millis = 60_000;
+
+/// A history that becomes smaller by less is not told of: it is one more minute that goes.
+const TOLD_BYTES_MIN: u64 = 1 << 20;
 
 /// How long to wait before a disk that refused is tried again.
 const RETRY: Duration = Duration::from_secs(30);
@@ -46,6 +50,8 @@ pub(crate) struct KeeperStart {
     /// Where incidents go.
     pub(crate) dir: PathBuf,
     pub(crate) limits: HistoryLimits,
+    /// What the file system must have left: the history is the first to go for it.
+    pub(crate) free: FreeMin,
     pub(crate) session: SessionStart,
     /// What a recovered incident covers.
     pub(crate) around: Around,
@@ -142,7 +148,16 @@ impl Keeper {
                     return Ok(());
                 }
                 self.retained_at = self.now;
-                history.retain(self.now)
+                history.retain(self.now)?;
+                let given = give_room(history, &self.start)?;
+                if given >= TOLD_BYTES_MIN {
+                    self.notices.send(Notice::Deleted {
+                        path: self.start.path.clone(),
+                        bytes: given,
+                        why: Why::Space,
+                    });
+                }
+                Ok(())
             }),
             Command::Server(server) => history.note_server(server),
             Command::Incident(incident) => history.note_incident(incident),
@@ -267,6 +282,15 @@ impl Keeper {
             history.forget_incident(&id)?;
         }
         Ok(())
+    }
+}
+
+/// Makes the history smaller by what the file system lacks; by how much it did.
+fn give_room(history: &mut History, start: &KeeperStart) -> Result<u64, StoreError> {
+    let missing = disk_of(&start.dir).map_or(0, |disk| disk.shortfall(start.free));
+    match missing {
+        0 => Ok(0),
+        missing => history.give_room(missing),
     }
 }
 

@@ -3,6 +3,31 @@ use std::sync::mpsc::Sender;
 
 use model::{Absent, Incident, Server, Trigger};
 
+/// Why something is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It is older than it may become.
+    Age,
+    /// All together take more than they may.
+    Size,
+    /// The file system has less left than it must.
+    Space,
+}
+
+impl Why {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Age, Self::Size, Self::Space];
+
+    /// As it is called in messages and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Age => "age",
+            Self::Size => "size",
+            Self::Space => "space",
+        }
+    }
+}
+
 /// What a recorder tells while it works.
 #[derive(Debug)]
 pub enum Notice {
@@ -96,6 +121,18 @@ pub enum Notice {
         /// Samples that it misses since the recording began.
         missing: u64,
     },
+    /// Something that was recorded is deleted, by what is kept at the most: an incident with its page, a history that
+    /// was put aside, or the oldest minutes of one that is written.
+    Deleted {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that this gives back.
+        bytes: u64,
+        /// Why.
+        why: Why,
+    },
+    /// Room on the disk is short, and nothing that may be deleted would change that; or something cannot be deleted.
+    Room(String),
     /// A trigger of the user names a signal that nothing has brought so far.
     UnknownSignal {
         /// The trigger.

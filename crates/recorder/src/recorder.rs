@@ -151,6 +151,7 @@ impl Recorder {
                     path: config.dir.join(format!("history-{label}.db")),
                     dir: config.dir.clone(),
                     limits,
+                    free: config.retention.free,
                     session: SessionStart {
                         clock: clock.clock().clone(),
                         host: shared.host(),

@@ -67,6 +67,9 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open(path).map_err(StoreError::sqlite(path))?;
     let prepare = || -> rusqlite::Result<i64> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
+        // So that a history can become smaller when the disk is. Of a new file only: an older one would have to be
+        // written anew for it, and keeps its size.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         // WAL with NORMAL: a killed process loses nothing, a crashed machine the last seconds.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;

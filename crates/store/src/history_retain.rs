@@ -25,6 +25,9 @@ use crate::history_read::MINUTE_MS;
 /// Facts and absences kept at the most, rows. Both are rare; a flood of them must not fill the file.
 const ROWS_MAX: i64 = 100_000;
 
+/// Minutes that stay however little room there is: what just happened is explained from them.
+const MINUTES_MIN: i64 = 60;
+
 impl History {
     /// Deletes what is over the limits, the oldest first. `now` is the recorder's clock.
     pub fn retain(&mut self, now: Millis) -> Result<(), StoreError> {
@@ -102,6 +105,46 @@ impl History {
         Ok(deleted)
     }
 
+    /// Makes the file smaller by `wanted` bytes, where it can: the oldest minutes go, but not those of the last hour.
+    /// Answers by how many bytes it became smaller.
+    pub fn give_room(&mut self, wanted: u64) -> Result<u64, StoreError> {
+        self.try_give_room(wanted)
+            .map_err(StoreError::sqlite(&self.path))
+    }
+
+    fn try_give_room(&mut self, wanted: u64) -> rusqlite::Result<u64> {
+        let page = pragma(&self.connection, "page_size")?.max(1);
+        let pages = pragma(&self.connection, "page_count")?;
+        let wanted = wanted.div_ceil(page).min(pages);
+        let mut minutes: i64 = self.connection.query_row(
+            "SELECT count(*) FROM (SELECT DISTINCT session, minute FROM chunk)",
+            [],
+            |row| row.get(0),
+        )?;
+        while pragma(&self.connection, "freelist_count")? < wanted
+            && minutes > MINUTES_MIN
+            && self.delete_oldest()?
+        {
+            minutes -= 1;
+        }
+        // Does nothing to a file that was begun without (`auto_vacuum`).
+        let mut vacuum = self
+            .connection
+            .prepare(&format!("PRAGMA incremental_vacuum({wanted})"))?;
+        // A page a row.
+        let mut given = vacuum.query([])?;
+        while given.next()?.is_some() {}
+        drop(given);
+        drop(vacuum);
+        let left = pragma(&self.connection, "page_count")?;
+        if left < pages {
+            // Until then the old pages are in the file, and the new ones in its log.
+            self.connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
+        Ok(pages.saturating_sub(left) * page)
+    }
+
     /// Bytes of the file that hold something.
     pub fn used_bytes(&self) -> Result<u64, StoreError> {
         used_bytes(&self.connection).map_err(StoreError::sqlite(&self.path))
@@ -146,6 +189,12 @@ impl History {
     }
 }
 
+/// A number that SQLite tells of the file.
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
+    let number: i64 = connection.pragma_query_value(None, name, |row| row.get(0))?;
+    Ok(number.unsigned_abs())
+}
+
 /// Bytes that a history holds, read beside the recorder that writes it.
 pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
     let connection = crate::account::open_careful(path).map_err(StoreError::sqlite(path))?;
@@ -153,9 +202,6 @@ pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
 }
 
 pub(crate) fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
-    let pragma = |name: &str| -> rusqlite::Result<i64> {
-        connection.pragma_query_value(None, name, |row| row.get(0))
-    };
-    let pages = pragma("page_count")? - pragma("freelist_count")?;
-    Ok((pages * pragma("page_size")?).unsigned_abs())
+    let pages = pragma(connection, "page_count")? - pragma(connection, "freelist_count")?;
+    Ok(pages * pragma(connection, "page_size")?)
 }

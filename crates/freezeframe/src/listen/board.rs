@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use recorder::{Pulse, PulseNow};
+use recorder::{Pulse, PulseNow, RetentionNow, RetentionState, Why};
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -21,7 +22,18 @@ const CAUSES_MAX: usize = 200;
 pub(crate) struct Board {
     servers: Mutex<BTreeMap<String, Server>>,
     hooks: Mutex<Vec<Arc<HookState>>>,
+    kept: Mutex<Kept>,
 }
+
+/// What is kept of what was recorded.
+#[derive(Default)]
+struct Kept {
+    state: Option<Arc<RetentionState>>,
+    deleted: Deleted,
+}
+
+/// What was deleted since the start, by what it was and why: how many times, and bytes.
+pub(super) type Deleted = BTreeMap<(&'static str, &'static str), (u64, u64)>;
 
 /// One recorder.
 #[derive(Clone, Default)]
@@ -144,6 +156,33 @@ impl Board {
     /// A recorder has ended.
     pub(crate) fn ended(&self, label: &str) {
         self.server(label, |server| server.ended = true);
+    }
+
+    /// Who looks after what is kept.
+    pub(crate) fn retention(&self, state: Arc<RetentionState>) {
+        self.kept().state = Some(state);
+    }
+
+    /// Something was deleted, by what is kept at the most.
+    pub(crate) fn deleted(&self, path: &Path, bytes: u64, why: Why) {
+        let what = match path.extension().and_then(|end| end.to_str()) {
+            Some("frame") => "incident",
+            _ => "history",
+        };
+        let mut kept = self.kept();
+        let (count, sum) = kept.deleted.entry((what, why.name())).or_default();
+        *count += 1;
+        *sum += bytes;
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is kept now, where somebody looks after it, and what was deleted.
+    pub(super) fn kept_now(&self) -> Option<(RetentionNow, Deleted)> {
+        let kept = self.kept();
+        Some((kept.state.as_ref()?.now(), kept.deleted.clone()))
     }
 
     pub(super) fn servers(&self) -> BTreeMap<String, Server> {

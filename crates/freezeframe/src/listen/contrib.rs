@@ -28,6 +28,7 @@ fn read(name: &str) -> String {
 fn told() -> BTreeSet<String> {
     let board = Board::default();
     board.add("3306", "db1:3306", Arc::new(Pulse::default()));
+    board.retention(Arc::default());
     let text = text(&board);
     let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     kinds

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use kernel::procfs::{task_stat, task_status};
+use recorder::Why;
 
 use super::Board;
 
@@ -61,6 +62,7 @@ pub(super) fn text(board: &Board) -> String {
     own(&mut text);
     servers(&mut text, board);
     hooks(&mut text, board);
+    retention(&mut text, board);
     if text.is_full() {
         text.0
             .push_str("# The rest is left out: there are too many servers and causes.\n");
@@ -173,6 +175,56 @@ fn hooks(text: &mut Text, board: &Board) {
     }
 }
 
+/// What was recorded and is kept, and what had to go.
+fn retention(text: &mut Text, board: &Board) {
+    let Some((now, deleted)) = board.kept_now() else {
+        return;
+    };
+    let short = u64::from(now.is_short);
+    for (name, help, value) in [
+        (
+            "incidents_kept",
+            "Incidents in the recorder's directory.",
+            now.incidents,
+        ),
+        (
+            "incidents_kept_bytes",
+            "Their bytes, pages included.",
+            now.incident_bytes,
+        ),
+        (
+            "directory_free_bytes",
+            "What the file system of the recorder's directory has left.",
+            now.free_bytes,
+        ),
+        (
+            "directory_short",
+            "1 while it has less left than there must be.",
+            short,
+        ),
+    ] {
+        text.head(name, "gauge", help);
+        text.value(name, &[], value as f64);
+    }
+    for (name, help, value) in [
+        (
+            "retention_deleted_total",
+            "Incidents and put-aside histories deleted, and histories made smaller, by why.",
+            (|of| of.0) as fn(&(u64, u64)) -> u64,
+        ),
+        ("retention_deleted_bytes_total", "Bytes of them.", |of| of.1),
+    ] {
+        text.head(name, "counter", help);
+        for what in ["history", "incident"] {
+            for why in Why::ALL.map(Why::name) {
+                let labels = [("what", what), ("why", why)];
+                let of = deleted.get(&(what, why)).copied().unwrap_or_default();
+                text.value(name, &labels, value(&of) as f64);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -188,7 +240,24 @@ mod tests {
         board.triggered("a\"b\\c\nd", "id", 1_795_251_600_123);
         board.written("a\"b\\c\nd", Some("thp-compaction"));
         board.written("a\"b\\c\nd", None);
+        board.retention(Arc::default());
+        board.deleted("/x/a.frame".as_ref(), 5, Why::Age);
+        board.deleted("/x/b.frame".as_ref(), 6, Why::Age);
+        board.deleted("/x/history-3306.db.damaged-1".as_ref(), 7, Why::Space);
         let text = text(&board);
+        for line in [
+            "incidents_kept 0",
+            "directory_short 0",
+            "retention_deleted_total{what=\"incident\",why=\"age\"} 2",
+            "retention_deleted_bytes_total{what=\"incident\",why=\"age\"} 11",
+            "retention_deleted_bytes_total{what=\"history\",why=\"space\"} 7",
+            "retention_deleted_total{what=\"incident\",why=\"size\"} 0",
+        ] {
+            assert!(
+                text.contains(&format!("freezeframe_{line}\n")),
+                "{line}: {text}"
+            );
+        }
         for line in text.lines() {
             let fine = line.starts_with("# HELP freezeframe_")
                 || line.starts_with("# TYPE freezeframe_")

@@ -4,7 +4,7 @@ use anyhow::Result;
 use cli::output;
 use diagnosis::Verdict;
 use model::{Absent, Incident, Reason};
-use recorder::Notice;
+use recorder::{Notice, Why};
 
 use super::teller::{Explained, Teller};
 use crate::refused;
@@ -175,6 +175,24 @@ impl Teller {
             Notice::HistoryWorks { missing } => {
                 format!("the history is written again; {missing} samples are missing in it")
             }
+            Notice::Deleted { path, bytes, why } => {
+                let name = path.file_name().unwrap_or_default().display();
+                let mib = bytes as f64 / f64::from(1 << 20);
+                match why {
+                    Why::Age => format!("deleted {name}, {mib:.1} MiB: older than incident_days"),
+                    Why::Size => format!(
+                        "deleted {name}, {mib:.1} MiB: all incidents took more than incident_mebibytes"
+                    ),
+                    Why::Space => {
+                        let what = match path.extension().is_some_and(|end| end == "db") {
+                            true => "made smaller",
+                            false => "deleted",
+                        };
+                        format!("DISK: {what} {name}, {mib:.1} MiB: it is short of room")
+                    }
+                }
+            }
+            Notice::Room(says) => format!("DISK: {says}"),
             Notice::UnknownSignal { trigger, signal } => format!(
                 "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
             ),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cli::{output, usage};
-use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name};
+use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name, keep_within};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::Record;
@@ -94,6 +94,9 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         recorders.push(thread);
     }
     drop(notices);
+    let (deletions, kept) = channel();
+    let retention = keep_within(&control_dir, recording.retention, stop.clone(), deletions)?;
+    board.retention(retention);
     // Without it there is the signal.
     let control = control::serve(&control_dir, asked.clone()).inspect_err(|error| {
         output::note(&format!(
@@ -120,7 +123,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     if let Some(address) = listening {
         teller.listening(address)?;
     }
-    let result = teller.run(&told);
+    let result = teller.run(&told, &kept);
     // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
     stop.store(true, Ordering::Relaxed);
     for recorder in recorders {

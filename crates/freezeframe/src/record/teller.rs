@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use anyhow::Result;
 use cli::output;
@@ -18,6 +19,9 @@ use crate::explain::{verdict, write_html};
 use crate::hooks::{Event, Hooks};
 use crate::listen::Board;
 use crate::refused::Who;
+
+/// How soon a deletion is told.
+const KEPT_EVERY: Duration = Duration::from_secs(1);
 
 /// A verdict, and the page that was written of it.
 pub(super) struct Explained {
@@ -54,19 +58,35 @@ pub(super) struct Known {
 }
 
 impl Teller {
-    pub(super) fn run(&self, told: &Receiver<(String, Notice)>) -> Result<()> {
-        while let Ok((label, notice)) = told.recv() {
-            let explained = self.explain(&notice);
-            let is_heavy = explained.is_some();
-            self.spread(&label, &notice, explained.as_ref());
-            if self.json {
-                self.tell_json(&label, notice, explained)?;
-            } else {
-                self.tell_text(&label, notice, explained)?;
+    /// Tells until the recorders are gone. Who looks after what is `kept` may hang with its disk, and is not waited for.
+    pub(super) fn run(
+        &self,
+        told: &Receiver<(String, Notice)>,
+        kept: &Receiver<(String, Notice)>,
+    ) -> Result<()> {
+        loop {
+            match told.recv_timeout(KEPT_EVERY) {
+                Ok((label, notice)) => self.tell(&label, notice)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            if is_heavy {
-                kernel::heap::give_back();
+            for (label, notice) in kept.try_iter() {
+                self.tell(&label, notice)?;
             }
+        }
+    }
+
+    fn tell(&self, label: &str, notice: Notice) -> Result<()> {
+        let explained = self.explain(&notice);
+        let is_heavy = explained.is_some();
+        self.spread(label, &notice, explained.as_ref());
+        if self.json {
+            self.tell_json(label, notice, explained)?;
+        } else {
+            self.tell_text(label, notice, explained)?;
+        }
+        if is_heavy {
+            kernel::heap::give_back();
         }
         Ok(())
     }
@@ -113,9 +133,11 @@ impl Teller {
                     "trigger": rfc3339(*trigger_wall_ms), "rule": trigger.rule,
                     "says": trigger.says, "server": label, "host": self.host(label)}))
             }
-            Notice::Preliminary(incident) => Event::preliminary(
-                json!({"id": incident.id, "verdict": verdict, "server": label, "host": self.host(label)}),
-            ),
+            Notice::Preliminary(incident) => {
+                let onset = incident.clock.wall_ms(incident.stall.onset);
+                Event::preliminary(json!({"id": incident.id, "onset": rfc3339(onset),
+                    "verdict": verdict, "server": label, "host": self.host(label)}))
+            }
             Notice::Again {
                 id,
                 onset_wall_ms,
@@ -132,10 +154,14 @@ impl Teller {
                 suppressed: Some(_),
                 ..
             } => return,
-            Notice::Ended { end_wall_ms, .. } => {
+            Notice::Ended {
+                onset_wall_ms,
+                end_wall_ms,
+                ..
+            } => {
                 let id = self.board.over(label);
                 Event::end(
-                    json!({"id": id, "end": rfc3339(*end_wall_ms), "server": label,
+                    json!({"id": id, "onset": rfc3339(*onset_wall_ms), "end": rfc3339(*end_wall_ms), "server": label,
                     "host": self.host(label)}),
                 )
             }
@@ -152,11 +178,17 @@ impl Teller {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 let page = explained.and_then(|explained| explained.page.as_ref()?.as_ref().ok());
                 let page = page.and_then(|page| std::path::absolute(page).ok());
-                Event::verdict(json!({"id": incident.id, "path": path, "html": page,
+                let onset = incident.clock.wall_ms(incident.stall.onset);
+                // The end of one that a killed recorder left is not known, and long ago.
+                let lasts = incident.stall.end.is_none() && !recovered;
+                Event::verdict(
+                    json!({"id": incident.id, "onset": rfc3339(onset), "lasts": lasts, "path": path, "html": page,
                     "recovered": recovered, "verdict": verdict, "server": label,
-                    "host": self.host(label)}))
+                    "host": self.host(label)}),
+                )
             }
             Notice::Suppressed { .. } => return self.board.suppressed(label),
+            Notice::Deleted { path, bytes, why } => return self.board.deleted(path, *bytes, *why),
             Notice::Stopped => return self.board.ended(label),
             Notice::IncidentLost { .. } => return self.lost.set(true),
             _ => return,
@@ -186,7 +218,7 @@ impl Teller {
 
     pub(super) fn line(&self, label: &str, text: &str) -> Result<()> {
         let now = output::clock(kernel::clock::wall_ms());
-        let label = if self.several {
+        let label = if self.several && !label.is_empty() {
             format!("{label}: ")
         } else {
             String::new()
@@ -272,6 +304,10 @@ impl Teller {
             Notice::HistoryWorks { missing } => {
                 json!({"event": "history-works", "missing_samples": missing})
             }
+            Notice::Deleted { path, bytes, why } => {
+                json!({"event": "deleted", "path": path, "bytes": bytes, "why": why.name()})
+            }
+            Notice::Room(says) => json!({"event": "room", "says": says}),
             Notice::UnknownSignal { trigger, signal } => {
                 json!({"event": "unknown-signal", "trigger": trigger, "signal": signal})
             }

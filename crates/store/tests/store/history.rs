@@ -237,3 +237,46 @@ fn a_damaged_history_is_put_aside_not_deleted() {
     assert!(dir.path().join("history.db.damaged-1").exists());
     history.append(&[sample(1)]).unwrap();
 }
+
+#[test]
+fn room_is_given_back_to_the_disk_down_to_the_last_hour() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let mut history = open(&path, HistoryLimits::default());
+    for minute in 0..200u64 {
+        let samples: Vec<Sample> = (0..60).map(|second| sample(minute * 60 + second)).collect();
+        history.append(&samples).unwrap();
+    }
+    history.checkpoint().unwrap();
+    let size = || path.metadata().unwrap().len();
+    let before = size();
+    let given = history.give_room(20_000).unwrap();
+    assert_eq!((given % 4096, size()), (0, before - given));
+    assert!((20_000..40_000).contains(&given), "{given}");
+    let kept = minutes(&path);
+    assert!(kept.len() > 100 && kept.last() == Some(&199), "{kept:?}");
+    // However much is wanted.
+    let given = history.give_room(u64::MAX / 2).unwrap();
+    assert!(given > 0 && size() < before / 2, "{given} of {before}");
+    assert_eq!(minutes(&path), (140..200).collect::<Vec<i64>>());
+    assert_eq!(history.give_room(1 << 30).unwrap(), 0);
+    history.append(&[sample(12_001)]).unwrap();
+}
+
+#[test]
+fn a_history_that_was_begun_without_it_stays_as_large_and_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    // As earlier versions began theirs.
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch("PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;")
+        .unwrap();
+    drop(old);
+    let mut history = open(&path, HistoryLimits::default());
+    for minute in 0..100u64 {
+        let samples: Vec<Sample> = (0..60).map(|second| sample(minute * 60 + second)).collect();
+        history.append(&samples).unwrap();
+    }
+    assert_eq!(history.give_room(1 << 20).unwrap(), 0);
+    assert_eq!(minutes(&path).len(), 60);
+}
