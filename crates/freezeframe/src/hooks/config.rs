@@ -1,3 +1,4 @@
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -5,37 +6,17 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::curl;
+use super::format::Format;
+use super::on::On;
 
 /// How long a program or an address may take, unless the configuration says otherwise.
 const DEADLINE_SECONDS: u64 = 30;
 
+/// Where PagerDuty takes events (Events API v2).
+const PAGERDUTY: &str = "https://events.pagerduty.com/v2/enqueue";
+
 /// The longest that may be said.
 const DEADLINE_SECONDS_MAX: u64 = 3600;
-
-/// When a hook is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum On {
-    /// A stall was noticed.
-    Start,
-    /// A first verdict while it lasts.
-    Preliminary,
-    /// It is over.
-    End,
-    /// Its file is written, with the verdict.
-    Verdict,
-}
-
-impl On {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Preliminary => "preliminary",
-            Self::End => "end",
-            Self::Verdict => "verdict",
-        }
-    }
-}
 
 /// A hook, as the configuration has it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -51,6 +32,10 @@ pub(crate) struct HookConfig {
     shell: Option<String>,
     /// Where to post to.
     url: Option<String>,
+    /// What the receiver understands; else our own JSON.
+    format: Option<Format>,
+    /// A file whose first line signs our own JSON, or is PagerDuty's routing key.
+    secret_file: Option<PathBuf>,
     /// Certificates that are trusted there, by https, instead of the system's.
     ca_file: Option<PathBuf>,
     /// Further header lines of a post, `Name: value`.
@@ -99,12 +84,17 @@ pub(super) struct Hook {
     pub(super) on: Vec<On>,
     pub(super) action: Action,
     pub(super) headers: Vec<String>,
+    pub(super) format: Format,
+    pub(super) secret: Option<String>,
     pub(super) deadline: Duration,
 }
 
 impl Hook {
     pub(super) fn new(config: &HookConfig) -> Result<Self> {
-        let action = match (&config.program, &config.shell, &config.url) {
+        let format = config.format.unwrap_or_default();
+        let usual = (format == Format::Pagerduty).then(|| PAGERDUTY.to_owned());
+        let url = config.url.clone().or(usual);
+        let action = match (&config.program, &config.shell, &url) {
             (Some(program), None, None) if program.first().is_some_and(|name| !name.is_empty()) => {
                 Action::Run(program.clone())
             }
@@ -114,6 +104,28 @@ impl Hook {
             (None, None, Some(url)) => post(url, config.ca_file.as_deref())?,
             _ => bail!("hooks: each needs one of program = [\"/path\", …], shell, url"),
         };
+        if matches!(action, Action::Run(_)) && (config.format, &config.secret_file) != (None, &None)
+        {
+            bail!("hooks: format and secret_file are for url = \"…\"");
+        }
+        let secret = config.secret_file.as_deref().map(secret).transpose()?;
+        match (format, secret.is_some()) {
+            (Format::Pagerduty, false) => {
+                bail!(
+                    "hooks: format = \"pagerduty\" needs secret_file: its first line is the routing key"
+                )
+            }
+            (Format::Slack | Format::Alertmanager, true) => {
+                bail!("hooks: secret_file is for format = \"json\" (it signs) and \"pagerduty\"")
+            }
+            _ => {}
+        }
+        let on = config.on.clone().unwrap_or_else(|| format.usual());
+        if format.has_alerts() && !(on.contains(&On::Start) && on.contains(&On::End)) {
+            bail!(
+                "hooks: on: this format opens an alert at start and closes it at end: it needs both"
+            );
+        }
         if let Some(path) = &config.ca_file {
             if !matches!(action, Action::Curl(_)) {
                 bail!("hooks: ca_file is for url = \"https://…\"");
@@ -143,12 +155,11 @@ impl Hook {
         };
         Ok(Self {
             name,
-            on: config
-                .on
-                .clone()
-                .unwrap_or_else(|| vec![On::Start, On::End, On::Verdict]),
+            on,
             action,
             headers: config.headers.clone(),
+            format,
+            secret,
             deadline: Duration::from_secs(seconds),
         })
     }
@@ -170,14 +181,38 @@ impl Hook {
 
     /// The name of its queue: the same after a restart, whatever else the configuration says.
     pub(super) fn key(&self) -> String {
-        let target = match &self.action {
+        let mut target = match &self.action {
             Action::Run(program) => program.join("\0"),
             Action::Post(address) => {
                 format!("http://{}{}", address.authority, address.path)
             }
             Action::Curl(target) => target.url.clone(),
         };
+        // Several services of PagerDuty have one address.
+        match (self.format, &self.secret) {
+            (Format::Json, _) => {}
+            (Format::Pagerduty, Some(routing_key)) => target += &format!("\0{routing_key}"),
+            (other, _) => target += &format!("\0{other:?}"),
+        }
         format!("{:016x}", fnv(target.as_bytes()))
+    }
+}
+
+/// The first line of a file of a secret. One that everybody can read is none.
+fn secret(path: &Path) -> Result<String> {
+    let whom = || format!("hooks: secret_file: {}", path.display());
+    let mode = std::fs::metadata(path).with_context(whom)?;
+    let mode = mode.permissions().mode() & 0o777;
+    if mode & 0o007 != 0 {
+        bail!(
+            "{}: everybody can read it (mode {mode:04o}): chmod 640, group freezeframe",
+            whom()
+        );
+    }
+    let text = std::fs::read_to_string(path).with_context(whom)?;
+    match text.lines().next().map(str::trim) {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        _ => bail!("{}: its first line is empty", whom()),
     }
 }
 
@@ -269,6 +304,53 @@ mod tests {
             "x",
         ] {
             assert!(post(url, None).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_format_has_what_it_needs() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("key");
+        let with = |format: &str, more: &str| {
+            hook(&format!("url = 'http://h/'\nformat = '{format}'\n{more}"))
+        };
+        let key = format!("secret_file = '{}'\n", file.display());
+        assert!(with("json", &key).is_err(), "it is not there");
+        std::fs::write(&file, "s3cret\nmore\n").unwrap();
+        let mode = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&file, mode).unwrap();
+        };
+        mode(0o644);
+        let error = format!("{:#}", with("json", &key).unwrap_err());
+        assert!(
+            error.contains("mode 0644") && !error.contains("s3cret"),
+            "{error}"
+        );
+        mode(0o640);
+        assert_eq!(
+            with("json", &key).unwrap().secret.as_deref(),
+            Some("s3cret")
+        );
+        assert!(with("slack", &key).is_err() && with("alertmanager", &key).is_err());
+        assert_eq!(with("slack", "").unwrap().on, [On::Start, On::Verdict]);
+        assert!(with("pagerduty", "").is_err(), "no routing key");
+        assert!(with("pagerduty", &format!("{key}on = ['start']")).is_err());
+        assert_eq!(with("alertmanager", "").unwrap().on.len(), 4);
+        assert!(hook("program = ['/bin/true']\nformat = 'slack'").is_err());
+        // Each has a queue of its own.
+        let one = with("pagerduty", &key).unwrap().key();
+        std::fs::write(&file, "0ther").unwrap();
+        let keys = [
+            one,
+            with("pagerduty", &key).unwrap().key(),
+            with("slack", "").unwrap().key(),
+            with("json", "").unwrap().key(),
+        ];
+        assert!((1..4).all(|at| !keys[..at].contains(&keys[at])), "{keys:?}");
+        if curl::installed().is_some() {
+            let usual = hook(&format!("format = 'pagerduty'\n{key}")).unwrap();
+            assert_eq!(usual.name, "events.pagerduty.com");
         }
     }
 

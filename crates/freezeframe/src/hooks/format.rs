@@ -6,8 +6,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::config::On;
 use super::hmac;
+use super::on::On;
 
 /// Version of our own JSON.
 const OWN_FORMAT: &str = "freezeframe-event/1";

@@ -9,6 +9,9 @@
 mod config;
 mod curl;
 mod failure;
+mod format;
+mod hmac;
+mod on;
 mod post;
 mod program;
 mod queue;
@@ -25,8 +28,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use config::Hook;
 pub(crate) use config::HookConfig;
-use config::{Hook, On};
+use on::On;
 use queue::Queue;
 use worker::Worker;
 
@@ -201,5 +205,182 @@ impl Hooks {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use serde_json::json;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// What a receiver does with a request: nothing until the client goes, or an answer.
+    #[derive(Clone, Copy)]
+    enum Does {
+        Hangs,
+        Closes,
+        Answers(u16),
+    }
+
+    /// One that does these in turn, the last for ever; it hands over each body it was sent, with what it answered.
+    fn receiver(listener: TcpListener, does: Vec<Does>) -> Receiver<(u16, Value)> {
+        let (sender, got) = channel();
+        std::thread::spawn(move || {
+            let mut turn = 0;
+            let mut hanging = Vec::new();
+            while let Ok((stream, _)) = listener.accept() {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut length = 0;
+                loop {
+                    let mut line = String::new();
+                    reader.read_line(&mut line).unwrap();
+                    if let Some(value) = line.strip_prefix("Content-Length: ") {
+                        length = value.trim().parse().unwrap();
+                    }
+                    if line == "\r\n" {
+                        break;
+                    }
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                let body: Value = serde_json::from_slice(&body).unwrap();
+                let now = does[turn.min(does.len() - 1)];
+                turn += 1;
+                let code = match now {
+                    Does::Answers(code) => code,
+                    Does::Hangs | Does::Closes => 0,
+                };
+                let mut stream = stream;
+                if sender.send((code, body)).is_err() {
+                    return;
+                }
+                match now {
+                    Does::Hangs => hanging.push(stream),
+                    Does::Closes => drop(stream),
+                    Does::Answers(code) => {
+                        let _ = write!(stream, "HTTP/1.1 {code} X\r\n\r\n");
+                    }
+                }
+            }
+        });
+        got
+    }
+
+    fn config(text: &str) -> HookConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    fn start(id: &str) -> Event {
+        Event::start(
+            json!({"id": id, "host": "db1", "server": "3306", "says": "it hangs",
+            "onset": "2026-09-21T13:33:20Z", "rule": "work-stops"}),
+        )
+    }
+
+    fn end(id: &str) -> Event {
+        Event::end(json!({"id": id, "host": "db1", "server": "3306",
+            "onset": "2026-09-21T13:33:20Z", "end": "2026-09-21T13:34:00Z"}))
+    }
+
+    #[test]
+    fn what_fails_hangs_or_is_busy_is_tried_again_and_each_alert_is_opened_then_resolved() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = dir.path().join("key");
+        std::fs::write(&key, "R0UTE\n").unwrap();
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let hook = config(&format!(
+            "name = 'pager'\nformat = 'pagerduty'\nsecret_file = '{}'\nurl = 'http://127.0.0.1:{port}/v2/enqueue'\n\
+             deadline_seconds = 1",
+            key.display()
+        ));
+        let does = [
+            Does::Answers(500),
+            Does::Hangs,
+            Does::Answers(429),
+            Does::Closes,
+            Does::Answers(202),
+        ];
+        let got = receiver(listener, does.into());
+        let hooks = Hooks::start(std::slice::from_ref(&hook), dir.path()).unwrap();
+        let state = hooks.states().remove(0);
+        for event in [start("3306-a"), end("3306-a")] {
+            hooks.tell(&event);
+        }
+        let mut attempts = Vec::new();
+        while attempts.iter().filter(|(code, _)| *code == 202).count() < 2 {
+            attempts.push(got.recv_timeout(PATIENCE).unwrap());
+        }
+        let codes: Vec<u16> = attempts.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, [500, 0, 429, 0, 202, 202]);
+        // The same alert each time, byte for byte, and only then its end.
+        assert!(attempts[..5].iter().all(|(_, body)| *body == attempts[0].1));
+        let told = |at: usize| {
+            let body: &Value = &attempts[at].1;
+            (
+                body["event_action"].as_str().unwrap(),
+                body["dedup_key"].as_str().unwrap(),
+            )
+        };
+        assert_eq!(told(4), ("trigger", "freezeframe/db1/3306-a"));
+        assert_eq!(told(5), ("resolve", "freezeframe/db1/3306-a"));
+        let until = Instant::now() + PATIENCE;
+        while state.counts() != [0, 2, 0, 0] {
+            assert!(Instant::now() < until, "{:?}", state.counts());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        hooks.finish();
+    }
+
+    #[test]
+    fn what_waits_survives_a_restart_and_what_is_refused_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let port = {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            free.local_addr().unwrap().port()
+        };
+        let hook = |path: &str| {
+            config(&format!(
+                "format = 'alertmanager'\nurl = 'http://127.0.0.1:{port}{path}'"
+            ))
+        };
+        // Nobody listens: it stays on the disk.
+        let hooks = Hooks::start(&[hook("/api/v2/alerts")], dir.path()).unwrap();
+        hooks.tell(&start("3306-b"));
+        hooks.tell(&end("3306-b"));
+        let begin = Instant::now();
+        hooks.finish();
+        assert!(begin.elapsed() < Duration::from_secs(20));
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let does = vec![Does::Answers(200), Does::Answers(200), Does::Answers(400)];
+        let got = receiver(listener, does);
+        let hooks = Hooks::start(&[hook("/api/v2/alerts")], dir.path()).unwrap();
+        let (_, opened) = got.recv_timeout(PATIENCE).unwrap();
+        let (_, closed) = got.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(opened[0]["labels"], closed[0]["labels"]);
+        assert_eq!(opened[0]["labels"]["incident"], "3306-b");
+        assert_eq!(closed[0]["endsAt"], "2026-09-21T13:34:00Z");
+        // A request that the receiver calls wrong stays wrong.
+        hooks.tell(&start("3306-c"));
+        assert_eq!(got.recv_timeout(PATIENCE).unwrap().0, 400);
+        let state = hooks.states().remove(0);
+        let until = Instant::now() + PATIENCE;
+        while state.counts() != [0, 2, 1, 0] {
+            assert!(Instant::now() < until, "{:?}", state.counts());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        hooks.finish();
+        let left = std::fs::read_dir(dir.path().join("hooks")).unwrap().next();
+        let left = std::fs::read_dir(left.unwrap().unwrap().path()).unwrap();
+        assert_eq!(left.count(), 0);
     }
 }

@@ -72,8 +72,27 @@ impl Queue {
         queue
     }
 
+    /// A first verdict that waits is nothing beside a newer one of the same incident.
+    fn supersede(&mut self, newer: &Value) {
+        if newer["event"] != "preliminary" {
+            return;
+        }
+        let old: Vec<String> = self
+            .events
+            .iter()
+            .filter(|(_, queued)| {
+                queued.body["event"] == "preliminary" && queued.body["id"] == newer["id"]
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in old {
+            self.remove(&name);
+        }
+    }
+
     /// Puts an event at the end and tells how many older ones had to go for it.
     pub(super) fn push(&mut self, queued: Queued) -> u64 {
+        self.supersede(&queued.body);
         self.count += 1;
         // The process id keeps two recorders apart that were started in one millisecond.
         let name = format!(
@@ -140,6 +159,29 @@ mod tests {
         assert_eq!(again.len(), 2);
         assert_eq!(again.first().unwrap().1, &event(4));
         assert_eq!(Queue::open(&dir).len(), 2);
+    }
+
+    #[test]
+    fn a_newer_verdict_of_a_stall_takes_the_place_of_the_one_that_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut queue = Queue::open(dir.path());
+        let event = |at, event: &str, id: &str| Queued {
+            body: serde_json::json!({"event": event, "id": id, "n": at}),
+            environment: BTreeMap::new(),
+            told_wall_ms: at,
+        };
+        for (at, kind, id) in [
+            (1, "start", "a"),
+            (2, "preliminary", "a"),
+            (3, "preliminary", "b"),
+            (4, "preliminary", "a"),
+            (5, "end", "a"),
+        ] {
+            queue.push(event(at, kind, id));
+        }
+        let left: Vec<i64> = queue.events.values().map(|one| one.told_wall_ms).collect();
+        assert_eq!(left, [1, 3, 4, 5]);
+        assert_eq!(Queue::open(dir.path()).len(), 4);
     }
 
     #[test]

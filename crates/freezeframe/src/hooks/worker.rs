@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::config::{Action, Hook};
 use super::failure::Failure;
 use super::queue::{EVENT_BYTES_MAX, Queue, Queued};
-use super::{Event, HookState, curl, post, program};
+use super::{Event, HookState, curl, format, post, program};
 
 /// The first pause after a failure, and the longest; each is twice the one before.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MIN: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1000 });
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
 /// How long an event is tried.
@@ -146,12 +146,24 @@ fn deliver(hook: &Hook, name: &str, queued: &Queued) -> Result<(), Failure> {
     // The same for every attempt, so that a receiver can tell one that came twice.
     let delivery = name.trim_end_matches(".json");
     body["delivery"] = Value::from(delivery);
-    let body = body.to_string();
+    if let Action::Run(program) = &hook.action {
+        let input = body.to_string();
+        return program::run(
+            program,
+            &queued.environment,
+            input.as_bytes(),
+            hook.deadline,
+        );
+    }
+    let now_ms = kernel::clock::wall_ms();
+    let secret = hook.secret.as_deref();
+    let Some(message) = format::message(hook.format, secret, &body, now_ms) else {
+        return Ok(());
+    };
+    let headers = [hook.headers.as_slice(), &message.headers].concat();
     match &hook.action {
-        Action::Run(program) => {
-            program::run(program, &queued.environment, body.as_bytes(), hook.deadline)
-        }
-        Action::Post(address) => post::post(address, &hook.headers, &body, hook.deadline),
-        Action::Curl(target) => curl::post(target, &hook.headers, &body, hook.deadline),
+        Action::Post(address) => post::post(address, &headers, &message.body, hook.deadline),
+        Action::Curl(target) => curl::post(target, &headers, &message.body, hook.deadline),
+        Action::Run(_) => Ok(()),
     }
 }
