@@ -33,6 +33,7 @@ mod shell;
 mod sources;
 mod stacks;
 mod stacks_from;
+mod support;
 mod symbols;
 mod targets;
 mod triggers;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Command::LeaseWatchdog => leases::watchdog(),
         Command::Check(options) => check::run(&options),
         Command::SelfTest(options) => self_test::run(&options),
+        Command::SupportBundle(options) => support::run(&options),
         Command::Grants(options) => grants::run(&options),
         Command::Sources(options) => sources::run(&options),
         Command::Completions { shell } => {

@@ -20,6 +20,7 @@ pub(crate) fn limit_for(command: &Command) {
         | Command::Export(_)
         | Command::Causes(_)
         | Command::Incidents(_)
+        | Command::SupportBundle(_)
         | Command::Web(_) => true,
         Command::Stacks(args) => !args.from.is_empty(),
         Command::Profile(args) => args.diff.is_some(),

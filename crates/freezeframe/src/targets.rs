@@ -14,21 +14,7 @@ use crate::config::Config;
 /// The servers that are meant: what the command line says, then the configuration, then all.
 pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
     let file = &config.server;
-    let options = LoginOptions {
-        user: args.user.clone().or_else(|| file.user.clone()),
-        password_file: args
-            .password_file
-            .clone()
-            .or_else(|| file.password_file.clone()),
-        defaults_file: args
-            .defaults_file
-            .clone()
-            .or_else(|| file.defaults_file.clone()),
-        environment_password: std::env::var("MYSQL_PWD").ok(),
-        home: std::env::var_os("HOME").map(PathBuf::from),
-        system_user: system_user(),
-    };
-    let found = find_login(&options)?;
+    let found = find_login(&login_options(args, config))?;
     let login = found.login;
     let mut wanted = wanted(args, config);
     let named = args.host.as_ref().or(file.host.as_ref());
@@ -56,6 +42,25 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         }
     }
     Ok(targets)
+}
+
+/// Who we are to a server: what the command line says, then the configuration, then the system.
+pub(crate) fn login_options(args: &ServerArgs, config: &Config) -> LoginOptions {
+    let file = &config.server;
+    LoginOptions {
+        user: args.user.clone().or_else(|| file.user.clone()),
+        password_file: args
+            .password_file
+            .clone()
+            .or_else(|| file.password_file.clone()),
+        defaults_file: args
+            .defaults_file
+            .clone()
+            .or_else(|| file.defaults_file.clone()),
+        environment_password: std::env::var("MYSQL_PWD").ok(),
+        home: std::env::var_os("HOME").map(PathBuf::from),
+        system_user: system_user(),
+    }
 }
 
 /// As [`find`], for who does not wait and see: where a socket or a port is named, a process that only starts may be

@@ -11,6 +11,7 @@ mod live_view;
 mod queries;
 mod queries_live;
 mod self_test;
+mod support;
 mod web;
 
 pub(crate) use capture::Capture;
@@ -26,6 +27,7 @@ pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
 pub(crate) use queries_live::{Leases, WayArg};
 pub(crate) use self_test::SelfTest;
+pub(crate) use support::SupportBundle;
 pub(crate) use web::Web;
 
 use std::path::PathBuf;
@@ -93,6 +95,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Whether everything that a recording needs works on this host, in 10 s.
     SelfTest(SelfTest),
+    /// One file for whoever helps: version, configuration, tests, log, incidents; without secrets and names.
+    SupportBundle(SupportBundle),
     /// The SQL that makes the recorder's account, for this server's version.
     Grants(Grants),
     /// The table of sources: what is read, how often, what it costs and needs.

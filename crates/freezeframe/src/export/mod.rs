@@ -168,20 +168,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         told.wrote.push(Wrote::new(file.path(), "incident", None));
         let incident = &incident;
         // The last: it is searched as it lies on the disk.
-        let bytes = file.write_incident(incident, |path, place, bytes| {
-            let said = |place: &str| format!("{}, {place}", path.display());
-            match place {
-                Place::Cell(cell) => {
-                    let is_log = cell.starts_with(LOG_CELL) && !is_json(bytes);
-                    let part = if is_log { Part::Log } else { Part::Other };
-                    search_text(names, bytes, part, &said(cell))
-                }
-                Place::File => {
-                    let leak = names.and_then(|searched| searched.names.find_in_file(bytes));
-                    refused(leak, &said("the file's bytes"))
-                }
-            }
-        })?;
+        let bytes = write_searched(&file, incident, names)?;
         if let Some(redaction) = &mut told.redaction {
             redaction.searched_bytes = redaction.searched_bytes.saturating_add(bytes);
         }
@@ -197,6 +184,52 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         &if args.json { told.json()? } else { told.text() },
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An incident's file without literals and names, as `--redact -o` writes it: searched, and refused where a name would
+/// still stand in it. `room`: a directory of our own to write it to.
+pub(crate) fn shared_file(path: &Path, salt: &[u8], room: &Path) -> Result<Vec<u8>> {
+    crate::memory::now_reading(path);
+    let incident = store::read_frame(path)?.incident;
+    let check = Check::of(
+        &incident,
+        &raw_logs(&[path.to_owned()]),
+        store::FRAME_SCHEMA,
+    );
+    let redacted = redact::redact(&incident, salt, store::FRAME_SCHEMA)
+        .context("the incident cannot be redacted")?;
+    let searched = Searched {
+        names: redacted.names,
+        check,
+    };
+    let file = File::at(&room.join("shared.frame"), true)?;
+    write_searched(&file, &redacted.incident, Some(&searched))?;
+    let bytes = std::fs::read(file.path()).with_context(|| file.path().display().to_string())?;
+    std::fs::remove_file(file.path())?;
+    Ok(bytes)
+}
+
+/// A salt that nobody knows and that is forgotten.
+pub(crate) fn random_salt() -> Result<Vec<u8>> {
+    salt(None)
+}
+
+/// Writes an incident's file, searches it as it lies on the disk; answers how many bytes it has.
+fn write_searched(file: &File, incident: &Incident, names: Option<&Searched>) -> Result<u64> {
+    file.write_incident(incident, |path, place, bytes| {
+        let said = |place: &str| format!("{}, {place}", path.display());
+        match place {
+            Place::Cell(cell) => {
+                let is_log = cell.starts_with(LOG_CELL) && !is_json(bytes);
+                let part = if is_log { Part::Log } else { Part::Other };
+                search_text(names, bytes, part, &said(cell))
+            }
+            Place::File => {
+                let leak = names.and_then(|searched| searched.names.find_in_file(bytes));
+                refused(leak, &said("the file's bytes"))
+            }
+        }
+    })
 }
 
 /// The incident that is exported.

@@ -45,6 +45,11 @@ pub(crate) struct HookConfig {
 }
 
 impl HookConfig {
+    /// What its files of secrets hold, where they can be read.
+    pub(crate) fn secrets(&self) -> Option<String> {
+        secret(self.secret_file.as_deref()?).ok()
+    }
+
     /// A hook that posts there, with defaults else.
     pub(crate) fn posting_to(url: String) -> Self {
         Self {

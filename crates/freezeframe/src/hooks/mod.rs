@@ -108,6 +108,11 @@ pub(crate) fn problems(configs: &[HookConfig]) -> Vec<String> {
     each.flatten().collect()
 }
 
+/// What hooks are told and nobody else may know: the content of their files of secrets.
+pub(crate) fn secrets(configs: &[HookConfig]) -> Vec<String> {
+    configs.iter().flat_map(HookConfig::secrets).collect()
+}
+
 /// How a hook does.
 #[derive(Debug, Default)]
 pub(crate) struct HookState {

@@ -214,3 +214,13 @@ pub(crate) fn files(dir: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// Whether processes of this machine wait for a processor for most of the time: what must be fast cannot be measured then.
+pub(crate) fn is_too_busy() -> bool {
+    const SHARE_MAX: f64 = 30.0;
+    let pressure = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
+    let share = pressure
+        .split_once("avg10=")
+        .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
+    share.is_some_and(|share| share > SHARE_MAX)
+}

@@ -31,6 +31,7 @@ mod self_test;
 mod service;
 mod stacks_from;
 mod stalls;
+mod support;
 mod survival;
 mod terminal;
 mod terminal_frames;

@@ -1,0 +1,415 @@
+//! `freezeframe support-bundle`: one file for whoever helps, without what is nobody's business.
+
+mod asked;
+mod scrub;
+mod settings;
+mod tar;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use cli::{output, recorded};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use server::find_login;
+
+use crate::args::SupportBundle;
+use crate::config::Config;
+use crate::targets::login_options;
+use crate::{episodes, export, self_test};
+
+use self::scrub::Scrub;
+use self::tar::Tar;
+
+/// How long `freezeframe check` may take, and the journal.
+const CHECK_TIME_MAX: Duration = Duration::from_secs(40);
+const LOG_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Stalls that are listed, the latest.
+const STALLS_MAX: usize = 200;
+
+/// Lines of the recorder's log.
+const LOG_LINES: &str = "2000";
+
+const README: &str = "\
+What is in here, made by freezeframe support-bundle. Nothing was sent anywhere.
+
+version.json         this program, the kernel, the distribution
+configuration.toml   every text taken out but names of signals and of events
+self-test.json       freezeframe self-test
+check.json           freezeframe check
+unit.txt             what systemd tells of the service
+log.txt              the last lines of the recorder's journal
+metrics.txt          of the status address
+directory.txt        the files of the recorder's directory: mode, bytes, name
+incidents.json       what was caught
+stalls.json          what was noticed, captured or not
+incidents/N.frame    the last incidents, the latest first, as export --redact writes them
+
+Taken out of all of it: passwords, tokens and addresses of hooks, the texts of the configuration, users, hosts. In their
+place stands what they were, in parentheses. A part that could not be had says why.
+";
+
+/// A part of the bundle.
+struct Part {
+    name: String,
+    bytes: Vec<u8>,
+    /// It could not be had, and why.
+    absent: Option<String>,
+}
+
+/// What is collected, cleaned.
+struct Parts {
+    scrub: Scrub,
+    parts: Vec<Part>,
+}
+
+impl Parts {
+    fn add(&mut self, name: &str, text: Result<String, String>) {
+        let absent = text.as_ref().err().map(|why| self.scrub.clean(why));
+        let text = match &text {
+            Ok(text) => self.scrub.clean(text),
+            Err(_) => format!("absent: {}\n", absent.as_deref().unwrap_or_default()),
+        };
+        self.parts.push(Part {
+            name: name.to_owned(),
+            bytes: text.into_bytes(),
+            absent,
+        });
+    }
+
+    fn add_json(&mut self, name: &str, value: &Value) {
+        let text = serde_json::to_string_pretty(value);
+        self.add(name, text.map_err(|error| error.to_string()));
+    }
+}
+
+pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => {
+            let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+            PathBuf::from(format!("freezeframe-support-{stamp}.tar.gz"))
+        }
+    };
+    if path.symlink_metadata().is_ok() && !args.force {
+        bail!(
+            "{}: it is there already; --force replaces it",
+            path.display()
+        );
+    }
+    let config_path = Config::path(args.server.config.as_deref());
+    // A configuration that is wrong is what a bundle may be needed for.
+    let config = Config::load(args.server.config.as_deref()).unwrap_or_default();
+    let dir = config.directory(args.dir.as_deref());
+    let (shown, texts) = match &config_path {
+        Some(path) => settings::shown(path),
+        None => (
+            "# there is none: all is as by default\n".to_owned(),
+            Vec::new(),
+        ),
+    };
+    let mut scrub = names_and_secrets(args, &config);
+    for text in &texts {
+        scrub.add_setting(text);
+    }
+    let frames = latest(&dir);
+    for (_, summary) in &frames {
+        scrub.add_name("host", &summary.host);
+    }
+    let mut parts = Parts {
+        scrub,
+        parts: Vec::new(),
+    };
+    parts.add("README.txt", Ok(README.to_owned()));
+    parts.add_json("version.json", &version());
+    parts.add("configuration.toml", Ok(shown));
+    progress("self-test");
+    let tested = self_test::test(args.dir.as_deref(), args.server.config.as_deref());
+    parts.add_json("self-test.json", &tested.as_json());
+    progress("check");
+    parts.add("check.json", check(args));
+    progress("log and metrics");
+    let journal = [
+        "--unit=freezeframe",
+        "--no-pager",
+        "--quiet",
+        "--output=short-iso",
+    ];
+    let mut journalctl = Command::new("journalctl");
+    journalctl.args(journal).args(["--lines", LOG_LINES]);
+    parts.add("log.txt", asked::program(&mut journalctl, LOG_TIME_MAX));
+    let unit = "--property=ActiveState,SubState,Result,NRestarts,ExecMainStatus,MemoryCurrent,CPUUsageNSec,ActiveEnterTimestamp";
+    let mut systemctl = Command::new("systemctl");
+    systemctl.args(["show", "freezeframe", "--no-pager", unit]);
+    parts.add("unit.txt", asked::program(&mut systemctl, LOG_TIME_MAX));
+    let metrics = match config.listen {
+        Some(listen) => asked::metrics(listen),
+        None => Err("there is no status address (listen)".to_owned()),
+    };
+    parts.add("metrics.txt", metrics);
+    parts.add("directory.txt", directory(&dir));
+    parts.add_json("incidents.json", &incidents(&frames));
+    parts.add_json("stalls.json", &stalls(&dir));
+    add_incidents(&mut parts, &frames, usize::from(args.incidents))?;
+    output::clear_progress();
+    let bytes = packed(&parts)?;
+    store::write_private(&path, &bytes)?;
+    told(args.json, &path, &bytes, &parts.parts)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn progress(what: &str) {
+    if output::is_terminal() {
+        output::progress(&format!("support bundle: {what}"));
+    }
+}
+
+/// What is known to be nobody's business before anything is collected.
+fn names_and_secrets(args: &SupportBundle, config: &Config) -> Scrub {
+    let mut scrub = Scrub::default();
+    scrub.add_name("host", &recorder::host_name());
+    let options = login_options(&args.server, config);
+    scrub.add_name("user", &options.system_user);
+    if let Some(password) = &options.environment_password {
+        scrub.add_secret("password", password);
+    }
+    if let Some(path) = &options.password_file
+        && let Ok(text) = std::fs::read_to_string(path)
+        && let Some(line) = text.lines().next()
+    {
+        scrub.add_secret("password", line);
+    }
+    // Each password of the option file, whichever is the one that is used.
+    let usual = || options.home.as_ref().map(|home| home.join(".my.cnf"));
+    if let Some(path) = options.defaults_file.clone().or_else(usual)
+        && let Ok(text) = std::fs::read_to_string(path)
+    {
+        let settings = text.lines().filter_map(|line| line.split_once('='));
+        for (_, value) in settings.filter(|(name, _)| name.contains("pass")) {
+            scrub.add_secret("password", value.trim().trim_matches(['"', '\'']));
+        }
+    }
+    if let Ok(found) = find_login(&options) {
+        scrub.add_name("user", &found.login.user);
+        if let Some(password) = &found.login.password {
+            scrub.add_secret("password", password);
+        }
+        if let Some(host) = &found.host {
+            scrub.add_name("host", host);
+        }
+    }
+    if let Some(host) = &args.server.host {
+        scrub.add_name("host", host);
+    }
+    for secret in crate::hooks::secrets(&config.hooks) {
+        scrub.add_secret("secret of a hook", &secret);
+    }
+    scrub
+}
+
+fn version() -> Value {
+    let line = |path: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let pretty = release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "architecture": std::env::consts::ARCH,
+        "kernel": line("/proc/sys/kernel/osrelease"),
+        "distribution": pretty.map(|name| name.trim_matches('"')),
+        "frame_version": store::FRAME_VERSION,
+        "made": jiff::Timestamp::now().to_string(),
+    })
+}
+
+/// `freezeframe check` by itself: a server that hangs costs its part alone.
+fn check(args: &SupportBundle) -> Result<String, String> {
+    if args.no_check {
+        return Err("not asked for (--no-check)".to_owned());
+    }
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["check", "--json", "--look", "2s"]);
+    let server = &args.server;
+    let texts = [
+        ("--host", server.host.clone()),
+        ("--port", server.port.map(|port| port.to_string())),
+        ("--pid", server.pid.map(|pid| pid.to_string())),
+        ("--user", server.user.clone()),
+    ];
+    for (name, value) in texts {
+        if let Some(value) = value {
+            command.arg(name).arg(value);
+        }
+    }
+    let paths = [
+        ("--socket", &server.socket),
+        ("--password-file", &server.password_file),
+        ("--defaults-file", &server.defaults_file),
+        ("--config", &server.config),
+    ];
+    for (name, value) in paths {
+        if let Some(value) = value {
+            command.arg(name).arg(value);
+        }
+    }
+    asked::program(&mut command, CHECK_TIME_MAX)
+}
+
+/// The files of the recorder's directory, and of hooks that wait.
+fn directory(dir: &Path) -> Result<String, String> {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir(dir).map_err(|error| error.to_string())?;
+    let mut lines: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let there = entry.path().symlink_metadata().ok()?;
+            let name = entry.file_name();
+            let (mode, bytes) = (there.mode(), there.len());
+            Some(format!(
+                "{mode:06o} {bytes:>12} {}\n",
+                output::plain(&name.to_string_lossy())
+            ))
+        })
+        .collect();
+    lines.sort_by(|a, b| a.get(20..).cmp(&b.get(20..)));
+    let mut text = lines.concat();
+    let queues = std::fs::read_dir(dir.join("hooks")).into_iter().flatten();
+    for queue in queues.flatten() {
+        let waiting = std::fs::read_dir(queue.path()).map_or(0, Iterator::count);
+        let name = queue.file_name();
+        let _ = writeln!(text, "hooks/{}: {waiting} files", name.to_string_lossy());
+    }
+    Ok(text)
+}
+
+/// The incidents, the latest first.
+fn latest(dir: &Path) -> Vec<(PathBuf, store::Summary)> {
+    let mut frames = recorded::summaries(dir);
+    frames
+        .sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
+    frames
+}
+
+fn incidents(frames: &[(PathBuf, store::Summary)]) -> Value {
+    let each = frames.iter().map(|(path, summary)| {
+        let stall = &summary.stall;
+        let onset = jiff::Timestamp::from_millisecond(summary.clock.wall_ms(stall.onset));
+        let rules: Vec<&str> = stall.triggers.iter().map(|one| one.rule.as_str()).collect();
+        json!({
+            "id": summary.id,
+            "onset": onset.ok().map(|onset| onset.to_string()),
+            "lasted_ms": stall.end.map(|end| end.saturating_sub(stall.onset)),
+            "rules": rules,
+            "server_version": summary.server.version,
+            "bytes": path.metadata().map_or(0, |file| file.len()),
+        })
+    });
+    each.collect()
+}
+
+fn stalls(dir: &Path) -> Value {
+    let all = episodes::read(dir);
+    let from = all.len().saturating_sub(STALLS_MAX);
+    // Without the words of what was felt: they may name things.
+    let each = all.iter().skip(from).map(|stall| {
+        json!({
+            "server": stall.server,
+            "onset_ms": stall.onset_ms,
+            "trigger_ms": stall.trigger_ms,
+            "end_ms": stall.end_ms,
+            "rule": stall.rule,
+            "incident": stall.incident,
+            "cause": stall.cause,
+        })
+    });
+    each.collect()
+}
+
+/// The last incidents without names. One that cannot be read or would not be clean costs itself alone.
+fn add_incidents(
+    parts: &mut Parts,
+    frames: &[(PathBuf, store::Summary)],
+    count: usize,
+) -> Result<()> {
+    let room = tempfile::tempdir().context("no directory to work in")?;
+    let salt = export::random_salt()?;
+    for (index, (path, _)) in frames.iter().take(count).enumerate() {
+        progress(&format!("incident {} of {count}", index + 1));
+        let name = format!("incidents/{}.frame", index + 1);
+        match export::shared_file(path, &salt, room.path()) {
+            Ok(bytes) => match parts.scrub.find(&bytes) {
+                None => parts.parts.push(Part {
+                    name,
+                    bytes,
+                    absent: None,
+                }),
+                Some(what) => {
+                    let why = format!("{what} would still stand in it");
+                    parts.add(&format!("{name}.absent.txt"), Err(why));
+                }
+            },
+            Err(error) => {
+                parts.add(&format!("{name}.absent.txt"), Err(format!("{error:#}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All parts in one file. Refused where something stands in it that must not.
+fn packed(parts: &Parts) -> Result<Vec<u8>> {
+    let now = u64::try_from(kernel::clock::wall_ms() / 1000).unwrap_or(0);
+    let mut tar = Tar::default();
+    for part in &parts.parts {
+        if let Some(what) = parts.scrub.find(&part.bytes) {
+            bail!(
+                "nothing was written: {what} would still stand in {}; please report it",
+                part.name
+            );
+        }
+        tar.add(
+            &format!("freezeframe-support/{}", part.name),
+            &part.bytes,
+            now,
+        );
+    }
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(&tar.finish())?;
+    Ok(packed.finish()?)
+}
+
+fn told(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result<()> {
+    if json {
+        let parts: Vec<Value> = parts
+            .iter()
+            .map(
+                |part| json!({"name": part.name, "bytes": part.bytes.len(), "absent": part.absent}),
+            )
+            .collect();
+        return output::print_json(&json!({"path": path, "bytes": bytes.len(), "parts": parts}));
+    }
+    let mut text = String::new();
+    for part in parts {
+        let _ = match &part.absent {
+            None => writeln!(text, "  {:<24} {:>9} bytes", part.name, part.bytes.len()),
+            Some(why) => writeln!(text, "  {:<24} absent: {why}", part.name),
+        };
+    }
+    let kib = bytes.len().div_ceil(1024);
+    let _ = writeln!(
+        text,
+        "{}: {kib} KiB, readable by you alone; nothing was sent. Look at it before you do: tar -xzf",
+        path.display()
+    );
+    output::print(&text)
+}
