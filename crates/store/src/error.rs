@@ -37,7 +37,7 @@ pub enum StoreError {
     },
     /// A newer freezeframe wrote it.
     #[error(
-        "{path}: written in frame format {found}, this freezeframe reads up to {known}; use a newer one"
+        "{path}: a newer freezeframe wrote it, in version {found} of its format; this one knows up to {known}: use a newer one"
     )]
     TooNew {
         /// The file.

@@ -1,8 +1,13 @@
 //! The store against real files.
 
-#![allow(clippy::unwrap_used, reason = "a failing step fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
 
 mod frame;
 mod history;
 mod history_window;
+mod samples;
 mod support;
