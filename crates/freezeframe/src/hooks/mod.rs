@@ -38,8 +38,8 @@ use worker::Worker;
 const WAITING_MAX: usize = 256;
 
 /// How long the end of the recording waits for what is still to be delivered; the rest stays in
-/// the queue for the next start.
-const LAST_DELIVERY: Duration = Duration::from_secs(3);
+/// the queue for the next start. Nothing is recorded meanwhile.
+const LAST_DELIVERY: Duration = Duration::from_secs(1);
 
 /// Something that hooks are told.
 #[derive(Debug, Clone)]

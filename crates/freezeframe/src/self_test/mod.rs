@@ -23,7 +23,7 @@ use crate::config::Config;
 const TIME_MAX: Duration = Duration::from_secs(9);
 
 /// For one step.
-const STEP_TIME_MAX: Duration = Duration::from_millis(2500);
+const STEP_TIME_MAX: Duration = Duration::from_secs(4);
 
 /// Columns of a line where standard output is no terminal.
 const WIDTH_UNKNOWN: usize = 100;

@@ -26,6 +26,7 @@ mod on_demand;
 mod peer;
 mod pprof;
 mod queries;
+mod restart;
 mod retention;
 mod self_test;
 mod service;
