@@ -21,10 +21,11 @@ const PARTED_MS_MAX: i64 = 50;
 const AHEAD_MS_MAX: i64 = 60_000;
 
 pub(super) fn runs(scene: &Scene) -> Vec<Found> {
-    let (boot, wall) = (boottime_ms(), wall_ms());
+    let (boot, wall) = both();
     std::thread::sleep(WATCHED);
-    let passed = i64::try_from(boottime_ms().saturating_sub(boot)).unwrap_or(i64::MAX);
-    let parted = wall_ms().saturating_sub(wall).saturating_sub(passed);
+    let (boot_then, wall_then) = both();
+    let passed = i64::try_from(boot_then.saturating_sub(boot)).unwrap_or(i64::MAX);
+    let parted = wall_then.saturating_sub(wall).saturating_sub(passed);
     let has_boot_id = boot_id(&ProcRoot::default()).is_ok();
     vec![judged(
         wall_ms(),
@@ -33,6 +34,19 @@ pub(super) fn runs(scene: &Scene) -> Vec<Found> {
         newest_ms(&scene.dir),
         has_boot_id,
     )]
+}
+
+/// Both clocks at one moment: on a busy host we may stand still between the two readings.
+fn both() -> (u64, i64) {
+    const TRIES: usize = 100;
+    let mut last = (boottime_ms(), wall_ms());
+    for _ in 0..TRIES {
+        last = (boottime_ms(), wall_ms());
+        if boottime_ms().saturating_sub(last.0) <= 1 {
+            break;
+        }
+    }
+    last
 }
 
 fn judged(
