@@ -4,6 +4,7 @@ mod common;
 
 use common::{Story, finding, named, stalls};
 use diagnosis::{Level, Verdict};
+use model::RunState::Running;
 
 fn rejection<'v>(verdict: &'v Verdict, cause: &str) -> &'v str {
     verdict
@@ -218,7 +219,13 @@ fn direct_reclaim_is_no_compaction() {
         .rate("vmstat.allocstall_normal", 0.0, 900.0);
     let of_server = reclaim
         .clone()
-        .samples(&[(60, &["k:shrink_lruvec", "k:try_to_free_pages", "read"])]);
+        .samples(&[(60, &["k:shrink_lruvec", "k:try_to_free_pages", "read"])])
+        .threads(&[(
+            3,
+            "mysqld",
+            Running,
+            &["k:shrink_lruvec", "k:try_to_free_pages", "read"],
+        )]);
     let named_by = |story: Story| {
         let verdict = story.verdict();
         named(&verdict)
