@@ -8,7 +8,7 @@ use clap::Args;
   freezeframe self-test --json | jq -r '.checks[] | select(.state != \"ok\").says'
   freezeframe self-test --dir /srv/freezeframe || systemctl status freezeframe
 
-It asks no server anything (freezeframe check does), and tells no receiver of a hook. What it writes into the
+It asks no server anything (freezeframe check does), and tells no receiver of a hook. What it writes into the \
 recorder's directory it takes away again. It ends within 10 s, whatever hangs.
 
 Exit codes: 0 nothing failed (evidence that cannot be had here is a note), 1 something failed.")]

@@ -11,9 +11,9 @@ use super::ServerArgs;
   freezeframe support-bundle --no-check            the server is not asked anything
   tar -tzf freezeframe-support-*.tar.gz            what is in it; README.txt says what was taken out
 
-Nothing is sent anywhere. In it: version and host's kernel, the configuration without its texts, self-test and check,
-the recorder's log and metrics, the list of incidents, the last incidents as export --redact writes them. Passwords,
-tokens, addresses of hooks, users, hosts and paths of the configuration are taken out of all of it; where one would still
+Nothing is sent anywhere. In it: version and host's kernel, the configuration without its texts, self-test and check, \
+the recorder's log and metrics, the list of incidents, the last incidents as export --redact writes them. Passwords, \
+tokens, addresses of hooks, users, hosts and paths of the configuration are taken out of all of it; where one would still \
 stand in the file, nothing is written.
 
 Exit codes: 0 written (a part that cannot be had says why), 1 nothing was written.")]
