@@ -38,8 +38,8 @@ pub(crate) static KIND: Kind = Kind {
     ],
 };
 
-/// Functions of the thread that takes new connections: each server has one, and it was there first.
-const FIRST_THREAD: [&str; 4] = [
+/// Functions of threads that each server has: the first, which takes connections, and the one that waits for signals.
+const ALWAYS_THERE: [&str; 4] = [
     "main",
     "mysqld_main",
     "handle_connections_sockets",
@@ -131,17 +131,19 @@ impl Threads {
     }
 }
 
-/// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without the
-/// server's first thread only a part was shown: others may have been at work.
+/// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without a
+/// thread that each server has only a part was shown: others may have been at work.
 fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
     let runs = evidence.runs();
     let stacks = ActiveStacks::new(&evidence.incident.stacks.book);
     let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
     for seen in runs.all() {
         let Some(run) = runs.run(seen) else { continue };
-        if stacks.has(run.stack, |name| FIRST_THREAD.contains(&name)) {
+        if stacks.has(run.stack, |name| ALWAYS_THERE.contains(&name)) {
             first.add(seen);
-        } else if others.get(runs.place(seen)) == Some(&true) && !stacks.is_idle(run.stack) {
+        }
+        // At the start the first thread itself is at work.
+        if others.get(runs.place(seen)) == Some(&true) && !stacks.is_idle(run.stack) {
             at_work.add(seen);
         }
     }

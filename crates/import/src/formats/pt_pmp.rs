@@ -49,6 +49,10 @@ fn is_uncounted(text: &str) -> bool {
     if text.contains(' ') || text.bytes().filter(|byte| *byte == b',').count() < KNOWN_MIN {
         return false;
     }
+    // Most lists with commas have a number in them: what each word means is looked up of the others only.
+    if !pmp_frames(text).all(is_pmp_frame) {
+        return false;
+    }
     let names = pmp_frames(text).map(|frame| frame.split('(').next().unwrap_or(frame));
     let is_known = |name: &&str| Lexicon::get().lookup(Kind::Function, name).is_some();
     let known = names.clone().filter(is_known).count();
