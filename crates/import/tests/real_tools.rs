@@ -285,7 +285,7 @@ fn collected_by_pt_stalk(server: &PrivateServer, directory: &std::path::Path) ->
         .arg(format!("-P{}", server.port()))
         .arg(format!("-u{}", login.user))
         .env("MYSQL_PWD", login.password.unwrap_or_default())
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .stdin(Stdio::null())
         .output();
     match output {

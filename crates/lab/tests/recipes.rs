@@ -296,7 +296,7 @@ fn cargo(copy: &Path, arguments: &[&str]) {
 fn json(program: &Path, arguments: &[&str]) -> Value {
     let output = Command::new(program)
         .args(arguments)
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .env_remove("FREEZEFRAME")
         .stdin(Stdio::null())
         .output()

@@ -125,7 +125,7 @@ mod tests {
         assert!(found.says.ends_with(WANTED[0].without), "{}", found.says);
         assert_eq!(found.to_do.as_deref(), Some(WANTED[0].to_do));
         let scene = Scene {
-            dir: "/nonexistent".into(),
+            dir: "/dev/null".into(),
             config: crate::config::Config::default(),
         };
         let all = of_kernel(&scene);

@@ -129,7 +129,7 @@ mod tests {
         assert!(found[1].says.contains("/nonexistent/page"), "{found:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         let nowhere = Scene {
-            dir: "/nonexistent".into(),
+            dir: "/dev/null".into(),
             config: Config::default(),
         };
         assert_eq!(deliver(&nowhere)[0].state, State::Failed);

@@ -306,7 +306,7 @@ mod tests {
 
     fn scene() -> Arc<Scene> {
         Arc::new(Scene {
-            dir: "/nonexistent".into(),
+            dir: "/dev/null".into(),
             config: Config::default(),
         })
     }

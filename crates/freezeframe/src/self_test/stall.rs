@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_made_up_stall_is_noticed_and_named() {
         let found = noticed_and_explained(&Scene {
-            dir: "/nonexistent".into(),
+            dir: "/dev/null".into(),
             config: Config::default(),
         });
         let states: Vec<State> = found.iter().map(|one| one.state).collect();

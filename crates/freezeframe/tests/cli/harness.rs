@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn freezeframe() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_freezeframe"));
-    // The user's own ~/.my.cnf has no say in tests.
+    // The user's own ~/.my.cnf has no say in tests, and no program makes a home of a path that others test to be missing.
     command
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .env_remove("MYSQL_PWD")
         .stdin(Stdio::null());
     command

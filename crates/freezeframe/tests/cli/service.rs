@@ -196,7 +196,7 @@ impl Stage {
             .args(arguments)
             .arg("--defaults-file")
             .arg(self.dir.path().join("my.cnf"))
-            .env("HOME", "/nonexistent")
+            .env("HOME", "/dev/null")
             .env_remove("MYSQL_PWD")
             .current_dir(self.dir.path())
             .stdin(Stdio::null());

@@ -333,7 +333,7 @@ fn pt_pmp(path: &Path) -> Option<String> {
     let output = Command::new("pt-pmp")
         .arg(path)
         .env("LC_ALL", "C")
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .output();
     match output {
         Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),

@@ -271,7 +271,7 @@ fn hostile_arguments() {
             "--for",
             "1s",
             "--dir",
-            "/nonexistent/x\u{1b}[2J",
+            "/dev/null/x\u{1b}[2J",
         ],
         &["causes", "show", HOSTILE],
         &["export", HOSTILE, "--when", HOSTILE],
@@ -279,23 +279,12 @@ fn hostile_arguments() {
         &["queries", "x", "--filter", HOSTILE],
         &["compare", "--at", HOSTILE],
         &["fix", HOSTILE],
-        &[
-            "fix",
-            "--undo",
-            HOSTILE,
-            "--fix-dir",
-            "/nonexistent/x\u{9b}",
-        ],
+        &["fix", "--undo", HOSTILE, "--fix-dir", "/dev/null/x\u{9b}"],
         &["incidents", "--dir", HOSTILE],
         &["completions", HOSTILE],
         &["stacks", "--pid", HOSTILE],
         &["locks", "--socket", HOSTILE],
-        &[
-            "leases",
-            "--revert",
-            "--dir",
-            "/nonexistent/x\u{202e}/leases",
-        ],
+        &["leases", "--revert", "--dir", "/dev/null/x\u{202e}/leases"],
     ] {
         let output = checked(arguments);
         let said = String::from_utf8(output.stderr).unwrap();

@@ -158,7 +158,7 @@ pub(crate) fn start(arguments: &[String]) -> (Child, std::fs::File) {
     let output = tempfile::tempfile().unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_freezeframe"))
         .args(arguments)
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .env("MYSQL_PWD", "a secret")
         .stdin(Stdio::null())
         .stdout(output.try_clone().unwrap())

@@ -29,7 +29,7 @@ pub(crate) fn output_of(tool: &str, arguments: &[&str], password: Option<&str>) 
     let output = Command::new(tool)
         .args(arguments)
         .env("LC_ALL", "C")
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .env("MYSQL_PWD", password.unwrap_or_default())
         // Symbols are not fetched from the network.
         .env("DEBUGINFOD_URLS", "")
@@ -218,7 +218,7 @@ pub(crate) fn as_nobody(arguments: &[&str]) -> Option<Output> {
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
         .args(arguments)
-        .env("HOME", "/nonexistent")
+        .env("HOME", "/dev/null")
         .env_remove("MYSQL_PWD")
         .output()
         .unwrap();

@@ -31,8 +31,8 @@ pub(crate) const STALL: (u64, u64) = (9_000, 9_040);
 
 pub(crate) fn freezeframe() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_freezeframe"));
-    // The user's own ~/.my.cnf has no say in tests.
-    command.env("HOME", "/nonexistent").stdin(Stdio::null());
+    // The user's own ~/.my.cnf has no say in tests, and no program makes a home of a path that others test to be missing.
+    command.env("HOME", "/dev/null").stdin(Stdio::null());
     command
 }
 
