@@ -61,6 +61,7 @@ mod tests {
     fn the_reason_is_found_under_the_name_that_the_recorder_tells() {
         let incident = |what: &str| Incident {
             mentions: Vec::new(),
+            known_words: Vec::new(),
             id: String::new(),
             host: String::new(),
             tool_version: String::new(),

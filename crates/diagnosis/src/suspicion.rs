@@ -4,9 +4,10 @@
 //! and is not there refuses it as it refuses a finding.
 //!
 //! **Suspicion, below possible** (`diagnosis/src/suspicion.rs`). It exists only where nothing is found in captures
-//! that people took. At most three causes are named that no measurement refutes. They are ranked by three things: by
+//! that people took. At most three causes are named that no measurement refutes. They are ranked by four things: by
 //! the names that their signs look for, where a name counts the less the more causes look for it; by the layers of
-//! the lexicon that they are about; and by signs that hold. No weights were fitted.
+//! the lexicon that they are about; by signs that hold; and by how like the text is to those that are written of
+//! such stalls (crate `likeness`), which speaks where people leave the sign out or name it otherwise.
 //!
 //! - Gates order findings. Where nothing is known about them, they do not silence a suspicion.
 //! - A name that was looked for and not found refutes nothing where much of what was seen is in the same layer: it
@@ -66,6 +67,17 @@ const SIGN_WEIGHT: f64 = 0.5;
 
 /// What a sign counts for that a cause can do without, beside one that it needs.
 const OPTIONAL_SHARE: f64 = 0.6;
+
+/// A text that is like those of one cause alone, beside a name that is all that was seen: what is left out or named
+/// otherwise is no sign, and the rest of the text still tells of it.
+const LIKENESS_WEIGHT: f64 = 4.0;
+
+/// How like its texts a text is from which that tells something: nearly all are that tell of a stall of a known cause,
+/// and one of seven about anything else.
+const LIKE_MIN: f64 = 0.1;
+
+/// A weight that is as much as there can be, for how sure a suspicion is.
+const WEIGHT_FULL: f64 = 4.0;
 
 /// What a cause counts for, when suspicions are put in order, that follows from any other.
 const SYMPTOM_SHARE: f64 = 0.5;
@@ -183,6 +195,13 @@ pub(crate) fn suspicions(
         let weight = whole / shared.count().max(1) as f64;
         weights.add(cause, weight, || witness.clone());
     }
+    for like in likeness::likenesses(&evidence.incident.known_words) {
+        // What is no more like it than any text is.
+        let is_like = like.score >= LIKE_MIN;
+        if let Some(cause) = open.iter().find(|cause| is_like && cause.id == like.cause) {
+            weights.add(cause, LIKENESS_WEIGHT * like.share, || of_likeness(&like));
+        }
+    }
     weights.findings(catalogue, evidence)
 }
 
@@ -291,7 +310,7 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
         title: cause.title.clone(),
         what: cause.what.clone(),
         level: Level::Suspicion,
-        confidence: (10.0 + 15.0 * weight.min(1.0)).round() / 100.0,
+        confidence: (10.0 + 15.0 * (weight / WEIGHT_FULL).min(1.0)).round() / 100.0,
         witnesses,
         against: Vec::new(),
         refuted_by: cause.refuted_by.clone(),
@@ -409,6 +428,20 @@ fn of_name(named: &Named, evidence: &Evidence) -> Witness {
         ),
     };
     witness(named.seen, &named.name, says)
+}
+
+fn of_likeness(like: &likeness::Likeness) -> Witness {
+    let words = like.words.join(", ");
+    Witness {
+        id: "likeness".to_owned(),
+        source: "words".to_owned(),
+        says: format!("its words are like those of such stalls, most of all: {words}"),
+        value: None,
+        baseline: None,
+        limit: None,
+        signals: Vec::new(),
+        conclusive: false,
+    }
 }
 
 fn of_layer(layer: &InLayer) -> Witness {

@@ -112,6 +112,7 @@ fn recorded(seconds: Seconds) -> Incident {
     let to = seconds.length * 1_000;
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "made up".to_owned(),
         host: "db7".to_owned(),
         tool_version: "0".to_owned(),

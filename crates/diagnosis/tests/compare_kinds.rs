@@ -140,6 +140,7 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
     let to = SECONDS * 1_000;
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "made up".to_owned(),
         host: "db7".to_owned(),
         tool_version: "0".to_owned(),

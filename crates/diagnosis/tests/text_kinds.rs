@@ -398,6 +398,7 @@ fn mistakes_in_these_kinds_are_told() {
 fn taken_once(length_s: u64) -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "imported".to_owned(),
         host: String::new(),
         tool_version: String::new(),

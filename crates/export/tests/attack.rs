@@ -76,6 +76,7 @@ const LOGGED: &[&str] = &[
 fn blank() -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "3306-20261120T234021.123Z".to_owned(),
         host: String::new(),
         tool_version: "0.1.0".to_owned(),

@@ -17,6 +17,7 @@ use crate::read::rows::Rows;
 use crate::read::{self, Listing, Read, Row, Snapshot, THREADS_MAX, doing};
 use crate::ticks::{AFTER, Ticks};
 use crate::told;
+use crate::words::KnownWords;
 use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
 
 /// What was made of some captures.
@@ -42,6 +43,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut all: Vec<(&'static Format, Read)> = Vec::new();
     let mut version = None;
     let mut ahead_ms = None;
+    let mut words = KnownWords::default();
     let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
     let each = beside::each(&sizes, |index| {
         let mut one = OneInput::default();
@@ -55,6 +57,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         logs.extend(one.log.map(|kind| (input, kind)));
         parts.extend(one.parts);
         all.extend(one.reads);
+        words.add(one.words);
         version = version.or(one.version);
         ahead_ms = ahead_ms.or(one.ahead_ms);
     }
@@ -99,7 +102,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
             all.into_iter().map(|(_, read)| read).collect(),
             (book, told.locks),
             version,
-            label,
+            (label, words.all()),
         )),
         parts,
     }
@@ -164,7 +167,7 @@ fn assemble(
     reads: Vec<Read>,
     told: (StackBook, Vec<(Moment, LockTable)>),
     version: Option<String>,
-    label: &str,
+    (label, known_words): (&str, Vec<&'static str>),
 ) -> Incident {
     let times = Times::new(reads.iter());
     let (book, told) = told;
@@ -283,6 +286,7 @@ fn assemble(
         .map_or_else(String::new, |timed| timed.fact.value.clone());
     let mut incident = Incident {
         mentions,
+        known_words,
         id: format!("imported-{}", name_of(label)),
         host: String::new(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -93,6 +93,7 @@ mod times;
 mod told;
 mod unfold;
 mod web_page;
+mod words;
 mod wrapped;
 
 pub use assemble::{Imported, import};

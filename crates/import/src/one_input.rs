@@ -12,6 +12,7 @@ use crate::formats::{FORMATS, logs, sentences, server_text};
 use crate::read::Read;
 use crate::read::rows::Table;
 use crate::split::{Piece, split};
+use crate::words::KnownWords;
 use crate::{INPUT_BYTES_MAX, Input, Part, prose, room, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
@@ -28,6 +29,8 @@ pub(crate) struct OneInput {
     pub(crate) version: Option<String>,
     /// How far the host's clock for people is ahead of UTC, in milliseconds, where it says it.
     pub(crate) ahead_ms: Option<i64>,
+    /// Its words that are compared with those of known stalls.
+    pub(crate) words: KnownWords,
 }
 
 /// Its first bytes.
@@ -187,6 +190,7 @@ impl OneInput {
                 sentences::mark_chosen(piece.to - piece.from, read);
             }
         }
+        self.words = KnownWords::of(outside(&lines, &inventories));
         let quoted = sentences::read(input.path, outside(&lines, &known));
         if !quoted.is_empty() {
             let numbers = quoted.mentions.iter().map(|one| one.line);
@@ -203,7 +207,7 @@ impl OneInput {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
             let last = lines.last().map_or(1, |line| line.number);
-            match prose::is_prose(&lines) {
+            match prose::is_prose(&lines) || self.words.tell_of_a_stall() {
                 true => self.no_evidence(input, last),
                 false => self.skip(
                     input,
@@ -256,7 +260,7 @@ impl OneInput {
 fn outside<'l>(
     lines: &'l [crate::line::Line<'l>],
     pieces: &'l [Piece],
-) -> impl Iterator<Item = &'l crate::line::Line<'l>> {
+) -> impl Iterator<Item = &'l crate::line::Line<'l>> + Clone {
     let mut pieces = pieces.iter().peekable();
     let numbered = lines.iter().enumerate();
     numbered.filter_map(move |(index, line)| {

@@ -213,6 +213,8 @@ pub struct Incident {
     pub queries: Vec<TimedDigest>,
     /// What people wrote of it in sentences around captures; the recorder has none.
     pub mentions: Vec<Mention>,
+    /// What in short captures `likeness` knows, each once: words of our own vocabulary alone. The recorder has none.
+    pub known_words: Vec<&'static str>,
     /// What could not be taken.
     pub absent: Vec<TimedAbsent>,
 }

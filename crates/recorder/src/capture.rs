@@ -113,6 +113,7 @@ impl Capture {
         stall.end = stall.end.map(|end| end.min(now));
         let mut incident = Incident {
             mentions: Vec::new(),
+            known_words: Vec::new(),
             id: self.id.clone(),
             host: host_name(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

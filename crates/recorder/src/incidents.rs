@@ -173,6 +173,7 @@ mod tests {
     fn incident() -> Incident {
         Incident {
             mentions: Vec::new(),
+            known_words: Vec::new(),
             id: "3306-x".to_owned(),
             host: String::new(),
             tool_version: String::new(),

@@ -6,6 +6,7 @@ use model::{Clock, Incident, Server, Stall, Timeline, Window};
 pub(crate) fn incident_of(timeline: Timeline) -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "t".to_owned(),
         host: "h".to_owned(),
         tool_version: "0".to_owned(),

@@ -100,6 +100,7 @@ pub fn read_frame_within(path: &Path, bytes_max: u64) -> Result<Loaded, StoreErr
     );
     let incident = Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: head.summary.id,
         host: head.summary.host,
         tool_version: head.tool_version,

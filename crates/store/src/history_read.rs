@@ -71,6 +71,7 @@ pub(crate) fn read_window(
         .unwrap_or(open.stall.trigger);
     let incident = Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: open.id,
         host,
         tool_version,

@@ -289,6 +289,7 @@ fn read(
 fn empty(session: &Session, begin: i64, window: Window) -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: format!("history of {}", session.server.label),
         host: session.host.clone(),
         tool_version: session.tool_version.clone(),

@@ -103,6 +103,7 @@ pub fn made_incident(size: &IncidentSize) -> Incident {
     };
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "3306-20240512T031300.000Z".to_owned(),
         host: "db1".to_owned(),
         tool_version: "0.1.0".to_owned(),

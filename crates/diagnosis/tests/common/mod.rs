@@ -418,6 +418,7 @@ impl Story {
     pub fn build(&self) -> Incident {
         Incident {
             mentions: Vec::new(),
+            known_words: Vec::new(),
             id: "3306-20260102T030405".to_owned(),
             host: "db1".to_owned(),
             tool_version: "0.1.0".to_owned(),

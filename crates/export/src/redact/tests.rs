@@ -14,6 +14,7 @@ use super::{innodb, line, locks, series, statement, text, values};
 fn blank() -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: String::new(),
         host: String::new(),
         tool_version: String::new(),

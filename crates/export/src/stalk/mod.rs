@@ -255,6 +255,7 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
 pub(crate) fn empty_incident() -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: String::new(),
         host: String::new(),
         tool_version: String::new(),

@@ -198,6 +198,7 @@ pub fn incident(planted: &Planted) -> Incident {
     };
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: format!("{folder}-20261120T234021.123Z"),
         host: host.clone(),
         tool_version: "0.1.0".to_owned(),

@@ -88,6 +88,7 @@ pub(super) fn incident() -> Incident {
     }
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "self-test".to_owned(),
         host: "self-test".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

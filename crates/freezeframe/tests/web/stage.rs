@@ -323,6 +323,7 @@ fn incident(host: &str, label: &str, user: &str) -> Incident {
         stacks: model::StackEvidence::default(),
         queries: Vec::new(),
         mentions: Vec::new(),
+        known_words: Vec::new(),
         absent: Vec::new(),
     }
 }

@@ -22,6 +22,7 @@ const LAST_S: u64 = 360;
 pub(crate) fn incident() -> Incident {
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "3306-20240512T031605Z".to_owned(),
         host: "db7.example".to_owned(),
         tool_version: "0.1.0".to_owned(),

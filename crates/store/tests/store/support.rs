@@ -75,6 +75,7 @@ pub fn incident() -> Incident {
     let at: Millis = 61_000;
     Incident {
         mentions: Vec::new(),
+        known_words: Vec::new(),
         id: "3306-20260921T000000Z".into(),
         host: "db1".into(),
         tool_version: "0.1.0".into(),

@@ -1,0 +1,94 @@
+//! The words of short captures, to compare with those of known stalls: see `likeness`.
+
+use std::collections::BTreeSet;
+
+use crate::line::Line;
+
+/// Captures with more text than this are listings and logs of whatever went on: their words are those of any server.
+const BYTES_MAX: usize = 64 << 10;
+
+/// How like the texts of a cause a text is that tells of a stall though nothing in it is known: of texts about anything
+/// else, manuals, configurations and programs, one of fifty is.
+const LIKE_MIN: f64 = 0.14;
+
+/// And so many of its words are known, and pairs of them: a line or two tell of no stall.
+const WORDS_MIN: usize = 20;
+
+/// What is known of the words of some captures.
+#[derive(Default)]
+pub(crate) struct KnownWords {
+    words: BTreeSet<&'static str>,
+    /// Of all text, with that whose words were not looked at.
+    bytes: usize,
+}
+
+impl KnownWords {
+    /// Of lines; prints that always have the same names are left out by the caller.
+    pub(crate) fn of<'l>(lines: impl Iterator<Item = &'l Line<'l>> + Clone) -> Self {
+        let bytes = lines.clone().map(|line| line.text.len()).sum();
+        let words = match bytes > BYTES_MAX {
+            true => BTreeSet::new(),
+            false => likeness::known(lines.map(|line| line.text.as_ref()))
+                .into_iter()
+                .collect(),
+        };
+        Self { words, bytes }
+    }
+
+    /// Whether they are those of a text about a stall.
+    pub(crate) fn tell_of_a_stall(&self) -> bool {
+        let words: Vec<&str> = self.words.iter().copied().collect();
+        let all = likeness::likenesses(&words);
+        words.len() >= WORDS_MIN && all.first().is_some_and(|first| first.score >= LIKE_MIN)
+    }
+
+    /// Adds those of another capture.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.words.extend(other.words);
+    }
+
+    /// In the order of the alphabet.
+    pub(crate) fn all(self) -> Vec<&'static str> {
+        match self.bytes > BYTES_MAX {
+            true => Vec::new(),
+            false => self.words.into_iter().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES_MAX, KnownWords};
+
+    fn of(text: &str) -> KnownWords {
+        let (lines, _) = crate::clean::lines_within(text);
+        KnownWords::of(lines.iter())
+    }
+
+    #[test]
+    fn words_of_our_own_vocabulary_alone_are_kept() {
+        let words =
+            of("The buffer pool of geheimhost is full: geheim4711 waits in buf_LRU_get_free_block")
+                .all();
+        assert!(words.contains(&"buffer pool"), "{words:?}");
+        assert!(
+            words.iter().all(|word| !word.contains("geheim")),
+            "{words:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_long_is_no_story() {
+        let mut words = of(
+            "Waiting for table metadata lock: all sessions have waited behind ALTER TABLE ADD COLUMN since a backup holds a \
+             transaction open, and new queries of the same table pile up until we kill the ALTER",
+        );
+        assert!(words.tell_of_a_stall());
+        let long = "the buffer pool waits\n".repeat(BYTES_MAX / 20);
+        assert!(of(&long).all().is_empty());
+        words.add(of(&long));
+        assert!(words.all().is_empty());
+        assert!(!of("The apples of this tree are red, and the pears are green.").tell_of_a_stall());
+    }
+}
