@@ -70,14 +70,14 @@ const OPTIONAL_SHARE: f64 = 0.6;
 
 /// A text that is like those of one cause alone, beside a name that is all that was seen: what is left out or named
 /// otherwise is no sign, and the rest of the text still tells of it.
-const LIKENESS_WEIGHT: f64 = 4.0;
+const LIKENESS_WEIGHT: f64 = 6.0;
 
 /// How like its texts a text is from which that tells something: nearly all are that tell of a stall of a known cause,
 /// and one of seven about anything else.
 const LIKE_MIN: f64 = 0.1;
 
 /// A weight that is as much as there can be, for how sure a suspicion is.
-const WEIGHT_FULL: f64 = 4.0;
+const WEIGHT_FULL: f64 = 6.0;
 
 /// What a cause counts for, when suspicions are put in order, that follows from any other.
 const SYMPTOM_SHARE: f64 = 0.5;

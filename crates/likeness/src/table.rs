@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use crate::{Likeness, TOLD_MAX};
 
 /// How far apart two scores are that differ by 1, as shares: e to this power.
-const SHARPNESS: f64 = 10.0;
+const SHARPNESS: f64 = 8.0;
 
 static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::read(include_str!("../data/words.txt")).unwrap_or_default());
