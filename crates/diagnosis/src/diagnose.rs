@@ -6,7 +6,7 @@ use crate::evidence::Evidence;
 use crate::judge::{self, Judgement, Turned, Unjudged};
 use crate::named::AllNamed;
 use crate::seen::is_imported;
-use crate::verdict::{Finding, Rejected, Verdict};
+use crate::verdict::{Finding, Level, Rejected, Verdict};
 use crate::{FINDINGS_MAX, advice, chains, mechanism, rank, sentence, suspicion};
 
 /// Causes without a necessary sign that are told when there is no finding, at the most.
@@ -69,13 +69,24 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let evidence = Evidence::new(incident);
     let named = AllNamed::of(&evidence);
     verdict.mechanism = mechanism::of(&named);
-    if !verdict.findings.is_empty() && is_imported(incident) {
-        rank::by_mechanism(&mut verdict.findings, catalogue, &named);
-        verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
+    if !is_imported(incident) {
+        return verdict;
     }
-    if verdict.findings.is_empty() && is_imported(incident) {
+    if verdict.findings.is_empty() {
         verdict.findings = suspicion::suspicions(catalogue, &evidence, &named);
         verdict.sentence = sentence::suspected(&verdict);
+        return verdict;
+    }
+    rank::by_mechanism(&mut verdict.findings, catalogue, &named);
+    verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
+    // Of what is no more than possible something else may be true: it stands behind.
+    if verdict.findings.iter().all(|one| one.level == Level::Possible) {
+        for other in suspicion::suspicions(catalogue, &evidence, &named) {
+            let is_there = |one: &Finding| one.cause == other.cause;
+            if verdict.findings.len() < FINDINGS_MAX && !verdict.findings.iter().any(is_there) {
+                verdict.findings.push(other);
+            }
+        }
     }
     verdict
 }
