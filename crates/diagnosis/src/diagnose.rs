@@ -80,7 +80,11 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     rank::by_mechanism(&mut verdict.findings, catalogue, &named);
     verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
     // Of what is no more than possible something else may be true: it stands behind.
-    if verdict.findings.iter().all(|one| one.level == Level::Possible) {
+    if verdict
+        .findings
+        .iter()
+        .all(|one| one.level == Level::Possible)
+    {
         for other in suspicion::suspicions(catalogue, &evidence, &named) {
             let is_there = |one: &Finding| one.cause == other.cause;
             if verdict.findings.len() < FINDINGS_MAX && !verdict.findings.iter().any(is_there) {
