@@ -51,6 +51,10 @@ pub fn press(model: &Model, state: &mut State, press: Press, size: (usize, usize
 }
 
 fn act(model: &Model, state: &mut State, action: Action, size: (usize, usize)) -> Effect {
+    // These are about rows.
+    if is_picture(state) && matches!(action, Action::Filter | Action::Sort | Action::Reverse) {
+        table(state);
+    }
     match action {
         Action::Quit => return Effect::Quit,
         Action::Redraw => return Effect::Redraw,
@@ -63,6 +67,8 @@ fn act(model: &Model, state: &mut State, action: Action, size: (usize, usize)) -
         Action::Incident(way) => to_stall(model, state, way),
         Action::Latest => latest(model, state),
         Action::GoTo => ask(state, Asked::Time, String::new()),
+        Action::Map => over(state, Over::Map),
+        Action::Table => table(state),
         Action::Filter if state.over == Over::Help => {
             let word = state.help_word.clone();
             ask(state, Asked::Help, word);
@@ -107,6 +113,41 @@ fn over(state: &mut State, over: Over) {
     };
 }
 
+/// The flame graph is shown as a picture, and nothing lies over it.
+fn is_picture(state: &State) -> bool {
+    state.shown == Shown::Flame && !state.flame.is_table && state.over == Over::Nothing
+}
+
+/// The flame graph as a table, or as a picture; from elsewhere it is gone to.
+fn table(state: &mut State) {
+    let is_here = state.shown == Shown::Flame && state.over == Over::Nothing;
+    show(state, Shown::Flame);
+    state.flame.is_table = !is_here || !state.flame.is_table;
+    state.tables.entry(Shown::Flame).or_default().chosen = 0;
+}
+
+/// Zooms into the chosen frame; of the one that fills the picture already its samples are shown.
+fn zoom(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
+    let chosen = screens::chosen_frame(model, state, size);
+    if chosen.path.is_empty() {
+        return Effect::Nothing;
+    }
+    match chosen.path == state.flame.zoom {
+        false => {
+            state.flame.zoom = chosen.path;
+            state.tables.entry(Shown::Flame).or_default().chosen = 0;
+        }
+        true => over(
+            state,
+            Over::Detail {
+                title: format!("{} > {}", state.name(), chosen.words),
+                lines: chosen.detail,
+            },
+        ),
+    }
+    Effect::Draw
+}
+
 fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
     if state.over != Over::Nothing {
         return Effect::Nothing;
@@ -114,6 +155,9 @@ fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
     if state.shown == Shown::Now {
         over(state, Over::Why);
         return Effect::Draw;
+    }
+    if is_picture(state) {
+        return zoom(model, state, size);
     }
     let body = screens::body(model, state, size.0, size.1);
     let wanted = state.wanted();
@@ -148,6 +192,10 @@ fn back(state: &mut State) -> Effect {
         state.scroll = 0;
         return Effect::Draw;
     }
+    if is_picture(state) && state.flame.zoom.pop().is_some() {
+        state.tables.entry(Shown::Flame).or_default().chosen = 0;
+        return Effect::Draw;
+    }
     match state.trail.pop() {
         Some(before) => {
             state.shown = before;
@@ -163,6 +211,9 @@ fn clear(state: &mut State) {
         state.over = Over::Nothing;
         state.scroll = 0;
         return;
+    }
+    if is_picture(state) {
+        state.flame.zoom.clear();
     }
     state.filters.remove(&state.shown);
     if let Some(wanted) = state.tables.get_mut(&state.shown) {
@@ -351,11 +402,8 @@ fn choose(model: &Model, state: &mut State, rows: i32, size: (usize, usize)) {
         return;
     }
     let body = screens::body(model, state, size.0, size.1);
-    let Some(table) = body.table else {
-        return;
-    };
     let wanted = state.tables.entry(state.shown).or_default();
-    let last = table.wanted(wanted).len().saturating_sub(1);
+    let last = body.choices(wanted).saturating_sub(1);
     wanted.chosen = moved(wanted.chosen.min(last), last);
 }
 
@@ -365,6 +413,9 @@ fn chosen_text(model: &Model, state: &State, size: (usize, usize)) -> String {
         let page = screens::page(model, state, size.0, size.1);
         let line = page.get(2).map(|line| line.text().trim_end().to_owned());
         return line.unwrap_or_default();
+    }
+    if is_picture(state) {
+        return screens::chosen_frame(model, state, size).words;
     }
     let body = screens::body(model, state, size.0, size.1);
     let wanted = state.wanted();

@@ -30,6 +30,9 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How often a stall that lasts is judged again.
 const JUDGED_EVERY: Duration = Duration::from_secs(5);
 
+/// A stall that is younger than this brings evidence with each reading, and is judged as often, milliseconds.
+const YOUNG_MS: Millis = 20_000;
+
 /// How often it is told how far a history reaches that is being written.
 const SPAN_EVERY: Duration = Duration::from_secs(30);
 
@@ -88,12 +91,13 @@ impl History {
     fn judge(&mut self, incident: &mut Incident, stall: &StallAt) -> Verdict {
         let wall = incident.clock.wall_ms(stall.onset);
         let lasts = stall.end.is_none();
+        let is_young = incident.window.to.saturating_sub(stall.onset) < YOUNG_MS;
         // The onset of a stall that lasts may move by a reading.
         let same = |judged: i64| judged.abs_diff(wall) < 2_000;
         if let Some((onset, at, lasted, verdict)) = &self.judged
             && same(*onset)
             && *lasted == lasts
-            && (!lasts || at.elapsed() < JUDGED_EVERY)
+            && (!lasts || (!is_young && at.elapsed() < JUDGED_EVERY))
         {
             return verdict.clone();
         }

@@ -18,6 +18,10 @@ pub enum Ink {
     Bad,
     /// As it should be, or the time before: blue.
     Good,
+    /// A box of the flame graph that takes more than before: orange all over.
+    More,
+    /// One that takes less: blue all over.
+    Less,
     /// The chosen row, the head and foot.
     Bar,
 }
@@ -61,7 +65,13 @@ impl Palette {
     /// How an ink looks. The orange and the blue of the cube (#af5f00, #5f5fff) have a contrast of 4.4 and more on black
     /// and on white; with fewer colours they are what comes nearest.
     pub fn look(self, ink: Ink) -> Look {
-        let colour = match (self, ink) {
+        let is_box = matches!(ink, Ink::More | Ink::Less);
+        let as_letters = match ink {
+            Ink::More => Ink::Bad,
+            Ink::Less => Ink::Good,
+            ink => ink,
+        };
+        let colour = match (self, as_letters) {
             (Self::Off, _) => None,
             (Self::Eight | Self::Sixteen, Ink::Bad) => Some(3),
             (Self::Many, Ink::Bad) => Some(130),
@@ -72,9 +82,9 @@ impl Palette {
         };
         Look {
             colour,
-            bold: matches!(ink, Ink::Strong | Ink::Bad),
+            bold: matches!(ink, Ink::Strong | Ink::Bad) || (ink == Ink::More && self == Self::Off),
             faint: ink == Ink::Dim && self != Self::Off,
-            reversed: ink == Ink::Bar,
+            reversed: ink == Ink::Bar || (is_box && self != Self::Off),
         }
     }
 }

@@ -62,7 +62,7 @@ pub static SCREENS: [ScreenName; 9] = [
     screen(Shown::Now, '1', "Now", "now", "is it stalled, why, since when"),
     screen(Shown::Threads, '2', "Threads", "thr", "who waits for whom"),
     screen(Shown::Locks, '3', "Locks", "lock", "which lock, and who holds it"),
-    screen(Shown::Flame, '4', "Flame", "flame", "where the processors are, against the time before"),
+    screen(Shown::Flame, '4', "Flame", "flame", "where the processors are, against the time before; t: a table"),
     screen(Shown::Statements, '5', "Statements", "stmt", "what came in"),
     screen(Shown::Host, '6', "Host", "host", "is it the machine"),
     screen(Shown::Signals, '7', "Signals", "sig", "what else moved, the farthest first"),
@@ -103,6 +103,10 @@ pub enum Action {
     Remedy,
     /// Writes what is shown as an incident.
     Export,
+    /// The flame graph as a table, or as a picture.
+    Table,
+    /// How long answers took, by fifths of a second.
+    Map,
     /// Gives the chosen line to the clipboard.
     Copy,
     /// The keys.
@@ -151,9 +155,9 @@ pub const PAGE: i32 = 10;
 
 /// Every key but the digits, which are in [`SCREENS`]. No letter means something else on another screen.
 #[rustfmt::skip]
-pub static KEYS: [Key; 19] = [
-    key(&[(Enter, Action::Drill)], "Enter", "", "open the chosen row"),
-    key(&[(Press::Backspace, Action::Back)], "Backspace", "", "go back"),
+pub static KEYS: [Key; 21] = [
+    key(&[(Enter, Action::Drill)], "Enter", "", "open the chosen row; zoom into the chosen frame"),
+    key(&[(Press::Backspace, Action::Back)], "Backspace", "", "go back; zoom out"),
     key(&[(Char(' '), Action::Freeze)], "space", "freeze", "freeze this moment, or go on"),
     key(
         &[(Left, Action::Step(-1_000)), (Right, Action::Step(1_000)), (Char('h'), Action::Step(-1_000)), (Char('l'), Action::Step(1_000))],
@@ -179,6 +183,8 @@ pub static KEYS: [Key; 19] = [
     key(&[(Char('s'), Action::Sort), (Char('S'), Action::Reverse)], "s S", "", "sort by the next column; the other way round"),
     key(&[(Char('w'), Action::Why)], "w", "why", "why: the signs for and against, what is not known"),
     key(&[(Char('r'), Action::Remedy)], "r", "remedy", "what to do: commands, risk, undo; nothing is run"),
+    key(&[(Char('m'), Action::Map)], "m", "", "how long answers took, by fifths of a second"),
+    key(&[(Char('t'), Action::Table)], "t", "", "the flame graph as a table of functions, or as a picture"),
     key(&[(Char('x'), Action::Export)], "x", "save", "write what is shown as an incident, a .frame file in this directory"),
     key(&[(Char('y'), Action::Copy)], "y", "", "copy the chosen line to the terminal's clipboard (OSC 52)"),
     key(&[(Char('?'), Action::Help)], "?", "help", "the keys; / searches in them"),
@@ -189,7 +195,7 @@ pub static KEYS: [Key; 19] = [
 ];
 
 /// Signs on the screens, for the help.
-static SIGNS: [(&str, &str); 3] = [
+static SIGNS: [(&str, &str); 4] = [
     (
         ". o x",
         "of a probe: answered; ten times slower than usual; not answered",
@@ -197,6 +203,10 @@ static SIGNS: [(&str, &str); 3] = [
     (
         "0 to 9, or blocks",
         "of a strip: nothing to the most here, or twice the usual; blank: not read",
+    ),
+    (
+        "+ -",
+        "in the flame graph: points of the share more or less than before",
     ),
     ("~ –", "cut; not there"),
 ];

@@ -3,14 +3,25 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use model::ProbeOutcome;
+use model::{ProbeOutcome, Window};
+use report::evidence::heat::{self, Cell};
 use report::words;
 
 use crate::model::Model;
+use crate::screens;
 use crate::source::Source;
 
 /// How often it is looked whether to end.
 const POLL: Duration = Duration::from_millis(100);
+
+/// An answer that takes so long is slow, seconds.
+const SLOW_S: f64 = 0.1;
+
+/// Answers are as usual again when none was slow for so many seconds.
+const CALM_SECONDS: u64 = 3;
+
+/// The processors are told of so long after a stall was noticed: a profile is of five seconds.
+const PROFILE_MS: u64 = 10_000;
 
 /// A change.
 struct Change {
@@ -101,6 +112,8 @@ fn changes(model: &Model) -> Vec<Change> {
     let mut all = stalls(model);
     all.extend(probes(model, "connect", "probe.connect_outcome"));
     all.extend(probes(model, "SELECT 1", "probe.query_outcome"));
+    all.extend(slow_answers(model));
+    all.extend(processors(model));
     all.extend(absences(model));
     all.sort_by_key(|change| change.at);
     let zero = model.clock().wall_at_zero_ms;
@@ -160,6 +173,55 @@ fn probes(model: &Model, name: &str, signal: &str) -> Vec<Change> {
         before = outcome;
     }
     out
+}
+
+/// When answers become slow, and when they are as usual again: what the map of the screens shows.
+fn slow_answers(model: &Model) -> Vec<Change> {
+    let window = Window {
+        from: model.first(),
+        to: model.last(),
+    };
+    let Some(heat) = heat::answers(&model.incident.timeline, model.clock(), window) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut slow_until: Option<u64> = None;
+    for (second, cells) in (0u64..).zip(&heat.seconds) {
+        let begin = heat.from.saturating_add(second * 1000);
+        let took = cells.iter().filter_map(|cell| match cell {
+            Cell::Took(seconds) if *seconds >= SLOW_S => Some(*seconds),
+            _ => None,
+        });
+        let wall = model.clock().wall_ms(begin);
+        match (took.reduce(f64::max), slow_until) {
+            (Some(took), before) => {
+                if before.is_none() {
+                    let text = format!("SELECT 1: slow, {}", words::seconds(took));
+                    out.push(Change::of(wall, format!("{wall} slow"), text));
+                }
+                slow_until = Some(second + CALM_SECONDS);
+            }
+            (None, Some(until)) if second > until => {
+                slow_until = None;
+                let text = "SELECT 1: answered in time again".to_owned();
+                out.push(Change::of(wall, format!("{wall} in time"), text));
+            }
+            (None, _) => {}
+        }
+    }
+    out
+}
+
+/// Where the processors were in each stall against the time before: the flame graph in a line.
+fn processors(model: &Model) -> Vec<Change> {
+    let told = model.stalls.iter().filter_map(|stall| {
+        let end = stall.end.unwrap_or_else(|| model.last());
+        let at = stall.trigger.saturating_add(PROFILE_MS).min(end);
+        let wall = model.clock().wall_ms(at);
+        let text = screens::processors(model, at)?;
+        Some(Change::of(wall, format!("{wall} processors"), text))
+    });
+    told.collect()
 }
 
 fn absences(model: &Model) -> Vec<Change> {

@@ -20,6 +20,8 @@ pub enum Over {
     Why,
     /// What to do.
     Remedy,
+    /// How long answers took, by fifths of a second.
+    Map,
     /// One row, in full.
     Detail {
         /// Its title.
@@ -51,6 +53,15 @@ pub struct Input {
     pub wrong: Option<String>,
 }
 
+/// How the flame graph is looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flame {
+    /// As a table of functions.
+    pub is_table: bool,
+    /// The names from the root to the frame that fills the picture: profiles come and go, names stay.
+    pub zoom: Vec<String>,
+}
+
 /// The state.
 #[derive(Debug, Clone)]
 pub struct State {
@@ -62,6 +73,8 @@ pub struct State {
     pub tables: HashMap<Shown, Wanted>,
     /// The filters as they were typed.
     pub filters: HashMap<Shown, String>,
+    /// How the flame graph is looked at.
+    pub flame: Flame,
     /// What lies over it.
     pub over: Over,
     /// Lines of it that are above.
@@ -92,6 +105,7 @@ impl State {
             at_wall_ms: (!is_newest).then(|| model.clock().wall_ms(model.opening())),
             tables: HashMap::new(),
             filters: HashMap::new(),
+            flame: Flame::default(),
             over: Over::Nothing,
             scroll: 0,
             input: None,

@@ -17,6 +17,9 @@ const GAP_FACTOR: Millis = 3;
 /// A distance up to this is no hole, milliseconds.
 const GAP_MIN_MS: Millis = 2_500;
 
+/// A silence up to this is none, milliseconds: a reading may be late, and its second is not over.
+const SILENT_MS: Millis = 3_500;
+
 /// Values of a signal in a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -39,8 +42,12 @@ pub struct Point {
     pub value: f64,
 }
 
-/// What a signal is at a moment: its level, or how fast it grows a second.
+/// What a signal is at a moment: its level, or how fast it grows a second. Of a source that has fallen silent it is not
+/// known: what a server answered before it hung is not what it does now.
 pub fn now(timeline: &Timeline, series: &Series, at: Millis) -> Option<f64> {
+    if is_silent(timeline, series, at) {
+        return None;
+    }
     let within = |ms: Millis| Window {
         from: at.saturating_sub(ms),
         to: at,
@@ -52,6 +59,24 @@ pub fn now(timeline: &Timeline, series: &Series, at: Millis) -> Option<f64> {
             .or_else(|| timeline.measure(series, Measure::Rate, within(SLOW_MS))),
     }
     .filter(|value| value.is_finite())
+}
+
+/// A source that was read every so often, and now was not for some times as long.
+fn is_silent(timeline: &Timeline, series: &Series, at: Millis) -> bool {
+    let window = Window {
+        from: at.saturating_sub(SLOW_MS),
+        to: at,
+    };
+    let ticks: Vec<Millis> = timeline
+        .points_in(series, window)
+        .map(|(tick, _)| tick)
+        .collect();
+    let Some(last) = ticks.last().filter(|_| ticks.len() > 2) else {
+        // Too few to tell how often it is read.
+        return false;
+    };
+    let usual = usual_distance(ticks.iter().copied());
+    at.saturating_sub(*last) > usual.saturating_mul(GAP_FACTOR).max(SILENT_MS)
 }
 
 /// The same of a signal with this name.
@@ -254,6 +279,20 @@ mod tests {
         let spread = spread(&timeline, series, ALL).unwrap();
         assert!((spread.mean - 50.0).abs() < 1e-9 && spread.max == 50.0);
         assert!(spread.deviation < 1e-6);
+    }
+
+    #[test]
+    fn a_silent_source_tells_nothing_of_now() {
+        for kind in [Kind::Counter, Kind::Gauge] {
+            let values: Vec<(Millis, f64)> = (0..10).map(|s| (s * 1000, s as f64 * 50.0)).collect();
+            let timeline = timeline(&values, kind);
+            let series = timeline.get("s.x").unwrap();
+            assert!(now(&timeline, series, 12_000).is_some());
+            assert_eq!(now(&timeline, series, 13_000), None);
+        }
+        // One that is read each ten seconds is not silent after nine.
+        let slow = timeline(&[(0, 1.0), (10_000, 2.0)], Kind::Gauge);
+        assert_eq!(now(&slow, slow.get("s.x").unwrap(), 19_000), Some(2.0));
     }
 
     #[test]

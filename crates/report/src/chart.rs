@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// Units of the stretched picture, across.
-const WIDTH: f64 = 2000.0;
+pub(crate) const WIDTH: f64 = 2000.0;
 /// Units of the stretched picture, down.
-const HEIGHT: f64 = 1000.0;
+pub(crate) const HEIGHT: f64 = 1000.0;
 /// Height of the plot in CSS pixels.
 const PLOT_PX: f64 = 128.0;
 /// Height of one row of event labels in CSS pixels.
@@ -108,6 +108,11 @@ impl Frame {
             bands: bands(span, stalls),
             ..Self::with(incident, incident.window, span, ticks, Vec::new())
         }
+    }
+
+    /// Where a moment lies: 0 at the begin, 1 at the end.
+    pub(crate) fn place(&self, at: Millis) -> f64 {
+        self.span.place(at)
     }
 
     fn drawn_bands(&self, top: f64, height: f64) -> Markup {
@@ -296,6 +301,29 @@ pub(crate) fn strip(frame: &Frame, strip: &Strip, axis: &ValueAxis, place: &Plac
                 ..bottom
             ),
         };
+    }
+    out += Markup::literal("</svg>");
+    out
+}
+
+/// A picture that is [`WIDTH`] units wide and [`HEIGHT`] high, on the axis of time with the stall's moments.
+pub(crate) fn rows(frame: &Frame, body: Markup, plot_px: f64) -> Markup {
+    let top = frame.rows as f64 * LABEL_ROW_PX;
+    let bottom = top + plot_px;
+    let mut out = markup!(
+        "<svg class=\"heat\" aria-hidden=\"true\" width=\"100%\" height=\"{}\">{}\
+         <svg class=\"curves\" y=\"{top}\" width=\"100%\" height=\"{plot_px}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\">{body}</svg>",
+        bottom + TIME_AXIS_PX,
+        times(frame, bottom),
+        ..top,
+        ..plot_px,
+        ..WIDTH,
+        ..HEIGHT,
+        ..body
+    );
+    for event in &frame.events {
+        out += event_line(event, bottom);
     }
     out += Markup::literal("</svg>");
     out

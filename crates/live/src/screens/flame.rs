@@ -1,5 +1,4 @@
-//! 4, Flame: where the processors are, as a table, against the time before. The picture of a flame graph is in the page
-//! that `freezeframe explain --html` writes.
+//! 4, Flame: where the processors are, against the time before: as a picture (`flame_picture.rs`), or as a table.
 
 use model::{Millis, Profile, Window};
 use report::evidence::profile_diff::{RankBy, profile_diff};
@@ -31,20 +30,34 @@ const ROWS_MAX: usize = 300;
 /// Stacks of a function that are shown with it.
 const STACKS_MAX: usize = 3;
 
+/// The samples of a moment, and those of the time before where there are any.
+pub(super) struct Samples {
+    pub(super) now: Profile,
+    pub(super) before: Option<Profile>,
+}
+
+/// The samples that the screen is of.
+pub(super) fn samples(view: &View<'_>) -> Option<Samples> {
+    let now = of_moment(view)?;
+    let calm = view.normal();
+    let inside = |profile: &&Profile| within(profile, calm);
+    let before = merged(view.incident().stacks.profiles.iter().filter(inside));
+    Some(Samples { now, before })
+}
+
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let evidence = &view.incident().stacks;
-    let now = of_moment(view);
-    let Some(now) = now else {
+    let Some(Samples { now, before }) = samples(view) else {
         return Body::of(Vec::new(), Table {
             columns: &COLUMNS,
             rows: Vec::new(),
             empty: "no samples of the processors at this moment: they need CAP_PERFMON, and a history keeps none".to_owned(),
         });
     };
-    let calm = view.normal();
-    let inside = |profile: &&Profile| within(profile, calm);
-    let before = merged(evidence.profiles.iter().filter(inside));
+    if !view.state.flame.is_table {
+        return super::flame_picture::body(view, &Samples { now, before });
+    }
     let empty = Profile {
         counts: Vec::new(),
         ..now.clone()
@@ -55,18 +68,11 @@ pub fn body(view: &View<'_>) -> Body {
         None => RankBy::Own,
     };
     let diff = profile_diff((base, &evidence.book), (&now, &evidence.book), false, rank);
-    let head = Line::plain(&format!(
-        "{} to {}: {} samples; before: {} samples{}",
-        view.clock(now.from),
-        view.clock(now.to),
-        now.samples(),
-        base.samples(),
-        if rank.is_time() {
-            ", ranked by processor time"
-        } else {
-            ""
-        }
-    ));
+    let ranked = match rank.is_time() {
+        true => ", ranked by processor time",
+        false => "",
+    };
+    let head = Line::plain(&format!("{}{ranked}", told(view, &now, before.as_ref())));
     let rows = diff.rows.iter().take(ROWS_MAX).map(|row| {
         let change = row.self_change();
         Row {
@@ -96,6 +102,17 @@ pub fn body(view: &View<'_>) -> Body {
             rows: rows.collect(),
             empty: "the processors idled".to_owned(),
         },
+    )
+}
+
+/// Of when the samples are, and how many.
+pub(super) fn told(view: &View<'_>, now: &Profile, before: Option<&Profile>) -> String {
+    format!(
+        "{} to {}: {} samples; before: {} samples",
+        view.clock(now.from),
+        view.clock(now.to),
+        now.samples(),
+        before.map_or(0, Profile::samples)
     )
 }
 
@@ -136,7 +153,7 @@ fn merged<'a>(mut profiles: impl Iterator<Item = &'a Profile>) -> Option<Profile
 }
 
 /// The stacks that end in a function, those with most samples first.
-fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
+pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
     let book = &view.incident().stacks.book;
     let mut rows: Vec<_> = profile
         .counts

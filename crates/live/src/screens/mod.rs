@@ -2,6 +2,8 @@
 
 mod departures;
 mod flame;
+mod flame_picture;
+mod heat_map;
 mod host;
 mod incidents;
 mod locks;
@@ -17,6 +19,7 @@ mod threads;
 mod view;
 mod waits;
 
+use model::Millis;
 use report::words;
 
 use crate::ink::{Ink, Line, cut};
@@ -25,6 +28,7 @@ use crate::model::{Kind, Model};
 use crate::state::{Asked, Over, State};
 use crate::table::Row;
 
+pub use flame_picture::Chosen;
 pub use view::{Body, View};
 
 /// Lines that are not the screen's own: head, rule, foot.
@@ -37,6 +41,21 @@ pub const SMALLEST: (usize, usize) = (40, 10);
 pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Body {
     let view = view(model, state, columns, lines);
     of_screen(&view)
+}
+
+/// What changed on the processors at a moment, in a line of text.
+pub fn processors(model: &Model, at: Millis) -> Option<String> {
+    let state = State::new(model, true);
+    let view = View {
+        at,
+        ..view(model, &state, 0, 0)
+    };
+    flame_picture::as_text(&view)
+}
+
+/// What there is to see of the chosen box of the flame graph, when the graph is shown as a picture.
+pub fn chosen_frame(model: &Model, state: &State, (columns, lines): (usize, usize)) -> Chosen {
+    flame_picture::chosen(&view(model, state, columns, lines))
 }
 
 /// What there is to see of a row alone.

@@ -14,6 +14,7 @@ pub fn lines(view: &View<'_>) -> Option<Vec<Line>> {
         Over::Help => Some(help(view)),
         Over::Why => Some(with_verdict(view, why)),
         Over::Remedy => Some(with_verdict(view, remedy)),
+        Over::Map => Some(super::heat_map::lines(view)),
         Over::Detail { title, lines } => {
             let mut out = vec![Line::of(Ink::Strong, title), Line::default()];
             out.extend(

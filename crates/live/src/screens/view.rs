@@ -7,7 +7,7 @@ use crate::ink::{Ink, Line};
 use crate::model::Model;
 use crate::state::State;
 use crate::stats::{self, Point};
-use crate::table::Table;
+use crate::table::{Table, Wanted};
 
 /// A strip of the last minute has at least this length, milliseconds.
 const STRIP_MS: Millis = 60_000;
@@ -27,7 +27,7 @@ pub struct View<'a> {
     pub lines: usize,
 }
 
-/// What a screen is: lines above, a table, lines below.
+/// What a screen is: lines above, a table, lines below; or lines in which boxes are chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Body {
     /// Above the table.
@@ -36,6 +36,8 @@ pub struct Body {
     pub table: Option<Table>,
     /// Below it.
     pub foot: Vec<Line>,
+    /// Boxes among the lines above that can be chosen.
+    pub boxes: usize,
 }
 
 impl Body {
@@ -44,8 +46,16 @@ impl Body {
         Self {
             head,
             table: Some(table),
-            foot: Vec::new(),
+            ..Self::default()
         }
+    }
+}
+
+impl Body {
+    /// What can be chosen: rows, or boxes.
+    pub fn choices(&self, wanted: &Wanted) -> usize {
+        let rows = self.table.as_ref().map(|table| table.wanted(wanted).len());
+        rows.unwrap_or(self.boxes)
     }
 }
 

@@ -281,6 +281,17 @@ pub fn hostile() -> Model {
             holder.doing += HOSTILE;
         }
     }
+    let book = &incident.stacks.book;
+    let mut frames = book.frames().to_vec();
+    for frame in &mut frames {
+        frame.name += HOSTILE;
+        frame.image += HOSTILE;
+    }
+    incident.stacks.book = StackBook::from_parts(frames, book.stacks().to_vec());
+    let profiles = incident.stacks.profiles.iter_mut();
+    for count in profiles.flat_map(|profile| &mut profile.counts) {
+        count.thread += HOSTILE;
+    }
     let reading = Reading::gauge(format!("status.x{HOSTILE}"), Unit::Count, 7.0);
     incident
         .timeline

@@ -18,7 +18,7 @@ use live::{Effect, Model, Palette, State, draw, page, press};
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::Color;
+use ratatui_core::style::{Color, Modifier};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 15)];
 
@@ -81,6 +81,12 @@ fn every_screen_at_three_sizes() {
             ("why", vec![Press::Char('w')]),
             ("remedy", vec![Press::Char('r')]),
             ("help", vec![Press::Char('?')]),
+            ("flame-table", typed("4t")),
+            (
+                "flame-zoom",
+                [typed("4jj"), vec![Press::Enter], typed("jj")].concat(),
+            ),
+            ("map", typed("m")),
             ("detail", vec![Press::Char('3'), Press::Enter]),
             (
                 "filter",
@@ -107,10 +113,17 @@ fn every_screen_at_three_sizes() {
             let text = text(&cells(&model, &state, size, Palette::Many));
             wrong.extend(check(name, size, &text));
         }
-        let state = State::new(&model, true);
-        let ascii = text(&cells(&model, &state, size, Palette::Off));
-        assert!(ascii.is_ascii(), "{ascii}");
-        wrong.extend(check("now-ascii", size, &ascii));
+        for (name, presses) in [
+            ("now-ascii", ""),
+            ("flame-ascii", "4jjj"),
+            ("map-ascii", "m"),
+        ] {
+            let mut state = State::new(&model, true);
+            keys(&model, &mut state, &typed(presses), size);
+            let ascii = text(&cells(&model, &state, size, Palette::Off));
+            assert!(ascii.is_ascii(), "{ascii}");
+            wrong.extend(check(name, size, &ascii));
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -143,7 +156,9 @@ fn without_colours_there_are_none_and_with_them_two() {
 #[test]
 fn no_name_drives_the_terminal() {
     let model = fixture::hostile();
-    for presses in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "w", "r", "?"] {
+    for presses in [
+        "1", "2", "3", "4", "4jj", "4t", "5", "6", "7", "8", "9", "w", "r", "m", "?",
+    ] {
         for then in [&[][..], &[Press::Enter], &[Press::Char('y')]] {
             let mut state = State::new(&model, false);
             keys(&model, &mut state, &typed(presses), (120, 40));
@@ -215,6 +230,87 @@ fn keys_move_the_moment_and_come_back() {
 }
 
 #[test]
+fn the_flame_graph_is_zoomed_and_is_a_table() {
+    let model = fixture::model();
+    let size = (80, 24);
+    let shown = |state: &State| text(&cells(&model, state, size, Palette::Off));
+    let mut state = State::new(&model, false);
+    keys(&model, &mut state, &typed("4jj"), size);
+    // The root, its thread, the heaviest function.
+    let copied = keys(&model, &mut state, &typed("y"), size);
+    let Effect::Copy(copied) = copied else {
+        panic!("{copied:?}");
+    };
+    assert!(
+        copied.starts_with("mysqld_show_warnings (mysqld): 80.5%, itself 0%; before 30%, +50.5"),
+        "{copied}"
+    );
+    assert!(shown(&state).contains("│mysql_execut~"));
+    keys(&model, &mut state, &[Press::Enter], size);
+    let zoomed = shown(&state);
+    assert!(zoomed.contains("all > connection > mysqld_show_warnings"));
+    assert!(!zoomed.contains("mysql_exec"), "{zoomed}");
+    // Of what fills the picture its samples are shown.
+    keys(&model, &mut state, &[Press::Enter], size);
+    assert!(shown(&state).contains("it is only a caller here"));
+    keys(&model, &mut state, &[Press::Backspace], size);
+    keys(&model, &mut state, &[Press::Backspace], size);
+    assert_eq!(state.flame.zoom, ["connection"]);
+    keys(&model, &mut state, &[Press::Esc], size);
+    assert!(state.flame.zoom.is_empty());
+    assert_eq!(state.name(), "Flame");
+    // What is about rows shows them.
+    keys(&model, &mut state, &typed("/tcp"), size);
+    keys(&model, &mut state, &[Press::Enter], size);
+    let table = shown(&state);
+    assert!(table.contains("FUNCTION") && !table.contains("futex_wait_queue"));
+    keys(&model, &mut state, &typed("t"), size);
+    assert!(shown(&state).contains("│all"));
+    // From elsewhere too.
+    keys(&model, &mut state, &typed("2t"), size);
+    assert!(shown(&state).contains("FUNCTION"));
+}
+
+#[test]
+fn boxes_have_two_colours() {
+    let model = fixture::model();
+    let mut state = State::new(&model, false);
+    keys(&model, &mut state, &typed("4"), (120, 40));
+    for (palette, colours) in [(Palette::Many, &[130, 63][..]), (Palette::Off, &[])] {
+        let buffer = cells(&model, &state, (120, 40), palette);
+        for colour in colours {
+            let is_box = |cell: &&ratatui_core::buffer::Cell| {
+                cell.fg == Color::Indexed(*colour) && cell.modifier.contains(Modifier::REVERSED)
+            };
+            assert!(
+                buffer.content().iter().any(|cell| is_box(&cell)),
+                "{colour}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lines_tell_what_the_pictures_show() {
+    let mut lines = Vec::new();
+    let mut source = live::Recording::new(fixture::model());
+    let print = |line: &str| {
+        lines.push(line.to_owned());
+        Ok(())
+    };
+    live::plain(&mut source, print, || true).unwrap();
+    let lines = lines.join("\n");
+    for wanted in [
+        "processors, points of the samples against the time before: more tcp_sendmsg +50.5",
+        "; less do_sys_poll -57.7",
+        "SELECT 1: slow, ",
+        "SELECT 1: answered in time again",
+    ] {
+        assert!(lines.contains(wanted), "{wanted}: {lines}");
+    }
+}
+
+#[test]
 fn a_filter_that_cannot_be_read_leaves_the_last_one() {
     let model = fixture::model();
     let mut state = State::new(&model, false);
@@ -268,7 +364,7 @@ fn what_nobody_read_is_not_called_healthy() {
 }
 
 fn any_press() -> impl Strategy<Value = Press> {
-    let letters = "123456789[]g/sSwrxy?h lHLkj-+:0.5('=!~<>amu ";
+    let letters = "123456789[]g/sSwrxymt?h lHLkj-+:0.5('=!~<>amu ";
     prop_oneof![
         6 => proptest::sample::select(letters.chars().collect::<Vec<char>>()).prop_map(Press::Char),
         1 => any::<char>().prop_map(Press::Char),

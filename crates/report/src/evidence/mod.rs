@@ -8,10 +8,12 @@
 pub mod asked;
 pub mod captured;
 pub mod chain;
+pub mod flame;
 pub mod folded;
 pub(crate) mod frames_text;
 pub mod futex;
 pub mod groups;
+pub mod heat;
 pub mod locks_json;
 pub mod locks_text;
 pub mod pprof;

@@ -26,7 +26,7 @@ impl Script {
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
         text: include_str!("../../assets/flame.js"),
-        sha256: "qyZCy6xTyz49b627i/P+d+NQWVnIMDW5VcilaclMzL4=",
+        sha256: "lp/ql9IWmHsae7xVLDd7KY74FsU2by7RSusfMzsH1Xk=",
     };
 }
 

@@ -11,6 +11,7 @@ mod first;
 mod flame;
 mod frames;
 mod head;
+mod heat;
 mod innodb;
 mod locks;
 mod pair;
@@ -56,7 +57,7 @@ impl Default for HtmlOptions {
 }
 
 /// Sections that do not show without data.
-const OPTIONAL: [&str; 4] = ["asked", "profile", "stacks", "locks"];
+const OPTIONAL: [&str; 5] = ["asked", "answers", "profile", "stacks", "locks"];
 
 struct Section {
     id: &'static str,
@@ -107,6 +108,11 @@ fn page(
                     .flat_map(content::workload::parts)
                     .collect(),
             ),
+        ),
+        of(
+            "answers",
+            "How long answers took, by fifths of a second",
+            heat::section(incident),
         ),
         of("profile", "Where the processors were", profile),
         of("stacks", "What the threads did", stacks::section(incident)),
