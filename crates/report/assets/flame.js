@@ -79,7 +79,7 @@
     const regex = make("input", { type: "checkbox" });
     const found = make("output", { class: "flame-found" });
     const status = make("p", { class: "flame-status", role: "status" });
-    const crumbs = make("nav", { class: "flame-crumbs", "aria-label": "Zoom" });
+    const crumbs = make("nav", { class: "flame-crumbs", "aria-label": `Zoom: ${data.label}` });
     const button = (text, action) => {
       const element = make("button", { type: "button" }, text);
       element.addEventListener("click", action);

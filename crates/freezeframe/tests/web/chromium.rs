@@ -190,14 +190,20 @@ impl Chromium {
 
     /// How wide the screen is, and whether it is dark.
     pub(crate) fn look(&mut self, width: u32, height: u32, scheme: &str) {
+        self.media(width, height, &[("prefers-color-scheme", scheme)]);
+    }
+
+    /// How wide the screen is, and what else a page may ask of it.
+    pub(crate) fn media(&mut self, width: u32, height: u32, features: &[(&str, &str)]) {
+        let features = features
+            .iter()
+            .map(|(name, value)| json!({"name": name, "value": value}));
+        let features: Vec<Value> = features.collect();
         self.call(
             "Emulation.setDeviceMetricsOverride",
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
         );
-        self.call(
-            "Emulation.setEmulatedMedia",
-            json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
-        );
+        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
     /// Errors of scripts, what a policy refused, dialogs, and requests to elsewhere.

@@ -7,6 +7,7 @@
     reason = "a failing step fails the test"
 )]
 
+mod axe;
 mod browser;
 mod chromium;
 mod guard;
