@@ -11,12 +11,22 @@ use live::{History, HistoryOptions, Kind, Model, Noted, Options, Palette, Record
 use crate::args::LiveView;
 use crate::captures::{self, Given};
 use crate::config::Config;
+use crate::own_recorder::OwnRecorder;
 use crate::{causes, control, episodes, explain, memory, record};
 
 pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
-    let config = Config::load(args.config.as_deref())?;
+    let config = Config::load(args.own.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
-    let mut source = match history_path(args, &config)? {
+    // It ends with this function, after the view.
+    let mut own = match args.record || records_nothing(args, &config) {
+        true => Some(OwnRecorder::start(&args.own)?),
+        false => None,
+    };
+    let path = match &mut own {
+        Some(own) => Some(own.wait(args.server.as_deref())?),
+        None => history_path(args, &config)?,
+    };
+    let mut source = match path {
         Some(path) => history(&path, &config)?,
         None => memory::limited(|| recording(&args.paths))?,
     };
@@ -39,6 +49,20 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
     };
     live::run(source, &|path| recording(&[path.to_owned()]), options)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing is named, and nobody records here or did: no history, no incident.
+fn records_nothing(args: &LiveView, config: &Config) -> bool {
+    let is_named = !args.paths.is_empty() || args.dir.is_some();
+    let dir = config.directory(None);
+    let has_history = || {
+        let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        paths.any(|path| recorded::history_label(&path).is_some())
+    };
+    // One that cannot be looked into is not empty.
+    let is_readable = !dir.exists() || std::fs::read_dir(&dir).is_ok();
+    !is_named && is_readable && !has_history()
 }
 
 /// The history that is meant: that of the directory where no file is named, or a file that is one.

@@ -24,6 +24,7 @@ mod locks;
 mod man;
 mod meaning;
 mod memory;
+mod own_recorder;
 mod profile;
 mod queries;
 mod record;

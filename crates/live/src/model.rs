@@ -111,6 +111,8 @@ pub struct Told {
     pub stalled_ms: Option<Millis>,
     /// What the rule saw that noticed it.
     pub reason: String,
+    /// The cause that it names so far, and how sure: it sees threads and stacks, which no history has.
+    pub cause: String,
     /// For how long the query probe has no answer.
     pub unanswered_ms: Option<Millis>,
 }

@@ -28,6 +28,7 @@ pub struct Pulse {
     /// CLOCK_BOOTTIME of the moment when the stall began, milliseconds.
     stalled_since_ms: AtomicU64,
     reason: Mutex<String>,
+    cause: Mutex<String>,
 }
 
 /// What [`Pulse`] says at one moment.
@@ -42,6 +43,8 @@ pub struct PulseNow {
     pub stalled_ms: Option<Millis>,
     /// What the rule saw that noticed it, at that moment; empty when none lasts.
     pub reason: String,
+    /// The cause that is named so far; empty when no stall lasts or none is named.
+    pub cause: String,
     /// For how long the query probe gets no answer, milliseconds.
     pub unanswered_ms: Option<Millis>,
     /// Samples taken in.
@@ -73,11 +76,8 @@ impl Pulse {
             beat_age_ms: since(&self.beat_ms),
             stalled: self.stalled.load(Ordering::Relaxed),
             stalled_ms: since(&self.stalled_since_ms),
-            reason: self
-                .reason
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            reason: copied(&self.reason),
+            cause: copied(&self.cause),
             unanswered_ms: since(&self.unanswered_since_ms),
             samples: load(&self.samples),
             missed_deadlines: load(&self.missed_deadlines),
@@ -87,6 +87,12 @@ impl Pulse {
             ring_text_bytes: load(&self.ring_text_bytes),
             absent: load(&self.absent),
         }
+    }
+
+    /// The cause of the stall that lasts, as far as it is known: whoever judges it says so here.
+    pub fn name_cause(&self, cause: &str) {
+        let mut own = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
+        cause.clone_into(&mut own);
     }
 
     pub(crate) fn beat(&self) {
@@ -134,6 +140,7 @@ impl Pulse {
     /// A stall that began so long ago.
     pub(crate) fn stalled(&self, reason: &str, lasts_ms: Millis) {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
+        self.name_cause("");
         let since = kernel::clock::boottime_ms().saturating_sub(lasts_ms);
         self.stalled_since_ms.store(since.max(1), Ordering::Relaxed);
         self.stalled.store(true, Ordering::Relaxed);
@@ -146,7 +153,12 @@ impl Pulse {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
+        self.name_cause("");
     }
+}
+
+fn copied(text: &Mutex<String>) -> String {
+    text.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 #[cfg(test)]

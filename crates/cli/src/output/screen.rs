@@ -17,6 +17,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, queue};
 use model::Plain;
+use rustix::event::{PollFd, PollFlags, poll};
 
 /// The terminal is ours now.
 static OPEN: AtomicBool = AtomicBool::new(false);
@@ -24,6 +25,9 @@ static HOOK: Once = Once::new();
 
 /// Longest text that is given to the clipboard, bytes: terminals drop longer ones, some at 8 KiB.
 const COPY_BYTES_MAX: usize = 4096;
+
+/// The exit code after a hang-up: that of SIGHUP in a shell.
+const HUNG_UP: i32 = 129;
 
 /// How a piece of text looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +40,29 @@ pub struct Look {
     pub faint: bool,
     /// Letters and background exchanged.
     pub reversed: bool,
+}
+
+/// Ends the program when its terminal is gone. What reads keys (crossterm 0.29, `try_read`) then reads nothing without
+/// end: it would never look at a signal again, and keep a processor busy for good. There is nothing to give back.
+fn end_with_terminal() -> io::Result<()> {
+    std::thread::Builder::new()
+        .name("ff-terminal".to_owned())
+        .spawn(|| {
+            let stdin = io::stdin();
+            loop {
+                // Asked for nothing, it waits for a hang-up alone.
+                let mut gone = [PollFd::new(&stdin, PollFlags::empty())];
+                match poll(&mut gone, None) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(_) => return,
+                }
+                let is_gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+                if gone.iter().any(|one| one.revents().intersects(is_gone)) {
+                    std::process::exit(HUNG_UP);
+                }
+            }
+        })?;
+    Ok(())
 }
 
 /// The terminal as a screen. Dropping it gives the terminal back.
@@ -62,6 +89,7 @@ impl Screen {
                 before(panic);
             }));
         });
+        end_with_terminal()?;
         // What colours there are is the view's choice; NO_COLOR is one of its reasons.
         crossterm::style::force_color_output(true);
         enable_raw_mode()?;

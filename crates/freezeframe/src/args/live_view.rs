@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use clap::Args;
 
+use super::ServerArgs;
+
 /// The keys are those of the view's own table.
 static HELP: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -17,9 +19,10 @@ Examples:
   freezeframe live FILE.frame --plain          a line for each change, for tickets, screen readers
 
 Nothing on the screen asks the server anything: a running recorder's history is read, once a second,
-so the view works while the server hangs. Where no recorder runs, the view does not start one.
-Not there yet: a flame graph as a picture (screen 4 is its table; explain --html draws it), stacks
-and locks of a stall that lasts (its incident has them), another time to compare with.",
+so the view works while the server hangs. Where nothing was recorded, or with --record, it starts a
+recorder of its own, which keeps what it records in memory and ends with the view.
+Not there yet: stacks and locks of a stall that lasts (its incident has them), another time to
+compare with.",
         live::keys::manual()
     )
 });
@@ -36,6 +39,12 @@ pub(crate) struct LiveView {
     /// Of several servers that were recorded the one with this label
     #[arg(long, value_name = "LABEL", conflicts_with = "paths")]
     pub(crate) server: Option<String>,
+    /// Record for as long as this is open, into memory; by itself where nothing was recorded
+    #[arg(long, conflicts_with_all = ["paths", "dir"])]
+    pub(crate) record: bool,
+    /// What is recorded so
+    #[command(flatten)]
+    pub(crate) own: ServerArgs,
     /// A line for each change, nothing drawn
     #[arg(long)]
     pub(crate) plain: bool,
@@ -48,7 +57,4 @@ pub(crate) struct LiveView {
     /// Causes of your own [default: /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
 }

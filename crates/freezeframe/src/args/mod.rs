@@ -197,6 +197,9 @@ pub(crate) struct Record {
     /// Write no HTML report beside the incident
     #[arg(long)]
     pub(crate) no_html: bool,
+    /// Started by a view: end with this process, tell nobody, leave nothing behind
+    #[arg(long, value_name = "PID", hide = true, requires = "dir")]
+    pub(crate) with_parent: Option<i32>,
     /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,

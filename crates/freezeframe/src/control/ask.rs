@@ -76,6 +76,7 @@ pub(crate) fn now(dir: &Path, server: &str) -> Option<Told> {
                         beat_age_ms: doing.beat_age_ms,
                         stalled_ms: doing.stalled_ms,
                         reason: doing.reason,
+                        cause: doing.cause,
                         unanswered_ms: doing.unanswered_ms,
                     });
                 }

@@ -58,6 +58,9 @@ struct Doing {
     stalled_ms: Option<u64>,
     /// What the rule saw that noticed it; empty when none lasts.
     reason: String,
+    /// The cause that is named so far; an older recorder does not tell.
+    #[serde(default)]
+    cause: String,
     /// For how long the query probe has no answer.
     unanswered_ms: Option<u64>,
 }

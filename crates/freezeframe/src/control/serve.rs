@@ -124,6 +124,7 @@ fn doing(recorder: &Recorded) -> Doing {
         beat_age_ms: now.beat_age_ms,
         stalled_ms: now.stalled_ms.filter(|_| now.stalled),
         reason: now.reason,
+        cause: now.cause,
         unanswered_ms: now.unanswered_ms,
     }
 }

@@ -25,7 +25,7 @@ use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names, Status};
 use crate::refused::Who;
-use crate::{causes, control, journals, leases, targets, triggers};
+use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
 
 use self::service::Service;
 use self::teller::{Known, Teller};
@@ -37,7 +37,13 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // Before anything is started or written.
     let triggers = args.triggers.iter().map(|text| triggers::parse(text));
     let triggers: Vec<_> = triggers.collect::<Result<_, _>>().map_err(usage)?;
-    let config = Config::load(args.server.config.as_deref())?;
+    let mut config = Config::load(args.server.config.as_deref())?;
+    if args.with_parent.is_some() {
+        // Whoever only looks pages nobody, takes no port, and changes nothing on the server.
+        config.hooks.clear();
+        config.listen = None;
+        config.queries.general_log = false;
+    }
     causes::use_directory(args.causes.as_deref(), &config);
     let dir = config.directory(args.dir.as_deref());
     let leases_dir = std::path::absolute(dir.join("leases"))?;
@@ -52,6 +58,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let hooks = Hooks::start(&config.hooks, &dir)?;
     board.hooks(hooks.states());
     let control_dir = dir.clone();
+    let own_dir = dir.clone();
     let mut recording = config.recorder(dir)?;
     recording.detect.user.extend(triggers);
     let ms = |time: std::time::Duration| time.as_millis() as u64;
@@ -64,6 +71,9 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     recording.general_log = general_log(args, &config, &leases_dir);
     revert_leftovers(leases_dir)?;
     let stop = stop_flag()?;
+    if let Some(parent) = args.with_parent {
+        own_recorder::end_with(parent, stop.clone())?;
+    }
     let (notices, told) = channel();
     let service = Service::of_environment(targets.len()).context("NOTIFY_SOCKET")?;
     let service = service.map(Arc::new);
@@ -71,13 +81,16 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let mut servers = HashMap::new();
     for (index, target) in targets.into_iter().enumerate() {
         let label = target.label.clone();
-        let known = Known {
-            name: target.name(),
-            host: target.other_host.clone().unwrap_or_else(host_name),
-            who: Who::of(&target),
-        };
+        let (name, who) = (target.name(), Who::of(&target));
+        let host = target.other_host.clone().unwrap_or_else(host_name);
         let mut recorder =
             Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
+        let known = Known {
+            name,
+            host,
+            who,
+            pulse: recorder.pulse(),
+        };
         if let Some(service) = service.clone() {
             recorder.watched_by(Box::new(move |beating| service.beat(index, beating)));
         }
@@ -133,6 +146,10 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     teller.rest(&told);
     teller.hooks.finish();
     drop(control);
+    if args.with_parent.is_some() {
+        // Who started it may be gone.
+        let _ = std::fs::remove_dir_all(&own_dir);
+    }
     result?;
     // A recording that kept nothing of a stall did not do what it is for.
     Ok(match teller.lost.get() {

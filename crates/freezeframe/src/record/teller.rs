@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Result;
 use cli::output;
 use diagnosis::{Level, Verdict, diagnose};
-use recorder::{Notice, host_name};
+use recorder::{Notice, Pulse, host_name};
 use serde_json::{Value, json};
 
 use crate::causes;
@@ -55,6 +55,8 @@ pub(super) struct Known {
     /// Its host.
     pub(super) host: String,
     pub(super) who: Who,
+    /// How its recorder does.
+    pub(super) pulse: Arc<Pulse>,
 }
 
 impl Teller {
@@ -135,6 +137,10 @@ impl Teller {
             }
             Notice::Preliminary(incident) => {
                 let onset = incident.clock.wall_ms(incident.stall.onset);
+                let cause = verdict.and_then(report::first_finding);
+                if let Some(known) = self.servers.get(label) {
+                    known.pulse.name_cause(&cause.unwrap_or_default());
+                }
                 Event::preliminary(json!({"id": incident.id, "onset": rfc3339(onset),
                     "verdict": verdict, "server": label, "host": self.host(label)}))
             }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::harness::{freezeframe, run};
+use crate::harness::{Recorder, freezeframe, run, server};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -22,11 +22,15 @@ struct Terminal {
     slave: File,
     child: Child,
     seen: Vec<u8>,
+    /// The other screen of the terminal was asked for.
+    was_taken: bool,
 }
 
 impl Terminal {
     fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        // Closed in the view: it would keep its own terminal open.
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
@@ -61,6 +65,7 @@ impl Terminal {
             slave: ours,
             child,
             seen: Vec::new(),
+            was_taken: false,
         }
     }
 
@@ -90,7 +95,25 @@ impl Terminal {
             if rustix::event::poll(&mut ready, Some(&patience)).unwrap() > 0 {
                 let count = self.master.read(&mut bytes).unwrap();
                 self.seen.extend_from_slice(&bytes[..count]);
+                self.was_taken |= String::from_utf8_lossy(&self.seen).contains("\u{1b}[?1049h");
             }
+        }
+    }
+
+    /// Presses a key until what it shows has a word: all of it is drawn again each time (Ctrl-L).
+    fn shows(&mut self, key: &str, word: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            self.seen.clear();
+            self.press(&format!("{key}\u{c}"));
+            // The foot is drawn last.
+            self.wait_for("q quit");
+            let shown = String::from_utf8_lossy(&self.seen);
+            if shown.contains(word) {
+                return;
+            }
+            assert!(Instant::now() < until, "{key}: no {word}: {shown}");
+            std::thread::sleep(Duration::from_millis(200));
         }
     }
 
@@ -110,7 +133,7 @@ impl Terminal {
             std::thread::sleep(Duration::from_millis(20));
         };
         let text = String::from_utf8_lossy(&self.seen);
-        assert!(text.contains("\u{1b}[?1049h") && text.contains("\u{1b}[?1049l"));
+        assert!(self.was_taken && text.contains("\u{1b}[?1049l"));
         assert!(!self.is_raw());
         status
     }
@@ -158,6 +181,101 @@ fn a_terminal_is_taken_and_given_back() {
     let text = String::from_utf8_lossy(&terminal.seen);
     assert!(!text.contains("\u{1b}[38;"), "{text}");
     assert!(text.is_ascii());
+}
+
+/// A session that breaks off leaves nothing behind that keeps a processor busy.
+#[test]
+fn it_ends_with_its_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = incident(dir.path());
+    let mut terminal = Terminal::start(&["live", path.to_str().unwrap()], &[]);
+    terminal.wait_for("9rec");
+    terminal.master = File::open("/dev/null").unwrap();
+    let until = Instant::now() + PATIENCE;
+    while terminal.child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "it goes on without a terminal");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Where nobody records: a recorder for as long as one looks, of which nothing is left.
+#[test]
+fn a_view_records_for_itself() {
+    let memory = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir("/dev/shm")
+            .into_iter()
+            .flatten()
+            .flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths
+            .filter(|path| path.to_string_lossy().contains("/freezeframe-live-"))
+            .collect()
+    };
+    let server = server(&[]);
+    let before = memory();
+    let (socket, empty) = (server.socket(), server.directory().join("client.cnf"));
+    std::fs::write(&empty, "").unwrap();
+    let arguments = [
+        "live",
+        "--record",
+        "--user",
+        "root",
+        "--socket",
+        socket.to_str().unwrap(),
+        "--defaults-file",
+        empty.to_str().unwrap(),
+    ];
+    let mut terminal = Terminal::start(&arguments, &[]);
+    terminal.shows("1", "HEALTHY");
+    let own: Vec<PathBuf> = memory()
+        .into_iter()
+        .filter(|path| !before.contains(path))
+        .collect();
+    assert_eq!(own.len(), 1, "{own:?}");
+    terminal.press("q");
+    assert!(terminal.ends().success());
+    assert!(!own[0].exists());
+    // However the view ends.
+    let mut terminal = Terminal::start(&arguments, &[]);
+    terminal.shows("1", "HEALTHY");
+    terminal.child.kill().unwrap();
+    let until = Instant::now() + PATIENCE;
+    while memory().iter().any(|path| !before.contains(path)) {
+        assert!(Instant::now() < until, "{:?}", memory());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Nothing on the screen asks the server, and nothing waits for it.
+#[test]
+fn keys_are_answered_while_the_server_is_stopped() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(&server, dir.path(), &[]);
+    recorder.warm_up(12);
+    let path = dir.path().to_str().unwrap();
+    let mut terminal = Terminal::start(&["live", "--dir", path], &[]);
+    terminal.shows("1", "HEALTHY");
+    server.pause().unwrap();
+    terminal.shows("1", "STALLED");
+    for (key, word) in [
+        ("2", "SESSIONS"),
+        ("3", "HOLDER (DOING)"),
+        ("5", "STATEMENT"),
+        ("6", "AREA"),
+        ("7", "SIGNAL"),
+        ("8", "ONSET (UTC)"),
+        ("9", "SOURCE"),
+        ("m", "ANSWERS"),
+        ("?", "KEYS"),
+        // What the recorder has found out by now, with evidence that no history has.
+        ("1", "stopped"),
+    ] {
+        terminal.shows(key, word);
+    }
+    server.resume().unwrap();
+    terminal.press("q");
+    assert!(terminal.ends().success());
 }
 
 #[test]

@@ -111,9 +111,14 @@ fn axe_finds_nothing_on_any_page() {
     let named = |part: &str| frames.iter().find(|path| path.contains(part)).unwrap();
     let (stall, other) = (named("/3306-"), named("/pool"));
     let file = |name: &str| dir.path().join(name);
+    // One that has everything: flame graphs, locks, threads, statements.
+    let full = testbed::made_incident(&testbed::IncidentSize::small());
+    let full = store::write_frame(&full, dir.path()).unwrap();
+    let full = full.to_str().unwrap();
     for (name, arguments) in [
         ("report", vec!["explain", stall, "--html"]),
         ("report of captures", vec!["explain", other, "--html"]),
+        ("full report", vec!["explain", full, "--html"]),
         (
             "two beside each other",
             vec!["explain", stall, other, "--html"],
