@@ -130,6 +130,10 @@ pub(crate) enum BenchPart {
     Verdict,
     /// Captures of other tools, from the files to the verdict
     Captures,
+    /// Pages of the largest incident and of a day of history: time and size
+    Pages,
+    /// The live view beside five stalls: time to a key's answer, CPU, when the cause is shown
+    Live,
 }
 
 /// A kind of private server.

@@ -2,10 +2,12 @@
 //! part in one run on one machine; the ratios are what counts.
 
 mod captures;
+mod live;
 mod locks;
 mod measure;
 mod memory;
 mod packets;
+mod pages;
 mod paired;
 mod peers;
 mod probe;
@@ -62,6 +64,12 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Captures) {
         captures::run()?;
+    }
+    if wanted(BenchPart::Pages) {
+        pages::run()?;
+    }
+    if wanted(BenchPart::Live) {
+        live::run()?;
     }
     Ok(ExitCode::SUCCESS)
 }

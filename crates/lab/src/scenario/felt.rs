@@ -46,7 +46,7 @@ pub(crate) struct Measured {
 }
 
 /// A program that watches while a scenario runs.
-pub(super) trait Watcher {
+pub(crate) trait Watcher {
     /// Begins to watch the server.
     fn start(&mut self, server: &PrivateServer) -> Result<()>;
     /// The break begins now.
@@ -69,7 +69,7 @@ impl Watcher for Nobody {
 }
 
 /// Makes the break on a server of its own and measures what its clients feel.
-pub(super) fn measure(
+pub(crate) fn measure(
     scenario: &Scenario,
     kind: ServerKind,
     watcher: &mut dyn Watcher,

@@ -1,6 +1,6 @@
 //! The lab's scenarios: run, and scored against their truth.
 
-mod felt;
+pub(crate) mod felt;
 mod harm;
 pub(crate) mod host;
 pub(crate) mod judge;

@@ -1,0 +1,339 @@
+//! The live view in a terminal of its own beside stalls, one of them of a server that is stopped: how soon a key is
+//! answered, what the view costs, and how long after a stall was noticed its cause is to be read.
+//!
+//! Each key is followed by Ctrl-L, which draws every cell, so that a word of the wanted screen can be waited for. A key is
+//! answered when that word is there: what a person sees takes no longer.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use testbed::{PrivateServer, ServerKind};
+
+use super::measure::{heading, median, scheduled_seconds, table_line};
+use crate::background::terminate;
+use crate::product::{Recorder, program};
+use crate::scenario::felt::{Watcher, measure};
+use crate::scenario::stage::start_recorder;
+
+/// The stalls: a server that is stopped, locks of two kinds, processors of two kinds.
+const SCENARIOS: [&str; 5] = [
+    "server-stopped",
+    "mdl-pileup",
+    "row-lock-pileup",
+    "show-warnings-flood",
+    "too-many-running",
+];
+
+/// Keys, and a word that only what they show has, at its begin.
+const KEYS: [(&str, &str); 8] = [
+    ("2", "COMMAND"),
+    ("3", "WAITERS"),
+    ("5", "SEEN BY"),
+    ("6", "AREA"),
+    ("7", "SWINGS"),
+    ("9", "ABSENT, AND WHY"),
+    ("m", "ANSWERS"),
+    ("?", "KEYS"),
+];
+
+/// Ctrl-L.
+const DRAW_ALL: &str = "\u{c}";
+
+/// Time between two keys.
+const EVERY: Duration = Duration::from_millis(300);
+
+/// A key that is not answered by then is not waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the recorder may take to write a history to look at.
+const HISTORY_MAX: Duration = Duration::from_secs(20);
+
+/// How long the incident may take after the break.
+const WRITTEN_MAX: Duration = Duration::from_secs(60);
+
+/// What a key may take, and the view of one processor.
+const KEY_MAX: &str = "<= 50 ms";
+const CPU_MAX: &str = "<= 3 %";
+const VERDICT_MAX: &str = "<= 2 s";
+
+pub(super) fn run() -> Result<()> {
+    heading("the live view beside five stalls, in a terminal of 120 columns and 40 lines")?;
+    table_line(
+        "stall",
+        &[
+            "keys",
+            "median",
+            "95 %",
+            "longest",
+            "CPU, watching",
+            "CPU, keys too",
+            "cause shown",
+        ],
+    )?;
+    table_line("", &["", "", "", KEY_MAX, CPU_MAX, CPU_MAX, VERDICT_MAX])?;
+    for name in SCENARIOS {
+        let scenario = testbed::scenario(name)?.context("the scenario is gone")?;
+        let dir = tempfile::tempdir()?;
+        let mut watcher = InTerminal::new(dir.path());
+        measure(&scenario, ServerKind::MariaDb, &mut watcher)?;
+        let seen = watcher.seen.context("the view was not looked at")?;
+        let mut took = seen.took_ms.clone();
+        took.sort_by(f64::total_cmp);
+        table_line(
+            name,
+            &[
+                &took.len().to_string(),
+                &format!("{:.1} ms", median(&took)),
+                &format!("{:.1} ms", super::measure::percentile(&took, 0.95)),
+                &format!("{:.1} ms", took.last().copied().unwrap_or(f64::NAN)),
+                &format!("{:.2} %", seen.watching * 100.0),
+                &format!("{:.2} %", seen.with_keys * 100.0),
+                &seen.verdict.map_or_else(
+                    || "not in the stall".to_owned(),
+                    |seconds| format!("after {seconds:.1} s"),
+                ),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// What was seen in one stall.
+struct Seen {
+    /// Time to the answer of each key, milliseconds.
+    took_ms: Vec<f64>,
+    /// Share of a processor, while nobody presses a key.
+    watching: f64,
+    /// The same with keys.
+    with_keys: f64,
+    /// Seconds from the recorder's line to the cause on the screen.
+    verdict: Option<f64>,
+}
+
+/// The recorder, with the view in a terminal beside it.
+struct InTerminal {
+    dir: PathBuf,
+    running: Option<(Recorder, Terminal, Instant, f64)>,
+    pressing: Option<(Arc<AtomicBool>, JoinHandle<Result<(Recorder, Seen)>>)>,
+    seen: Option<Seen>,
+}
+
+impl InTerminal {
+    fn new(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            running: None,
+            pressing: None,
+            seen: None,
+        }
+    }
+}
+
+impl Watcher for InTerminal {
+    fn start(&mut self, server: &PrivateServer) -> Result<()> {
+        let mut recorder = start_recorder(server, &self.dir, None)?;
+        recorder.quiet();
+        let has_history = |dir: &Path| {
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            let mut names = entries.map(|entry| entry.file_name());
+            names.any(|name| name.to_string_lossy().starts_with("history-"))
+        };
+        let dir = self.dir.clone();
+        recorder.wait(HISTORY_MAX, |_| has_history(&dir))?;
+        recorder.wait(Duration::from_secs(2), |_| false)?;
+        let mut terminal = Terminal::start(&["live", "--dir", &self.dir.to_string_lossy()])?;
+        terminal.answered("", "9rec")?;
+        let cpu = scheduled_seconds(terminal.child.id())?;
+        self.running = Some((recorder, terminal, Instant::now(), cpu));
+        Ok(())
+    }
+
+    fn broken(&mut self) {
+        let Some((recorder, terminal, since, cpu)) = self.running.take() else {
+            return;
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || look(recorder, terminal, since, cpu, &stopped));
+        self.pressing = Some((stop, thread));
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let Some((stop, thread)) = self.pressing.take() else {
+            return Ok(());
+        };
+        stop.store(true, Ordering::Relaxed);
+        let Ok(ended) = thread.join() else {
+            bail!("the keys failed");
+        };
+        let (mut recorder, seen) = ended?;
+        self.seen = Some(seen);
+        recorder.wait(WRITTEN_MAX, |recorder| !recorder.in_stall())?;
+        recorder.stop()
+    }
+}
+
+/// From the begin of the break to its end: first the cause is waited for, then keys are pressed.
+fn look(
+    mut recorder: Recorder,
+    mut terminal: Terminal,
+    since: Instant,
+    cpu: f64,
+    stop: &AtomicBool,
+) -> Result<(Recorder, Seen)> {
+    let pid = terminal.child.id();
+    let share = |before: f64, since: Instant| -> Result<f64> {
+        Ok((scheduled_seconds(pid)? - before) / since.elapsed().as_secs_f64())
+    };
+    let watching = share(cpu, since)?;
+    let (since, cpu) = (Instant::now(), scheduled_seconds(pid)?);
+    let mut noticed: Option<Instant> = None;
+    let mut verdict = None;
+    let mut took_ms = Vec::new();
+    let mut keys = KEYS.iter().cycle();
+    while !stop.load(Ordering::Relaxed) {
+        let next = Instant::now() + EVERY;
+        if verdict.is_none() {
+            // The first screen has the cause with its signs when there is one.
+            let is_told = terminal.shown("1")?.contains("against");
+            recorder.wait(Duration::from_millis(1), |_| false)?;
+            if recorder.in_stall() && noticed.is_none() {
+                noticed = Some(Instant::now());
+            }
+            if let Some(noticed) = noticed.filter(|_| is_told) {
+                verdict = Some(noticed.elapsed().as_secs_f64());
+            }
+        }
+        if let Some((key, word)) = keys.next() {
+            let took = terminal.answered(key, word)?;
+            took_ms.push(took.as_secs_f64() * 1000.0);
+        }
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    let with_keys = share(cpu, since)?;
+    let seen = Seen {
+        took_ms,
+        watching,
+        with_keys,
+        verdict,
+    };
+    Ok((recorder, seen))
+}
+
+/// A terminal with the view in it.
+struct Terminal {
+    master: File,
+    child: Child,
+}
+
+impl Terminal {
+    fn start(arguments: &[&str]) -> Result<Self> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let name = ptsname(&master, Vec::new())?;
+        let name = name.to_str().context("the name of a terminal")?.to_owned();
+        let size = Winsize {
+            ws_row: 40,
+            ws_col: 120,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&master, size)?;
+        let slave = || -> Result<Stdio> {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            options.custom_flags(i32::try_from(OpenptFlags::NOCTTY.bits())?);
+            Ok(Stdio::from(options.open(&name)?))
+        };
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "--"])
+            .arg(program()?)
+            .args(arguments)
+            .env("TERM", "xterm-256color")
+            .stdin(slave()?)
+            .stdout(slave()?)
+            .stderr(slave()?)
+            .spawn()
+            .context("the view cannot be started")?;
+        Ok(Self {
+            master: File::from(master),
+            child,
+        })
+    }
+
+    /// Reads what is there, waiting for it this long at the most.
+    fn read(&mut self, into: &mut Vec<u8>, wait: Duration) -> Result<bool> {
+        let mut ready = [PollFd::new(&self.master, PollFlags::IN)];
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::from(wait.subsec_nanos()),
+        };
+        if poll(&mut ready, Some(&timeout))? == 0 {
+            return Ok(false);
+        }
+        let mut bytes = [0; 65_536];
+        let count = self.master.read(&mut bytes)?;
+        into.extend(bytes.iter().take(count));
+        Ok(true)
+    }
+
+    /// Presses a key and waits until a word is there; how long it took.
+    fn answered(&mut self, key: &str, word: &str) -> Result<Duration> {
+        let mut seen = Vec::new();
+        while self.read(&mut seen, Duration::from_nanos(1))? {}
+        seen.clear();
+        let begin = Instant::now();
+        write!(self.master, "{key}{DRAW_ALL}")?;
+        while !String::from_utf8_lossy(&seen).contains(word) {
+            self.read(&mut seen, Duration::from_millis(1))?;
+            if begin.elapsed() > PATIENCE {
+                break;
+            }
+            if self.child.try_wait()?.is_some() {
+                bail!("the view ended: {}", String::from_utf8_lossy(&seen));
+            }
+        }
+        Ok(begin.elapsed())
+    }
+
+    /// What a key shows.
+    fn shown(&mut self, key: &str) -> Result<String> {
+        let mut seen = Vec::new();
+        while self.read(&mut seen, Duration::from_nanos(1))? {}
+        seen.clear();
+        write!(self.master, "{key}{DRAW_ALL}")?;
+        let begin = Instant::now();
+        // The last line is drawn last.
+        while !String::from_utf8_lossy(&seen).contains("9rec") && begin.elapsed() < PATIENCE {
+            self.read(&mut seen, Duration::from_millis(1))?;
+        }
+        Ok(String::from_utf8_lossy(&seen).into_owned())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        terminate(&self.child);
+        // Its last words must be read, or it waits for room.
+        let mut seen = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && Instant::now() < until {
+            let _ = self.read(&mut seen, Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
