@@ -234,7 +234,7 @@ pub static SOURCES: &[SourceSpec] = &[
     source("digests", "performance_schema: statements by class since the last reading", 10_000, Statement, PERFORMANCE_SCHEMA, &[
         area("digests", Deep, "which statements ran", DIGESTS).from("performance_schema").in_captures("statements"),
         area("performance_schema", Deep, "which statements ran", DIGESTS).in_captures("statements"),
-    ]),
+    ]).absent_as(&["statement digests"]),
     source("replica", "SHOW REPLICA STATUS: how far behind; once a minute where the server is no replica", 2000, Statement, REPLICATION, &[
         area("replica", Deep, "the state of replication", "SHOW REPLICA STATUS, needs a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)"),
     ]),
@@ -305,5 +305,14 @@ mod tests {
             let of_name = areas().filter(|other| other.name == area.name);
             assert_eq!(of_name.count(), 1, "{}", area.name);
         }
+    }
+    #[test]
+    fn what_a_reader_says_is_absent_is_of_its_area() {
+        let is_of = |area: &str, what: &str| {
+            super::area_of(area).is_some_and(|area| area.is_absent_as(what))
+        };
+        assert!(is_of("digests", "statement digests"));
+        assert!(is_of("probe", "query probe"));
+        assert!(!is_of("probe", "statement digests"));
     }
 }
