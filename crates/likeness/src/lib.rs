@@ -27,6 +27,9 @@ const BYTES_MAX: usize = 64 << 10;
 /// Words that are told of a cause, at the most.
 const TOLD_MAX: usize = 3;
 
+/// Texts about something else: healthy servers, other troubles, other programs. They are learnt like those of a cause.
+const NONE: &str = "none";
+
 /// A text with fewer known features is too short to be like anything.
 const KNOWN_MIN: usize = 4;
 
@@ -61,7 +64,7 @@ pub fn known<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<&'static str> {
 }
 
 /// How much a text with these features is like those of each cause, the most like first. What it does not know is
-/// passed over; empty for too few.
+/// passed over; empty for too few, and for a text that is most like those about no stall.
 pub fn likenesses<S: AsRef<str>>(features: &[S]) -> Vec<Likeness> {
     let names = features.iter().map(AsRef::as_ref);
     let known: Vec<&'static str> = names.filter_map(|name| Table::get().name(name)).collect();
@@ -70,5 +73,9 @@ pub fn likenesses<S: AsRef<str>>(features: &[S]) -> Vec<Likeness> {
     }
     let mut all = Table::get().scores(&known);
     all.sort_by(|left, right| right.share.total_cmp(&left.share));
+    if all.first().is_some_and(|first| first.cause == NONE) {
+        return Vec::new();
+    }
+    all.retain(|one| one.cause != NONE);
     all
 }

@@ -1,5 +1,5 @@
 //! The texts that are learnt from: what the catalogue itself writes of a cause, and `texts/CAUSE.txt`, stories with a
-//! line `%` between them.
+//! line `%` between them. `texts/none.txt` are about no stall.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +32,8 @@ pub(crate) fn all() -> Vec<Learnt> {
         let cause = name.strip_suffix(".toml").unwrap();
         all.extend(of_cause(&text).iter().map(|text| Learnt::new(cause, text)));
     }
-    let known: BTreeSet<String> = all.iter().map(|one| one.cause.clone()).collect();
+    let mut known: BTreeSet<String> = all.iter().map(|one| one.cause.clone()).collect();
+    known.insert("none".to_owned());
     for (name, text) in files(&own.join("texts")) {
         let cause = name.strip_suffix(".txt").unwrap();
         assert!(known.contains(cause), "texts/{name}: no such cause");
