@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use recorder::{FreeMin, RecorderConfig};
 use serde::Deserialize;
+use server::TlsMode;
 use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
@@ -52,6 +53,20 @@ pub(crate) struct ServerConfig {
     pub(crate) user: Option<String>,
     pub(crate) password_file: Option<PathBuf>,
     pub(crate) defaults_file: Option<PathBuf>,
+    pub(crate) login_path: Option<String>,
+    #[serde(deserialize_with = "ssl_mode")]
+    pub(crate) ssl_mode: Option<TlsMode>,
+    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) ssl_cert: Option<PathBuf>,
+    pub(crate) ssl_key: Option<PathBuf>,
+}
+
+/// A mode of TLS by its name.
+fn ssl_mode<'de, D: serde::Deserializer<'de>>(
+    text: D,
+) -> Result<Option<TlsMode>, D::Error> {
+    let text = String::deserialize(text)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -319,6 +334,11 @@ mod tests {
         let error = error_of("listen_hosts = [\n  'db1:80',\n]\n");
         assert!(
             error.starts_with("f.toml:2: listen_hosts: 'db1:80': give the name"),
+            "{error}"
+        );
+        let error = error_of("[server]\nssl_mode = 'sure'\n");
+        assert!(
+            error.starts_with("f.toml:2: ssl_mode: 'sure' is none of DISABLED"),
             "{error}"
         );
         let error = error_of("[detect\n");

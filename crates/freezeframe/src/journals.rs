@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use remedy::LoginWay;
+use remedy::{LoginWay, TlsWay};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
+use crate::targets;
 
 /// Where journals are when nobody says otherwise: beside the incidents.
 pub(crate) fn state_dir(config: &Config) -> PathBuf {
@@ -32,9 +33,18 @@ pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> Login
         Some(absolute(said.as_deref().or(configured.as_deref())?))
     };
     let file = &config.server;
+    // What cannot be read now is told by whoever logs in.
+    let found = server::find_login(&targets::login_options(said, config));
+    let tls = found.map_or_else(
+        |_| TlsWay::default(),
+        |found| found.login.tls.options().into(),
+    );
     LoginWay {
+        tls,
         user: user.to_owned(),
         password_file: path(&said.password_file, &file.password_file),
+        login_path: said.login_path.clone().or_else(|| file.login_path.clone()),
+        login_file: targets::login_file().filter(|path| path.exists()),
         defaults_file: path(&said.defaults_file, &file.defaults_file).or_else(home),
     }
 }

@@ -30,16 +30,21 @@ pub(crate) fn line(who: &Who, absent: &Absent) -> String {
         Reason::NoLogin => format!("no login as {}", who.user),
         reason => reason.words().to_owned(),
     };
-    format!("{what} ({}): {}", absent.detail, to_do(who, absent))
+    match is_told(absent) {
+        true => format!("{what}: {}", absent.detail),
+        false => format!("{what} ({}): {}", absent.detail, to_do(who, absent)),
+    }
+}
+
+/// What happened says what to do as well.
+fn is_told(absent: &Absent) -> bool {
+    absent.detail.contains("--ssl-")
 }
 
 /// What helps, in one sentence.
 pub(crate) fn to_do(who: &Who, absent: &Absent) -> String {
     let known = match absent.reason {
-        // ER_SECURE_TRANSPORT_REQUIRED.
-        Reason::NoLogin if absent.detail.contains("3159") => {
-            "it demands TLS over TCP: name its socket with --socket PATH"
-        }
+        Reason::NoLogin if is_told(absent) => "as it says",
         Reason::NoLogin if who.user == "root" && !who.is_root => {
             "root usually logs in by the socket, and as the system user root only: use sudo, or an account of its own \
              (`freezeframe grants` prints the SQL)"
@@ -110,6 +115,10 @@ mod tests {
         assert!(to_do(Reason::NoConnection, "Connection refused").contains("is it up"));
         assert!(to_do(Reason::NoConnection, "ERROR 1040 (08004)").contains("in use"));
         assert!(to_do(Reason::Deadline, "no answer").contains("capture"));
-        assert!(to_do(Reason::NoLogin, "ERROR 3159 (HY000)").contains("TLS"));
+        let tls = Absent::new("status", Reason::NoLogin, "no TLS: --ssl-mode DISABLED");
+        assert_eq!(
+            line(&who("ff", true, false), &tls),
+            "no login as ff: no TLS: --ssl-mode DISABLED"
+        );
     }
 }

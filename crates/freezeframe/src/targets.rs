@@ -6,7 +6,7 @@ use kernel::servers::ServerProcess;
 use recorder::{Target, Wanted, discover_targets};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use server::{Address, LoginOptions, find_login, is_this_host};
+use server::{Address, LoginOptions, TlsOptions, find_login, is_this_host};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -57,10 +57,38 @@ pub(crate) fn login_options(args: &ServerArgs, config: &Config) -> LoginOptions 
             .defaults_file
             .clone()
             .or_else(|| file.defaults_file.clone()),
+        login_path: args.login_path.clone().or_else(|| file.login_path.clone()),
+        login_file: login_file(),
         environment_password: std::env::var("MYSQL_PWD").ok(),
         home: std::env::var_os("HOME").map(PathBuf::from),
         system_user: system_user(),
+        tls: tls_options(args, config),
     }
+}
+
+/// The file of login paths. The variable is that of the servers' own clients.
+pub(crate) fn login_file() -> Option<PathBuf> {
+    let named = std::env::var_os("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".mylogin.cnf")))
+}
+
+/// How the way to a server is protected: what the command line says, then the configuration.
+fn tls_options(args: &ServerArgs, config: &Config) -> TlsOptions {
+    let (said, file) = (&args.tls, &config.server);
+    let said = TlsOptions {
+        mode: said.ssl_mode,
+        ca: said.ssl_ca.clone(),
+        cert: said.ssl_cert.clone(),
+        key: said.ssl_key.clone(),
+        is_wanted: false,
+    };
+    said.or(TlsOptions {
+        mode: file.ssl_mode,
+        ca: file.ssl_ca.clone(),
+        cert: file.ssl_cert.clone(),
+        key: file.ssl_key.clone(),
+        is_wanted: false,
+    })
 }
 
 /// As [`find`], for who does not wait and see: where a socket or a port is named, a process that only starts may be

@@ -213,6 +213,7 @@ mod tests {
             user: "u".to_owned(),
             password: None,
             from: String::new(),
+            tls: server::Tls::default(),
         }
     }
 

@@ -119,6 +119,7 @@ impl Listening {
                 }),
                 login: LoginWay {
                     user: self.shared.login().user.clone(),
+                    tls: self.shared.login().tls.options().into(),
                     ..permit.login.clone()
                 },
             },

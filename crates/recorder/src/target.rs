@@ -402,6 +402,7 @@ mod tests {
                 user: "u".to_owned(),
                 password: None,
                 from: String::new(),
+                tls: server::Tls::default(),
             },
             process: Some(process),
             other_host: None,

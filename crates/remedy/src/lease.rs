@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use kernel::roots::ProcRoot;
 use kernel::servers;
 use serde::{Deserialize, Serialize};
-use server::{Address, Login, LoginError, LoginOptions};
+use server::{Address, Login, LoginError, LoginOptions, Tls, TlsOptions};
 
 use crate::general_log::GeneralLogChange;
 use crate::journal::{Form, Record};
@@ -134,18 +134,75 @@ pub struct LoginWay {
     pub password_file: Option<PathBuf>,
     /// The option file that was read.
     pub defaults_file: Option<PathBuf>,
+    /// The login path that was used.
+    #[serde(default)]
+    pub login_path: Option<String>,
+    /// The file of login paths that was read.
+    #[serde(default)]
+    pub login_file: Option<PathBuf>,
+    /// How the way to the server is protected.
+    #[serde(default)]
+    pub tls: TlsWay,
+}
+
+/// How the way to a server is protected: by its mode and by files, of which only the names are written down.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TlsWay {
+    /// The name of the mode.
+    pub mode: Option<String>,
+    /// Authorities.
+    pub ca: Option<PathBuf>,
+    /// Our certificate.
+    pub cert: Option<PathBuf>,
+    /// Its key.
+    pub key: Option<PathBuf>,
+    /// It is wanted on this host, too.
+    pub is_wanted: bool,
+}
+
+impl From<&TlsOptions> for TlsWay {
+    fn from(options: &TlsOptions) -> Self {
+        Self {
+            mode: options.mode.map(|mode| mode.name().to_owned()),
+            ca: options.ca.clone(),
+            cert: options.cert.clone(),
+            key: options.key.clone(),
+            is_wanted: options.is_wanted,
+        }
+    }
+}
+
+impl From<&TlsWay> for TlsOptions {
+    fn from(way: &TlsWay) -> Self {
+        Self {
+            mode: way.mode.as_ref().and_then(|mode| mode.parse().ok()),
+            ca: way.ca.clone(),
+            cert: way.cert.clone(),
+            key: way.key.clone(),
+            is_wanted: way.is_wanted,
+        }
+    }
 }
 
 impl LoginWay {
+    /// The protection alone, for who has the password already. Without its files the server decides whether it does.
+    pub(crate) fn tls(&self) -> Tls {
+        Tls::new((&self.tls).into()).unwrap_or_default()
+    }
+
     /// Makes the login again. A password that came from the environment is taken from there again (`environment`).
     pub fn login(&self, environment: Option<String>) -> Result<Login, LoginError> {
         let options = LoginOptions {
             user: Some(self.user.clone()),
             password_file: self.password_file.clone(),
             defaults_file: self.defaults_file.clone(),
+            login_path: self.login_path.clone(),
+            login_file: self.login_file.clone(),
             environment_password: environment,
             home: None,
             system_user: self.user.clone(),
+            tls: (&self.tls).into(),
         };
         server::find_login(&options).map(|found| found.login)
     }

@@ -29,7 +29,7 @@ mod until_back;
 pub mod watchdog;
 
 pub use journal::{Form, InHand, Journal, JournalError, Record, random_id};
-pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, Way};
+pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, TlsWay, Way};
 pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
 pub use trust::{Distrust, check_writers};
 pub use until_back::{Back, Patience, by_hand};

@@ -39,6 +39,7 @@ fn lease(id: &str, owner: ProcessId) -> Lease {
                 user: "root".to_owned(),
                 password_file: Some("/etc/secret".into()),
                 defaults_file: None,
+                ..LoginWay::default()
             },
         },
         change: Change::GeneralLog(GeneralLogChange {
@@ -145,6 +146,7 @@ fn a_lease_of_a_living_process_is_left_alone_and_a_dead_one_s_is_tried() {
             user: lease.server.login.user.clone(),
             password: None,
             from: "the test".to_owned(),
+            tls: server::Tls::default(),
         })
     };
     let patience = Patience::of(Duration::from_millis(100));

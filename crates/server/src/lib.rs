@@ -6,11 +6,13 @@ mod address;
 mod client;
 mod connection;
 mod counters;
+mod der;
 pub mod digests;
 mod error;
 pub mod grants;
 mod login;
 mod login_error;
+mod login_path;
 mod open_connections;
 mod option_file;
 mod os_threads;
@@ -20,6 +22,7 @@ mod processlist;
 mod queries;
 mod replica;
 mod server_version;
+mod tls;
 pub mod wire;
 
 pub use address::{Address, is_this_host};
@@ -38,3 +41,4 @@ pub use queries::{
 };
 pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};
 pub use server_version::{Flavor, ServerVersion};
+pub use tls::{Tls, TlsMode, TlsOptions};

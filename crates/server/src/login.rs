@@ -2,7 +2,9 @@ use std::path::{Path, PathBuf};
 
 use crate::Address;
 use crate::login_error::LoginError;
-use crate::option_file;
+use crate::login_path;
+use crate::option_file::{self, FileLogin};
+use crate::tls::{Tls, TlsOptions};
 
 /// Who we are to the server. `Debug` does not show the password.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub struct Login {
     pub password: Option<String>,
     /// Where it is from, for messages.
     pub from: String,
+    /// How the way to the server is protected.
+    pub tls: Tls,
 }
 
 impl std::fmt::Debug for Login {
@@ -30,12 +34,18 @@ pub struct LoginOptions {
     pub password_file: Option<PathBuf>,
     /// `--defaults-file`; without it `~/.my.cnf` when it is there.
     pub defaults_file: Option<PathBuf>,
+    /// `--login-path`: a login of the file that `mysql_config_editor` writes.
+    pub login_path: Option<String>,
+    /// That file; without it `~/.mylogin.cnf` when it is there.
+    pub login_file: Option<PathBuf>,
     /// `MYSQL_PWD` of the environment.
     pub environment_password: Option<String>,
     /// Home directory.
     pub home: Option<PathBuf>,
     /// The name of the user that runs us, for authentication by the socket's peer.
     pub system_user: String,
+    /// `--ssl-mode` and the files beside it; what is left open is the option file's.
+    pub tls: TlsOptions,
 }
 
 /// The port of a server that is named without one.
@@ -61,7 +71,7 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
         (None, Some(home)) => (Some(home.join(".my.cnf")), false),
         (None, None) => (None, false),
     };
-    let mut file = option_file::FileLogin::default();
+    let mut file = FileLogin::default();
     let mut from = "the system user".to_owned();
     if let Some(path) = path
         && (required || path.exists())
@@ -70,6 +80,12 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
         if file.user.is_some() || file.password.is_some() {
             from = path.display().to_string();
         }
+    }
+    if let Some((more, file_name)) = login_path(options)? {
+        if more.user.is_some() || more.password.is_some() {
+            from = file_name;
+        }
+        file = more.or(file);
     }
     if options.user.is_some() {
         from = "--user".to_owned();
@@ -88,6 +104,7 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
             .unwrap_or_else(|| options.system_user.clone()),
         password,
         from,
+        tls: Tls::new(options.tls.clone().or(file.tls))?,
     };
     let host = file
         .host
@@ -103,6 +120,36 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
         address,
         host,
     })
+}
+
+/// What the file of login paths says, and its name for messages. As the servers' own clients have it: it is stronger than
+/// an option file, and its group `client` is read in any case.
+fn login_path(options: &LoginOptions) -> Result<Option<(FileLogin, String)>, LoginError> {
+    let usual = || options.home.as_ref().map(|home| home.join(".mylogin.cnf"));
+    let Some(path) = options.login_file.clone().or_else(usual) else {
+        return Ok(None);
+    };
+    let named = options.login_path.as_deref();
+    let absent = |name: &str| {
+        let problem = format!(
+            "there is no login path '{name}': mysql_config_editor set --login-path={name} --user=NAME --password"
+        );
+        login_path::wrong(&path, &problem)
+    };
+    // As with the option file: one that cannot be seen is not there.
+    let found = match path.exists() {
+        true => login_path::read(&path)?,
+        false => None,
+    };
+    let Some(text) = found else {
+        return named.map_or(Ok(None), |name| Err(absent(name)));
+    };
+    if let Some(name) = named.filter(|name| !option_file::has_group(&text, name)) {
+        return Err(absent(name));
+    }
+    let groups: Vec<&str> = ["client", "freezeframe"].into_iter().chain(named).collect();
+    let found = option_file::parse_groups(&path, &text, &groups)?;
+    Ok(Some((found, path.display().to_string())))
 }
 
 fn read(path: &Path) -> Result<String, LoginError> {
@@ -166,6 +213,37 @@ mod tests {
             ),
             ("root", None, None)
         );
+    }
+
+    #[test]
+    fn a_login_path_is_stronger_than_the_option_file() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = options(dir.path(), "[client]\nuser=a\npassword=b\nssl-ca=/x\n");
+        options.tls.mode = Some(crate::TlsMode::Disabled);
+        options.login_path = Some("db7".into());
+        let error = find_login(&options).unwrap_err().to_string();
+        assert!(error.contains("no login path 'db7'"), "{error}");
+        let text =
+            "[client]\nuser = \"c\"\n[db7]\npassword = \"d#\"\nhost = \"db7\"\n[db8]\nuser=e\n";
+        let path = dir.path().join(".mylogin.cnf");
+        std::fs::write(&path, crate::login_path::tests::encrypt(text)).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        let found = find_login(&options).unwrap();
+        assert_eq!(found.login.user, "c");
+        assert_eq!(found.login.password.as_deref(), Some("d#"));
+        assert!(found.login.from.ends_with(".mylogin.cnf"));
+        assert_eq!(found.address, Some(Address::Tcp("db7".into(), 3306)));
+        options.login_path = None;
+        let usual = find_login(&options).unwrap().login;
+        assert_eq!(
+            (usual.user.as_str(), usual.password.as_deref()),
+            ("c", Some("b"))
+        );
+        options.login_path = Some("db9".into());
+        let error = find_login(&options).unwrap_err().to_string();
+        assert!(error.contains("no login path 'db9'"), "{error}");
     }
 
     #[test]

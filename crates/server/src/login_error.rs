@@ -25,4 +25,20 @@ pub enum LoginError {
         /// The mistake.
         problem: String,
     },
+    /// A file of login paths cannot be used.
+    #[error("{path}: {problem}")]
+    LoginPath {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// A file of certificates or keys cannot be used.
+    #[error("{path}: {problem}")]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
 }

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use crate::login_error::LoginError;
+use crate::tls::{TlsMode, TlsOptions};
 
 /// What an option file says about logging in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -10,6 +11,43 @@ pub(crate) struct FileLogin {
     pub(crate) socket: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) host: Option<String>,
+    pub(crate) tls: TlsOptions,
+}
+
+impl FileLogin {
+    /// This, and what it leaves open from `other`.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            user: self.user.or(other.user),
+            password: self.password.or(other.password),
+            socket: self.socket.or(other.socket),
+            port: self.port.or(other.port),
+            host: self.host.or(other.host),
+            tls: self.tls.or(other.tls),
+        }
+    }
+}
+
+/// What MariaDB's clients know instead of a mode.
+#[derive(Debug, Default)]
+struct Switches {
+    tls: Option<bool>,
+    verify: Option<bool>,
+}
+
+impl Switches {
+    /// What they mean: with a certificate to verify, its name is verified as well.
+    fn set(&self, options: &mut TlsOptions) {
+        options.is_wanted = self.tls == Some(true);
+        let mode = match (self.tls, self.verify) {
+            (Some(false), _) => Some(TlsMode::Disabled),
+            (_, Some(true)) => Some(TlsMode::VerifyIdentity),
+            (Some(true), Some(false)) => Some(TlsMode::Required),
+            (None, Some(false)) => Some(TlsMode::Preferred),
+            (_, None) => None,
+        };
+        options.mode = options.mode.or(mode);
+    }
 }
 
 /// Groups that are read, later ones override (MySQL manual, 6.2.2.2 "Using Option Files").
@@ -17,13 +55,35 @@ const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "freezef
 
 /// Reads the login options of an option file (`my.cnf`).
 pub(crate) fn parse(path: &Path, text: &str) -> Result<FileLogin, LoginError> {
+    parse_groups(path, text, &GROUPS)
+}
+
+/// Whether there is such a group.
+pub(crate) fn has_group(text: &str, group: &str) -> bool {
+    text.lines()
+        .any(|line| head(line.trim()).is_some_and(|name| name == group))
+}
+
+/// The name of a group, in the line that begins it.
+fn head(line: &str) -> Option<&str> {
+    line.strip_prefix('[')
+        .map(|name| name.trim_end_matches(']').trim())
+}
+
+/// Reads what these groups say; later ones override.
+pub(crate) fn parse_groups(
+    path: &Path,
+    text: &str,
+    groups: &[&str],
+) -> Result<FileLogin, LoginError> {
     let mut login = FileLogin::default();
-    for group in GROUPS {
+    let mut switches = Switches::default();
+    for group in groups {
         let mut inside = false;
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
-            if let Some(name) = line.strip_prefix('[') {
-                inside = name.trim_end_matches(']').trim() == group;
+            if let Some(name) = head(line) {
+                inside = name == *group;
                 continue;
             }
             if !inside || line.is_empty() || line.starts_with(['#', ';', '!']) {
@@ -31,11 +91,29 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<FileLogin, LoginError> {
             }
             let (key, value) = line.split_once('=').unwrap_or((line, ""));
             let value = unquote(value.trim());
-            match key.trim().replace('_', "-").as_str() {
+            let key = key.trim().replace('_', "-");
+            match key.strip_prefix("loose-").unwrap_or(&key) {
                 "user" => login.user = Some(value),
                 "password" => login.password = Some(value),
                 "socket" => login.socket = Some(value),
                 "host" => login.host = Some(value),
+                "ssl-ca" => login.tls.ca = Some(value.into()),
+                "ssl-cert" => login.tls.cert = Some(value.into()),
+                "ssl-key" => login.tls.key = Some(value.into()),
+                "ssl-mode" => {
+                    let mode = value.parse().map_err(|why| LoginError::OptionFile {
+                        path: path.to_owned(),
+                        line: number,
+                        problem: format!("ssl-mode {why}"),
+                    })?;
+                    login.tls.mode = Some(mode);
+                }
+                "ssl" => switches.tls = Some(is_on(&value)),
+                "skip-ssl" | "disable-ssl" => switches.tls = Some(false),
+                "ssl-verify-server-cert" => switches.verify = Some(is_on(&value)),
+                "skip-ssl-verify-server-cert" | "disable-ssl-verify-server-cert" => {
+                    switches.verify = Some(false);
+                }
                 "port" => {
                     let port = value.parse().map_err(|_| LoginError::OptionFile {
                         path: path.to_owned(),
@@ -48,7 +126,15 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<FileLogin, LoginError> {
             }
         }
     }
+    switches.set(&mut login.tls);
     Ok(login)
+}
+
+/// A switch without a value is on.
+fn is_on(value: &str) -> bool {
+    !["0", "off", "false"]
+        .iter()
+        .any(|off| value.eq_ignore_ascii_case(off))
 }
 
 /// Takes quotes off; outside of quotes ` #` begins a comment. Escapes as in the manual.
@@ -112,6 +198,30 @@ mod tests {
         assert_eq!(
             read("[client]\npassword=a#b").password.as_deref(),
             Some("a#b")
+        );
+    }
+
+    #[test]
+    fn tls_by_the_names_of_both_makes() {
+        let mode = |text: &str| read(&format!("[client]\n{text}\n")).tls.mode;
+        assert_eq!(mode("ssl-mode=verify_ca"), Some(TlsMode::VerifyCa));
+        assert_eq!(mode("loose_ssl_mode=DISABLED"), Some(TlsMode::Disabled));
+        assert_eq!(mode("ssl"), None);
+        assert_eq!(mode("skip-ssl"), Some(TlsMode::Disabled));
+        assert_eq!(mode("ssl=0"), Some(TlsMode::Disabled));
+        let verified = mode("ssl\nssl-verify-server-cert");
+        assert_eq!(verified, Some(TlsMode::VerifyIdentity));
+        let not = mode("ssl\nssl-verify-server-cert=off");
+        assert_eq!(not, Some(TlsMode::Required));
+        let tls = read("[client]\nssl\nssl-ca=/a\nssl_cert = /c\nssl-key=/k\n").tls;
+        assert!(tls.is_wanted && tls.mode.is_none(), "{tls:?}");
+        let files = [tls.ca, tls.cert, tls.key].map(|file| file.unwrap_or_default());
+        assert_eq!(files, ["/a", "/c", "/k"].map(std::path::PathBuf::from));
+        let text = "[client]\nssl-mode=sure\n";
+        let error = parse(Path::new("my.cnf"), text).unwrap_err().to_string();
+        assert!(
+            error.starts_with("my.cnf:2: ssl-mode 'sure' is none of"),
+            "{error}"
         );
     }
 

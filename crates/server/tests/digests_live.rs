@@ -43,6 +43,7 @@ fn session_as(server: &PrivateServer, user: &str) -> Session {
         user: user.to_owned(),
         password: None,
         from: "the test".to_owned(),
+        tls: server::Tls::default(),
     };
     Session::connect(&Address::Socket(server.socket()), &login, DEADLINES).unwrap()
 }

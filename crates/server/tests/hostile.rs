@@ -39,6 +39,7 @@ fn login() -> Login {
         user: "root".to_owned(),
         password: Some("a secret".to_owned()),
         from: "the test".to_owned(),
+        tls: server::Tls::default(),
     }
 }
 

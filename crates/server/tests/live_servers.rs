@@ -51,6 +51,7 @@ fn ways(server: &PrivateServer) -> [(Address, Login); 2] {
             user: way.user,
             password: way.password,
             from: "the test".to_owned(),
+            tls: server::Tls::default(),
         };
         (address, login)
     })

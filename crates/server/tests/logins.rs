@@ -43,6 +43,7 @@ fn root(server: &PrivateServer) -> Session {
         user: login.user,
         password: login.password,
         from: "the lab".to_owned(),
+        tls: server::Tls::default(),
     };
     Session::connect(&Address::Socket(path), &own, DEADLINES).unwrap()
 }
@@ -52,6 +53,7 @@ fn login(user: &str, password: &str) -> Login {
         user: user.to_owned(),
         password: Some(password.to_owned()),
         from: "the test".to_owned(),
+        tls: server::Tls::default(),
     }
 }
 
@@ -216,7 +218,7 @@ fn a_server_that_demands_tls_is_told_in_one_line() {
         };
         accounts(&server, "IDENTIFIED BY '{}'");
         let error = by_tcp(&server, "known", "pass wörd").unwrap_err();
-        assert!(error.text.contains("freezeframe has no TLS"), "{error}");
+        assert!(error.text.contains("--ssl-mode REQUIRED"), "{error}");
         by_socket(&server, "known", "pass wörd").unwrap();
     }
 }

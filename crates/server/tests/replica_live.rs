@@ -36,6 +36,7 @@ fn session(server: &PrivateServer, user: &str) -> Session {
         user: user.to_owned(),
         password: None,
         from: "the test".to_owned(),
+        tls: server::Tls::default(),
     };
     Session::connect(&Address::Socket(server.socket()), &login, DEADLINES).unwrap()
 }

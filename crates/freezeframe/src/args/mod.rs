@@ -33,9 +33,11 @@ pub(crate) use web::Web;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use cli::{duration, some_time};
+use server::TlsMode;
 
 /// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
 #[derive(Debug, Parser)]
@@ -150,9 +152,37 @@ pub(crate) struct ServerArgs {
     /// Option file to read instead of ~/.my.cnf
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
+    /// A login of ~/.mylogin.cnf, as mysql_config_editor writes it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) login_path: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+/// How the way to the server is protected.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct TlsArgs {
+    /// TLS: DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY; to another host VERIFY_IDENTITY, with --ssl-ca VERIFY_CA
+    #[arg(long, value_name = "MODE", hide_possible_values = true, ignore_case = true, value_parser = tls_mode())]
+    pub(crate) ssl_mode: Option<TlsMode>,
+    /// The authorities, or the server's certificate itself, instead of the system's; PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssl_ca: Option<PathBuf>,
+    /// Our certificate, for accounts that demand one; PEM
+    #[arg(long, value_name = "FILE", requires = "ssl_key")]
+    pub(crate) ssl_cert: Option<PathBuf>,
+    /// Its key; PEM
+    #[arg(long, value_name = "FILE", requires = "ssl_cert")]
+    pub(crate) ssl_key: Option<PathBuf>,
+}
+
+/// The modes, for completions as well.
+fn tls_mode() -> impl clap::builder::TypedValueParser<Value = TlsMode> {
+    PossibleValuesParser::new(TlsMode::ALL.map(TlsMode::name))
+        .try_map(|name| name.parse::<TlsMode>())
 }
 
 #[derive(Debug, Args)]
@@ -163,6 +193,7 @@ pub(crate) struct ServerArgs {
                      --trigger 'rate(vmstat.compact_stall) > 50'
   freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
                                                         a server stalls; Prometheus at /metrics
+  freezeframe record --host db7.example.com --ssl-ca ca.pem    a server on another host, by SQL alone
   freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
                                                         a load balancer sends this name in its Host header
 

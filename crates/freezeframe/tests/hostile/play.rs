@@ -108,6 +108,7 @@ fn an_honest_variant_is_a_server() {
         user: "root".to_owned(),
         password: None,
         from: "the test".to_owned(),
+        tls: server::Tls::default(),
     };
     let deadlines = server::Deadlines {
         connect: Duration::from_secs(10),

@@ -123,6 +123,7 @@ pub(super) fn counter(server: &PrivateServer) -> Result<server::Session> {
         user: "root".to_owned(),
         password: None,
         from: "the lab".to_owned(),
+        tls: server::Tls::default(),
     };
     let address = server::Address::Socket(server.socket());
     Ok(server::Session::connect(&address, &login, DEADLINES)?)

@@ -127,6 +127,7 @@ impl Probe {
             user: "root".to_owned(),
             password: None,
             from: "the lab".to_owned(),
+            tls: server::Tls::default(),
         };
         let address = server::Address::Socket(server.socket());
         let connect = move || server::Session::connect(&address, &login, DEADLINES);

@@ -150,6 +150,7 @@ fn give_back(journal: &FixJournal, orders: &Orders) -> Result<(), String> {
                     user: orders.user.clone(),
                     password: orders.password.clone(),
                     from: "the lease's owner".to_owned(),
+                    tls: way.login.tls(),
                 };
                 Access::new(way, login)
             });

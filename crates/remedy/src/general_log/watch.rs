@@ -56,6 +56,7 @@ pub fn watch(say: Say) -> Result<(), String> {
         user: orders.user.clone(),
         password: orders.password.clone(),
         from: "the lease's owner".to_owned(),
+        tls: orders.server.login.tls(),
     };
     let journal = Journal::open(&orders.journal).map_err(|error| error.to_string())?;
     let address = Address::from(&orders.server.address);

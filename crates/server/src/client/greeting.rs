@@ -9,6 +9,7 @@ mod capability {
     pub(super) const LONG_PASSWORD: u32 = 1;
     pub(super) const LONG_FLAG: u32 = 1 << 2;
     pub(super) const PROTOCOL_41: u32 = 1 << 9;
+    pub(super) const SSL: u32 = 1 << 11;
     pub(super) const TRANSACTIONS: u32 = 1 << 13;
     pub(super) const SECURE_CONNECTION: u32 = 1 << 15;
     pub(super) const PLUGIN_AUTH: u32 = 1 << 19;
@@ -91,8 +92,13 @@ impl Greeting {
         })
     }
 
-    /// Our answer: who we are, and the first answer to a plugin.
-    pub(super) fn answer(&self, user: &str, plugin: &str, proof: &[u8]) -> Vec<u8> {
+    /// The server can speak TLS.
+    pub(super) fn has_tls(&self) -> bool {
+        self.capabilities & capability::SSL != 0
+    }
+
+    /// What is asked for of what it has.
+    fn used(&self, is_encrypted: bool) -> u32 {
         use capability::*;
         let wanted = LONG_PASSWORD
             | LONG_FLAG
@@ -101,12 +107,31 @@ impl Greeting {
             | SECURE_CONNECTION
             | PLUGIN_AUTH
             | CONNECT_ATTRS;
-        let used = wanted & (self.capabilities | LONG_PASSWORD | LONG_FLAG);
-        let mut packet = used.to_le_bytes().to_vec();
+        let tls = if is_encrypted { SSL } else { 0 };
+        (wanted & (self.capabilities | LONG_PASSWORD | LONG_FLAG)) | tls
+    }
+
+    /// How an answer begins; all of the packet by which TLS is asked for.
+    pub(super) fn head(&self, is_encrypted: bool) -> Vec<u8> {
+        let mut packet = self.used(is_encrypted).to_le_bytes().to_vec();
         // The longest packet that we would send; the server has a limit of its own.
         packet.extend_from_slice(&0x0100_0000_u32.to_le_bytes());
         packet.push(CHARSET);
         packet.extend_from_slice(&[0; 23]);
+        packet
+    }
+
+    /// Our answer: who we are, and the first answer to a plugin.
+    pub(super) fn answer(
+        &self,
+        user: &str,
+        plugin: &str,
+        proof: &[u8],
+        is_encrypted: bool,
+    ) -> Vec<u8> {
+        use capability::{CONNECT_ATTRS, PLUGIN_AUTH};
+        let used = self.used(is_encrypted);
+        let mut packet = self.head(is_encrypted);
         packet.extend_from_slice(user.as_bytes());
         packet.push(0);
         put_short(&mut packet, proof);
@@ -145,7 +170,7 @@ mod tests {
         let known = Greeting::read(&greeting(0x8200)).unwrap();
         assert_eq!((known.id, known.plugin.as_str()), (7, ""));
         assert_eq!(&known.nonce, b"abcdefghijklmnopqrst");
-        let answer = known.answer("me", "mysql_native_password", b"p");
+        let answer = known.answer("me", "mysql_native_password", b"p", false);
         assert!(answer.ends_with(b"me\0\x01p"), "{answer:?}");
 
         let with_name = |name: &[u8]| {

@@ -9,10 +9,12 @@ use super::packets::Packets;
 use super::public_key::PublicKey;
 use super::scramble;
 use crate::Login;
+use crate::tls::{Leads, TlsMode};
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
+const SHA256: &str = "sha256_password";
 /// The password as it is; also what is asked for by PAM.
 const CLEAR: &str = "mysql_clear_password";
 
@@ -20,6 +22,9 @@ const CLEAR: &str = "mysql_clear_password";
 const FAST: u8 = 3;
 const FULL: u8 = 4;
 const KEY: u8 = 2;
+
+/// Of `sha256_password`: we ask for the key.
+const SHA256_KEY: u8 = 1;
 
 /// Errors of a server that takes nobody without TLS: `ER_SECURE_TRANSPORT_REQUIRED`.
 const TLS_REQUIRED: u16 = 3159;
@@ -39,9 +44,12 @@ pub(super) fn log_in(
     let mut packet = Vec::new();
     receive(packets, &mut packet, deadline)?;
     let greeting = Greeting::read(&packet)?;
+    protect(packets, &greeting, login, deadline)?;
+    let is_encrypted = packets.stream.is_encrypted();
     let mut trial = Trial {
         password: login.password.as_deref().unwrap_or("").as_bytes(),
-        is_local: packets.stream.is_local,
+        is_private: packets.stream.is_private(),
+        is_closed: is_encrypted || packets.stream.leads == Leads::Socket,
         plugin: NATIVE.to_owned(),
         nonce: greeting.nonce.to_vec(),
     };
@@ -49,7 +57,7 @@ pub(super) fn log_in(
     if greeting.plugin == CACHING_SHA2 {
         trial.plugin = CACHING_SHA2.to_owned();
     }
-    let answer = greeting.answer(user, &trial.plugin, &trial.proof()?);
+    let answer = greeting.answer(user, &trial.plugin, &trial.proof()?, is_encrypted);
     packets.send(&answer, deadline)?;
     for _ in 0..LOGIN_ROUNDS_MAX {
         receive(packets, &mut packet, deadline)?;
@@ -58,7 +66,7 @@ pub(super) fn log_in(
             .ok_or_else(|| ClientError::garbled("an empty packet in the login"))?;
         let reply = match first {
             0x00 => return Ok(greeting.id),
-            0xff => return Err(with_advice(ClientError::told(&packet))),
+            0xff => return Err(with_advice(ClientError::told(&packet), is_encrypted)),
             0xfe => Some(trial.switched(rest)?),
             0x01 => trial.more(rest)?,
             _ => return Err(ClientError::garbled("it is no step of a login")),
@@ -83,16 +91,50 @@ fn receive(
     Ok(())
 }
 
-fn with_advice(error: ClientError) -> ClientError {
+/// Encrypts the way, where that is wanted and can be had.
+fn protect(
+    packets: &mut Packets,
+    greeting: &Greeting,
+    login: &Login,
+    deadline: &Deadline,
+) -> Result<(), ClientError> {
+    let tls = &login.tls;
+    let mode = tls.mode(packets.stream.leads);
+    match (mode, greeting.has_tls()) {
+        (TlsMode::Disabled, _) | (TlsMode::Preferred, false) => return Ok(()),
+        (_, false) => {
+            let why = match tls.is_by_default() {
+                true => "which is wanted of a server on another host",
+                false => "which --ssl-mode demands",
+            };
+            let text = format!(
+                "the server has no TLS, {why}: switch it on there (ssl_cert, ssl_key), or log in without by --ssl-mode \
+                 DISABLED"
+            );
+            return Err(ClientError::Login(text.into()));
+        }
+        (_, true) => {}
+    }
+    // What came behind the greeting came from anybody, and would be taken for what the server says under TLS.
+    if !packets.is_drained() {
+        return Err(ClientError::garbled(
+            "it says more before TLS than a greeting",
+        ));
+    }
+    packets.send(&greeting.head(true), deadline)?;
+    packets.stream.encrypt(tls, mode, deadline)
+}
+
+fn with_advice(error: ClientError, is_encrypted: bool) -> ClientError {
     match error {
         ClientError::Server {
             code: TLS_REQUIRED,
             state,
             message,
-        } => ClientError::Server {
+        } if !is_encrypted => ClientError::Server {
             code: TLS_REQUIRED,
             state,
-            message: format!("{message} (freezeframe has no TLS: name the server's --socket)"),
+            message: format!("{message} (--ssl-mode REQUIRED, or the server's --socket)"),
         },
         other => other,
     }
@@ -101,7 +143,10 @@ fn with_advice(error: ClientError) -> ClientError {
 /// The plugin that is tried.
 struct Trial<'a> {
     password: &'a [u8],
-    is_local: bool,
+    /// Nobody but the server can hear what we say, and it is the right one.
+    is_private: bool,
+    /// The server takes the way for one on which a password may be told as it is.
+    is_closed: bool,
     plugin: String,
     nonce: Vec<u8>,
 }
@@ -120,10 +165,13 @@ impl Trial<'_> {
                 scramble::ed25519(nonce, self.password)
             }
             CLEAR => self.clear()?,
+            SHA256 if self.password.is_empty() => vec![0],
+            SHA256 if self.is_closed => self.as_it_is(),
+            SHA256 => vec![SHA256_KEY],
             other => {
                 let text = format!(
                     "the account's authentication plugin '{}' is not known to freezeframe, which knows {NATIVE}, \
-                     {CACHING_SHA2}, ed25519 and a socket's peer",
+                     {CACHING_SHA2}, {SHA256}, ed25519 and a socket's peer",
                     other
                         .chars()
                         .filter(|c| !c.is_control())
@@ -152,29 +200,32 @@ impl Trial<'_> {
 
     /// A further step of the plugin.
     fn more(&self, packet: &[u8]) -> Result<Option<Vec<u8>>, ClientError> {
-        if self.plugin != CACHING_SHA2 {
-            return Err(ClientError::garbled(
+        match (self.plugin.as_str(), packet) {
+            (CACHING_SHA2, [FAST]) => Ok(None),
+            // As the servers' own clients: over TLS they are asked for nothing else.
+            (CACHING_SHA2, [FULL]) if self.is_closed => Ok(Some(self.as_it_is())),
+            (CACHING_SHA2, [FULL]) => Ok(Some(vec![KEY])),
+            (CACHING_SHA2 | SHA256, key) if !self.is_closed => self.under_key(key).map(Some),
+            _ => Err(ClientError::garbled(
                 "a step that this plugin does not have",
-            ));
-        }
-        match packet {
-            [FAST] => Ok(None),
-            [FULL] if self.is_local => self.clear().map(Some),
-            [FULL] => Ok(Some(vec![KEY])),
-            key => self.under_key(key).map(Some),
+            )),
         }
     }
 
-    /// The password itself. Over TCP it is told to nobody, whoever asks.
+    /// The password itself. It is told to nobody who may be somebody else, whoever asks.
     fn clear(&self) -> Result<Vec<u8>, ClientError> {
-        if !self.is_local {
+        if !self.is_private {
             return Err(ClientError::Login(
-                "the server asks for the password in clear text, which freezeframe tells over a unix socket only: \
-                 name the server's --socket"
+                "the server asks for the password in clear text, which freezeframe tells over a unix socket and over TLS \
+                 with a verified certificate only: name the server's --socket, or --ssl-mode VERIFY_CA with --ssl-ca FILE"
                     .into(),
             ));
         }
-        Ok([self.password, &[0]].concat())
+        Ok(self.as_it_is())
+    }
+
+    fn as_it_is(&self) -> Vec<u8> {
+        [self.password, &[0]].concat()
     }
 
     /// The password, masked with the nonce, under the server's key.

@@ -1,8 +1,8 @@
 //! A client of MySQL and MariaDB for servers that may hang, fail or lie.
 //!
 //! Every operation has one deadline, however its bytes come, and can be stopped. Memory grows with what has arrived, up
-//! to named limits. No byte of a server panics. There is no TLS; a password is never told in clear text but over a unix
-//! socket, and no file of this host is ever sent.
+//! to named limits. No byte of a server panics. A password is never told in clear text but over a unix socket or TLS, and
+//! no file of this host is ever sent. A TLS handshake is within the deadline of the login.
 //!
 //! **It is our own.** The library had a deadline for each read only, so a server that drips a byte a second held a
 //! command for minutes. It panicked on keys and counts of a hostile server, and could not be interrupted. Ours has
@@ -21,6 +21,7 @@
 
 mod answer;
 mod deadline;
+mod encrypted;
 mod error;
 mod fields;
 mod greeting;

@@ -4,6 +4,8 @@
 use num_bigint::BigUint;
 use sha1::{Digest, Sha1};
 
+use crate::der::element;
+
 /// Bytes of a key as text. One of 8192 bits has 1,500.
 const TEXT_BYTES_MAX: usize = 4096;
 
@@ -116,30 +118,6 @@ fn base64(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
-}
-
-/// One element of DER: its kind and what is in it; the rest stays.
-fn element<'a>(bytes: &mut &'a [u8], kind: u8) -> Option<&'a [u8]> {
-    let (head, rest) = bytes.split_at_checked(2)?;
-    let [found, first] = head else { return None };
-    if *found != kind {
-        return None;
-    }
-    let (length, rest) = match first {
-        0..=0x7f => (usize::from(*first), rest),
-        // One or two bytes of length: more than any key has.
-        0x81 | 0x82 => {
-            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-            let length = length
-                .iter()
-                .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-            (length, rest)
-        }
-        _ => return None,
-    };
-    let (inside, rest) = rest.split_at_checked(length)?;
-    *bytes = rest;
-    Some(inside)
 }
 
 /// The key in a SubjectPublicKeyInfo (RFC 5280, 4.1): behind the algorithm, in a bit string without unused bits.

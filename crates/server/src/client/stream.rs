@@ -14,8 +14,10 @@ use rustix::net::{
 };
 
 use super::deadline::Deadline;
+use super::encrypted::Encrypted;
 use super::error::ClientError;
 use crate::Address;
+use crate::tls::{Leads, Tls, TlsMode};
 
 /// How often a unix socket is tried whose queue is full: nothing tells when it has room.
 const RETRY: Duration = Duration::from_millis(20);
@@ -23,8 +25,14 @@ const RETRY: Duration = Duration::from_millis(20);
 /// A connection to a server.
 pub(super) struct Stream {
     socket: OwnedFd,
-    /// It leads to a process of this host by a unix socket: nobody else hears what is said.
-    pub(super) is_local: bool,
+    /// Where it leads.
+    pub(super) leads: Leads,
+    /// The server's name, for its certificate: what was asked for, and the address that it has.
+    host: String,
+    peer: Option<IpAddr>,
+    tls: Option<Box<Encrypted>>,
+    /// The server's certificate was verified.
+    is_verified: bool,
 }
 
 impl Stream {
@@ -35,7 +43,7 @@ impl Stream {
             Address::Tcp(host, port) => {
                 let mut last = ClientError::Login("the host's name has no address".into());
                 for address in resolve(host, *port, deadline)? {
-                    match tcp(address, deadline) {
+                    match tcp(host, address, deadline) {
                         Err(ClientError::Io(error)) => last = ClientError::Io(error),
                         other => return other,
                     }
@@ -45,12 +53,39 @@ impl Stream {
         }
     }
 
+    /// From here on everything is encrypted.
+    pub(super) fn encrypt(
+        &mut self,
+        tls: &Tls,
+        mode: TlsMode,
+        deadline: &Deadline,
+    ) -> Result<(), ClientError> {
+        let mut encrypted = Encrypted::new(tls, mode, &self.host, self.peer)?;
+        encrypted.shake_hands(&self.socket, deadline)?;
+        self.tls = Some(Box::new(encrypted));
+        self.is_verified = mode.verifies();
+        Ok(())
+    }
+
+    /// What is said is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Nobody but the server hears what is said: it is a process of this host, or has proved who it is.
+    pub(super) fn is_private(&self) -> bool {
+        self.leads == Leads::Socket || self.is_verified
+    }
+
     /// Some bytes, at least one.
     pub(super) fn read(
         &mut self,
         into: &mut [u8],
         deadline: &Deadline,
     ) -> Result<usize, ClientError> {
+        if let Some(tls) = &mut self.tls {
+            return tls.read(&self.socket, into, deadline);
+        }
         loop {
             // Looked at each time: a server that sends without end would never make us wait.
             deadline.left()?;
@@ -70,6 +105,9 @@ impl Stream {
         mut bytes: &[u8],
         deadline: &Deadline,
     ) -> Result<(), ClientError> {
+        if let Some(tls) = &mut self.tls {
+            return tls.write(&self.socket, bytes, deadline);
+        }
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
@@ -83,6 +121,9 @@ impl Stream {
 
     /// These bytes if there is room for them at once.
     pub(super) fn write_now(&mut self, bytes: &[u8]) {
+        if let Some(tls) = &mut self.tls {
+            return tls.write_last(&self.socket, bytes);
+        }
         // Who closes a connection has nobody to tell that this failed.
         let _ = send(&self.socket, bytes, SendFlags::NOSIGNAL);
     }
@@ -103,7 +144,11 @@ fn unix(path: &Path, deadline: &Deadline) -> Result<Stream, ClientError> {
             Ok(()) => {
                 return Ok(Stream {
                     socket,
-                    is_local: true,
+                    leads: Leads::Socket,
+                    host: "localhost".to_owned(),
+                    peer: None,
+                    tls: None,
+                    is_verified: false,
                 });
             }
             Err(Errno::AGAIN) => deadline.sleep(RETRY)?,
@@ -113,7 +158,7 @@ fn unix(path: &Path, deadline: &Deadline) -> Result<Stream, ClientError> {
     }
 }
 
-fn tcp(address: SocketAddr, deadline: &Deadline) -> Result<Stream, ClientError> {
+fn tcp(host: &str, address: SocketAddr, deadline: &Deadline) -> Result<Stream, ClientError> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -133,15 +178,25 @@ fn tcp(address: SocketAddr, deadline: &Deadline) -> Result<Stream, ClientError> 
     // A question is one small packet: it shall not wait for more. Without it the answer is only later.
     let _ = sockopt::set_tcp_nodelay(&socket, true);
     // Known by its end when packets are read. Without it our own statements are counted there, no more.
-    if let Some(client) = getsockname(&socket)
+    let client = getsockname(&socket)
         .ok()
-        .and_then(|address| SocketAddr::try_from(address).ok())
-    {
+        .and_then(|address| SocketAddr::try_from(address).ok());
+    if let Some(client) = client {
         crate::own::is_ours(client);
     }
+    // Both ends have one address: what is sent leaves no host.
+    let is_ours = client.is_some_and(|client| client.ip() == address.ip());
+    let leads = match is_ours || address.ip().is_loopback() {
+        true => Leads::ThisHost,
+        false => Leads::Elsewhere,
+    };
     Ok(Stream {
         socket,
-        is_local: false,
+        leads,
+        host: host.trim_matches(['[', ']']).to_owned(),
+        peer: Some(address.ip()),
+        tls: None,
+        is_verified: false,
     })
 }
 
