@@ -8,18 +8,15 @@ use store::{Summary, read_summary};
 /// The history of the server with this label, or of the only one.
 pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
     if let Some(label) = server {
-        return Ok(dir.join(format!("history-{label}.db")));
+        let name = format!("history-{label}.db");
+        let dirs = store::state_dirs(dir);
+        let mut paths = dirs.iter().map(|dir| dir.join(&name));
+        return Ok(paths
+            .find(|path| path.exists())
+            .unwrap_or_else(|| dir.join(name)));
     }
-    let entries = std::fs::read_dir(dir)
-        .with_context(|| format!("{}: no history can be read", dir.display()))?;
-    let mut found: Vec<(PathBuf, String)> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let label = history_label(&path)?;
-            Some((path, label))
-        })
-        .collect();
-    found.sort();
+    std::fs::read_dir(dir).with_context(|| format!("{}: no history can be read", dir.display()))?;
+    let found = histories(dir);
     match &found[..] {
         [] => bail!(
             "{}: no history here; is it kept, and is this the recorder's --dir?",
@@ -36,6 +33,21 @@ pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
     }
 }
 
+/// All histories, with the labels of their servers.
+pub fn histories(dir: &Path) -> Vec<(PathBuf, String)> {
+    let dirs = store::state_dirs(dir).into_iter();
+    let entries = dirs.flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
+    let mut found: Vec<(PathBuf, String)> = entries
+        .filter_map(|entry| {
+            let path = entry.path();
+            let label = history_label(&path)?;
+            Some((path, label))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 /// The server's label in the name of a history's file; nothing where it is none.
 pub fn history_label(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
@@ -43,10 +55,14 @@ pub fn history_label(path: &Path) -> Option<String> {
     Some(label.to_owned())
 }
 
-/// The incidents of a directory, by name, which is by server and time. What is being written is none.
+/// The incidents of a directory and of the named servers below it, by name, which is by server and time. What is being
+/// written is none.
 pub fn frames(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
+    std::fs::read_dir(dir)?;
+    let dirs = store::state_dirs(dir).into_iter();
+    let entries = dirs.flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "frame"))
         .filter(|path| {
             !path

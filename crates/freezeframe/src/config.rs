@@ -10,6 +10,7 @@ use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
 use crate::listen;
+use crate::targets_file::{self, TargetConfig};
 use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) listen: Option<SocketAddr>,
     /// Further names by which they are asked.
     pub(crate) listen_hosts: Vec<String>,
+    /// Servers that are recorded by name.
+    pub(crate) targets: Vec<TargetConfig>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -62,7 +65,7 @@ pub(crate) struct ServerConfig {
 }
 
 /// A mode of TLS by its name.
-fn ssl_mode<'de, D: serde::Deserializer<'de>>(
+pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
     text: D,
 ) -> Result<Option<TlsMode>, D::Error> {
     let text = String::deserialize(text)?;
@@ -172,6 +175,7 @@ impl Config {
                 bail!("{}:{line}: {error:#}", path.display());
             }
         }
+        targets_file::check(path, &text, &config.targets)?;
         Ok(config)
     }
 
@@ -251,7 +255,7 @@ impl Config {
 }
 
 /// Line and message of a mistake, in one line; the message of an unknown key names it.
-fn place(text: &str, error: &toml::de::Error) -> String {
+pub(crate) fn place(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(1, |span| {
         text.get(..span.start)
             .map_or(1, |before| before.matches('\n').count() + 1)

@@ -37,6 +37,7 @@ mod stacks_from;
 mod support;
 mod symbols;
 mod targets;
+mod targets_file;
 mod triggers;
 mod web;
 

@@ -49,6 +49,20 @@ impl SourceSpec {
         !self.asks_server() && self.name != "own"
     }
 
+    /// It is read of a server on this host, or `elsewhere` on another one.
+    pub fn is_read(&self, elsewhere: bool) -> bool {
+        match elsewhere {
+            true => !self.is_of_host(),
+            // Here the log itself is read.
+            false => self.name != ERROR_LOG_TABLE,
+        }
+    }
+
+    /// It is missed there: not read, and nothing else is in its place.
+    pub fn is_missed(&self, elsewhere: bool) -> bool {
+        elsewhere && self.is_of_host() && self.name != "error-log"
+    }
+
     const fn absent_as(mut self, names: &'static [&'static str]) -> Self {
         self.absent_as = names;
         self
@@ -160,6 +174,7 @@ const PROCESS: &str = "a login with PROCESS";
 const REPLICATION: &str = "a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)";
 const PERFORMANCE_SCHEMA: &str = "a login with SELECT on performance_schema";
 
+const ERROR_LOG_TABLE: &str = "error-log-table";
 const STATUS: &str = "SHOW ENGINE INNODB STATUS, needs a login with PROCESS";
 const DIGESTS: &str = "performance_schema's digests of statements, where it is on";
 
@@ -235,6 +250,7 @@ pub static SOURCES: &[SourceSpec] = &[
         area("digests", Deep, "which statements ran", DIGESTS).from("performance_schema").in_captures("statements"),
         area("performance_schema", Deep, "which statements ran", DIGESTS).in_captures("statements"),
     ]).absent_as(&["statement digests"]),
+    source(ERROR_LOG_TABLE, "performance_schema.error_log, of a server on another host: new lines of its error log, without literals", 5000, Statement, PERFORMANCE_SCHEMA, &[]),
     source("replica", "SHOW REPLICA STATUS: how far behind; once a minute where the server is no replica", 2000, Statement, REPLICATION, &[
         area("replica", Deep, "the state of replication", "SHOW REPLICA STATUS, needs a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)"),
     ]),

@@ -13,6 +13,7 @@ use crate::config::RecorderConfig;
 use crate::context::Context;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
+use crate::recorder::missed;
 use crate::sources;
 use crate::stacks::StackWatch;
 use crate::surroundings;
@@ -86,8 +87,18 @@ pub fn look_at(
     let (patient_until, look_until) = (begin + patience, begin + time);
     let mut first: Vec<Option<Sample>> = vec![None; SOURCES.len()];
     let mut looked = Looked::default();
+    let elsewhere = shared.is_elsewhere();
+    for (row, slot) in SOURCES.iter().zip(&mut first) {
+        if row.is_missed(elsewhere) {
+            let sample = missed(row.name, 0);
+            looked.add(&sample);
+            *slot = Some(sample);
+        }
+    }
+    let wanted = |row: &model::SourceSpec| row.is_read(elsewhere);
     loop {
-        let until = if first.iter().any(Option::is_none) {
+        let mut rows = SOURCES.iter().zip(&first);
+        let until = if rows.any(|(row, slot)| wanted(row) && slot.is_none()) {
             patient_until.max(look_until)
         } else {
             look_until
@@ -122,6 +133,7 @@ pub fn look_at(
     looked.checked = SOURCES
         .iter()
         .zip(first)
+        .filter(|(row, sample)| wanted(row) || sample.is_some())
         .map(|(source, sample)| checked(source.name, sample, patience))
         .collect();
     Ok(looked)

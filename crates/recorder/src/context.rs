@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::SyncSender;
 
 use model::Sample;
-use server::Deadlines;
+use server::{Deadlines, Waits};
 
 use crate::clock::RecorderClock;
 use crate::in_flight::InFlight;
@@ -25,4 +25,12 @@ pub(crate) struct Context {
     pub(crate) samples: SyncSender<Sample>,
     pub(crate) lost: Arc<AtomicU64>,
     pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl Context {
+    /// What ends a wait for the server: its deadline, and the end of the recording. A server that never answers would
+    /// keep a thread for an hour otherwise, while others are recorded.
+    pub(crate) fn waits(&self) -> Waits {
+        self.deadlines.or_until(&self.stop)
+    }
 }

@@ -56,6 +56,7 @@ pub fn discover_targets(
         login: login.clone(),
         process,
         other_host: None,
+        is_named: false,
     };
     if let (Some(host), None, None) = (&wanted.other_host, &wanted.pid, &wanted.socket) {
         let port = wanted.port.or(match option_file_address {
@@ -112,6 +113,7 @@ fn elsewhere(host: &str, port: u16, login: &Login) -> Target {
         login: login.clone(),
         process: None,
         other_host: Some(host.to_owned()),
+        is_named: false,
     }
 }
 
@@ -224,6 +226,7 @@ mod tests {
             login: login(),
             process: Some(process),
             other_host: None,
+            is_named: false,
         }
     }
 

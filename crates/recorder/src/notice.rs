@@ -33,6 +33,8 @@ impl Why {
 pub enum Notice {
     /// Recording begins.
     Started(Server),
+    /// It is not recorded, and why.
+    NotStarted(String),
     /// The server's version is known: there is a login.
     Version(String),
     /// A kind of evidence is absent, told the first time.

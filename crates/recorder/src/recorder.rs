@@ -49,6 +49,10 @@ const RING_SPARE_MS: Millis = 120_000;
 /// When a trigger's signal that nothing brought is told, milliseconds: after the slowest source.
 const UNKNOWN_AFTER_MS: Millis = 35_000;
 
+/// How often it is said of a server on another host that this one tells nothing of it, milliseconds: more often than an
+/// incident looks back.
+const ELSEWHERE_EVERY_MS: Millis = 20_000;
+
 /// How often what is usual is written down, milliseconds.
 const LEARNT_EVERY_MS: Millis = 60_000;
 
@@ -108,6 +112,7 @@ pub struct Recorder {
     /// The stall that lasts, captured or not.
     lasting: Option<Lasting>,
     learnt_due: Millis,
+    elsewhere_due: Millis,
     /// The last stall that is over.
     earlier: Vec<Window>,
     incidents: Incidents,
@@ -208,6 +213,7 @@ impl Recorder {
             capture: None,
             lasting: None,
             learnt_due: LEARNT_EVERY_MS,
+            elsewhere_due: 0,
             earlier: Vec::new(),
             unknown_told: false,
             version: String::new(),
@@ -260,9 +266,13 @@ impl Recorder {
         self.finish();
     }
 
-    fn take(&mut self, mut sample: Sample) {
+    fn take(&mut self, sample: Sample) {
         // Not what the recorder tells of itself: only what came from a reader.
         self.taken += u64::from(sample.source != OWN);
+        self.note(sample);
+    }
+
+    fn note(&mut self, mut sample: Sample) {
         self.ring.add(&mut sample);
         self.pulse.sample(&sample);
         self.tell_news(&sample);
@@ -326,6 +336,7 @@ impl Recorder {
             }
         }
         self.tell_lasting(now);
+        self.tell_elsewhere(now);
         self.keep_learnt(now);
         self.note_written();
         self.tell_unknown_signals(now);
@@ -370,6 +381,17 @@ impl Recorder {
         self.pulse_due = now + PULSE_RING_MS;
         let [series, values, texts, absent] = self.ring.size();
         self.pulse.ring(series, values, texts, absent);
+    }
+
+    /// Of a server on another host nothing of this one is evidence, and each incident says so.
+    fn tell_elsewhere(&mut self, now: Millis) {
+        if !self.shared.is_elsewhere() || now < self.elsewhere_due {
+            return;
+        }
+        self.elsewhere_due = now + ELSEWHERE_EVERY_MS;
+        for row in model::SOURCES.iter().filter(|row| row.is_missed(true)) {
+            self.note(missed(row.name, now));
+        }
     }
 
     fn keep_learnt(&mut self, now: Millis) {
@@ -499,6 +521,17 @@ impl Recorder {
             writer.flush(LAST_FLUSH);
         }
         self.notices.send(Notice::Stopped);
+    }
+}
+
+/// What is said of a source of this host, of a server on another one.
+pub(crate) fn missed(source: &'static str, at: Millis) -> Sample {
+    let detail = "the server runs on another host";
+    Sample {
+        source,
+        at,
+        took_us: 0,
+        outcome: Err(Absent::new(source, Reason::Unsupported, detail)),
     }
 }
 

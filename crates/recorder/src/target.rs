@@ -22,11 +22,16 @@ pub struct Target {
     pub process: Option<ServerProcess>,
     /// The host that the server runs on, where that is not this one: nothing of this host is evidence then.
     pub other_host: Option<String>,
+    /// Its label is a name that a person gave it: told as it is.
+    pub is_named: bool,
 }
 
 impl Target {
-    /// Host and label, so that servers of many hosts can be told apart.
+    /// Host and label, so that servers of many hosts can be told apart; a name that it was given.
     pub fn name(&self) -> String {
+        if self.is_named {
+            return self.label.clone();
+        }
         told_name(self.other_host.as_deref(), &self.label)
     }
 
@@ -406,6 +411,7 @@ mod tests {
             },
             process: Some(process),
             other_host: None,
+            is_named: false,
         }
     }
 

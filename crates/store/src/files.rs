@@ -1,6 +1,6 @@
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
@@ -13,6 +13,23 @@ pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
         .mode(0o700)
         .create(path)
         .map_err(StoreError::io(path))
+}
+
+/// Below a recorder's directory: a directory for each server that was given a name.
+pub const TARGETS_DIR: &str = "targets";
+
+/// A recorder's directory, and those of the named servers below it.
+pub fn state_dirs(dir: &Path) -> Vec<PathBuf> {
+    let below = std::fs::read_dir(dir.join(TARGETS_DIR));
+    let below = below.into_iter().flatten().flatten();
+    // Not through a link: what it leads to is somebody else's.
+    let mut dirs: Vec<PathBuf> = below
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    dirs.sort();
+    dirs.insert(0, dir.to_owned());
+    dirs
 }
 
 /// Makes the file if it is not there, with mode 0600 before anything is in it. A symbolic link in

@@ -39,7 +39,7 @@ pub use account::READ_BYTES_MAX;
 pub use cells::{Cell, each_cell};
 pub use dolphie::{Replay, is_replay, read_replay};
 pub use error::StoreError;
-pub use files::{make_private_dir, write_private};
+pub use files::{TARGETS_DIR, make_private_dir, state_dirs, write_private};
 pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
 pub use frame_read::{Loaded, Summary, read_frame, read_frame_within, read_summary};
 pub use history::{Around, History, HistoryLimits};

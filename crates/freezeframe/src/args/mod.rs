@@ -162,6 +162,13 @@ pub(crate) struct ServerArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
+impl ServerArgs {
+    /// A server is named, and no other one is meant.
+    pub(crate) fn names_one(&self) -> bool {
+        self.socket.is_some() || self.host.is_some() || self.port.is_some() || self.pid.is_some()
+    }
+}
+
 /// How the way to the server is protected.
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct TlsArgs {
@@ -194,6 +201,7 @@ fn tls_mode() -> impl clap::builder::TypedValueParser<Value = TlsMode> {
   freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
                                                         a server stalls; Prometheus at /metrics
   freezeframe record --host db7.example.com --ssl-ca ca.pem    a server on another host, by SQL alone
+  freezeframe record --targets fleet.toml               many of them; kill -HUP reads the file again
   freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
                                                         a load balancer sends this name in its Host header
 
@@ -201,6 +209,9 @@ Programs and addresses that are told of incidents: [[hooks]] in docs/reference/c
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Many servers: a file of [[targets]], as in the configuration; SIGHUP reads it again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["socket", "host", "port", "pid"])]
+    pub(crate) targets: Option<PathBuf>,
     /// Where incidents and the history go [default: /var/lib/freezeframe, or ~/.local/state/freezeframe]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
@@ -371,6 +382,9 @@ A line is printed only for what was seen at this server; a setting alone is no l
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Many servers: a file of [[targets]], as for record
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["socket", "host", "port", "pid"])]
+    pub(crate) targets: Option<PathBuf>,
     /// How long to look at the server, for what is told by rates
     #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) look: Duration,

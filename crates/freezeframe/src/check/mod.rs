@@ -7,17 +7,17 @@ mod stalls;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cli::output;
 use cli::output::wrapped;
 use kernel::access::{EvidenceAdvice, access, advise, process_access};
-use recorder::{Checked, look_at};
+use recorder::{Checked, Target, look_at};
 use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
 use crate::refused::Who;
-use crate::{symbols, targets};
+use crate::{symbols, targets, targets_file};
 
 use self::reached::Unreached;
 
@@ -30,12 +30,23 @@ const PATIENCE: Duration = Duration::from_millis(3500);
 /// `check --exit-code` when something was seen that servers stalled with.
 const SERIOUS: u8 = 4;
 
+/// The servers that a recorder with this command line would record.
+fn meant(args: &Check, config: &Config) -> Result<Vec<Target>> {
+    match targets_file::meant(args.targets.as_deref(), &args.server, config)? {
+        None => targets::find_listening(&args.server, config),
+        Some(targets) => targets
+            .iter()
+            .map(|one| one.find(config).with_context(|| one.name.clone()))
+            .collect(),
+    }
+}
+
 pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
-    for target in targets::find_listening(&args.server, &config)? {
+    for target in meant(args, &config)? {
         let (label, name, who) = (target.label.clone(), target.name(), Who::of(&target));
         let pid = target.process.as_ref().map(|process| process.pid);
         let mut looked = look_at(target.clone(), &recording, PATIENCE, args.look)?;

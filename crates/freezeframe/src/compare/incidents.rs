@@ -134,7 +134,8 @@ fn count(
     second: &Incident,
     cause: &Cause,
 ) -> Option<(Counted, Counted)> {
-    let history = dir.join(format!("history-{}.db", first.server.label));
+    let label = Some(first.server.label.as_str());
+    let history = recorded::history(dir, label).ok()?;
     let change = first.clock.wall_ms(first.stall_window().to);
     let end = second.clock.wall_ms(second.window.to);
     let whole = match store::recorded(&history, i64::MIN / 2, i64::MAX / 2) {

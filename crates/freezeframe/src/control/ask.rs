@@ -105,7 +105,7 @@ fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
 mod tests {
     use std::os::unix::net::UnixListener;
 
-    use super::super::{Recorded, serve};
+    use super::super::{AllRecorded, Recorded, serve};
     use super::*;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         std::fs::write(dir.path().join("recorder-x.sock"), "").unwrap();
         assert_eq!(sockets(dir.path()), std::slice::from_ref(&gone));
         assert!(ask(dir.path(), 1000, None).unwrap().is_empty());
-        let served = serve(dir.path(), Vec::new()).unwrap();
+        let served = serve(dir.path(), AllRecorded::default()).unwrap();
         assert!(!gone.exists());
         assert_eq!(sockets(dir.path()).len(), 1);
         drop(served);
@@ -127,15 +127,13 @@ mod tests {
     fn what_is_no_request_is_refused_and_a_recorder_that_stands_still_is_said_to() {
         let dir = tempfile::tempdir().unwrap();
         let asked = std::sync::Arc::new(recorder::Asked::default());
-        let served = serve(
-            dir.path(),
-            vec![Recorded {
-                label: "3306".to_owned(),
-                asked,
-                pulse: std::sync::Arc::default(),
-            }],
-        )
-        .unwrap();
+        let recorded = AllRecorded::default();
+        recorded.add(Recorded {
+            label: "3306".to_owned(),
+            asked,
+            pulse: std::sync::Arc::default(),
+        });
+        let served = serve(dir.path(), recorded).unwrap();
         let socket = sockets(dir.path()).remove(0);
         for odd in ["", "{", "[1,2]", "{\"stop\":{}}"] {
             let mut stream = UnixStream::connect(&socket).unwrap();

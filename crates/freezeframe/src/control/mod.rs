@@ -7,7 +7,7 @@ mod ask;
 mod serve;
 
 pub(crate) use ask::{Asking, ask, is_there, now};
-pub(crate) use serve::{Recorded, serve};
+pub(crate) use serve::{AllRecorded, Recorded, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

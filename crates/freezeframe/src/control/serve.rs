@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -28,6 +28,29 @@ pub(crate) struct Recorded {
     pub(crate) pulse: Arc<Pulse>,
 }
 
+/// The recorders that can be asked; some come and go.
+#[derive(Clone, Default)]
+pub(crate) struct AllRecorded(Arc<Mutex<Vec<Recorded>>>);
+
+impl AllRecorded {
+    pub(crate) fn add(&self, recorded: Recorded) {
+        self.lock().push(recorded);
+    }
+
+    pub(crate) fn remove(&self, label: &str) {
+        self.lock().retain(|recorded| recorded.label != label);
+    }
+
+    /// Those that there are now.
+    pub(crate) fn now(&self) -> Vec<Recorded> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Recorded>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A recorder's socket; it goes when this is dropped.
 pub(crate) struct Served {
     path: PathBuf,
@@ -40,7 +63,7 @@ impl Drop for Served {
 }
 
 /// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
-pub(crate) fn serve(dir: &Path, recorders: Vec<Recorded>) -> Result<Served> {
+pub(crate) fn serve(dir: &Path, recorders: AllRecorded) -> Result<Served> {
     // A first start comes here before the history's thread has made it.
     store::make_private_dir(dir)?;
     for left in ask::sockets(dir) {
@@ -59,7 +82,7 @@ pub(crate) fn serve(dir: &Path, recorders: Vec<Recorded>) -> Result<Served> {
         .spawn(move || {
             for stream in listener.incoming() {
                 match stream {
-                    Ok(stream) => drop(answer(&stream, &recorders)),
+                    Ok(stream) => drop(answer(&stream, &recorders.now())),
                     // No more files: later again.
                     Err(_) => std::thread::sleep(PATIENCE),
                 }
@@ -137,7 +160,7 @@ mod tests {
     fn the_first_start_makes_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("state/freezeframe");
-        let served = serve(&new, Vec::new()).unwrap();
+        let served = serve(&new, AllRecorded::default()).unwrap();
         assert_eq!(ask::sockets(&new).len(), 1);
         drop(served);
         assert_eq!(ask::sockets(&new).len(), 0);

@@ -42,6 +42,8 @@ pub(super) struct Server {
     /// Host and label: what it is called where servers of many hosts are told.
     pub(super) name: String,
     pub(super) ended: bool,
+    /// What a person says of it, for metrics.
+    pub(super) labels: BTreeMap<String, String>,
     /// Incidents by the cause that their verdict names first; empty when none is named.
     pub(super) incidents: BTreeMap<String, u64>,
     /// When the last one was noticed, milliseconds since 1970.
@@ -151,6 +153,21 @@ impl Board {
     /// A stall was not captured.
     pub(crate) fn suppressed(&self, label: &str) {
         self.server(label, |server| server.suppressed += 1);
+    }
+
+    /// A server is recorded no longer, because nobody wants it to be.
+    pub(crate) fn remove(&self, label: &str) {
+        self.with(|servers| servers.remove(label));
+    }
+
+    /// A recorder goes on, or another one of its name.
+    pub(crate) fn started(&self, label: &str) {
+        self.server(label, |server| server.ended = false);
+    }
+
+    /// What is said of a server in metrics, beside its name.
+    pub(crate) fn labels(&self, label: &str, labels: &BTreeMap<String, String>) {
+        self.server(label, |server| server.labels = labels.clone());
     }
 
     /// A recorder has ended.

@@ -135,6 +135,24 @@ fn servers(text: &mut Text, board: &Board) {
             }
         }
     }
+    if states.iter().any(|(server, _)| !server.labels.is_empty()) {
+        text.head(
+            "target_info",
+            "gauge",
+            "What is said of a target in its labels.",
+        );
+        for (server, _) in states
+            .iter()
+            .filter(|(server, _)| !server.labels.is_empty())
+        {
+            let own = server.labels.iter();
+            let own = own.map(|(name, value)| (name.as_str(), value.as_str()));
+            let labels: Vec<_> = std::iter::once(("server", server.name.as_str()))
+                .chain(own)
+                .collect();
+            text.value("target_info", &labels, 1.0);
+        }
+    }
     text.head(
         "incidents_total",
         "counter",

@@ -27,6 +27,16 @@ impl Teller {
         explained: Option<Explained>,
     ) -> Result<()> {
         let notice = match notice {
+            Notice::Absent(absent) if self.is_of_its_host(label, &absent) => {
+                // Once, not for each of twenty sources.
+                return match absent.what == model::SOURCES.first().map_or("", |row| row.name) {
+                    true => self.line(
+                        label,
+                        "on another host: what SQL tells, no stacks and no profile",
+                    ),
+                    false => Ok(()),
+                };
+            }
             Notice::Absent(absent) => match self.refused(label, &absent) {
                 Some(Some(line)) => return self.line(label, &line),
                 Some(None) => return Ok(()),
@@ -41,6 +51,14 @@ impl Teller {
             }
         }
         Ok(())
+    }
+
+    /// Of a server on another host, what only that host could tell.
+    fn is_of_its_host(&self, label: &str, absent: &Absent) -> bool {
+        let known = self.servers.get(label);
+        let mut rows = model::SOURCES.iter();
+        known.is_some_and(|known| known.is_elsewhere)
+            && rows.any(|row| row.name == absent.what && row.is_missed(true))
     }
 
     /// The line on a server that does not let us in; `Some(None)` where that is told of another source; `None` of any other
@@ -66,6 +84,7 @@ impl Teller {
                     server.address
                 ),
             },
+            Notice::NotStarted(why) => format!("not recorded: {why}"),
             Notice::Version(version) => format!("server {version}"),
             Notice::Absent(absent) => format!(
                 "without {}: {} ({})",
@@ -234,13 +253,13 @@ fn caused(incident: &Incident, verdict: &Verdict) -> String {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::cell::{Cell, RefCell};
-    use std::collections::HashMap;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
     use model::Trigger;
     use testbed::{IncidentSize, made_incident};
 
+    use super::super::teller::Servers;
     use super::*;
     use crate::episodes::Episodes;
     use crate::explain::verdict;
@@ -258,7 +277,7 @@ mod tests {
             lost: Cell::new(false),
             so_far: RefCell::default(),
             episodes: Episodes::in_dir(dir),
-            servers: HashMap::new(),
+            servers: Servers::default(),
         }
     }
 

@@ -1,11 +1,11 @@
 //! `freezeframe record`: starts the recorders, and tells what they notice.
 
+mod fleet;
 mod lines;
 mod service;
 mod teller;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cli::{output, usage};
-use recorder::{ASKED_MS, Asked, GeneralLogPermit, Recorder, host_name, keep_within};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use recorder::{ASKED_MS, GeneralLogPermit, host_name, keep_within};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::Record;
 use crate::config::Config;
-use crate::control::Recorded;
+use crate::control::AllRecorded;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names, Status};
-use crate::refused::Who;
 use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
 
+use self::fleet::{Fleet, TargetsFrom};
 use self::service::Service;
-use self::teller::{Known, Teller};
+use self::teller::Teller;
 
 /// How soon a signal that asks for an incident is seen.
 const ASKED_POLL: Duration = Duration::from_millis(200);
@@ -67,7 +67,11 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     if args.no_history {
         recording.history = None;
     }
-    let targets = targets::find(&args.server, &config)?;
+    let from = targets_from(args, &config);
+    let targets = match from {
+        Some(_) => Vec::new(),
+        None => targets::find(&args.server, &config)?,
+    };
     recording.general_log = general_log(args, &config, &leases_dir);
     revert_leftovers(leases_dir)?;
     let stop = stop_flag()?;
@@ -75,49 +79,35 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         own_recorder::end_with(parent, stop.clone())?;
     }
     let (notices, told) = channel();
-    let service = Service::of_environment(targets.len()).context("NOTIFY_SOCKET")?;
+    let service = Service::of_environment().context("NOTIFY_SOCKET")?;
     let service = service.map(Arc::new);
-    let (mut recorders, mut asked) = (Vec::new(), Vec::new());
-    let mut servers = HashMap::new();
-    for (index, target) in targets.into_iter().enumerate() {
-        let label = target.label.clone();
-        let (name, who) = (target.name(), Who::of(&target));
-        let host = target.other_host.clone().unwrap_or_else(host_name);
-        let mut recorder =
-            Recorder::start(target, recording.clone(), stop.clone(), notices.clone())?;
-        let known = Known {
-            name,
-            host,
-            who,
-            pulse: recorder.pulse(),
-        };
-        if let Some(service) = service.clone() {
-            recorder.watched_by(Box::new(move |beating| service.beat(index, beating)));
-        }
-        board.add(&label, &known.name, recorder.pulse());
-        servers.insert(label.clone(), known);
-        asked.push(Recorded {
-            label: label.clone(),
-            asked: recorder.asked(),
-            pulse: recorder.pulse(),
-        });
-        let thread = std::thread::Builder::new()
-            .name(format!("ff-{label}"))
-            .spawn(move || recorder.run())?;
-        recorders.push(thread);
+    let is_service = service.is_some();
+    let retained = recording.retention;
+    let mut fleet = Fleet::new(recording, stop.clone(), notices, service, board.clone());
+    let (recorded, servers) = (fleet.recorded(), fleet.servers());
+    for target in targets {
+        fleet.record(target)?;
     }
-    drop(notices);
+    // `systemctl reload` of a service without targets ends nothing.
+    if from.is_none() && is_service {
+        let unused = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGHUP, unused).context("signals cannot be handled")?;
+    }
+    let several = from.is_some() || fleet.len() > 1;
+    let recorders = match from {
+        Some(from) => fleet.record_targets(from, &config)?,
+        None => fleet.wait_for_end()?,
+    };
     let (deletions, kept) = channel();
-    let retention = keep_within(&control_dir, recording.retention, stop.clone(), deletions)?;
+    let retention = keep_within(&control_dir, retained, stop.clone(), deletions)?;
     board.retention(retention);
     // Without it there is the signal.
-    let control = control::serve(&control_dir, asked.clone()).inspect_err(|error| {
+    let control = control::serve(&control_dir, recorded.clone()).inspect_err(|error| {
         output::note(&format!(
             "`freezeframe capture` cannot ask this recorder: {error:#}"
         ))
     });
-    let asked = asked.into_iter().map(|one| one.asked).collect();
-    capture_when_asked(asked, stop.clone())?;
+    capture_when_asked(recorded, stop.clone())?;
     if let Some(time) = args.for_time {
         stop_after(time, stop.clone())?;
     }
@@ -125,7 +115,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         json: args.json,
         verbose: args.verbose,
         html: !args.no_html,
-        several: recorders.len() > 1,
+        several,
         board,
         hooks,
         lost: Cell::new(false),
@@ -139,9 +129,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let result = teller.run(&told, &kept);
     // Whatever ended the telling ends the recording too, and nothing that was captured is lost.
     stop.store(true, Ordering::Relaxed);
-    for recorder in recorders {
-        let _ = recorder.join();
-    }
+    let _ = recorders.join();
     // What the recorders told on their way out is an event too, whoever reads it.
     teller.rest(&told);
     teller.hooks.finish();
@@ -156,6 +144,16 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         true => ExitCode::from(1),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Where named servers are from: `--targets`, or the configuration where the command line names no server.
+fn targets_from(args: &Record, config: &Config) -> Option<TargetsFrom> {
+    let named = &args.server;
+    match &args.targets {
+        Some(path) => Some(TargetsFrom::File(path.clone())),
+        None if named.names_one() || config.targets.is_empty() => None,
+        None => Some(TargetsFrom::Config(named.config.clone())),
+    }
 }
 
 /// What the configuration permits to do at a trigger.
@@ -191,7 +189,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
 }
 
 /// SIGUSR1: an incident of each recorded server, now.
-fn capture_when_asked(asked: Vec<Arc<Asked>>, stop: Arc<AtomicBool>) -> Result<()> {
+fn capture_when_asked(recorded: AllRecorded, stop: Arc<AtomicBool>) -> Result<()> {
     let signal = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
     std::thread::Builder::new()
@@ -199,8 +197,8 @@ fn capture_when_asked(asked: Vec<Arc<Asked>>, stop: Arc<AtomicBool>) -> Result<(
         .spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 if signal.swap(false, Ordering::Relaxed) {
-                    for recorder in &asked {
-                        drop(recorder.ask(ASKED_MS));
+                    for recorder in recorded.now() {
+                        drop(recorder.asked.ask(ASKED_MS));
                     }
                 }
                 std::thread::sleep(ASKED_POLL);

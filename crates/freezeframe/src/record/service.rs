@@ -2,11 +2,12 @@
 //!
 //! The sampling loops themselves tell it. A thread beside them would go on telling while a loop hangs.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use recorder::Beating;
@@ -26,18 +27,25 @@ pub(super) struct Service {
 
 #[derive(Debug, Default)]
 struct Loops {
-    /// Samples that each recorder has taken, as of its last beat.
-    taken: Vec<u64>,
-    /// The same when the manager was told last.
-    told: Vec<u64>,
+    /// The recorders, by their numbers.
+    recorders: BTreeMap<usize, Count>,
     told_at: Option<Instant>,
     is_ready: bool,
     stops: bool,
 }
 
+/// Samples of a recorder.
+#[derive(Debug, Default)]
+struct Count {
+    /// As of its last beat.
+    taken: u64,
+    /// When the manager was told last.
+    told: u64,
+}
+
 impl Service {
     /// The manager that started us, by its environment; `None` when there is none.
-    pub(super) fn of_environment(recorders: usize) -> io::Result<Option<Self>> {
+    pub(super) fn of_environment() -> io::Result<Option<Self>> {
         let Some(path) = std::env::var_os("NOTIFY_SOCKET").filter(|path| !path.is_empty()) else {
             return Ok(None);
         };
@@ -47,10 +55,10 @@ impl Service {
         let usec = usec.and_then(|usec| usec.parse::<u64>().ok());
         let every = usec.filter(|usec| is_for_us && *usec > 0);
         let every = every.map(|usec| Duration::from_micros(usec / 2));
-        Self::at(path.as_bytes(), every, recorders).map(Some)
+        Self::at(path.as_bytes(), every).map(Some)
     }
 
-    fn at(address: &[u8], every: Option<Duration>, recorders: usize) -> io::Result<Self> {
+    fn at(address: &[u8], every: Option<Duration>) -> io::Result<Self> {
         let manager = match address {
             [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
             path => SocketAddr::from_pathname(std::ffi::OsStr::from_bytes(path))?,
@@ -61,18 +69,28 @@ impl Service {
             socket,
             manager,
             every,
-            loops: Mutex::new(Loops {
-                taken: vec![0; recorders],
-                told: vec![0; recorders],
-                ..Loops::default()
-            }),
+            loops: Mutex::default(),
         })
+    }
+
+    /// There is a recorder of this number, whose beats are waited for from now on.
+    pub(super) fn expect(&self, recorder: usize) {
+        self.loops().recorders.insert(recorder, Count::default());
+    }
+
+    /// It is gone, as it should be.
+    pub(super) fn forget(&self, recorder: usize) {
+        self.loops().recorders.remove(&recorder);
+    }
+
+    fn loops(&self) -> MutexGuard<'_, Loops> {
+        self.loops.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A recorder's loop came around. What is due is told from there.
     pub(super) fn beat(&self, recorder: usize, beating: Beating) {
         let now = Instant::now();
-        let mut loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loops = self.loops();
         let message = loops.after(recorder, beating, now, self.every);
         drop(loops);
         if let Some(message) = message {
@@ -92,19 +110,19 @@ impl Loops {
         every: Option<Duration>,
     ) -> Option<&'static str> {
         match beating {
-            Beating::Stops if self.stops => return None,
+            Beating::Stops if self.stops || !self.recorders.contains_key(&recorder) => return None,
             Beating::Stops => {
                 self.stops = true;
                 return Some("STOPPING=1\nSTATUS=Writing what was captured.\n");
             }
-            Beating::Goes { samples } => *self.taken.get_mut(recorder)? = samples,
+            Beating::Goes { samples } => self.recorders.get_mut(&recorder)?.taken = samples,
         }
         if self.stops {
             return None;
         }
         // All of them, and each has taken samples since: a loop that turns and gets nothing is no recording.
-        let pairs = self.taken.iter().zip(&self.told);
-        if pairs.into_iter().any(|(taken, told)| taken <= told) {
+        let mut counts = self.recorders.values();
+        if counts.any(|count| count.taken <= count.told) {
             return None;
         }
         if !self.is_ready {
@@ -123,7 +141,9 @@ impl Loops {
     }
 
     fn tell(&mut self, now: Instant) {
-        self.told.clone_from(&self.taken);
+        for count in self.recorders.values_mut() {
+            count.told = count.taken;
+        }
         self.told_at = Some(now);
     }
 }
@@ -132,13 +152,18 @@ impl Loops {
 mod tests {
     use super::*;
 
+    fn loops(count: usize) -> Loops {
+        Loops {
+            recorders: (0..count)
+                .map(|number| (number, Count::default()))
+                .collect(),
+            ..Loops::default()
+        }
+    }
+
     #[test]
     fn ready_after_the_first_sample_of_all_and_alive_while_all_take_some() {
-        let mut loops = Loops {
-            taken: vec![0; 2],
-            told: vec![0; 2],
-            ..Loops::default()
-        };
+        let mut loops = loops(2);
         let every = Some(Duration::from_secs(10));
         let begin = Instant::now();
         let mut beat = |recorder, samples, seconds| {
@@ -168,11 +193,7 @@ mod tests {
 
     #[test]
     fn without_a_watch_it_is_told_once() {
-        let mut loops = Loops {
-            taken: vec![0],
-            told: vec![0],
-            ..Loops::default()
-        };
+        let mut loops = loops(1);
         let goes = |samples| Beating::Goes { samples };
         let now = Instant::now();
         assert!(loops.after(0, goes(1), now, None).is_some());
@@ -194,7 +215,8 @@ mod tests {
             (path.as_os_str().as_bytes().to_vec(), by_path),
             (format!("@{name}").into_bytes(), by_name),
         ] {
-            let service = Service::at(&address, None, 1).unwrap();
+            let service = Service::at(&address, None).unwrap();
+            service.expect(0);
             service.beat(0, Beating::Goes { samples: 1 });
             let mut text = [0; 64];
             let length = manager.recv(&mut text).unwrap();

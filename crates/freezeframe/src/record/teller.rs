@@ -1,10 +1,10 @@
 //! Tells what the recorders notice: on standard output, to the status address, to hooks.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -45,7 +45,29 @@ pub(super) struct Teller {
     /// All stalls, captured or not.
     pub(super) episodes: Episodes,
     /// What is known of each server from the start, by its label.
-    pub(super) servers: HashMap<String, Known>,
+    pub(super) servers: Servers,
+}
+
+/// The servers, by their labels: some come and go while others are recorded.
+#[derive(Clone, Default)]
+pub(super) struct Servers(Arc<Mutex<HashMap<String, Arc<Known>>>>);
+
+impl Servers {
+    pub(super) fn get(&self, label: &str) -> Option<Arc<Known>> {
+        self.lock().get(label).cloned()
+    }
+
+    pub(super) fn insert(&self, label: &str, known: Known) {
+        self.lock().insert(label.to_owned(), Arc::new(known));
+    }
+
+    pub(super) fn remove(&self, label: &str) {
+        self.lock().remove(label);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is known of a server from the start.
@@ -54,9 +76,13 @@ pub(super) struct Known {
     pub(super) name: String,
     /// Its host.
     pub(super) host: String,
+    /// That is another one than ours.
+    pub(super) is_elsewhere: bool,
     pub(super) who: Who,
-    /// How its recorder does.
-    pub(super) pulse: Arc<Pulse>,
+    /// How its recorder does, once there is one: there are notices before.
+    pub(super) pulse: OnceLock<Arc<Pulse>>,
+    /// What a person says of it.
+    pub(super) labels: BTreeMap<String, String>,
 }
 
 impl Teller {
@@ -138,8 +164,9 @@ impl Teller {
             Notice::Preliminary(incident) => {
                 let onset = incident.clock.wall_ms(incident.stall.onset);
                 let cause = verdict.and_then(report::first_finding);
-                if let Some(known) = self.servers.get(label) {
-                    known.pulse.name_cause(&cause.unwrap_or_default());
+                let known = self.servers.get(label);
+                if let Some(pulse) = known.as_ref().and_then(|known| known.pulse.get()) {
+                    pulse.name_cause(&cause.unwrap_or_default());
                 }
                 Event::preliminary(json!({"id": incident.id, "onset": rfc3339(onset),
                     "verdict": verdict, "server": label, "host": self.host(label)}))
@@ -195,6 +222,7 @@ impl Teller {
             }
             Notice::Suppressed { .. } => return self.board.suppressed(label),
             Notice::Deleted { path, bytes, why } => return self.board.deleted(path, *bytes, *why),
+            Notice::Started(_) => return self.board.started(label),
             Notice::Stopped => return self.board.ended(label),
             Notice::IncidentLost { .. } => return self.lost.set(true),
             _ => return,
@@ -249,9 +277,15 @@ impl Teller {
         });
         let mut object = match notice {
             Notice::Started(server) => {
-                let name = self.servers.get(label).map(|known| &known.name);
-                json!({"event": "started", "to": server, "name": name})
+                let known = self.servers.get(label);
+                let name = known.as_ref().map(|known| &known.name);
+                let mut started = json!({"event": "started", "to": server, "name": name});
+                if let Some(known) = known.as_ref().filter(|known| !known.labels.is_empty()) {
+                    started["labels"] = json!(known.labels);
+                }
+                started
             }
+            Notice::NotStarted(why) => json!({"event": "not-started", "error": why}),
             Notice::Version(version) => json!({"event": "version", "version": version}),
             Notice::Absent(absent) => json!({"event": "absent", "absent": absent}),
             Notice::Triggered {

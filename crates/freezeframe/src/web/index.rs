@@ -306,11 +306,9 @@ impl Seen {
 
 /// The histories of a directory: label, file.
 fn histories(dir: &Path) -> Vec<(String, PathBuf)> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten();
-    let mut found: Vec<(String, PathBuf)> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let label = recorded::history_label(&path)?;
+    let found = recorded::histories(dir).into_iter();
+    let mut found: Vec<(String, PathBuf)> = found
+        .filter_map(|(path, label)| {
             stamp(&path)?;
             Some((label, path))
         })

@@ -53,6 +53,11 @@ impl Recorder {
     }
 
     pub(crate) fn start_at(socket: &Path, dir: &Path, more: &[&str]) -> Self {
+        Self::start_named("--socket", socket, dir, more)
+    }
+
+    /// Beside what `named` and `by` say: a socket, a file of targets.
+    pub(crate) fn start_named(named: &str, by: &Path, dir: &Path, more: &[&str]) -> Self {
         let stderr = tempfile::tempfile().unwrap();
         let mut child = freezeframe()
             .args(["record", "--json", "--for", "400s"])
@@ -61,8 +66,8 @@ impl Recorder {
             } else {
                 &["--after", "2s"]
             })
-            .arg("--socket")
-            .arg(socket)
+            .arg(named)
+            .arg(by)
             .arg("--dir")
             .arg(dir)
             .args(more)
@@ -127,7 +132,7 @@ impl Recorder {
     }
 
     /// What it said on standard error so far: nothing, but in trouble.
-    fn said(&mut self) -> String {
+    pub(crate) fn said(&mut self) -> String {
         let mut said = String::new();
         self.stderr.rewind().unwrap();
         self.stderr.read_to_string(&mut said).unwrap();
@@ -136,8 +141,12 @@ impl Recorder {
 
     /// SIGUSR1: an incident now.
     pub(crate) fn ask(&self) {
+        self.signal(rustix::process::Signal::USR1);
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
     }
 
     /// SIGTERM, and all events up to the end. None of its threads may have panicked meanwhile.

@@ -34,6 +34,7 @@ mod stacks_from;
 mod stalls;
 mod support;
 mod survival;
+mod targets;
 mod terminal;
 mod terminal_frames;
 mod tools;

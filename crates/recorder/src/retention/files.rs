@@ -28,9 +28,10 @@ fn page(frame: &Path) -> PathBuf {
     frame.with_extension("html")
 }
 
-/// All that may go. A directory that cannot be read has nothing.
+/// All that may go, of named servers as well. A directory that cannot be read has nothing.
 pub(super) fn kept_in(dir: &Path) -> Vec<Kept> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let dirs = store::state_dirs(dir).into_iter();
+    let entries = dirs.flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
     entries.filter_map(|entry| kept(&entry.path())).collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
 use server::digests::{Asked, DigestReader};
-use server::{Address, Deadlines, ServerError, Session};
+use server::{Address, ServerError, Session, Waits};
 
 use super::backoff::Backoff;
 use super::{Outcome, Reader, State, signals};
@@ -16,7 +16,7 @@ use crate::target::{OwnConnection, Shared};
 /// The kept connection for status and what is remembered between readings.
 pub(crate) struct DatabaseState {
     shared: Arc<Shared>,
-    deadlines: Deadlines,
+    waits: Waits,
     session: Option<Session>,
     backoff: Backoff,
     variables: HashMap<String, String>,
@@ -27,6 +27,15 @@ pub(crate) struct DatabaseState {
     /// Status and sessions are wanted again then, before their time.
     again: Again,
     pace: detect::Pace,
+    pub(super) error_log: ErrorLog,
+}
+
+/// What was read of the error log by SQL.
+#[derive(Debug, Default)]
+pub(super) struct ErrorLog {
+    pub(super) table: server::ErrorLogTable,
+    pub(super) lines: u64,
+    pub(super) bytes: u64,
 }
 
 /// A look between two regular ones.
@@ -93,13 +102,14 @@ impl State for DatabaseState {
                 statements: 0,
             },
             shared: context.shared.clone(),
-            deadlines: context.deadlines,
+            waits: context.waits(),
             session: None,
             backoff: Backoff::new(),
             variables: HashMap::new(),
             burst: Burst::default(),
             again: Again::No,
             pace: detect::Pace::default(),
+            error_log: ErrorLog::default(),
         }
     }
 
@@ -126,7 +136,11 @@ impl State for DatabaseState {
 }
 
 impl DatabaseState {
-    fn ask(
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.shared.is_elsewhere()
+    }
+
+    pub(super) fn ask(
         &mut self,
         what: &str,
         question: impl FnOnce(&mut Session) -> Result<Taken, ServerError>,
@@ -177,7 +191,7 @@ impl DatabaseState {
     }
 
     fn connect(&self) -> Result<Session, ServerError> {
-        let connect = |addresses| connect_to(&self.shared, addresses, self.deadlines);
+        let connect = |addresses| connect_to(&self.shared, addresses, self.waits.clone());
         let error = match connect(self.shared.addresses()) {
             Ok(session) => return Ok(session),
             Err(error) => error,
@@ -194,7 +208,7 @@ impl DatabaseState {
 pub(crate) fn connect_to(
     shared: &Shared,
     addresses: Vec<Address>,
-    deadlines: Deadlines,
+    waits: Waits,
 ) -> Result<Session, ServerError> {
     let mut last = ServerError {
         outcome: model::ProbeOutcome::Refused,
@@ -202,7 +216,7 @@ pub(crate) fn connect_to(
         text: "no socket or port of the server is known".to_owned(),
     };
     for address in addresses {
-        match Session::connect_quiet(&address, shared.login(), deadlines) {
+        match Session::connect_quiet(&address, shared.login(), waits.clone()) {
             Ok(mut session) => {
                 session.count_in(&shared.own);
                 return Ok(session);

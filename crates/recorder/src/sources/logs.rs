@@ -170,15 +170,21 @@ fn error_log(state: &mut LogState) -> Outcome {
         ..Taken::default()
     };
     if !lines.is_empty() {
-        let text = String::from_utf8_lossy(&lines);
-        let waits = server_text::innodb::semaphore_waits(&text);
-        if !waits.is_empty() {
-            let waits = serde_json::to_string(&waits).unwrap_or_default();
-            taken.texts.push(Text::own(OwnText::Semaphores, waits));
-        }
-        taken.texts.push(server_text::error_log(&text));
+        taken.texts = error_log_texts(&String::from_utf8_lossy(&lines));
     }
     Ok(taken)
+}
+
+/// What new lines of an error log tell: its known words, and the waits that InnoDB writes there.
+pub(super) fn error_log_texts(lines: &str) -> Vec<Text> {
+    let mut texts = Vec::new();
+    let waits = server_text::innodb::semaphore_waits(lines);
+    if !waits.is_empty() {
+        let waits = serde_json::to_string(&waits).unwrap_or_default();
+        texts.push(Text::own(OwnText::Semaphores, waits));
+    }
+    texts.push(server_text::error_log(lines));
+    texts
 }
 
 /// What a server that is gone wrote at its end: a crash tells why.

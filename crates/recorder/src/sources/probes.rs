@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
-use server::{Address, Deadlines, ProbeResult, Session};
+use server::{Address, ProbeResult, Session, Waits};
 
 use super::backoff::Backoff;
 use super::{Outcome, Reader, State, signals};
@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_millis(500);
 /// The query probe's kept connection.
 pub(crate) struct QueryProbe {
     shared: Arc<Shared>,
-    deadlines: Deadlines,
+    waits: Waits,
     session: Option<Session>,
     backoff: Backoff,
     /// The last answer was late, or there was none.
@@ -35,7 +35,7 @@ impl State for QueryProbe {
     fn new(context: &Context) -> Self {
         Self {
             shared: context.shared.clone(),
-            deadlines: context.deadlines,
+            waits: context.waits(),
             session: None,
             backoff: Backoff::new(),
             was_late: false,
@@ -92,7 +92,7 @@ fn ask(state: &mut QueryProbe) -> Option<ProbeResult> {
             &mut state.session,
             &address,
             state.shared.login(),
-            state.deadlines,
+            state.waits.clone(),
         );
         if result.outcome != ProbeOutcome::AccessDenied {
             return Some(result);
@@ -106,7 +106,7 @@ fn ask(state: &mut QueryProbe) -> Option<ProbeResult> {
 /// The connect probe.
 pub(crate) struct ConnectProbe {
     shared: Arc<Shared>,
-    deadlines: Deadlines,
+    waits: Waits,
     backoff: Backoff,
     pause: Pause,
     /// Addresses at which the login is refused although another one takes it.
@@ -119,7 +119,7 @@ impl State for ConnectProbe {
     fn new(context: &Context) -> Self {
         Self {
             shared: context.shared.clone(),
-            deadlines: context.deadlines,
+            waits: context.waits(),
             backoff: Backoff::new(),
             pause: Pause::default(),
             denied: Vec::new(),
@@ -183,7 +183,7 @@ fn knock(state: &mut ConnectProbe) -> Option<(Address, ProbeResult)> {
     let mut last = None;
     for way in ways {
         let own = &state.shared.own;
-        let result = server::probe_connect(&way, state.shared.login(), state.deadlines, own);
+        let result = server::probe_connect(&way, state.shared.login(), state.waits.clone(), own);
         if result.outcome != ProbeOutcome::AccessDenied {
             return Some((way, result));
         }

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::{Reason, Taken};
-use server::{Deadlines, ReplicaReader, ServerError, Session};
+use server::{ReplicaReader, ServerError, Session, Waits};
 
 use super::backoff::Backoff;
 use super::database::connect_to;
@@ -22,7 +22,7 @@ const REST: Duration = Duration::from_secs(60);
 /// none while the server is no replica.
 pub(crate) struct ReplicaState {
     shared: Arc<Shared>,
-    deadlines: Deadlines,
+    waits: Waits,
     session: Option<Session>,
     backoff: Backoff,
     reader: ReplicaReader,
@@ -37,7 +37,7 @@ impl State for ReplicaState {
     fn new(context: &Context) -> Self {
         Self {
             shared: context.shared.clone(),
-            deadlines: context.deadlines,
+            waits: context.waits(),
             session: None,
             backoff: Backoff::new(),
             reader: ReplicaReader::default(),
@@ -50,7 +50,7 @@ impl State for ReplicaState {
 impl ReplicaState {
     fn ask(&mut self) -> Result<Taken, ServerError> {
         if self.session.is_none() {
-            let session = connect_to(&self.shared, self.shared.addresses(), self.deadlines)?;
+            let session = connect_to(&self.shared, self.shared.addresses(), self.waits.clone())?;
             self.keep(Some(session));
         }
         match &mut self.session {

@@ -1,0 +1,263 @@
+//! Servers that are recorded by name: `[[targets]]` of the configuration, or of a file of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use recorder::Target;
+use serde::Deserialize;
+use server::TlsMode;
+
+use crate::args::{ServerArgs, TlsArgs};
+use crate::config::{Config, place, ssl_mode};
+use crate::targets;
+
+/// Characters of a name: part of file names and of metrics.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Targets of one recorder.
+const TARGETS_MAX: usize = 1000;
+
+/// The port of a host that is named without one.
+const USUAL_PORT: u16 = 3306;
+
+/// A server with a name. What is left out is as in `[server]`, but for where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TargetConfig {
+    pub(crate) name: String,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<u16>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) user: Option<String>,
+    pub(crate) password_file: Option<PathBuf>,
+    pub(crate) defaults_file: Option<PathBuf>,
+    pub(crate) login_path: Option<String>,
+    #[serde(deserialize_with = "ssl_mode")]
+    pub(crate) ssl_mode: Option<TlsMode>,
+    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) ssl_cert: Option<PathBuf>,
+    pub(crate) ssl_key: Option<PathBuf>,
+    /// What a person says of it, for metrics and events.
+    pub(crate) labels: BTreeMap<String, String>,
+}
+
+/// A file of targets and nothing else.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct TargetsFile {
+    targets: Vec<TargetConfig>,
+}
+
+impl TargetConfig {
+    /// The server. Looks the host's name up, which may take the resolver's time.
+    pub(crate) fn find(&self, config: &Config) -> Result<Target> {
+        let port = match (&self.host, self.port) {
+            (Some(_), None) => Some(USUAL_PORT),
+            (_, port) => port,
+        };
+        let args = ServerArgs {
+            socket: self.socket.clone(),
+            host: self.host.clone(),
+            port,
+            user: self.user.clone(),
+            password_file: self.password_file.clone(),
+            defaults_file: self.defaults_file.clone(),
+            login_path: self.login_path.clone(),
+            tls: TlsArgs {
+                ssl_mode: self.ssl_mode,
+                ssl_ca: self.ssl_ca.clone(),
+                ssl_cert: self.ssl_cert.clone(),
+                ssl_key: self.ssl_key.clone(),
+            },
+            ..ServerArgs::default()
+        };
+        let mut config = config.clone();
+        let usual = &mut config.server;
+        (usual.socket, usual.host, usual.port) = (None, None, None);
+        let mut found = targets::find(&args, &config)?;
+        let (Some(mut target), true) = (found.pop(), found.is_empty()) else {
+            bail!("it is several servers: name one by host, port or socket");
+        };
+        target.label = self.name.clone();
+        target.is_named = true;
+        Ok(target)
+    }
+
+    fn check(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(!name.is_empty(), "a target needs a name");
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        ensure!(
+            name.len() <= NAME_CHARS_MAX
+                && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && name.chars().all(is_word),
+            "name: '{name}': letters, digits, '.', '_' and '-', {NAME_CHARS_MAX} at the most, the first a letter or digit"
+        );
+        let is_placed = self.host.is_some()
+            || self.port.is_some()
+            || self.socket.is_some()
+            || self.defaults_file.is_some()
+            || self.login_path.is_some();
+        ensure!(
+            is_placed,
+            "'{name}' needs host, port or socket, or a file or login path that has them"
+        );
+        ensure!(
+            self.socket.is_none() || (self.host.is_none() && self.port.is_none()),
+            "'{name}' has a socket, and a host or port as well"
+        );
+        for label in self.labels.keys() {
+            let mut letters = label.chars();
+            let first = letters.next();
+            ensure!(
+                first.is_some_and(|c| c.is_ascii_alphabetic())
+                    && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+                    && label != "server",
+                "'{name}': '{label}' can be no label of a metric: letters, digits, '_', and not 'server'"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file of targets.
+pub(crate) fn read(path: &Path) -> Result<Vec<TargetConfig>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let file: TargetsFile = match toml::from_str(&text) {
+        Ok(file) => file,
+        Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
+    };
+    check(path, &text, &file.targets)?;
+    ensure!(
+        !file.targets.is_empty(),
+        "{}: there is no [[targets]] in it",
+        path.display()
+    );
+    Ok(file.targets)
+}
+
+/// The named servers that are meant: of the file, else of the configuration where the command line names no server.
+pub(crate) fn meant(
+    file: Option<&Path>,
+    args: &ServerArgs,
+    config: &Config,
+) -> Result<Option<Vec<TargetConfig>>> {
+    match file {
+        Some(path) => read(path).map(Some),
+        None if args.names_one() || config.targets.is_empty() => Ok(None),
+        None => Ok(Some(config.targets.clone())),
+    }
+}
+
+/// What is wrong with them, with its line.
+pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result<()> {
+    ensure!(
+        targets.len() <= TARGETS_MAX,
+        "{}: more than {TARGETS_MAX} targets",
+        path.display()
+    );
+    let mut names = BTreeSet::new();
+    for (index, target) in targets.iter().enumerate() {
+        let checked = target.check().and_then(|()| {
+            // Files are told apart by them, on any file system.
+            let is_new = names.insert(target.name.to_ascii_lowercase());
+            ensure!(is_new, "there are two targets '{}'", target.name);
+            Ok(())
+        });
+        if let Err(error) = checked {
+            let lines = text.lines().enumerate();
+            let mut heads = lines.filter(|(_, line)| line.trim_start().starts_with("[[targets]]"));
+            let line = heads.nth(index).map_or(1, |(line, _)| line + 1);
+            bail!("{}:{line}: targets: {error:#}", path.display());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Vec<TargetConfig>> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.toml");
+        std::fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    fn error_of(text: &str) -> String {
+        let error = format!("{:#}", read_text(text).unwrap_err());
+        assert!(!error.contains('\n'), "{error}");
+        error.rsplit_once('/').unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        let first = "[[targets]]\nname = 'a'\nhost = 'db7'\n";
+        for (more, told) in [
+            (
+                "[[targets]]\nhost = 'b'\n",
+                "t.toml:4: targets: a target needs a name",
+            ),
+            (
+                "[[targets]]\nname = 'A'\nport = 1\n",
+                "t.toml:4: targets: there are two targets 'A'",
+            ),
+            (
+                "[[targets]]\nname = 'b'\n",
+                "t.toml:4: targets: 'b' needs host",
+            ),
+            (
+                "[[targets]]\nname = '../b'\nport = 1\n",
+                "t.toml:4: targets: name: '../b'",
+            ),
+            (
+                "[[targets]]\nname = 'b'\nport = 1\nsocket = '/s'\n",
+                "t.toml:4: targets: 'b' has a socket",
+            ),
+            (
+                "[[targets]]\nname = 'b'\nport = 1\nlabels = { 'a-b' = 'x' }\n",
+                "t.toml:4: targets: 'b': 'a-b'",
+            ),
+            (
+                "[[targets]]\nname = 'b'\nport = 1\npassword = 'x'\n",
+                "t.toml:7: unknown field `password`",
+            ),
+            (
+                "[[targets]]\nname = 'b'\nport = 1\nssl_mode = 'on'\n",
+                "t.toml:7: ssl_mode: 'on' is none of",
+            ),
+        ] {
+            let error = error_of(&format!("{first}{more}"));
+            assert!(error.starts_with(told), "{error}");
+        }
+        assert!(error_of("").starts_with("t.toml: there is no [[targets]]"));
+    }
+
+    #[test]
+    fn a_target_has_its_name_and_what_the_server_section_says() {
+        let text = "[[targets]]\nname = 'shop-1'\nhost = '192.0.2.7'\nlabels = { team = 'shop' }\n\
+                    [[targets]]\nname = 'here'\nsocket = '/nowhere/s'\nuser = 'other'\nssl_mode = 'DISABLED'\n";
+        let targets = read_text(text).unwrap();
+        let config: Config = toml::from_str(
+            "[server]\nport = 3311\nuser = 'ff'\nssl_mode = 'REQUIRED'\ndefaults_file = '/dev/null'\n",
+        )
+        .unwrap();
+        let shop = targets[0].find(&config).unwrap();
+        assert_eq!(
+            (shop.label.as_str(), shop.name()),
+            ("shop-1", "shop-1".to_owned())
+        );
+        assert_eq!(
+            shop.addresses,
+            [server::Address::Tcp("192.0.2.7".to_owned(), 3306)]
+        );
+        assert_eq!(shop.other_host.as_deref(), Some("192.0.2.7"));
+        assert_eq!(shop.login.user, "ff");
+        assert_eq!(shop.login.tls.options().mode, Some(TlsMode::Required));
+        let here = targets[1].find(&config).unwrap();
+        assert_eq!((here.login.user.as_str(), here.other_host), ("other", None));
+        assert_eq!(here.login.tls.options().mode, Some(TlsMode::Disabled));
+    }
+}

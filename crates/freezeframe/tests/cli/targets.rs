@@ -1,0 +1,114 @@
+//! Several servers by name from one process: each alone, and exchanged while the others go on.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::harness::{Recorder, files, run, server};
+
+fn of<'a>(name: &'a str) -> impl Fn(&Value) -> bool + 'a {
+    move |event| event["server"] == name
+}
+
+fn histories(dir: &Path) -> Vec<String> {
+    files(&dir.join("targets"))
+}
+
+#[test]
+fn targets_come_and_go_and_none_waits_for_another() {
+    let server = server(&[]);
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap().port();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("targets.toml");
+    let state = dir.path().join("state");
+    let target = |name: &str, way: &str| format!("[[targets]]\nname = '{name}'\n{way}\n");
+    let socket = format!("socket = '{}'", server.socket().display());
+    let one = target("one", &format!("{socket}\nlabels = {{ team = 'shop' }}"));
+    let hung = target("hung", &format!("port = {silent}"));
+    let wrong = target(
+        "wrong",
+        &format!("{socket}\npassword_file = '/nonexistent'"),
+    );
+    std::fs::write(&file, format!("{one}{hung}{wrong}")).unwrap();
+    let mut recorder = Recorder::start_named("--targets", &file, &state, &[]);
+    let mut started = Vec::new();
+    for _ in 0..3 {
+        let event = recorder.event_of(&["started", "not-started"], |_| true);
+        if event["event"] == "not-started" {
+            assert_eq!(event["server"], "wrong");
+            let error = event["error"].as_str().unwrap();
+            assert!(error.contains("/nonexistent"), "{error}");
+            continue;
+        }
+        assert_eq!(event["name"], event["server"]);
+        if event["server"] == "one" {
+            assert_eq!(event["labels"]["team"], "shop");
+        }
+        started.push(event["server"].as_str().unwrap().to_owned());
+    }
+    started.sort();
+    assert_eq!(started, ["hung", "one"]);
+    recorder.event_where("version", of("one"));
+    assert_eq!(histories(&state), ["hung", "one"]);
+
+    // A mistake changes nothing.
+    std::fs::write(&file, "[[targets]]\nname = 'x'\n").unwrap();
+    recorder.signal(Signal::HUP);
+    let end = Instant::now() + Duration::from_secs(30);
+    while !recorder.said().contains("the targets stay as they are") {
+        assert!(Instant::now() < end, "{}", recorder.said());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    // One goes, one comes, one goes on.
+    let two = target("two", &socket);
+    std::fs::write(&file, format!("{one}{two}")).unwrap();
+    recorder.signal(Signal::HUP);
+    let event = recorder.event_of(&["stopped", "started"], |_| true);
+    let other = recorder.event_of(&["stopped", "started"], |_| true);
+    let mut both = [event, other].map(|event| format!("{} {}", event["event"], event["server"]));
+    both.sort();
+    assert_eq!(both, ["\"started\" \"two\"", "\"stopped\" \"hung\""]);
+    recorder.event_where("version", of("two"));
+    recorder.signal(Signal::USR1);
+    for name in ["one", "two"] {
+        recorder.event_where("asked", of(name));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let rest = recorder.stop();
+    let again = rest.iter().filter(|event| event["event"] == "started");
+    assert_eq!(again.count(), 0, "one was not begun anew");
+    let written: Vec<&Value> = rest
+        .iter()
+        .filter(|event| event["event"] == "written")
+        .collect();
+    assert_eq!(written.len(), 2, "{rest:#?}");
+    assert_eq!(histories(&state), ["hung", "one", "two"]);
+
+    let state = state.to_str().unwrap();
+    let listed = run(&["incidents", "--dir", state]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(
+        listed.contains("one-2") && listed.contains("two-2"),
+        "{listed}"
+    );
+    let told = run(&[
+        "explain", "--at", "5s", "--for", "5s", "--server", "two", "--dir", state,
+    ]);
+    assert!(told.status.success(), "{told:?}");
+}
+
+#[test]
+fn a_server_and_targets_are_not_named_together() {
+    let told = run(&["record", "--targets", "/nonexistent", "--port", "3306"]);
+    assert_eq!(told.status.code(), Some(2));
+    let told = run(&["record", "--targets", "/nonexistent"]);
+    assert_eq!(told.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&told.stderr);
+    assert!(text.contains("/nonexistent: No such file"), "{text}");
+}
