@@ -72,8 +72,7 @@ const OPTIONAL_SHARE: f64 = 0.6;
 /// otherwise is no sign, and the rest of the text still tells of it.
 const LIKENESS_WEIGHT: f64 = 6.0;
 
-/// How like its texts a text is from which that tells something: nearly all are that tell of a stall of a known cause,
-/// and one of seven about anything else.
+/// How like its texts a text is from which that tells something: nearly all are that tell of a stall of a known cause.
 const LIKE_MIN: f64 = 0.1;
 
 /// A weight that is as much as there can be, for how sure a suspicion is.

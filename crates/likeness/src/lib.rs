@@ -30,6 +30,10 @@ const TOLD_MAX: usize = 3;
 /// Texts about something else: healthy servers, other troubles, other programs. They are learnt like those of a cause.
 const NONE: &str = "none";
 
+/// By how much more a text must be like those about something else than like those of any cause, to be none about a
+/// stall: six of seven texts of other kinds are, and one of twenty-five about a stall.
+const NONE_BY_MIN: f64 = 0.15;
+
 /// A text with fewer known features is too short to be like anything.
 const KNOWN_MIN: usize = 4;
 
@@ -73,9 +77,13 @@ pub fn likenesses<S: AsRef<str>>(features: &[S]) -> Vec<Likeness> {
     }
     let mut all = Table::get().scores(&known);
     all.sort_by(|left, right| right.share.total_cmp(&left.share));
-    if all.first().is_some_and(|first| first.cause == NONE) {
+    let none = all.iter().position(|one| one.cause == NONE);
+    let none = none.map(|at| all.remove(at));
+    let (score, share) = none.map_or((0.0, 0.0), |none| (none.score, none.share));
+    if all.iter().all(|one| one.score + NONE_BY_MIN < score) {
         return Vec::new();
     }
-    all.retain(|one| one.cause != NONE);
+    let rest = (1.0 - share).max(f64::MIN_POSITIVE);
+    all.iter_mut().for_each(|one| one.share /= rest);
     all
 }
