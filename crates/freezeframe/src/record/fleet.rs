@@ -341,7 +341,7 @@ impl Around {
     fn not_started(&self, name: &str, error: &anyhow::Error) {
         self.board.add(name, name, Arc::default());
         self.board.ended(name);
-        let notice = Notice::NotStarted(format!("{error:#}"));
+        let notice = Notice::NotStarted(error.to_string());
         let _ = self.notices.send((name.to_owned(), notice));
     }
 

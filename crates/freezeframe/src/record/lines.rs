@@ -27,6 +27,10 @@ impl Teller {
         explained: Option<Explained>,
     ) -> Result<()> {
         let notice = match notice {
+            // Nobody looks for a process of it.
+            Notice::Started(server) if self.is_elsewhere(label) => {
+                return self.line(label, &format!("recording {}", server.address));
+            }
             Notice::Absent(absent) if self.is_of_its_host(label, &absent) => {
                 // Once, not for each of twenty sources.
                 return match absent.what == model::SOURCES.first().map_or("", |row| row.name) {
@@ -53,12 +57,15 @@ impl Teller {
         Ok(())
     }
 
+    fn is_elsewhere(&self, label: &str) -> bool {
+        let known = self.servers.get(label);
+        known.is_some_and(|known| known.is_elsewhere)
+    }
+
     /// Of a server on another host, what only that host could tell.
     fn is_of_its_host(&self, label: &str, absent: &Absent) -> bool {
-        let known = self.servers.get(label);
         let mut rows = model::SOURCES.iter();
-        known.is_some_and(|known| known.is_elsewhere)
-            && rows.any(|row| row.name == absent.what && row.is_missed(true))
+        self.is_elsewhere(label) && rows.any(|row| row.name == absent.what && row.is_missed(true))
     }
 
     /// The line on a server that does not let us in; `Some(None)` where that is told of another source; `None` of any other

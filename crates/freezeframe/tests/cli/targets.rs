@@ -9,8 +9,22 @@ use serde_json::Value;
 
 use crate::harness::{Recorder, files, run, server};
 
-fn of<'a>(name: &'a str) -> impl Fn(&Value) -> bool + 'a {
-    move |event| event["server"] == name
+/// Waits for all of these events of these servers, in any order.
+fn all_of(recorder: &Recorder, wanted: &[(&str, &str)]) -> Vec<Value> {
+    let mut missing = wanted.to_vec();
+    let mut seen = Vec::new();
+    while !missing.is_empty() {
+        let is_missing = |event: &Value| {
+            missing
+                .iter()
+                .any(|(name, of)| event["event"] == *name && event["server"] == *of)
+        };
+        let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
+        let event = recorder.event_of(&names, is_missing);
+        missing.retain(|(name, of)| event["event"] != *name || event["server"] != *of);
+        seen.push(event);
+    }
+    seen
 }
 
 fn histories(dir: &Path) -> Vec<String> {
@@ -36,24 +50,23 @@ fn targets_come_and_go_and_none_waits_for_another() {
     );
     std::fs::write(&file, format!("{one}{hung}{wrong}")).unwrap();
     let mut recorder = Recorder::start_named("--targets", &file, &state, &[]);
-    let mut started = Vec::new();
-    for _ in 0..3 {
-        let event = recorder.event_of(&["started", "not-started"], |_| true);
-        if event["event"] == "not-started" {
-            assert_eq!(event["server"], "wrong");
-            let error = event["error"].as_str().unwrap();
-            assert!(error.contains("/nonexistent"), "{error}");
-            continue;
+    let begun = [
+        ("started", "one"),
+        ("started", "hung"),
+        ("not-started", "wrong"),
+        ("version", "one"),
+    ];
+    for event in all_of(&recorder, &begun) {
+        match (event["event"].as_str(), event["server"].as_str()) {
+            (Some("not-started"), _) => {
+                let error = event["error"].as_str().unwrap();
+                assert!(error.contains("/nonexistent"), "{error}");
+            }
+            (Some("started"), Some("one")) => assert_eq!(event["labels"]["team"], "shop"),
+            (Some("started"), name) => assert_eq!(event["name"].as_str(), name),
+            _ => {}
         }
-        assert_eq!(event["name"], event["server"]);
-        if event["server"] == "one" {
-            assert_eq!(event["labels"]["team"], "shop");
-        }
-        started.push(event["server"].as_str().unwrap().to_owned());
     }
-    started.sort();
-    assert_eq!(started, ["hung", "one"]);
-    recorder.event_where("version", of("one"));
     assert_eq!(histories(&state), ["hung", "one"]);
 
     // A mistake changes nothing.
@@ -69,16 +82,10 @@ fn targets_come_and_go_and_none_waits_for_another() {
     let two = target("two", &socket);
     std::fs::write(&file, format!("{one}{two}")).unwrap();
     recorder.signal(Signal::HUP);
-    let event = recorder.event_of(&["stopped", "started"], |_| true);
-    let other = recorder.event_of(&["stopped", "started"], |_| true);
-    let mut both = [event, other].map(|event| format!("{} {}", event["event"], event["server"]));
-    both.sort();
-    assert_eq!(both, ["\"started\" \"two\"", "\"stopped\" \"hung\""]);
-    recorder.event_where("version", of("two"));
+    let exchanged = [("stopped", "hung"), ("started", "two"), ("version", "two")];
+    all_of(&recorder, &exchanged);
     recorder.signal(Signal::USR1);
-    for name in ["one", "two"] {
-        recorder.event_where("asked", of(name));
-    }
+    all_of(&recorder, &[("asked", "one"), ("asked", "two")]);
     std::thread::sleep(Duration::from_secs(2));
     let rest = recorder.stop();
     let again = rest.iter().filter(|event| event["event"] == "started");
