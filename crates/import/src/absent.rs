@@ -3,7 +3,7 @@
 use model::{Absent, Incident, Reason, TextKind};
 
 /// Kinds of evidence that a verdict rests on, and how people take them.
-pub(crate) fn of(incident: &Incident) -> Vec<Absent> {
+pub(crate) fn missing_evidence(incident: &Incident) -> Vec<Absent> {
     let has_text = |kind: TextKind| incident.texts.iter().any(|timed| timed.text.kind() == kind);
     let has_signal = |start: &str| {
         incident

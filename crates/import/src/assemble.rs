@@ -1,4 +1,4 @@
-//! From what pieces tell to one incident.
+//! From what sections tell to one incident.
 
 use model::{
     Absent, Callers, Clock, Incident, LockTable, Mention, Method, Millis, Profile, ProfileCount,
@@ -10,15 +10,15 @@ use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 use crate::format::Format;
 use crate::formats::{logs, opreport, perf_report, perf_script, plockstat, rows, sentences};
-use crate::moments::{Times, UNTIMED_AT};
 use crate::one_input::{OneInput, head};
-use crate::read::Moment;
+use crate::read::Timestamp;
 use crate::read::rows::Rows;
 use crate::read::{self, Listing, Read, Row, Snapshot, THREADS_MAX, doing};
+use crate::server_tables;
 use crate::ticks::{AFTER, Ticks};
-use crate::told;
-use crate::words::KnownWords;
-use crate::{INPUT_BYTES_MAX, Input, Part, beside, moments, origins, part};
+use crate::timestamps::{Times, UNTIMED_AT};
+use crate::vocabulary::Vocabulary;
+use crate::{INPUT_BYTES_MAX, Input, Part, origins, parallel, part, timestamps};
 
 /// What was made of some captures.
 #[derive(Debug, Clone)]
@@ -43,9 +43,9 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     let mut all: Vec<(&'static Format, Read)> = Vec::new();
     let mut version = None;
     let mut ahead_ms = None;
-    let mut words = KnownWords::default();
+    let mut words = Vocabulary::default();
     let sizes: Vec<usize> = inputs.iter().map(|input| input.bytes.len()).collect();
-    let each = beside::each(&sizes, |index| {
+    let each = parallel::each(&sizes, |index| {
         let mut one = OneInput::default();
         if let Some(input) = inputs.get(index) {
             one.take(input, inputs);
@@ -62,7 +62,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         ahead_ms = ahead_ms.or(one.ahead_ms);
     }
     // What else was captured says which part of a log is of this stall.
-    let around = Times::told(all.iter().map(|(_, read)| read));
+    let around = Times::known(all.iter().map(|(_, read)| read));
     let around = around.first().zip(around.last());
     let around = around.map(|(first, last)| {
         (
@@ -72,7 +72,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
     });
     if let Some((around, ahead_ms)) = around.zip(ahead_ms) {
         let dated = all.iter_mut().map(|(_, read)| read);
-        dated.for_each(|read| moments::by_dates(read, around, ahead_ms));
+        dated.for_each(|read| timestamps::by_dates(read, around, ahead_ms));
     }
     for (input, kind) in logs {
         let read = logs::whole(kind, head(input, INPUT_BYTES_MAX), around);
@@ -93,14 +93,14 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         .flat_map(|(_, read)| std::mem::take(&mut read.rows))
         .collect();
     let mut book = StackBook::default();
-    let told = told::of(&rows, &mut book);
-    all.push((&rows::FORMAT, told.read));
+    let joined = server_tables::join(&rows, &mut book);
+    all.push((&rows::FORMAT, joined.read));
     origins::choose(&mut all);
     let label = inputs.first().map_or("-", |input| input.path);
     Imported {
         incident: Some(assemble(
             all.into_iter().map(|(_, read)| read).collect(),
-            (book, told.locks),
+            (book, joined.locks),
             version,
             (label, words.all()),
         )),
@@ -162,15 +162,15 @@ fn without_twins(all: &mut Vec<(&'static Format, Read)>, parts: &mut [Part]) {
     }
 }
 
-/// `told` are tables of locks that the server told of, and the stacks of their holders.
+/// `server` are the lock tables that the server itself printed, and the stacks of the lock holders.
 fn assemble(
     reads: Vec<Read>,
-    told: (StackBook, Vec<(Moment, LockTable)>),
+    server: (StackBook, Vec<(Timestamp, LockTable)>),
     version: Option<String>,
     (label, known_words): (&str, Vec<&'static str>),
 ) -> Incident {
     let times = Times::new(reads.iter());
-    let (book, told) = told;
+    let (book, tables) = server;
     let mut evidence = StackEvidence {
         book,
         ..StackEvidence::default()
@@ -191,35 +191,39 @@ fn assemble(
             says,
         }));
         held.extend(read.plockstat);
-        queries.extend(read.asked.into_iter().map(|asked| TimedDigest {
-            window: times.stretch(&asked),
-            digest: asked.digest,
+        queries.extend(read.workload.into_iter().map(|workload| TimedDigest {
+            window: times.interval(&workload),
+            digest: workload.digest,
         }));
         for tick in read.ticks {
-            ticks.add(times.of(tick.at, tick.after), tick.source, tick.readings);
+            ticks.add(
+                times.on_clock(tick.at, tick.after),
+                tick.source,
+                tick.readings,
+            );
         }
-        for (moment, text) in read.texts {
+        for (timestamp, text) in read.texts {
             texts.push(TimedText {
-                at: times.of(moment.at, moment.after),
+                at: times.on_clock(timestamp.at, timestamp.after),
                 text,
             });
         }
         facts.extend(read.facts.into_iter().map(|fact| TimedFact { at: 0, fact }));
         for snapshot in read.snapshots {
-            let same = snapshot.at.is_none() && is_same_moment(&snapshot, snapshots.last());
+            let same = snapshot.at.is_none() && is_same_timestamp(&snapshot, snapshots.last());
             let at = match snapshots.last() {
                 Some(last) if same => last.at,
-                _ => times.of(snapshot.at, snapshots.len() as u64 * 1000),
+                _ => times.on_clock(snapshot.at, snapshots.len() as u64 * 1000),
             };
             add_snapshot(snapshot, at, same, &mut evidence, &mut snapshots);
         }
         listings.extend(read.listings);
     }
     queries.sort_by_key(|timed| timed.window.from);
-    let mut tables: Vec<LockTable> = told
+    let mut tables: Vec<LockTable> = tables
         .into_iter()
-        .map(|(moment, table)| {
-            let at = times.of(moment.at, moment.after);
+        .map(|(timestamp, table)| {
+            let at = times.on_clock(timestamp.at, timestamp.after);
             LockTable {
                 from: at,
                 to: at,
@@ -325,11 +329,11 @@ fn assemble(
         absent: Vec::new(),
     };
     incident.facts.extend(
-        crate::part::of(&incident)
+        crate::part::partial_evidence(&incident)
             .into_iter()
             .map(|fact| TimedFact { at: 0, fact }),
     );
-    incident.absent = crate::absent::of(&incident)
+    incident.absent = crate::absent::missing_evidence(&incident)
         .into_iter()
         .map(|absent: Absent| TimedAbsent {
             first: 0,
@@ -377,7 +381,7 @@ fn name_of(path: &str) -> String {
 
 /// Threads that are shown one by one, with text between them, are of one moment: of two captures of
 /// a server at least one thread is in both.
-fn is_same_moment(snapshot: &Snapshot, last: Option<&ThreadSnapshot>) -> bool {
+fn is_same_timestamp(snapshot: &Snapshot, last: Option<&ThreadSnapshot>) -> bool {
     let Some(last) = last else {
         return false;
     };
@@ -519,6 +523,6 @@ fn sample_counts(rows: Vec<Row>, book: &mut StackBook) -> Vec<ProfileCount> {
 }
 
 fn intern(book: &mut StackBook, frames: Vec<model::Frame>) -> StackId {
-    let end = read::end_of(&frames, false);
+    let end = read::stack_end(&frames, false);
     book.intern(frames, end)
 }

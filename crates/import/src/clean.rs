@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::line::Line;
-use crate::room::Room;
+use crate::memory_budget::MemoryBudget;
 use crate::{
-    broken, client_lists, collapsed, json_log, json_rows, marked, rds_monitoring, terminal, times,
-    unfold, web_page, wrapped,
+    broken_lines, client_lists, flattened_backtraces, flattened_tables, json_log, json_rows,
+    markdown_lists, rds_monitoring, terminal, times, web_page, wrapped_rows,
 };
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
@@ -72,7 +72,7 @@ pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
         .or_else(|| rds_monitoring::unwrapped(head))
         .or_else(|| json_log::unwrapped(head))
         .or_else(|| json_rows::unwrapped(head));
-    let mut room = Room::of(text.len());
+    let mut room = MemoryBudget::for_text(text.len());
     let is_unwrapped = unwrapped.is_some();
     let (lines, mut cut) = match unwrapped {
         None => {
@@ -90,13 +90,13 @@ pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
 
 /// The lines of a text that may be a part of a web page.
 pub(crate) fn lines_of_page(text: &str) -> Vec<Line<'_>> {
-    let mut room = Room::of(text.len());
+    let mut room = MemoryBudget::for_text(text.len());
     whole(of_unwrapped(&web_page::shown(text), &mut room).0, text)
 }
 
 fn of_unwrapped<'a>(
     unwrapped: &[(usize, Cow<'_, str>)],
-    room: &mut Room,
+    room: &mut MemoryBudget,
 ) -> (Vec<Line<'a>>, Option<usize>) {
     let unwrapped = unwrapped.iter();
     let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
@@ -107,16 +107,16 @@ fn of_unwrapped<'a>(
 
 /// Lines that a client, a terminal or a mail broke are one again.
 fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
-    if collapsed::may_be_in(text) {
-        collapsed::unfold(&mut lines);
+    if flattened_tables::may_be_in(text) {
+        flattened_tables::unfold(&mut lines);
     }
     if terminal::may_be_in(text) {
         terminal::join(&mut lines);
     }
     client_lists::rewrite(&mut lines);
-    wrapped::join(&mut lines);
-    if broken::may_be_in(text) {
-        broken::join(&mut lines);
+    wrapped_rows::join(&mut lines);
+    if broken_lines::may_be_in(text) {
+        broken_lines::join(&mut lines);
     }
     lines
 }
@@ -156,12 +156,12 @@ impl Around {
 fn bare<'a>(
     numbered: impl Iterator<Item = (usize, &'a str)> + 'a,
     around: Around,
-    (mut lines, room): (Vec<Line<'a>>, &mut Room),
+    (mut lines, room): (Vec<Line<'a>>, &mut MemoryBudget),
 ) -> (Vec<Line<'a>>, Option<usize>) {
     let parts: Box<dyn Iterator<Item = (usize, &'a str)>> = match around.frames {
-        true => Box::new(
-            numbered.flat_map(|(number, line)| unfold::parts(line).map(move |part| (number, part))),
-        ),
+        true => Box::new(numbered.flat_map(|(number, line)| {
+            flattened_backtraces::parts(line).map(move |part| (number, part))
+        })),
         false => Box::new(numbered),
     };
     let raw = parts.map(|(number, line)| {
@@ -173,7 +173,7 @@ fn bare<'a>(
             line = untagged(line);
         }
         if around.bars {
-            line = marked::unlisted(line);
+            line = markdown_lists::unlisted(line);
         }
         line = behind_syslog(behind_runtime(line));
         if around.bars {

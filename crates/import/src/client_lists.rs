@@ -66,7 +66,7 @@ fn of_page(text: &str) -> Option<[&str; 8]> {
     let &[id, user, host, db, command, time, state] = own else {
         return None;
     };
-    let told = |cell| if cell == "---" { "" } else { cell };
+    let without_dashes = |cell| if cell == "---" { "" } else { cell };
     let (progress, statement) = match *behind {
         [progress, statement] => (progress, statement),
         [statement] if button == 1 => ("---", statement),
@@ -83,8 +83,8 @@ fn of_page(text: &str) -> Option<[&str; 8]> {
         db,
         command,
         time,
-        told(state),
-        told(statement),
+        without_dashes(state),
+        without_dashes(statement),
     ])
 }
 

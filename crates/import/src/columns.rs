@@ -27,7 +27,7 @@ pub(crate) fn is_numbers(text: &str) -> bool {
 pub(crate) struct Head<'a>(pub(crate) Vec<&'a str>);
 
 impl<'a> Head<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+    pub(crate) fn parse(text: &'a str) -> Self {
         Self(text.split_whitespace().collect())
     }
 

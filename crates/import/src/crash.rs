@@ -7,12 +7,12 @@
 use model::Reading;
 
 use crate::line::Line;
+use crate::prefixes::Prefixes;
 use crate::read::Tick;
-use crate::starts::Starts;
 use crate::times::starts_with_date;
 
 /// Lines that nobody else prints.
-static LINES: Starts = Starts::new(&[
+static LINES: Prefixes = Prefixes::new(&[
     "This could be because you hit a bug. ",
     "or one of the libraries it was linked against is corrupt, ",
     "or misconfigured. This error can also be caused by ",
@@ -46,7 +46,7 @@ static LINES: Starts = Starts::new(&[
 ]);
 
 /// Lines that are of a crash between others of it: option files and prose have such, too.
-static DETAILS: Starts = Starts::new(&[
+static DETAILS: Prefixes = Prefixes::new(&[
     "key_buffer_size=",
     "read_buffer_size=",
     "max_connections=",
@@ -87,12 +87,12 @@ pub(crate) fn is_crash_event(text: &str) -> bool {
 
 /// A line of what is printed of a crash, by its own words.
 pub(crate) fn is_crash_line(text: &str) -> bool {
-    LINES.are_in_front_of(text) || is_crash_event(text)
+    LINES.match_start(text) || is_crash_event(text)
 }
 
 /// A line that is of a crash where it stands between others of the server.
 pub(crate) fn is_crash_detail(text: &str) -> bool {
-    DETAILS.are_in_front_of(text) || is_stack(text)
+    DETAILS.match_start(text) || is_stack(text)
 }
 
 /// A frame of the thread that died: `/usr/sbin/mysqld(handle_fatal_signal+0x31d)[0x58dd4d]`.

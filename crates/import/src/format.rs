@@ -1,4 +1,4 @@
-//! What is known of a format: how its lines are recognised, where a piece ends, how it is read.
+//! What is known of a format: how its lines are recognised, where a section ends, how it is read.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -23,16 +23,16 @@ pub struct Format {
     pub(crate) recognisers: &'static [Recogniser],
     /// Whether a line below this head of a table may be of this format.
     pub(crate) allows_head: fn(&str) -> bool,
-    /// Whether a line that is not recognised as its own belongs to the piece that has begun.
+    /// Whether a line that is not recognised as its own belongs to the section that has begun.
     pub(crate) continues: fn(&Open, &Next<'_>) -> bool,
     /// The same before any recogniser looks at the line, which takes most of the time. It must say no more than
     /// `continues` and the recognisers do.
     pub(crate) absorbs: fn(&Open, &Next<'_>) -> bool,
-    /// Keeps in [`Open`] what a line of the piece, without the blanks around it, says about the next ones.
+    /// Keeps in [`Open`] what a line of the section, without the blanks around it, says about the next ones.
     pub(crate) add: fn(&mut Open, &str),
     /// The same for a line in a gap.
     pub(crate) pass: fn(&mut Open, &str),
-    /// How many lines of no format may stand between two lines of a piece.
+    /// How many lines of no format may stand between two lines of a section.
     pub(crate) gap: Gap,
     /// Rows with the same columns: the head of another table ends it.
     pub(crate) is_table: bool,
@@ -44,7 +44,7 @@ pub struct Format {
     pub(crate) has_version: bool,
     /// Where several formats have the same signal, equally good, the one with the lowest number is taken.
     pub(crate) preference: u8,
-    /// Reads the lines of a piece. Never fails: what cannot be read is in [`Read::skipped`].
+    /// Reads the lines of a section. Never fails: what cannot be read is in [`Read::skipped`].
     pub(crate) read: fn(&[Line<'_>]) -> Read,
     /// Reads a whole file, for a format without lines; absent where the bytes are something else.
     pub(crate) read_bytes: fn(&[u8]) -> Option<Read>,
@@ -93,7 +93,7 @@ pub(crate) struct Recogniser {
     pub(crate) rank: u16,
     pub(crate) first: &'static str,
     pub(crate) signs: u16,
-    pub(crate) is: fn(&Place<'_>) -> bool,
+    pub(crate) is: fn(&Candidate<'_>) -> bool,
 }
 
 impl Recogniser {
@@ -105,7 +105,7 @@ impl Recogniser {
         rank: u16,
         first: &'static str,
         signs: u16,
-        is: fn(&Place<'_>) -> bool,
+        is: fn(&Candidate<'_>) -> bool,
     ) -> Self {
         Self {
             rank,
@@ -116,7 +116,7 @@ impl Recogniser {
     }
 }
 
-/// How far apart lines of one piece may be.
+/// How far apart lines of one section may be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Gap {
     /// One blank line.
@@ -129,9 +129,9 @@ pub(crate) enum Gap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heads {
     None,
-    /// The first of a piece.
+    /// The first of a section.
     First,
-    /// Each: a piece holds several tables.
+    /// Each: a section holds several tables.
     Each,
 }
 
@@ -255,7 +255,7 @@ const SIGNS: [u16; 256] = {
 };
 
 /// A line that is not blank, and the lines behind it.
-pub(crate) struct Place<'a> {
+pub(crate) struct Candidate<'a> {
     pub(crate) line: &'a str,
     /// The line without the blanks around it.
     pub(crate) text: &'a str,
@@ -264,7 +264,7 @@ pub(crate) struct Place<'a> {
     cells: OnceCell<Vec<&'a str>>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Candidate<'a> {
     pub(crate) fn new(line: &'a str, text: &'a str, next: &'a [&'a str]) -> Self {
         let signs = line
             .bytes()

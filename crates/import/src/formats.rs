@@ -32,11 +32,11 @@ mod tests {
                 continue;
             };
             let text = String::from_utf8_lossy(&bytes);
-            let pieces = split(&clean::lines(&clean::with_lines(&text)));
+            let sections = split(&clean::lines(&clean::with_lines(&text)));
             let bytes = &bytes;
             let parts = import(&[Input { path: "x", bytes }]).parts;
-            // What is read as a whole, and sentences, are no pieces.
-            let is_read = pieces.iter().any(|piece| piece.format == *format)
+            // What is read as a whole, and sentences, are no sections.
+            let is_read = sections.iter().any(|section| section.format == *format)
                 || parts.iter().any(|part| part.kind == format.name);
             if !is_read || parts.iter().any(|part| part.kind == "text around it") {
                 wrong.push(format!("{}: {parts:?}", format.id));

@@ -50,14 +50,14 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
     }
     let mut lines = Vec::new();
     let (mut rows, mut number) = (0, 1);
-    let (mut from, mut told) = (0, 0);
+    let (mut from, mut copied) = (0, 0);
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('{')) {
         let at = from + at;
         from = at + 1;
         let Some((fields, length)) = text.get(at..).and_then(row) else {
             continue;
         };
-        let before = text.get(told..at).unwrap_or_default();
+        let before = text.get(copied..at).unwrap_or_default();
         between(before, AROUND, &mut number, &mut lines);
         rows += 1;
         lines.push((number, Cow::Owned(printed_rows::head(rows))));
@@ -68,12 +68,12 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         }
         let end = at + length;
         number += newlines(text.get(at..end).unwrap_or_default());
-        (from, told) = (end, end);
+        (from, copied) = (end, end);
     }
     if rows == 0 {
         return None;
     }
-    let rest = text.get(told..).unwrap_or_default();
+    let rest = text.get(copied..).unwrap_or_default();
     between(rest, AROUND, &mut number, &mut lines);
     Some(lines)
 }
@@ -196,7 +196,7 @@ mod tests {
             .collect()
     }
 
-    fn told(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
+    fn numbered(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
         lines
             .iter()
             .map(|(number, line)| (*number, (*line).to_owned()))
@@ -214,15 +214,15 @@ mod tests {
             (1, "Info: b"),
         ];
         let array = r#"[{"State":"a {","Info":null}, {"State":"","Info":"b"}]"#;
-        assert_eq!(texts(array), told(&rows));
+        assert_eq!(texts(array), numbered(&rows));
         assert_eq!(
             texts(&format!("{{\"query\":{array}}}"))[1..],
-            told(&rows)[..]
+            numbered(&rows)[..]
         );
         let lines = "SQL > show processlist;\n{\n  \"State\": \"a\",\n  \"Info\": 5\n}\n{\n  \"State\": \"b\",\n  \"Info\": \"c\\nd\"\n}\n2 rows";
         assert_eq!(
             texts(lines),
-            told(&[
+            numbered(&[
                 (1, "SQL > show processlist;"),
                 (2, "1. row"),
                 (2, "State: a"),
@@ -235,7 +235,7 @@ mod tests {
             ])
         );
         // The end is lost.
-        assert_eq!(texts(&array[..40])[..3], told(&rows)[..3]);
+        assert_eq!(texts(&array[..40])[..3], numbered(&rows)[..3]);
     }
 
     #[test]

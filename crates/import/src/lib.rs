@@ -23,7 +23,7 @@
 //! callees is apart (`model::Callers`). A sign looks for the largest counts and never claims that one function called
 //! another. Trees below the rows (`-g`) are stacks (`read/call_graph.rs`).
 //!
-//! **Rows of the server's tables** are kept until all captures are read (`told/`), because several together show who
+//! **Rows of the server's tables** are kept until all captures are read (`server_tables/`), because several together show who
 //! waits for whom. They become the signals of an InnoDB status, and a lock table of depth `told`, of the same source:
 //! two views of the same rows are not two witnesses.
 //!
@@ -55,51 +55,51 @@
 
 mod absent;
 mod assemble;
-mod beside;
-mod broken;
+mod broken_lines;
 mod clean;
 mod client_lists;
-mod collapsed;
 mod columns;
 mod crash;
+mod flattened_backtraces;
+mod flattened_tables;
 mod format;
 mod formats;
-mod heads;
 mod json_log;
 mod json_rows;
 mod line;
-mod marked;
-mod moments;
-mod notes;
+mod markdown_lists;
+mod memory_budget;
 mod one_input;
 mod origins;
+mod parallel;
 mod part;
-mod printed;
+mod prefixes;
 mod printed_rows;
+mod printed_threads;
 mod prose;
 mod rds_monitoring;
 mod read;
 mod recognise;
-mod room;
+mod server_tables;
 mod shell;
 mod split;
 mod stack_lines;
-mod starts;
+mod table_headers;
 mod table_rows;
 mod tables;
 mod terminal;
 mod ticks;
 mod times;
-mod told;
-mod unfold;
+mod timestamps;
+mod value_notes;
+mod vocabulary;
 mod web_page;
-mod words;
-mod wrapped;
+mod wrapped_rows;
 
 pub use assemble::{Imported, import};
 pub use format::{Format, Group};
 pub use formats::FORMATS;
-pub use printed::printed_threads;
+pub use printed_threads::printed_threads;
 
 /// A capture as it was given.
 #[derive(Debug, Clone, Copy)]

@@ -11,9 +11,9 @@ use crate::format::Format;
 use crate::formats::{FORMATS, logs, sentences, server_text};
 use crate::read::Read;
 use crate::read::rows::Table;
-use crate::split::{Piece, split};
-use crate::words::KnownWords;
-use crate::{INPUT_BYTES_MAX, Input, Part, prose, room, shell, times, web_page};
+use crate::split::{Section, split};
+use crate::vocabulary::Vocabulary;
+use crate::{INPUT_BYTES_MAX, Input, Part, memory_budget, prose, shell, times, web_page};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -30,7 +30,7 @@ pub(crate) struct OneInput {
     /// How far the host's clock for people is ahead of UTC, in milliseconds, where it says it.
     pub(crate) ahead_ms: Option<i64>,
     /// Its words that are compared with those of known stalls.
-    pub(crate) words: KnownWords,
+    pub(crate) words: Vocabulary,
 }
 
 /// Its first bytes.
@@ -53,8 +53,8 @@ impl OneInput {
         ) {
             let why = "the same table is there as .tsv";
             self.skip(input, None, "table of MySQL Shell", why.to_owned());
-        } else if room::is_short() {
-            self.skip(input, None, "not read", room::SHORT.to_owned());
+        } else if memory_budget::is_spent() {
+            self.skip(input, None, "not read", memory_budget::SPENT.to_owned());
         } else if bytes.is_empty() {
             self.skip(input, None, "nothing", "it is empty".to_owned());
         } else if let Some(kind) = logs::is_whole(bytes) {
@@ -121,7 +121,7 @@ impl OneInput {
         self.reads.push((&sentences::FORMAT, Read::default()));
     }
 
-    /// Reads the pieces of a text.
+    /// Reads the sections of a text.
     fn text(&mut self, input: &Input<'_>, bytes: &[u8]) {
         // The check of a whole text is much faster than the search for what to put right.
         let text = match std::str::from_utf8(bytes) {
@@ -130,34 +130,42 @@ impl OneInput {
         };
         let text = shell::as_printed(clean::with_lines(&text));
         let (mut lines, cut) = clean::lines_within(&text);
-        let mut pieces = split(&lines);
-        if pieces.is_empty() && web_page::may_be_in(&text) {
+        let mut sections = split(&lines);
+        if sections.is_empty() && web_page::may_be_in(&text) {
             lines = clean::lines_of_page(&text);
-            pieces = split(&lines);
+            sections = split(&lines);
         }
         self.ahead_ms = lines.iter().find_map(|line| times::ahead_ms(&line.text));
         let mut covered = 0;
         let first = self.reads.len();
-        let mut told: Vec<Piece> = Vec::new();
+        let mut read_sections: Vec<Section> = Vec::new();
         // Pieces whose names tell nothing, read or not.
-        let mut inventories: Vec<Piece> = Vec::new();
+        let mut inventories: Vec<Section> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
-        for Piece { format, from, to } in pieces.iter().copied() {
-            let piece = lines.get(from..to).unwrap_or_default();
-            let range = numbers(piece);
-            covered += piece.len();
-            if sentences::is_whole(format, piece.len()) {
-                inventories.push(Piece { format, from, to });
+        for Section { format, from, to } in sections.iter().copied() {
+            let section = lines.get(from..to).unwrap_or_default();
+            let range = numbers(section);
+            covered += section.len();
+            if sentences::is_whole(format, section.len()) {
+                inventories.push(Section { format, from, to });
             }
             if format.has_version {
-                self.version = self.version.take().or_else(|| server_text::version(piece));
+                self.version = self
+                    .version
+                    .take()
+                    .or_else(|| server_text::version(section));
             }
-            if room::is_short() {
-                self.skip(input, Some(range), format.name, room::SHORT.to_owned());
+            if memory_budget::is_spent() {
+                self.skip(
+                    input,
+                    Some(range),
+                    format.name,
+                    memory_budget::SPENT.to_owned(),
+                );
                 continue;
             }
-            let mut read = (format.read)(piece);
+            let mut read = (format.read)(section);
             for rows in &mut read.rows {
                 let before = printed.entry(rows.table).or_default();
                 rows.nth = *before;
@@ -172,7 +180,7 @@ impl OneInput {
                 self.skip(input, Some(range), &what, why);
                 continue;
             }
-            told.push(Piece { format, from, to });
+            read_sections.push(Section { format, from, to });
             self.parts.push(Part {
                 path: input.path.to_owned(),
                 kind: what,
@@ -182,15 +190,15 @@ impl OneInput {
             });
             self.reads.push((format, read));
         }
-        let mut known: Vec<Piece> = [&told[..], &inventories].concat();
-        known.sort_by_key(|piece| piece.from);
+        let mut known: Vec<Section> = [&read_sections[..], &inventories].concat();
+        known.sort_by_key(|section| section.from);
         if prose::is_prose(outside(&lines, &known)) {
             let reads = self.reads.iter_mut().skip(first).map(|(_, read)| read);
-            for (piece, read) in told.iter().zip(reads) {
-                sentences::mark_chosen(piece.to - piece.from, read);
+            for (section, read) in read_sections.iter().zip(reads) {
+                sentences::mark_chosen(section.to - section.from, read);
             }
         }
-        self.words = KnownWords::of(outside(&lines, &inventories));
+        self.words = Vocabulary::from_lines(outside(&lines, &inventories));
         let quoted = sentences::read(input.path, outside(&lines, &known));
         if !quoted.is_empty() {
             let numbers = quoted.mentions.iter().map(|one| one.line);
@@ -203,11 +211,11 @@ impl OneInput {
                 skipped: None,
             });
             self.reads.push((&sentences::FORMAT, quoted));
-        } else if pieces.is_empty() {
+        } else if sections.is_empty() {
             let count = lines.iter().filter(|line| !line.is_blank()).count();
             // A page may show nothing.
             let last = lines.last().map_or(1, |line| line.number);
-            match prose::is_prose(&lines) || self.words.tell_of_a_stall() {
+            match prose::is_prose(&lines) || self.words.suggest_a_stall() {
                 true => self.no_evidence(input, last),
                 false => self.skip(
                     input,
@@ -231,7 +239,7 @@ impl OneInput {
                 );
             }
         }
-        let listings = told
+        let listings = read_sections
             .iter()
             .filter(|one| !sentences::is_whole(one.format, one.to - one.from));
         let read = listings.filter_map(|one| lines.get(one.from..one.to));
@@ -256,18 +264,18 @@ impl OneInput {
     }
 }
 
-/// The lines that are a part of no piece.
+/// The lines that are a part of no section.
 fn outside<'l>(
     lines: &'l [crate::line::Line<'l>],
-    pieces: &'l [Piece],
+    sections: &'l [Section],
 ) -> impl Iterator<Item = &'l crate::line::Line<'l>> + Clone {
-    let mut pieces = pieces.iter().peekable();
+    let mut sections = sections.iter().peekable();
     let numbered = lines.iter().enumerate();
     numbered.filter_map(move |(index, line)| {
-        while pieces.peek().is_some_and(|piece| piece.to <= index) {
-            pieces.next();
+        while sections.peek().is_some_and(|section| section.to <= index) {
+            sections.next();
         }
-        let is_inside = pieces.peek().is_some_and(|piece| piece.from <= index);
+        let is_inside = sections.peek().is_some_and(|section| section.from <= index);
         (!is_inside).then_some(line)
     })
 }

@@ -10,8 +10,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use model::{Kind, Millis};
 
 use crate::format::Format;
-use crate::moments::Times;
 use crate::read::Read;
+use crate::timestamps::Times;
 
 /// A format, by its preference and its id; of what has no common zero each capture by itself.
 type Origin = (u8, &'static str, usize);
@@ -73,7 +73,7 @@ pub(crate) fn choose(reads: &mut [(&'static Format, Read)]) {
     for (index, (format, read)) in reads.iter().enumerate() {
         let origin = origin(index, format, read);
         for tick in &read.ticks {
-            let at = times.of(tick.at, tick.after);
+            let at = times.on_clock(tick.at, tick.after);
             let names = tick.readings.iter().map(|reading| reading.name.as_ref());
             for name in names.filter(|name| best.get(*name) == Some(&origin)) {
                 match begins.get_mut(name) {
@@ -91,7 +91,7 @@ pub(crate) fn choose(reads: &mut [(&'static Format, Read)]) {
             if !contested.contains(area(tick.source)) {
                 continue;
             }
-            let at = times.of(tick.at, tick.after);
+            let at = times.on_clock(tick.at, tick.after);
             tick.readings.retain(|reading| {
                 let name = reading.name.as_ref();
                 let is_before = || is_followed && begins.get(name).is_some_and(|begin| at < *begin);

@@ -13,7 +13,7 @@ const SESSIONS_MIN: u64 = 4;
 const VALUES_MIN: usize = 100;
 
 /// A fact for each kind of evidence of which there is only a part: `capture.stacks` is `part`.
-pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
+pub(crate) fn partial_evidence(incident: &Incident) -> Vec<Fact> {
     let stacks = &incident.stacks.snapshots;
     let threads = stacks.iter().map(|note| note.threads).max();
     let texts = |kind: TextKind| {
@@ -26,8 +26,8 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
         .filter_map(|timed| serde_json::from_str::<ProcessList>(timed.text.body()).ok())
         .map(|list| list.sessions)
         .max();
-    let innodb_whole = texts(TextKind::InnodbStatus)
-        .any(|timed| timed.text.body().lines().any(is_begin_of_monitor));
+    let innodb_whole =
+        texts(TextKind::InnodbStatus).any(|timed| timed.text.body().lines().any(is_monitor_start));
     let innodb = texts(TextKind::InnodbStatus)
         .chain(texts(TextKind::Semaphores))
         .next()
@@ -68,7 +68,7 @@ pub(crate) fn of(incident: &Incident) -> Vec<Fact> {
 }
 
 /// The line above the first section; the end alone is that of a printout whose begin is missing.
-fn is_begin_of_monitor(line: &str) -> bool {
+fn is_monitor_start(line: &str) -> bool {
     let line = line.trim();
     line.ends_with("INNODB MONITOR OUTPUT") && !line.starts_with("END OF")
 }

@@ -18,12 +18,12 @@ const FENCE: &str = "```";
 pub(crate) fn is_prose<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>) -> bool {
     let (mut words, mut of_language) = (0_usize, 0_usize);
     let mut is_shown = false;
-    let told = lines.into_iter().filter(|line| {
+    let kept = lines.into_iter().filter(|line| {
         let is_fence = line.text.trim_start().starts_with(FENCE);
         is_shown ^= is_fence;
         !is_shown && !is_fence
     });
-    for word in told.flat_map(|line| line.text.split_whitespace()) {
+    for word in kept.flat_map(|line| line.text.split_whitespace()) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         // Each letter of a script without blanks counts as a word.
         let letters = word.chars().filter(|c| is_word_by_itself(*c)).count();
@@ -58,28 +58,30 @@ fn is_word_by_itself(c: char) -> bool {
 mod tests {
     use super::is_prose;
 
-    fn told(text: &str) -> bool {
+    fn reads_as_prose(text: &str) -> bool {
         let (lines, _) = crate::clean::lines_within(text);
         is_prose(&lines)
     }
 
     #[test]
     fn a_story_is_told_from_files() {
-        assert!(told(
+        assert!(reads_as_prose(
             "Every night around three our shop doesn't answer for a minute, and nobody knows why.\nWe run it on two hosts."
         ));
-        assert!(told("数据库每天凌晨三点卡住一分钟，没有人知道原因。"));
-        assert!(!told("It hangs."));
-        assert!(told(
+        assert!(reads_as_prose(
+            "数据库每天凌晨三点卡住一分钟，没有人知道原因。"
+        ));
+        assert!(!reads_as_prose("It hangs."));
+        assert!(reads_as_prose(
             "The query below hangs for ever after the upgrade, and nobody knows why:\n```\nid=7 t=0x1f q=0x2e r=1 s=2 u=3 v=4 w=5 x=6 y=7 z=8\n```"
         ));
-        assert!(!told(
+        assert!(!reads_as_prose(
             "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\nsync:x:4:65534:sync:/bin:/bin/sync"
         ));
-        assert!(!told(
+        assert!(!reads_as_prose(
             "[mysqld]\nport = 3306\nuser = mysql\nsocket = /run/m.sock\ndatadir = /var/lib/mysql\nmax_connections = 100\nbind-address = 127.0.0.1\nserver_id = 1\nlog_bin = x.1\n"
         ));
-        assert!(!told(
+        assert!(!reads_as_prose(
             "aGVsbG8gd29ybGQK YWJjZGVmZ2hp amtsbW5vcHFy c3R1dnd4eXo0 MTIzNDU2Nzg5 MGFiY2RlZmdo"
         ));
     }

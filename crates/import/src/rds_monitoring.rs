@@ -31,34 +31,34 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         return None;
     }
     let mut lines = Vec::new();
-    let (mut from, mut number, mut told, mut failures) = (0, 1, 0, 0);
+    let (mut from, mut number, mut copied, mut failures) = (0, 1, 0, 0);
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(FIRST)) {
         let key = from + at;
         from = key + FIRST.len();
         if failures >= FAILURES_MAX {
             break;
         }
-        let Some(begin) = begin_of(text, key).filter(|begin| *begin >= told) else {
+        let Some(begin) = object_start(text, key).filter(|begin| *begin >= copied) else {
             continue;
         };
         let Some((object, end)) = object_at(text, begin) else {
             failures += 1;
             continue;
         };
-        between(text.get(told..begin)?, AROUND, &mut number, &mut lines);
+        between(text.get(copied..begin)?, AROUND, &mut number, &mut lines);
         lines.push((number, Cow::Owned(object)));
         number += text.get(begin..end)?.matches('\n').count();
-        (from, told) = (end, end);
+        (from, copied) = (end, end);
     }
-    if told == 0 {
+    if copied == 0 {
         return None;
     }
-    between(text.get(told..)?, AROUND, &mut number, &mut lines);
+    between(text.get(copied..)?, AROUND, &mut number, &mut lines);
     Some(lines)
 }
 
 /// Where the object begins whose first key is here; with the quotation mark of the text that holds it.
-fn begin_of(text: &str, key: usize) -> Option<usize> {
+fn object_start(text: &str, key: usize) -> Option<usize> {
     let before = text.get(..key)?;
     if let Some(before) = before.strip_suffix("\"{\\\"") {
         return Some(before.len());
@@ -101,7 +101,7 @@ mod tests {
 
     const OBJECT: &str = "{\"engine\":\"MYSQL\",\"numVCPUs\":1,\"cpuUtilization\":{\"user\":1.6}}";
 
-    fn told(text: &str) -> Vec<(usize, String)> {
+    fn numbered(text: &str) -> Vec<(usize, String)> {
         let lines = unwrapped(text).unwrap_or_default();
         lines
             .into_iter()
@@ -115,7 +115,7 @@ mod tests {
         assert!(one.starts_with(BEGIN));
         let pretty = OBJECT.replace(',', ",\n  ").replace("{\"e", "{\n  \"e");
         assert_eq!(
-            told(&format!("[{OBJECT},\n{pretty}]\nsee it")),
+            numbered(&format!("[{OBJECT},\n{pretty}]\nsee it")),
             [
                 (1, one.to_owned()),
                 (2, one.to_owned()),
@@ -124,7 +124,7 @@ mod tests {
         );
         let escaped = OBJECT.replace('"', "\\\"");
         let answer = format!("{{\"events\": [\n{{\"message\": \"{escaped}\"}}\n]}}\n");
-        let lines = told(&answer);
+        let lines = numbered(&answer);
         assert!(lines.contains(&(2, one.to_owned())), "{lines:?}");
     }
 

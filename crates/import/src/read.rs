@@ -1,4 +1,4 @@
-//! What is read of pieces, of whatever format, and what several readers share.
+//! What is read of sections, of whatever format, and what several readers share.
 
 pub(crate) mod call_graph;
 pub(crate) mod cells;
@@ -23,8 +23,8 @@ pub(crate) const FRAMES_MAX: usize = 512;
 /// Threads of one capture that are kept.
 pub(crate) const THREADS_MAX: usize = 100_000;
 
-/// Moments of one piece that are kept: five hours and a half of seconds.
-pub(crate) const MOMENTS_MAX: usize = 20_000;
+/// Moments of one section that are kept: five hours and a half of seconds.
+pub(crate) const TIMESTAMPS_MAX: usize = 20_000;
 
 /// A thread, or several with the same stack.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ pub(crate) const NOT_LISTED: &str = "(not listed)";
 
 /// A moment of a capture: a time that is told, or milliseconds from the begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Moment {
+pub(crate) struct Timestamp {
     pub(crate) at: Option<i64>,
     pub(crate) after: u64,
 }
@@ -89,14 +89,14 @@ pub(crate) struct Tick {
     pub(crate) source: &'static str,
     /// When, where the capture tells.
     pub(crate) at: Option<i64>,
-    /// Milliseconds since the first tick of the piece, where it does not.
+    /// Milliseconds since the first tick of the section, where it does not.
     pub(crate) after: u64,
     pub(crate) readings: Vec<Reading>,
 }
 
 /// What was asked in a stretch of time, milliseconds since 1970 UTC.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Workload {
     pub(crate) from: Option<i64>,
     pub(crate) to: Option<i64>,
     /// How many milliseconds that was, where only this is told.
@@ -104,7 +104,7 @@ pub(crate) struct Asked {
     pub(crate) digest: QueryDigest,
 }
 
-/// What a piece tells.
+/// What a section tells.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Read {
     /// What it is, where that is more than the name of its format.
@@ -114,10 +114,10 @@ pub(crate) struct Read {
     pub(crate) snapshots: Vec<Snapshot>,
     pub(crate) listings: Vec<Listing>,
     pub(crate) ticks: Vec<Tick>,
-    pub(crate) texts: Vec<(Moment, Text)>,
+    pub(crate) texts: Vec<(Timestamp, Text)>,
     pub(crate) facts: Vec<Fact>,
     /// What was asked.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) workload: Vec<Workload>,
     /// Rows that tell something together with those of other captures.
     pub(crate) rows: Vec<Rows>,
     /// Rows of plockstat.
@@ -174,7 +174,7 @@ impl Read {
             && self.ticks.is_empty()
             && self.texts.is_empty()
             && self.facts.is_empty()
-            && self.asked.is_empty()
+            && self.workload.is_empty()
             && self.rows.is_empty()
             && self.plockstat.is_empty()
             && self.trigger.is_none()
@@ -182,9 +182,9 @@ impl Read {
     }
 
     /// Leaves so many moments at the most, the newest, and says how many were older.
-    pub(crate) fn keep_newest<T>(&mut self, moments: &mut Vec<T>, max: usize) {
-        let older = moments.len().saturating_sub(max);
-        moments.drain(..older);
+    pub(crate) fn keep_newest<T>(&mut self, timestamps: &mut Vec<T>, max: usize) {
+        let older = timestamps.len().saturating_sub(max);
+        timestamps.drain(..older);
         if older > 0 {
             let why = format!("{older} older moments");
             self.skipped.push((0, why.into()));
@@ -213,10 +213,10 @@ impl Read {
     pub(crate) fn push_each(
         &mut self,
         source: &'static str,
-        moments: impl IntoIterator<Item = (Option<i64>, Vec<Reading>)>,
+        timestamps: impl IntoIterator<Item = (Option<i64>, Vec<Reading>)>,
     ) {
         let mut count = 0;
-        for (at, readings) in moments {
+        for (at, readings) in timestamps {
             self.push(source, at, count as u64 * 1000, readings);
             count += 1;
         }
@@ -226,9 +226,9 @@ impl Read {
     /// Adds what a reader of the server brought at a moment.
     pub(crate) fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
         self.push(source, at, after, taken.readings);
-        let moment = Moment { at, after };
+        let timestamp = Timestamp { at, after };
         self.texts
-            .extend(taken.texts.into_iter().map(|text| (moment, text)));
+            .extend(taken.texts.into_iter().map(|text| (timestamp, text)));
         self.facts.extend(taken.facts);
     }
 }
@@ -308,7 +308,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// How a printed stack ends.
-pub(crate) fn end_of(frames: &[Frame], cut: bool) -> StackEnd {
+pub(crate) fn stack_end(frames: &[Frame], cut: bool) -> StackEnd {
     let complete = frames
         .last()
         .is_some_and(|frame| FIRST.contains(&frame.name.as_str()));

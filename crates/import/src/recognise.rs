@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::format::{Format, Place, Recogniser};
+use crate::format::{Candidate, Format, Recogniser};
 use crate::formats::FORMATS;
 
 type Entry = (Recogniser, &'static Format);
@@ -29,12 +29,12 @@ fn in_order() -> Vec<Entry> {
 }
 
 /// What the line is by itself, `text` without the blanks around it; `next` are the lines behind it.
-pub(crate) fn of_line(line: &str, text: &str, next: &[&str]) -> Option<&'static Format> {
+pub(crate) fn recognise_line(line: &str, text: &str, next: &[&str]) -> Option<&'static Format> {
     let first = text.as_bytes().first()?;
-    let place = Place::new(line, text, next);
+    let candidate = Candidate::new(line, text, next);
     let mut looking = BY_FIRST.get(usize::from(*first))?.iter();
     looking
-        .find(|(one, _)| place.has(one.signs) && (one.is)(&place))
+        .find(|(one, _)| candidate.has(one.signs) && (one.is)(&candidate))
         .map(|(_, format)| *format)
 }
 
@@ -44,9 +44,9 @@ mod tests {
 
     /// What a line would be if nothing told beforehand what need not be looked at.
     fn by_all(all: &[Entry], line: &str, next: &[&str]) -> Option<&'static Format> {
-        let place = Place::new(line, line.trim(), next);
+        let candidate = Candidate::new(line, line.trim(), next);
         all.iter()
-            .find(|(one, _)| !place.text.is_empty() && (one.is)(&place))
+            .find(|(one, _)| !candidate.text.is_empty() && (one.is)(&candidate))
             .map(|(_, format)| *format)
     }
 
@@ -55,7 +55,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let next = &lines[index + 1..(index + 9).min(lines.len())];
-            let by_first = of_line(line, line.trim(), next);
+            let by_first = recognise_line(line, line.trim(), next);
             // Prompts and rules above a listing, which only the lines behind make its head.
             if line.starts_with("$ ") || line.starts_with("--") {
                 continue;

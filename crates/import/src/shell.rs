@@ -62,8 +62,8 @@ fn rewritten(text: &str) -> Option<String> {
             break;
         };
         rest = behind;
-        if let Some(moment) = comment.strip_prefix(" Started: ") {
-            started = times::date_ms(moment.trim());
+        if let Some(timestamp) = comment.strip_prefix(" Started: ") {
+            started = times::date_ms(timestamp.trim());
         } else if comment.starts_with(' ') && comment.contains('\t') {
             columns = Some(comment.trim_start());
             break;

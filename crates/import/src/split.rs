@@ -1,18 +1,18 @@
-//! One text, its pieces: a ticket holds a backtrace between sentences, a mail a status behind a
+//! One text, its sections: a ticket holds a backtrace between sentences, a mail a status behind a
 //! processlist.
 
 use crate::format::{AHEAD, Format, Gap, Heads, Next, Open, WRAPPED_LINES_MAX};
-use crate::heads::Heads as TableHeads;
 use crate::line::Line;
+use crate::table_headers::Heads as TableHeads;
 use crate::tables::{cells_of_head, is_vertical_row};
 use crate::{recognise, times};
 
 /// Pieces of a text at the most; what comes later is told as not read.
-const PIECES_MAX: usize = 20_000;
+const SECTIONS_MAX: usize = 20_000;
 
 /// Lines that are recognised together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Section {
     pub(crate) format: &'static Format,
     /// Index of the first line.
     pub(crate) from: usize,
@@ -20,13 +20,13 @@ pub(crate) struct Piece {
     pub(crate) to: usize,
 }
 
-/// The pieces of a text, in its order.
-pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+/// The sections of a text, in its order.
+pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Section> {
+    let mut sections = Vec::new();
     let mut open: Option<Open> = None;
     let mut heads = TableHeads::default();
     for (index, line) in lines.iter().enumerate() {
-        if pieces.len() >= PIECES_MAX {
+        if sections.len() >= SECTIONS_MAX {
             break;
         }
         let behind = lines.get(index + 1..).unwrap_or_default();
@@ -38,49 +38,49 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Piece> {
         };
         let head = heads.of_row(index, next.text, behind);
         if is_fence(next.text) {
-            close(&mut open, &mut pieces);
+            close(&mut open, &mut sections);
             continue;
         }
         // Most lines of a large capture are a part of what has begun, whatever else they may be.
-        if let Some(piece) = &mut open
-            && (piece.format.absorbs)(piece, &next)
+        if let Some(section) = &mut open
+            && (section.format.absorbs)(section, &next)
         {
-            piece.add(index, next.text);
+            section.add(index, next.text);
             continue;
         }
         next.own = own(&next, behind).filter(|own| {
             let head = head.and_then(|head| lines.get(head));
             head.is_none_or(|head| (own.allows_head)(head.text.trim()))
         });
-        let ends = |piece: &Open| piece.format.is_table && next.own != Some(piece.format);
+        let ends = |section: &Open| section.format.is_table && next.own != Some(section.format);
         if head == Some(index) && open.as_ref().is_some_and(ends) {
             // The head of another table.
-            close(&mut open, &mut pieces);
+            close(&mut open, &mut sections);
         }
-        if let Some(piece) = &mut open {
-            if piece.takes(&next) {
+        if let Some(section) = &mut open {
+            if section.takes(&next) {
                 if next.own.is_some_and(|own| own.heads == Heads::Each) {
-                    piece.cells = cells_of_head(next.text);
+                    section.cells = cells_of_head(next.text);
                 }
-                piece.add(index, next.text);
+                section.add(index, next.text);
                 continue;
             }
             let is_blank = next.text.is_empty();
-            if piece.statement && piece.format.is_table && is_blank && !row_follows(behind) {
-                piece.statement = false;
+            if section.statement && section.format.is_table && is_blank && !row_follows(behind) {
+                section.statement = false;
             }
-            if next.own.is_none() && piece.may_go_on(index, next.text) {
+            if next.own.is_none() && section.may_go_on(index, next.text) {
                 continue;
             }
-            close(&mut open, &mut pieces);
+            close(&mut open, &mut sections);
         }
         open = next.own.map(|format| Open::new(format, index, lines));
-        if let Some(piece) = &mut open {
-            piece.add(index, next.text);
+        if let Some(section) = &mut open {
+            section.add(index, next.text);
         }
     }
-    close(&mut open, &mut pieces);
-    pieces
+    close(&mut open, &mut sections);
+    sections
 }
 
 /// What a line is by itself.
@@ -91,7 +91,7 @@ fn own(line: &Next<'_>, behind: &[Line<'_>]) -> Option<&'static Format> {
         *place = line.text.as_ref();
         ahead += 1;
     }
-    recognise::of_line(line.line, line.text, next.get(..ahead).unwrap_or_default())
+    recognise::recognise_line(line.line, line.text, next.get(..ahead).unwrap_or_default())
 }
 
 /// More rows of the same list come: a blank line in front of them is one of a statement.
@@ -105,11 +105,11 @@ fn row_follows(lines: &[Line<'_>]) -> bool {
         .is_some_and(|row| !row.contains("* 1. row *"))
 }
 
-fn close(open: &mut Option<Open>, pieces: &mut Vec<Piece>) {
-    pieces.extend(open.take().map(|piece| Piece {
-        format: piece.format,
-        from: piece.from,
-        to: piece.to,
+fn close(open: &mut Option<Open>, sections: &mut Vec<Section>) {
+    sections.extend(open.take().map(|section| Section {
+        format: section.format,
+        from: section.from,
+        to: section.to,
     }));
 }
 

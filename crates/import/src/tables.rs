@@ -1,6 +1,6 @@
 //! Rows of tables as clients print them: in boxes, with tabs, or a row a paragraph (`\G`).
 
-use crate::notes;
+use crate::value_notes;
 
 /// `*************************** 1. row ***************************`.
 pub(crate) fn is_vertical_row(text: &str) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn null(cell: &str) -> &str {
 /// number is without what somebody noted behind it.
 pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
     let (name, value) = field(text, 64)?;
-    Some((name, notes::without(value.trim_ascii())))
+    Some((name, value_notes::without(value.trim_ascii())))
 }
 
 /// A name of so many bytes at the most, and what is behind its colon.

@@ -60,13 +60,13 @@ mod tests {
             add("a", count as f64);
         }
         add("b", 1.0);
-        let moments: Vec<(Millis, usize)> = ticks
+        let timestamps: Vec<(Millis, usize)> = ticks
             .by_moment
             .iter()
             .map(|((at, _), readings)| (*at, readings.len()))
             .collect();
-        assert_eq!(moments.len(), SAME_MOMENT_MAX);
-        assert_eq!(moments[..3], [(5, 2), (1_005, 1), (2_005, 1)]);
+        assert_eq!(timestamps.len(), SAME_MOMENT_MAX);
+        assert_eq!(timestamps[..3], [(5, 2), (1_005, 1), (2_005, 1)]);
         assert_eq!(ticks.by_moment[&(2_005, "status")][0].value, 2.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Moments as captures write them.
 
-use crate::starts::Starts;
+use crate::prefixes::Prefixes;
 
 /// `TS 1353536401.001 2012-11-21 17:00:01` of pt-stalk: milliseconds since 1970.
 pub(crate) fn ts(line: &str) -> Option<i64> {
@@ -77,13 +77,13 @@ pub(crate) fn starts_with_date(text: &str) -> bool {
 }
 
 /// Months as syslog and `dmesg --reltime` write them.
-static MONTHS: Starts = Starts::new(&[
+static MONTHS: Prefixes = Prefixes::new(&[
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ]);
 
 /// What is behind the name of a month.
 pub(crate) fn behind_month(text: &str) -> Option<&str> {
-    MONTHS.are_in_front_of(text).then(|| text.get(3..))?
+    MONTHS.match_start(text).then(|| text.get(3..))?
 }
 
 /// `Jan  1 00:00:00` or a date of digits.

@@ -299,7 +299,7 @@ impl Page {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<(usize, String)> {
+    fn numbered(text: &str) -> Vec<(usize, String)> {
         let lines = shown(text).into_iter();
         lines
             .filter(|(_, line)| !line.trim().is_empty())
@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn texts(text: &str) -> Vec<String> {
-        told(text).into_iter().map(|(_, line)| line).collect()
+        numbered(text).into_iter().map(|(_, line)| line).collect()
     }
 
     #[test]
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn what_is_kept_as_it_is_has_its_lines_whatever_separates_them() {
         assert_eq!(
-            told("<p>It\n hangs:</p>\n<pre><code>#0  a &lt;b&gt;\n#1  c</code></pre>end"),
+            numbered("<p>It\n hangs:</p>\n<pre><code>#0  a &lt;b&gt;\n#1  c</code></pre>end"),
             [
                 (1, "It".to_owned()),
                 (2, " hangs:".to_owned()),
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn carriage_returns_count_no_lines() {
         let numbers = |text: &str| {
-            told(text)
+            numbered(text)
                 .into_iter()
                 .map(|(number, _)| number)
                 .collect::<Vec<_>>()
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn a_result_in_xml_is_told_as_by_g() {
         let xml = "<?xml version=\"1.0\"?>\n\n<resultset statement=\"SHOW PROCESSLIST\"\n>\n  <row>\n\t<field name=\"Id\">5</field>\n\t<field name=\"db\" xsi:nil=\"true\" />\n\t<field name=\"Info\">a &lt; b</field>\n  </row>\n</resultset>";
-        let lines = told(xml);
+        let lines = numbered(xml);
         assert_eq!(lines[0].0, 5);
         assert!(lines[0].1.starts_with("***") && lines[0].1.contains(" 1. row "));
         assert_eq!(lines[1], (6, "          Id: 5".to_owned()));

@@ -60,7 +60,7 @@ fn captures() -> Vec<(String, Vec<u8>)> {
     captures
 }
 
-/// Reads a piece of a capture and looks at what came of it.
+/// Reads a section of a capture and looks at what came of it.
 fn read(name: &str, bytes: &[u8]) {
     let begin = Instant::now();
     let imported = import(&[Input { path: "x", bytes }]);

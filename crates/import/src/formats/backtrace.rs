@@ -7,7 +7,7 @@ use model::Frame;
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::line::Line;
-use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, counted, end_of};
+use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, counted, stack_end};
 use crate::stack_lines::{
     frame_number, is_bare, is_first, is_function, is_thread_head, listed_thread, looks_like_frame,
     printed_frame,
@@ -177,12 +177,12 @@ impl Reader {
         if is_thread_head(text) {
             self.end_thread();
             let head = head(text);
-            self.begin(head);
+            self.start(head);
             return;
         }
         if let Some((thread, frame)) = listed_thread(text) {
             self.end_thread();
-            self.begin(head(thread));
+            self.start(head(thread));
             self.text = Some((0, String::new()));
             self.more(frame);
             return;
@@ -252,7 +252,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, head: Head) {
+    fn start(&mut self, head: Head) {
         // The same thread again: the capture was taken again.
         if let Some(tid) = head.tid
             && !self.seen.insert(tid)
@@ -297,7 +297,7 @@ impl Reader {
             _ => {}
         }
         let head = head.unwrap_or_default();
-        let end = end_of(&frames, false);
+        let end = stack_end(&frames, false);
         self.snapshot.threads.push(Thread {
             tid: head.tid,
             name: head.name,

@@ -96,7 +96,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         ..Read::default()
     };
     let mut sums = Sums::default();
-    let moments = rows.iter().map(|row| {
+    let timestamps = rows.iter().map(|row| {
         let value = |name: &str| {
             let mut cells = row.iter();
             cells
@@ -107,7 +107,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
         (None, readings)
     });
-    read.push_each("cpu", moments);
+    read.push_each("cpu", timestamps);
     read
 }
 
@@ -155,17 +155,17 @@ mod tests {
             23-11 10:11:12|  9   2  89   0   0   0|  14k  151k|   0     0 |2133  3210 |  0   0   1\n\
             23-11 10:11:13|  1  88  11   0   0   0|   0   120k|  40k    0 |  21k   88k| 12 3.0   0\n\
             23-11 10:11:14|  1  90   9   0   0   0|   0     0 |   0     0 |  22k   90k| 14   1   0\n";
-        let told = read(&clean::lines(text));
-        assert_eq!(told.values("cpu.system_share"), [0.88, 0.9]);
-        assert_eq!(told.values("cpu.context_switches"), [88e3, 178e3]);
-        assert_eq!(told.values("vmstat.pswpin"), [40e3 / PAGE, 40e3 / PAGE]);
-        assert_eq!(told.values("cpu.procs_blocked"), [3.0, 1.0]);
-        assert_eq!(told.points("cpu.user_share"), [(0, 0.01), (1000, 0.01)]);
+        let capture = read(&clean::lines(text));
+        assert_eq!(capture.values("cpu.system_share"), [0.88, 0.9]);
+        assert_eq!(capture.values("cpu.context_switches"), [88e3, 178e3]);
+        assert_eq!(capture.values("vmstat.pswpin"), [40e3 / PAGE, 40e3 / PAGE]);
+        assert_eq!(capture.values("cpu.procs_blocked"), [3.0, 1.0]);
+        assert_eq!(capture.points("cpu.user_share"), [(0, 0.01), (1000, 0.01)]);
     }
 
     #[test]
     fn swap_without_processors_is_not_read_as_them() {
-        let told = read(&clean::lines("usr sys idl\n 1 2\n x | y\n"));
-        assert!(told.ticks.is_empty());
+        let capture = read(&clean::lines("usr sys idl\n 1 2\n x | y\n"));
+        assert!(capture.ticks.is_empty());
     }
 }

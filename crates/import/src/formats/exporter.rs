@@ -300,15 +300,18 @@ mod tests {
             mysql_global_status_buffer_pool_pages{state=\"free\"} 8\n\
             mysql_global_variables_innodb_buffer_pool_size 1.34217728e+08\n\
             mysql_up 1\nmysql_exporter_scrapes_total 9\n";
-        let told = read(&clean::lines(text));
-        assert_eq!(told.values("status.Com_select"), [1.2e6]);
-        assert_eq!(told.values("status.Threads_running"), [312.0]);
-        assert_eq!(told.values("status.wsrep_local_recv_queue"), [3.0]);
-        assert_eq!(told.values("status.Innodb_buffer_pool_pages_free"), [8.0]);
-        assert_eq!(told.facts[0].name, "variables.innodb_buffer_pool_size");
-        assert_eq!(told.facts[0].value, "134217728");
-        assert_eq!(told.brought, "4 values, 1 settings");
-        assert_eq!(told.skipped[0].1, "1 metric that no cause asks for");
+        let capture = read(&clean::lines(text));
+        assert_eq!(capture.values("status.Com_select"), [1.2e6]);
+        assert_eq!(capture.values("status.Threads_running"), [312.0]);
+        assert_eq!(capture.values("status.wsrep_local_recv_queue"), [3.0]);
+        assert_eq!(
+            capture.values("status.Innodb_buffer_pool_pages_free"),
+            [8.0]
+        );
+        assert_eq!(capture.facts[0].name, "variables.innodb_buffer_pool_size");
+        assert_eq!(capture.facts[0].value, "134217728");
+        assert_eq!(capture.brought, "4 values, 1 settings");
+        assert_eq!(capture.skipped[0].1, "1 metric that no cause asks for");
     }
 
     #[test]
@@ -318,19 +321,22 @@ mod tests {
                 "mysql_global_status_questions {questions}\nmysql_global_status_uptime {uptime}\nmysql_up 1\n"
             )
         };
-        let told = read(&clean::lines(&[answer(100, 5), answer(115, 905)].concat()));
-        assert_eq!(told.points("status.Questions"), [(0, 5.0), (15_000, 905.0)]);
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(&[answer(100, 5), answer(115, 905)].concat()));
+        assert_eq!(
+            capture.points("status.Questions"),
+            [(0, 5.0), (15_000, 905.0)]
+        );
+        let capture = read(&clean::lines(
             &"mysql_global_status_questions 7\n".repeat(2),
         ));
-        assert_eq!(told.points("status.Questions"), [(0, 7.0)]);
-        assert!(told.skipped[0].1.starts_with("1 earlier answer"));
-        let told = read(&clean::lines(
+        assert_eq!(capture.points("status.Questions"), [(0, 7.0)]);
+        assert!(capture.skipped[0].1.starts_with("1 earlier answer"));
+        let capture = read(&clean::lines(
             "node_vmstat_oom_kill 1\nnode_memory_MemFree_bytes 4096\nnode_procs_blocked 7\nnode_time_seconds 1.7e+09\n",
         ));
-        let at: Vec<_> = told.ticks.iter().map(|tick| tick.at).collect();
+        let at: Vec<_> = capture.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_000); 3]);
-        assert_eq!(told.values("meminfo.MemFree"), [4096.0]);
-        assert_eq!(told.values("vmstat.oom_kill"), [1.0]);
+        assert_eq!(capture.values("meminfo.MemFree"), [4096.0]);
+        assert_eq!(capture.values("vmstat.oom_kill"), [1.0]);
     }
 }

@@ -79,7 +79,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     for line in lines {
         let text = line.trimmed();
         if is_english_free(text) {
-            head = Head::of(text);
+            head = Head::parse(text);
             next_row = None;
             continue;
         }

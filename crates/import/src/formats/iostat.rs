@@ -120,7 +120,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         if text.starts_with("avg-cpu:") {
             wants_processors = true;
         } else if text.starts_with("Device") || is_device_head(text) || is_iostat_of_unix(text) {
-            let mut head = Head::of(text);
+            let mut head = Head::parse(text);
             let name = match is_iostat_of_unix(text) {
                 true => Some("device"),
                 false => head.0.first().copied(),

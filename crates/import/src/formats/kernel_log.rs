@@ -2,12 +2,12 @@
 
 use model::{OwnText, Text};
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::line::Line;
-use crate::read::Moment;
+use crate::prefixes::Prefixes;
 use crate::read::Read;
-use crate::starts::Starts;
+use crate::read::Timestamp;
 use crate::times::{behind_month, behind_syslog_date, starts_with_syslog_date};
 
 pub(crate) static FORMAT: Format = Format {
@@ -28,7 +28,7 @@ const PREFIX_BYTES_MAX: usize = 64;
 
 /// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
 /// either or with nothing but a date in front, a container that was killed.
-fn is_kernel_log(at: &Place<'_>) -> bool {
+fn is_kernel_log(at: &Candidate<'_>) -> bool {
     let text = at
         .text
         .strip_prefix('<')
@@ -136,7 +136,7 @@ fn is_end_of_a_unit(text: &str) -> bool {
 
 /// What the kernel alone says: the end of a process for want of memory, a task that hangs.
 fn is_message(text: &str) -> bool {
-    static STARTS: Starts = Starts::new(&[
+    static STARTS: Prefixes = Prefixes::new(&[
         "Out of memory: Kill process ",
         "Out of memory: kill process ",
         "Out of memory: Killed process ",
@@ -147,7 +147,7 @@ fn is_message(text: &str) -> bool {
         "Kernel panic - not syncing: ",
     ]);
     let is_pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    STARTS.are_in_front_of(text)
+    STARTS.match_start(text)
         || text
             .strip_prefix("Killed process ")
             .is_some_and(|rest| is_pid(rest) && rest.contains('('))
@@ -166,7 +166,7 @@ fn is_want_of_memory(text: &str) -> bool {
         .is_some_and(|(task, _)| task.len() <= PREFIX_BYTES_MAX)
 }
 
-/// Bytes of log lines that are kept of one piece.
+/// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
 /// Lines as they stand there.
@@ -189,7 +189,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     read.brought = format!("{kept} lines");
     if kept > 0 {
         read.texts
-            .push((Moment::default(), Text::own(OwnText::KernelLog, body)));
+            .push((Timestamp::default(), Text::own(OwnText::KernelLog, body)));
     }
     read
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn is_one(text: &str) -> bool {
-        is_kernel_log(&Place::new(text, text, &[]))
+        is_kernel_log(&Candidate::new(text, text, &[]))
     }
 
     #[test]

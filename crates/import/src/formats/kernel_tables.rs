@@ -144,12 +144,12 @@ struct Prints {
 
 impl Prints {
     /// The next value is the first of a print.
-    fn begin(&mut self) {
+    fn start(&mut self) {
         self.done.extend(self.now.take());
     }
 
-    fn begin_at(&mut self, at: i64) {
-        self.begin();
+    fn start_at(&mut self, at: i64) {
+        self.start();
         self.at = Some(at);
     }
 
@@ -160,16 +160,16 @@ impl Prints {
         values
     }
 
-    /// All of a piece; `line` takes what a line that is no moment tells.
+    /// All of a section; `line` takes what a line that is no moment tells.
     fn of<'a>(lines: &'a [Line<'_>], mut line: impl FnMut(&mut Self, &'a str)) -> Vec<Print> {
         let mut prints = Self::default();
         for text in lines.iter().map(Line::trimmed) {
             match times::ts(text) {
-                Some(moment) => prints.begin_at(moment),
+                Some(timestamp) => prints.start_at(timestamp),
                 None => line(&mut prints, text),
             }
         }
-        prints.begin();
+        prints.start();
         prints.done
     }
 }
@@ -177,12 +177,12 @@ impl Prints {
 /// Counters by their names, of each print.
 fn counters(source: &'static str, unit: Unit, prints: &[Print]) -> Read {
     let mut read = Read::default();
-    let moments = prints.iter().map(|(at, values)| {
+    let timestamps = prints.iter().map(|(at, values)| {
         let counter =
             |(signal, value): (&String, &f64)| Reading::counter(signal.clone(), unit, *value);
         (*at, values.iter().map(counter).collect())
     });
-    read.push_each(source, moments);
+    read.push_each(source, timestamps);
     read
 }
 
@@ -190,7 +190,7 @@ fn counters(source: &'static str, unit: Unit, prints: &[Print]) -> Read {
 fn slabinfo(lines: &[Line<'_>]) -> Read {
     let prints = Prints::of(lines, |prints, text| {
         if text.starts_with("slabinfo ") {
-            prints.begin();
+            prints.start();
         } else if let Some((name, bytes)) = cache(text) {
             *prints.values().entry(name.to_owned()).or_default() += bytes;
         }
@@ -209,13 +209,13 @@ fn slabinfo(lines: &[Line<'_>]) -> Read {
         .filter(|(place, (name, _))| *place < CACHES_MAX || is_of_files(name))
         .map(|(_, (name, _))| *name)
         .collect();
-    let moments = prints.iter().map(|(at, caches)| {
+    let timestamps = prints.iter().map(|(at, caches)| {
         let gauge = |name: String, bytes| Reading::gauge(name, Unit::Bytes, bytes);
         let one = |name: &&str| Some(gauge(format!("slab.{name}.bytes"), *caches.get(*name)?));
         let all = gauge("slab.bytes".to_owned(), caches.values().sum());
         (*at, kept.iter().filter_map(one).chain([all]).collect())
     });
-    read.push_each("slab", moments);
+    read.push_each("slab", timestamps);
     match largest.first() {
         Some((name, bytes)) => {
             let largest = format!("; largest cache: {name}, {:.0} MiB", bytes / 1_048_576.0);
@@ -254,7 +254,7 @@ const INTERRUPTS: [(&str, &str); 3] = [
 fn interrupts(lines: &[Line<'_>]) -> Read {
     let prints = Prints::of(lines, |prints, text| {
         if is_interrupts_head(text) {
-            prints.begin();
+            prints.start();
         } else if is_interrupts_row(text)
             && let Some((name, rest)) = text.split_once(':')
         {
@@ -306,7 +306,7 @@ fn numastat(lines: &[Line<'_>]) -> Read {
             let signal = format!("numa.{node}.{name}");
             // Without moments a node that comes again begins the next print.
             if prints.values().contains_key(&signal) {
-                prints.begin();
+                prints.start();
             }
             let all = prints.values();
             if all.len() < NODES_MAX * 6 {

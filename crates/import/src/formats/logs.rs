@@ -8,7 +8,7 @@ use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
 use crate::line::{Line, joined};
-use crate::read::{Asked, Read, counted};
+use crate::read::{Read, Workload, counted};
 
 pub(crate) static SLOW: Format = Format {
     id: "slow_log",
@@ -94,7 +94,7 @@ const CLASSES_MAX: usize = 200;
 const HEAD_BYTES: usize = 64 << 10;
 
 /// Moments, milliseconds since 1970 UTC.
-pub(crate) type Stretch = (i64, i64);
+pub(crate) type Interval = (i64, i64);
 
 /// Whether a whole file is a log: its first line is one that only such a log has. Others are read
 /// line by line.
@@ -111,11 +111,11 @@ pub(crate) fn is_whole(bytes: &[u8]) -> Option<LogKind> {
 }
 
 /// A log that is a file of its own; of its statements only those of a stretch, where one is given.
-pub(crate) fn whole(kind: LogKind, bytes: &[u8], stretch: Option<Stretch>) -> Read {
+pub(crate) fn whole(kind: LogKind, bytes: &[u8], interval: Option<Interval>) -> Read {
     let us = |ms: i64| ms.saturating_mul(1000);
     let mut digester = Digester::new(Options {
-        since_us: stretch.map(|(from, _)| us(from)),
-        until_us: stretch.map(|(_, to)| us(to)),
+        since_us: interval.map(|(from, _)| us(from)),
+        until_us: interval.map(|(_, to)| us(to)),
         ..Options::default()
     });
     let mut reader = Reader::new(kind);
@@ -145,10 +145,10 @@ pub(crate) fn whole(kind: LogKind, bytes: &[u8], stretch: Option<Stretch>) -> Re
     let digest = digester
         .finish(way, &Order::Usual, Some(CLASSES_MAX), false)
         .digest;
-    told(digest, filtered, stray)
+    to_read(digest, filtered, stray)
 }
 
-fn told(digest: QueryDigest, filtered: u64, stray: u64) -> Read {
+fn to_read(digest: QueryDigest, filtered: u64, stray: u64) -> Read {
     let mut read = Read::default();
     let statements = usize::try_from(digest.count).unwrap_or(usize::MAX);
     read.brought = counted(statements, "statement", "statements");
@@ -176,7 +176,7 @@ fn told(digest: QueryDigest, filtered: u64, stray: u64) -> Read {
     }
     if digest.count > 0 {
         let ms = |us: i64| us / 1000;
-        read.asked.push(Asked {
+        read.workload.push(Workload {
             from: digest.from_us.map(ms),
             to: digest.to_us.map(ms),
             length: None,
@@ -212,19 +212,19 @@ mod tests {
     fn a_slow_log_is_classes_without_literals() {
         assert_eq!(is_whole(SLOW.as_bytes()), Some(LogKind::Slow));
         let read = whole(LogKind::Slow, SLOW.as_bytes(), None);
-        let digest = &read.asked[0].digest;
+        let digest = &read.workload[0].digest;
         assert_eq!((digest.count, digest.classes.len()), (2, 1));
         assert_eq!(digest.classes[0].sum("Query_time"), Some(5.0));
         assert!(!format!("{digest:?}").contains("secret"));
         assert_eq!(read.brought, "2 statements in 9 s");
-        assert_eq!(read.asked[0].to, Some(1_795_255_209_000));
+        assert_eq!(read.workload[0].to, Some(1_795_255_209_000));
     }
 
     #[test]
     fn only_what_belongs_to_the_other_captures_is_taken() {
         let at = 1_795_255_209_000;
         let read = whole(LogKind::Slow, SLOW.as_bytes(), Some((at - 500, at + 500)));
-        assert_eq!(read.asked[0].digest.count, 1);
+        assert_eq!(read.workload[0].digest.count, 1);
         assert_eq!(read.skipped.len(), 1);
     }
 

@@ -187,7 +187,7 @@ fn by_names<'a>(names: impl Iterator<Item = &'a str>, whole: bool) -> Vec<Mapped
     found
 }
 
-fn say(read: &mut Read, found: &[MappedAllocator]) {
+fn add_allocator(read: &mut Read, found: &[MappedAllocator]) {
     if found.is_empty() {
         return;
     }
@@ -198,7 +198,7 @@ fn say(read: &mut Read, found: &[MappedAllocator]) {
 }
 
 /// What is said of a process that is no server.
-fn of_another(read: &mut Read) {
+fn skip_other_process(read: &mut Read) {
     read.skipped
         .push((0, "it is of no MySQL or MariaDB server".into()));
 }
@@ -229,7 +229,7 @@ fn pmap(lines: &[Line<'_>]) -> Read {
         None => names.iter().any(|name| is_server(name)),
     };
     if !is_servers {
-        of_another(&mut read);
+        skip_other_process(&mut read);
         return read;
     }
     read.brought = counted(mappings, "mapping", "mappings");
@@ -247,7 +247,7 @@ fn pmap(lines: &[Line<'_>]) -> Read {
         );
     }
     let whole = program.is_some() && total.is_some();
-    say(&mut read, &by_names(names.into_iter(), whole));
+    add_allocator(&mut read, &by_names(names.into_iter(), whole));
     if read.is_empty() {
         read.skipped
             .push((0, "a part of the list, without an allocator in it".into()));
@@ -266,7 +266,7 @@ fn maps(lines: &[Line<'_>]) -> Read {
         .lines()
         .filter_map(|line| line.split_whitespace().nth(5));
     if !paths.any(is_server) {
-        of_another(&mut read);
+        skip_other_process(&mut read);
         return read;
     }
     let mappings = lines.iter().filter(|line| is_maps_line(line.trimmed()));
@@ -278,7 +278,7 @@ fn maps(lines: &[Line<'_>]) -> Read {
         .iter()
         .any(|one| one.allocator != Allocator::LibcOrLinkedIn);
     if whole || is_known {
-        say(&mut read, &found);
+        add_allocator(&mut read, &found);
     } else {
         read.skipped
             .push((0, "a part of the list, without an allocator in it".into()));
@@ -326,7 +326,7 @@ fn open_files(lines: &[Line<'_>]) -> Read {
         }
     }
     if listed > 0 && !program.is_some_and(is_server) {
-        of_another(&mut read);
+        skip_other_process(&mut read);
         return read;
     }
     read.brought = counted(descriptors, "open file", "open files");
@@ -344,7 +344,7 @@ fn open_files(lines: &[Line<'_>]) -> Read {
     }
     // Libraries stand in front of descriptors: with both the list of libraries is whole.
     let whole = head && descriptors > 0 && !names.is_empty();
-    say(&mut read, &by_names(names.into_iter(), whole));
+    add_allocator(&mut read, &by_names(names.into_iter(), whole));
     if read.is_empty() {
         read.skipped
             .push((0, "a part of the list, without an open file".into()));
@@ -367,7 +367,7 @@ mod tests {
     use super::*;
     use crate::clean;
 
-    fn told(read: &Read) -> (Option<&str>, Option<f64>) {
+    fn summary(read: &Read) -> (Option<&str>, Option<f64>) {
         let readings = read.ticks.iter().flat_map(|tick| &tick.readings);
         (
             read.facts.first().map(|fact| fact.value.as_str()),
@@ -387,7 +387,7 @@ mod tests {
     fn pmap_tells_the_allocator_and_the_memory() {
         let read = pmap(&clean::lines(PMAP));
         assert_eq!(
-            told(&read),
+            summary(&read),
             (Some("jemalloc (libjemalloc.so.2)"), Some(67456.0 * 1024.0))
         );
         assert_eq!(
@@ -396,12 +396,12 @@ mod tests {
         );
         let without = PMAP.replace("libjemalloc", "libz");
         assert_eq!(
-            told(&pmap(&clean::lines(&without))).0,
+            summary(&pmap(&clean::lines(&without))).0,
             Some("libc or linked in")
         );
         // What was cut off may have been the allocator.
         let (cut, _) = without.split_once("------").unwrap();
-        assert_eq!(told(&pmap(&clean::lines(cut))), (None, None));
+        assert_eq!(summary(&pmap(&clean::lines(cut))), (None, None));
         let other = PMAP.replace("mariadbd", "java");
         assert!(pmap(&clean::lines(&other)).is_empty());
     }
@@ -412,10 +412,10 @@ mod tests {
             7f2a4c000000-7f2a4d000000 r-xp 00000000 fe:00 2 /usr/lib/libtcmalloc.so.4\nRss: 4 kB\n\
             7ffd0000-7ffd1000 rw-p 00000000 00:00 0 [stack]\n";
         let fact = "tcmalloc (/usr/lib/libtcmalloc.so.4)";
-        assert_eq!(told(&maps(&clean::lines(text))).0, Some(fact));
+        assert_eq!(summary(&maps(&clean::lines(text))).0, Some(fact));
         let libc = text.replace("libtcmalloc.so.4", "libc.so.6");
         assert_eq!(
-            told(&maps(&clean::lines(&libc))).0,
+            summary(&maps(&clean::lines(&libc))).0,
             Some("libc or linked in (/usr/lib/libc.so.6)")
         );
         let (cut, _) = libc.split_once("7ffd").unwrap();
@@ -432,12 +432,12 @@ mod tests {
             mariadbd 4711 mysql   13u      REG              254,0         0     1236 /tmp/ibX (deleted)\n";
         let read = open_files(&clean::lines(text));
         assert_eq!(
-            told(&read),
+            summary(&read),
             (Some("jemalloc (/usr/lib/libjemalloc.so.2)"), Some(3.0))
         );
         assert!(read.brought.starts_with("3 open files, 1 of them deleted"));
         let list = "total 0\nlrwx------ 1 mysql mysql 64 Nov 21 06:25 12 -> /var/lib/mysql/ibdata1\n\
             lr-x------ 1 mysql mysql 64 Nov 21 06:25 0 -> /dev/null\n";
-        assert_eq!(told(&open_files(&clean::lines(list))), (None, Some(2.0)));
+        assert_eq!(summary(&open_files(&clean::lines(list))), (None, Some(2.0)));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use model::{Fact, Reading};
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open};
 use crate::line::Line;
@@ -33,7 +33,7 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 /// A head `Variable_name | Value`, or some rows of a name and a value.
-fn is_name_value(at: &Place<'_>) -> bool {
+fn is_name_value(at: &Candidate<'_>) -> bool {
     if is_head_of_two(at.cells()) {
         return true;
     }
@@ -134,13 +134,13 @@ fn read(lines: &[Line<'_>]) -> Read {
     read.brought = match (read.ticks.len(), read.facts.len()) {
         (0, 0) => String::new(),
         (0, facts) => format!("{facts} settings"),
-        (ticks, 0) => format!("{values} values at {}", moments(ticks)),
-        (ticks, facts) => format!("{values} values at {}, {facts} settings", moments(ticks)),
+        (ticks, 0) => format!("{values} values at {}", timestamps(ticks)),
+        (ticks, facts) => format!("{values} values at {}, {facts} settings", timestamps(ticks)),
     };
     read
 }
 
-fn moments(ticks: usize) -> String {
+fn timestamps(ticks: usize) -> String {
     counted(ticks, "moment", "moments")
 }
 

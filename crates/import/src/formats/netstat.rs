@@ -215,17 +215,20 @@ mod tests {
 
     #[test]
     fn listen_queues() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "TS 1700000000.1 x\nTcpExt:\n    5 times the listen queue of a socket overflowed\n    7 SYNs to LISTEN sockets dropped\n\
              TS 1700000001.1 x\nTcpExt:\n    9 times the listen queue of a socket overflowed\n",
         ));
-        let at: Vec<_> = told.ticks.iter().map(|tick| tick.at).collect();
+        let at: Vec<_> = capture.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_100), Some(1_700_000_001_100)]);
         assert_eq!(
-            told.values("net.listen_overflows").last().copied(),
+            capture.values("net.listen_overflows").last().copied(),
             Some(9.0)
         );
-        assert_eq!(told.values("net.listen_drops").last().copied(), Some(7.0));
+        assert_eq!(
+            capture.values("net.listen_drops").last().copied(),
+            Some(7.0)
+        );
     }
 
     #[test]
@@ -235,25 +238,31 @@ mod tests {
             tcp      151      0 0.0.0.0:3306            0.0.0.0:*               LISTEN      812/mysqld\n\
             tcp        0      0 10.0.0.1:3306           10.0.0.2:4711           ESTABLISHED 812/mysqld\n\
             tcp        0      0 10.0.0.1:3306           10.0.0.2:4712           TIME_WAIT   -\n";
-        let told = read(&clean::lines(text));
+        let capture = read(&clean::lines(text));
         assert_eq!(
-            told.values("accept_queue.tcp.length").last().copied(),
+            capture.values("accept_queue.tcp.length").last().copied(),
             Some(151.0)
         );
-        assert_eq!(told.values("accept_queue.tcp.limit").last().copied(), None);
-        assert_eq!(told.values("net.tcp.TIME_WAIT").last().copied(), Some(1.0));
-        let text = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\nLISTEN 12 80 *:3306 *:*\nESTAB 0 0 10.0.0.1:3306 10.0.0.2:4711\n";
-        let told = read(&clean::lines(text));
         assert_eq!(
-            told.values("accept_queue.tcp.length").last().copied(),
+            capture.values("accept_queue.tcp.limit").last().copied(),
+            None
+        );
+        assert_eq!(
+            capture.values("net.tcp.TIME_WAIT").last().copied(),
+            Some(1.0)
+        );
+        let text = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\nLISTEN 12 80 *:3306 *:*\nESTAB 0 0 10.0.0.1:3306 10.0.0.2:4711\n";
+        let capture = read(&clean::lines(text));
+        assert_eq!(
+            capture.values("accept_queue.tcp.length").last().copied(),
             Some(12.0)
         );
         assert_eq!(
-            told.values("accept_queue.tcp.limit").last().copied(),
+            capture.values("accept_queue.tcp.limit").last().copied(),
             Some(80.0)
         );
         assert_eq!(
-            told.values("net.tcp.ESTABLISHED").last().copied(),
+            capture.values("net.tcp.ESTABLISHED").last().copied(),
             Some(1.0)
         );
     }

@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn tables_are_counted() {
         let text = "Database\tTable\tIn_use\tName_locked\nshop\torders\t3\t0\nshop\tt\t0\t0\n";
-        let told = read(&clean::lines(text));
-        assert!(told.is_empty());
+        let capture = read(&clean::lines(text));
+        assert!(capture.is_empty());
         assert_eq!(
-            told.skipped[0].1,
+            capture.skipped[0].1,
             "known; it holds nothing that a cause asks for (2 tables, 1 of them in use, 0 locked by name)"
         );
     }

@@ -15,7 +15,7 @@ use server::wire::{
 };
 
 use crate::format::{Format, Group};
-use crate::read::{Asked, Read, Tick, counted};
+use crate::read::{Read, Tick, Workload, counted};
 
 pub(crate) static FORMAT: Format = Format {
     id: "pcap",
@@ -470,7 +470,7 @@ fn read(bytes: &[u8]) -> Read {
     ));
     read.ticks = ticks;
     let ms = |us: i64| us / 1000;
-    read.asked.push(Asked {
+    read.workload.push(Workload {
         from: Some(ms(from_us)),
         to: Some(ms(to_us)),
         length: None,

@@ -135,11 +135,11 @@ fn read(lines: &[Line<'_>]) -> Read {
         })
         .collect();
     let seconds = times.map(|(from, to)| to - from);
-    told(rows, seconds.filter(|seconds| *seconds > 0.0), left_out)
+    to_read(rows, seconds.filter(|seconds| *seconds > 0.0), left_out)
 }
 
 /// Samples of so many seconds, and how many of further stacks there were.
-fn told(rows: Vec<Row>, seconds: Option<f64>, left_out: u64) -> Read {
+fn to_read(rows: Vec<Row>, seconds: Option<f64>, left_out: u64) -> Read {
     let samples: u64 = rows.iter().map(|row| row.count).sum();
     let mut read = Read {
         brought: format!("{samples} samples of {} stacks", rows.len()),
@@ -236,7 +236,7 @@ fn folded(lines: &[Line<'_>]) -> Read {
             row.server = true;
         }
     }
-    told(rows, None, left_out)
+    to_read(rows, None, left_out)
 }
 
 /// `f_[k]` is the kernel's.

@@ -5,7 +5,7 @@ use model::{Reading, Unit};
 
 use crate::format::{DIGITS, Format, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{MOMENTS_MAX, Read};
+use crate::read::{Read, TIMESTAMPS_MAX};
 use crate::times;
 
 pub(crate) static STAT: Format = Format {
@@ -139,9 +139,9 @@ fn read(
     mut readings: impl FnMut(&[u8]) -> Vec<Reading>,
 ) -> Read {
     let mut read = Read::default();
-    let mut moments = moments(word, lines);
-    read.keep_newest(&mut moments, MOMENTS_MAX);
-    let moments = moments.into_iter().map(|(at, lines)| {
+    let mut timestamps = timestamps(word, lines);
+    read.keep_newest(&mut timestamps, TIMESTAMPS_MAX);
+    let timestamps = timestamps.into_iter().map(|(at, lines)| {
         let mut text = String::new();
         for line in lines.iter().filter(|line| times::ts(&line.text).is_none()) {
             text.push_str(&line.text);
@@ -149,20 +149,20 @@ fn read(
         }
         (at, readings(text.as_bytes()))
     });
-    read.push_each(source, moments);
+    read.push_each(source, timestamps);
     read
 }
 
 /// The prints of the file: each has its moment in front, or begins with its first name again.
-fn moments<'a, 'b>(word: usize, lines: &'a [Line<'b>]) -> Vec<(Option<i64>, &'a [Line<'b>])> {
+fn timestamps<'a, 'b>(word: usize, lines: &'a [Line<'b>]) -> Vec<(Option<i64>, &'a [Line<'b>])> {
     let mut begins: Vec<(Option<i64>, usize)> = Vec::new();
     let mut at = None;
     let mut begin = true;
     let mut first = None;
     for (place, line) in lines.iter().enumerate() {
         let text = line.text.as_ref();
-        if let Some(moment) = times::ts(text) {
-            at = Some(moment);
+        if let Some(timestamp) = times::ts(text) {
+            at = Some(timestamp);
             begin = true;
             continue;
         }

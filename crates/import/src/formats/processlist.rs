@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use server::Row;
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::format::{Next, Open};
 use crate::formats::states;
@@ -13,7 +13,7 @@ use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::table_rows::add_row;
 use crate::tables::{cells, field, is_processlist_head, is_rule, is_vertical_row, null};
-use crate::{notes, times};
+use crate::{times, value_notes};
 
 pub(crate) static FORMAT: Format = Format {
     id: "processlist",
@@ -63,7 +63,7 @@ const COMMANDS: [&str; 17] = [
 ];
 
 /// A head of the list, or a row that is one by its words.
-fn is_processlist(at: &Place<'_>) -> bool {
+fn is_processlist(at: &Candidate<'_>) -> bool {
     if is_vertical_row(at.text) {
         return at.next.iter().take(2).any(|line| {
             line.trim_start().starts_with("Id: ") || line.trim_start().starts_with("ID: ")
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
                     .any(|column| name.eq_ignore_ascii_case(column)))
         {
             self.fields
-                .push((name, Cow::Borrowed(notes::without(value.trim()))));
+                .push((name, Cow::Borrowed(value_notes::without(value.trim()))));
         } else if let Some((_, value)) = self
             .fields
             .last_mut()

@@ -151,7 +151,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         if columns.is_empty() && is_ps_aux_row(text) {
             columns = PS_AUX.into();
         }
-        let Some(row) = PsRow::of(&columns, &words) else {
+        let Some(row) = PsRow::parse(&columns, &words) else {
             continue;
         };
         rows += 1;
@@ -217,7 +217,7 @@ struct PsRow<'a, 't> {
 }
 
 impl<'a, 't> PsRow<'a, 't> {
-    fn of(columns: &'a [&'t str], words: &'a [&'t str]) -> Option<Self> {
+    fn parse(columns: &'a [&'t str], words: &'a [&'t str]) -> Option<Self> {
         let place = columns
             .iter()
             .position(|column| ["CMD", "COMMAND", "COMM"].contains(column))?;
@@ -314,53 +314,57 @@ mod tests {
 
     #[test]
     fn processes_with_the_columns_that_were_asked_for() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "  PID    RSS COMMAND\n    1  23712 init\n16680 1048576 mysqld\n",
         ));
-        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
-        let told = read(&clean::lines(
+        assert_eq!(capture.values("process.resident_bytes"), [1_073_741_824.0]);
+        let capture = read(&clean::lines(
             "  PID    VSZ COMMAND\n16680 136345132 mysqld\n",
         ));
-        assert!(told.skipped[0].1.contains("RSS"), "{:?}", told.skipped);
+        assert!(
+            capture.skipped[0].1.contains("RSS"),
+            "{:?}",
+            capture.skipped
+        );
     }
 
     #[test]
     fn threads_that_cannot_be_interrupted() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "    PID     TID STAT WCHAN                            COMMAND\n   1234    1234 Ssl  poll_schedule_timeout            mysqld\n\
                1234    1250 Dsl  io_schedule                      mysqld\n   1234    1251 Dsl  io_schedule                      mysqld\n\
                1234    1252 Dsl  jbd2_log_wait_commit             connection\n    900     900 D    io_schedule                      jbd2/vda1-8\n",
         ));
         assert_eq!(
-            told.brought,
+            capture.brought,
             "5 threads and processes, 3 of 4 threads of the server cannot be interrupted (2 in io_schedule)"
         );
-        assert_eq!(told.values("threads.uninterruptible"), [3.0]);
+        assert_eq!(capture.values("threads.uninterruptible"), [3.0]);
         // What stands behind a command with blanks is found from the end.
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "  PID  PPID CMD                         RSS STAT\n 1234     1 /usr/sbin/mysqld --user=mysql 1048576 Ssl\n",
         ));
-        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
-        assert!(told.values("threads.uninterruptible").is_empty());
+        assert_eq!(capture.values("process.resident_bytes"), [1_073_741_824.0]);
+        assert!(capture.values("threads.uninterruptible").is_empty());
     }
 
     #[test]
     fn rows_without_their_head() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "mysql 2211 903 55.3 21983732 1048576 ? Sl Jul12 5312:11 /usr/sbin/mysqld --daemonize\n\
              root 9912 0.0 0.0 6332 2048 pts/0 S+ 10:00 0:00 grep mysqld\n",
         ));
-        assert_eq!(told.brought, "2 processes, the server has 1.0 GiB");
-        assert_eq!(told.values("process.resident_bytes"), [1_073_741_824.0]);
+        assert_eq!(capture.brought, "2 processes, the server has 1.0 GiB");
+        assert_eq!(capture.values("process.resident_bytes"), [1_073_741_824.0]);
     }
 
     #[test]
     fn all_columns() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "UID          PID    PPID  C    SZ   RSS PSR STIME TTY          TIME CMD\nmysql        812       1  5 500000 1048576   1 10:00 ?        00:10:00 /usr/sbin/mysqld --daemonize\nroot 9 1 0 1 1 0 10:00 ? 00:00:00 [kworker/0:1]\n",
         ));
         assert_eq!(
-            told.values("process.resident_bytes").last().copied(),
+            capture.values("process.resident_bytes").last().copied(),
             Some(1_073_741_824.0)
         );
     }

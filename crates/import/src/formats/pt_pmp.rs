@@ -5,7 +5,7 @@ use model::Side;
 
 use crate::format::{DIGITS, Format, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, end_of, frame};
+use crate::read::{FRAMES_MAX, Read, Snapshot, THREADS_MAX, Thread, frame, stack_end};
 use crate::stack_lines::is_symbol;
 
 pub(crate) static FORMAT: Format = Format {
@@ -144,7 +144,7 @@ fn read(lines: &[Line<'_>]) -> Read {
                 frames.push(frame(name, image, Side::User));
             }
         }
-        let end = end_of(&frames, cut);
+        let end = stack_end(&frames, cut);
         snapshot.threads.push(Thread {
             tid: None,
             name: String::new(),

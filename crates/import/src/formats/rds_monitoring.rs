@@ -53,26 +53,26 @@ const MEMORY: [(&str, &str); 10] = [
 ];
 
 /// Moments at the most, the newest: an hour of seconds.
-const MOMENTS_MAX: usize = 3_600;
+const TIMESTAMPS_MAX: usize = 3_600;
 
 fn read(lines: &[Line<'_>]) -> Read {
     // Parsed objects take ten times the room of their text: one is there at a time.
     let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let mut moments: Vec<(Option<i64>, &str)> = lines
+    let mut timestamps: Vec<(Option<i64>, &str)> = lines
         .iter()
-        .filter_map(|line| Some((moment(&parsed(line.trimmed())?), line.trimmed())))
+        .filter_map(|line| Some((timestamp(&parsed(line.trimmed())?), line.trimmed())))
         .collect();
     // The newest may stand first.
-    moments.sort_by_key(|(at, _)| *at);
+    timestamps.sort_by_key(|(at, _)| *at);
     let mut read = Read {
         relative: true,
         ..Read::default()
     };
-    read.keep_newest(&mut moments, MOMENTS_MAX);
-    read.brought = counted(moments.len(), "moment", "moments");
+    read.keep_newest(&mut timestamps, TIMESTAMPS_MAX);
+    read.brought = counted(timestamps.len(), "moment", "moments");
     let mut sums = Sums::default();
     let mut before: Option<i64> = None;
-    for (after, (at, text)) in (0..).step_by(1000).zip(&moments) {
+    for (after, (at, text)) in (0..).step_by(1000).zip(&timestamps) {
         let Some(object) = parsed(text) else { continue };
         let seconds = before
             .zip(*at)
@@ -92,7 +92,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     read
 }
 
-fn moment(object: &Value) -> Option<i64> {
+fn timestamp(object: &Value) -> Option<i64> {
     let at = sql::log::LogTime::at_start_of(object["timestamp"].as_str()?)?;
     Some(at.us(0) / 1000)
 }
@@ -184,15 +184,15 @@ mod tests {
             object("2024-10-02T11:20:20Z", 19.0, 50.0),
             object("2024-10-02T11:20:10Z", 9.0, 50.0),
         ];
-        let told = read(&clean::lines(&text.concat()));
-        assert_eq!(told.brought, "2 moments");
-        assert_eq!(told.values("cpu.user_share"), [0.1, 0.2]);
-        assert_eq!(told.values("cpu.procs_blocked"), [3.0, 3.0]);
+        let capture = read(&clean::lines(&text.concat()));
+        assert_eq!(capture.brought, "2 moments");
+        assert_eq!(capture.values("cpu.user_share"), [0.1, 0.2]);
+        assert_eq!(capture.values("cpu.procs_blocked"), [3.0, 3.0]);
         // For a minute, then for ten seconds.
-        assert_eq!(told.values("vmstat.pswpin"), [120.0, 140.0]);
-        assert_eq!(told.values("disk.rdsdev.writes"), [3000.0, 3500.0]);
-        assert_eq!(told.values("disk.rdsdev.write_ms"), [60_000.0, 70_000.0]);
-        assert_eq!(told.values("meminfo.MemFree"), [4096.0, 4096.0]);
-        assert_eq!(told.values("process.resident_bytes"), [1_048_576.0; 2]);
+        assert_eq!(capture.values("vmstat.pswpin"), [120.0, 140.0]);
+        assert_eq!(capture.values("disk.rdsdev.writes"), [3000.0, 3500.0]);
+        assert_eq!(capture.values("disk.rdsdev.write_ms"), [60_000.0, 70_000.0]);
+        assert_eq!(capture.values("meminfo.MemFree"), [4096.0, 4096.0]);
+        assert_eq!(capture.values("process.resident_bytes"), [1_048_576.0; 2]);
     }
 }

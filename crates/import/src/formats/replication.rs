@@ -3,7 +3,7 @@
 
 use server::{ReplicaChannel, replica_readings};
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
@@ -74,7 +74,7 @@ const FIELDS_MIN: usize = 3;
 
 /// A status of a replica, one of performance_schema's tables of replication, or the statement that
 /// pt-stalk prints in front of either.
-fn is_replication(at: &Place<'_>) -> bool {
+fn is_replication(at: &Candidate<'_>) -> bool {
     if is_vertical_row(at.text) {
         let mut names = at.next.iter().filter_map(|line| vertical_name(line.trim()));
         return names.any(|(name, _)| {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::format::{Next, Open};
 use crate::formats::{processlist, replication, unread};
@@ -153,7 +153,7 @@ fn has_metric(lines: &[&str]) -> bool {
 }
 
 /// A head of such a table, or a row in the form of `\G` with the first of its fields behind it.
-fn is_rows(at: &Place<'_>) -> bool {
+fn is_rows(at: &Candidate<'_>) -> bool {
     let next = at.next;
     if is_vertical_row(at.text) {
         let names: Vec<String> = next
@@ -504,8 +504,8 @@ mod tests {
         let row = "***** 1. row *****\ntrx_id: 5\ntrx_state: RUNNING\ntrx_started: x\n";
         let text = format!("TS 1700000000.5 x\n{row}TS 1700000001.5 x\n{row}{row}");
         let read = read(&clean::lines(&text));
-        let told: Vec<_> = read.rows.iter().map(|rows| (rows.at, rows.nth)).collect();
+        let prints: Vec<_> = read.rows.iter().map(|rows| (rows.at, rows.nth)).collect();
         let (first, second) = (Some(1_700_000_000_500), Some(1_700_000_001_500));
-        assert_eq!(told, [(first, 0), (second, 1), (second, 2)]);
+        assert_eq!(prints, [(first, 0), (second, 1), (second, 2)]);
     }
 }

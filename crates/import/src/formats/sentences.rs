@@ -9,7 +9,7 @@ use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
 use crate::format::{Format, Group};
 use crate::formats::unread::stage;
 use crate::line::Line;
-use crate::read::Moment;
+use crate::read::Timestamp;
 use crate::read::{Read, counted};
 
 pub(crate) static FORMAT: Format = Format {
@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     name: "words in sentences",
     printed_by: "people: tickets, mails, posts",
     content: "states, functions, messages of logs and amounts that somebody quotes",
-    // No line is recognised as its own: `read`, below, gets the lines that are in no piece.
+    // No line is recognised as its own: `read`, below, gets the lines that are in no section.
     ..Format::NONE
 };
 
@@ -64,12 +64,12 @@ pub(crate) fn is_whole(format: &Format, lines: usize) -> bool {
     format.is_inventory && lines > CHOSEN_LINES_MAX
 }
 
-/// Looks through lines of pieces that were read for what is told besides: messages, words of InnoDB's, latches, statements,
+/// Looks through lines of sections that were read for what is told besides: messages, words of InnoDB's, latches, statements,
 /// and the amounts of a few lines.
-pub(crate) fn within<'l>(path: &str, pieces: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
+pub(crate) fn within<'l>(path: &str, sections: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
     let mut read = Read::default();
     let (mut bytes, mut counted) = (0_usize, 0_usize);
-    for lines in pieces {
+    for lines in sections {
         let is_chosen = lines.len() <= CHOSEN_LINES_MAX;
         for line in lines {
             bytes += line.text.len();
@@ -175,7 +175,7 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
         ),
     ] {
         if let Some(text) = text {
-            read.texts.push((Moment::default(), text));
+            read.texts.push((Timestamp::default(), text));
             read.facts.push(Fact::new(format!("capture.{log}"), QUOTED));
         }
     }

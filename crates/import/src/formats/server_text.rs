@@ -8,9 +8,9 @@ use crate::format::{Format, Gap, Group, Recogniser};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, processlist};
 use crate::line::{Line, joined};
-use crate::read::Moment;
+use crate::prefixes::Prefixes;
+use crate::read::Timestamp;
 use crate::read::{Read, counted};
-use crate::starts::Starts;
 use crate::times;
 use crate::times::starts_with_date;
 
@@ -36,7 +36,7 @@ pub(crate) static FORMAT: Format = Format {
 
 /// The InnoDB monitor's, or the error log's.
 pub(crate) fn is_server_line(text: &str) -> bool {
-    static STARTS: Starts = Starts::new(&[
+    static STARTS: Prefixes = Prefixes::new(&[
         "---TRANSACTION ",
         "MySQL thread id ",
         "MariaDB thread id ",
@@ -85,7 +85,7 @@ pub(crate) fn is_server_line(text: &str) -> bool {
         "INNODB MONITOR OUTPUT",
         "mysqld_safe ",
     ];
-    STARTS.are_in_front_of(text)
+    STARTS.match_start(text)
         || is_wait(text)
         || (text.starts_with("--Thread ") && text.contains(" has waited at "))
         || (starts_with_date(text) && LEVELS.iter().any(|level| text.contains(level)))
@@ -181,7 +181,7 @@ fn add(open: &mut Open, text: &str) {
 
 /// Lines of the monitor that are its own only inside of it.
 fn is_monitor_detail(text: &str) -> bool {
-    static STARTS: Starts = Starts::new(&[
+    static STARTS: Prefixes = Prefixes::new(&[
         "X-lock ",
         "S-lock ",
         "SX-lock ",
@@ -232,7 +232,7 @@ fn is_monitor_detail(text: &str) -> bool {
         " pending preads, ",
         ", delete mark ",
     ];
-    STARTS.are_in_front_of(text) || WORDS.iter().any(|words| text.contains(words))
+    STARTS.match_start(text) || WORDS.iter().any(|words| text.contains(words))
 }
 
 /// Printouts of the monitor in one log that are read.
@@ -242,7 +242,7 @@ const PRINTOUTS_MAX: usize = 100;
 /// what is read of it a log would be in memory three times.
 const PRINTOUT_BYTES_MAX: usize = 48 << 20;
 
-/// Bytes of log lines that are kept of one piece.
+/// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
 fn read(lines: &[Line<'_>]) -> Read {
@@ -415,7 +415,7 @@ fn log_lines(lines: &[Line<'_>], read: &mut Read) -> usize {
     }
     if count > 0 {
         read.texts
-            .push((Moment::default(), server_text::error_log(&body)));
+            .push((Timestamp::default(), server_text::error_log(&body)));
     }
     count
 }

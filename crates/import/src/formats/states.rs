@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use server::Row;
 
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
@@ -153,7 +153,7 @@ fn state_columns(cells: &[&str]) -> Option<(usize, usize)> {
 }
 
 /// A head of such a table, or a row where another one is behind it: a single number and a word are anybody's.
-fn is_states(at: &Place<'_>) -> bool {
+fn is_states(at: &Candidate<'_>) -> bool {
     if state_columns(at.cells()).is_some() {
         return true;
     }
@@ -243,8 +243,8 @@ mod tests {
             | Waiting for table metadata lock |       45 |\n| Sending data | 12 |\n|  | 3 |\n+---+---+\n";
         let tabs = "cnt\tstate\n45\tWaiting for table metadata lock\n12\tSending data\n3\tNULL\n";
         for text in [uniq, bare, table, tabs] {
-            let told = ("60 sessions in 3 states".to_owned(), vec![45.0]);
-            assert_eq!(sessions(text), told, "{text}");
+            let expected = ("60 sessions in 3 states".to_owned(), vec![45.0]);
+            assert_eq!(sessions(text), expected, "{text}");
         }
     }
 

@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
                 self.names.push(name);
             }
             if self.first.is_none() {
-                self.begin(second);
+                self.start(second);
             }
             self.before = Some(self.after(second));
             return;
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if self.first.is_none() {
-            self.begin(second);
+            self.start(second);
         }
         let after = self.after(second);
         self.rows += 1;
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         self.before = Some(after);
     }
 
-    fn begin(&mut self, second: u64) {
+    fn start(&mut self, second: u64) {
         self.first = Some(second);
         self.latest = second;
     }

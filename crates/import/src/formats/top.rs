@@ -136,7 +136,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         } else if let Some(rest) = cpu_line(text) {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
-            head = Head::of(text);
+            head = Head::parse(text);
         } else if !head.0.is_empty() || is_top_row(text) {
             if head.0.is_empty() {
                 head.0 = TOP.into();
@@ -224,15 +224,15 @@ mod tests {
 
     #[test]
     fn rows_of_top() {
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             "top - 10:00:00 up\n%Cpu(s): 10.5 us, 80.0 sy,  0.0 ni\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n   62 root 39 19 0 0 0 R 100.0 0.0 41:17.08 khugepaged\n",
         ));
-        assert_eq!(told.values("cpu.system_share"), [0.8]);
-        assert_eq!(told.values("top.khugepaged.cpus"), [1.0]);
+        assert_eq!(capture.values("cpu.system_share"), [0.8]);
+        assert_eq!(capture.values("top.khugepaged.cpus"), [1.0]);
         // `top -b | grep mysqld`.
-        let told = read(&clean::lines(
+        let capture = read(&clean::lines(
             " 2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld\n",
         ));
-        assert_eq!(told.values("top.mysqld.cpus"), [9.03]);
+        assert_eq!(capture.values("top.mysqld.cpus"), [9.03]);
     }
 }

@@ -115,10 +115,10 @@ fn unit(lines: &[Line<'_>]) -> Read {
         }
         if let Some(rest) = text.strip_prefix("Tasks: ") {
             let (now, limit) = amount_and_limit(rest);
-            tell_threads(&mut read, number(now), limit.and_then(number));
+            add_threads(&mut read, number(now), limit.and_then(number));
         } else if let Some(rest) = text.strip_prefix("Memory: ") {
             let (now, limit) = amount_and_limit(rest);
-            tell_memory(&mut read, bytes(now), limit.and_then(bytes));
+            add_memory(&mut read, bytes(now), limit.and_then(bytes));
         }
     }
     if read.is_empty() {
@@ -158,26 +158,26 @@ fn containers(lines: &[Line<'_>]) -> Read {
     let beside = |place: Option<usize>| place.and_then(|at| words.get(at)).copied();
     let used = beside(bar.and_then(|bar| bar.checked_sub(1))).and_then(bytes);
     let limit = beside(bar.map(|bar| bar + 1)).and_then(bytes);
-    tell_memory(&mut read, used, limit);
+    add_memory(&mut read, used, limit);
     // Only the number at the end is of threads.
     let threads = words.last().and_then(|word| word.parse::<u32>().ok());
-    tell_threads(&mut read, threads.map(f64::from), None);
+    add_threads(&mut read, threads.map(f64::from), None);
     read
 }
 
-fn tell_threads(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
+fn add_threads(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
     if let Some(limit) = limit {
         read.facts
             .push(Fact::new("cgroup.pids_max", limit.to_string()));
     }
     let Some(now) = now else { return };
     let of = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
-    tell(read, format!("{now}{of} threads"));
+    summarise(read, format!("{now}{of} threads"));
     let reading = Reading::gauge("cgroup.pids.current", Unit::Count, now);
     read.push("cgroup", None, 0, vec![reading]);
 }
 
-fn tell_memory(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
+fn add_memory(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
     const GIB: f64 = 1_073_741_824.0;
     if let Some(limit) = limit {
         read.facts
@@ -185,12 +185,12 @@ fn tell_memory(read: &mut Read, now: Option<f64>, limit: Option<f64>) {
     }
     let Some(now) = now else { return };
     let of = limit.map_or_else(String::new, |limit| format!(" of {:.1}", limit / GIB));
-    tell(read, format!("{:.1}{of} GiB of memory", now / GIB));
+    summarise(read, format!("{:.1}{of} GiB of memory", now / GIB));
     let reading = Reading::gauge("cgroup.memory.current_bytes", Unit::Bytes, now);
     read.push("cgroup", None, 0, vec![reading]);
 }
 
-fn tell(read: &mut Read, what: String) {
+fn summarise(read: &mut Read, what: String) {
     if !read.brought.is_empty() {
         read.brought.push_str(", ");
     }
@@ -232,39 +232,39 @@ mod tests {
 
     #[test]
     fn tasks_and_memory_of_the_unit() {
-        let told = unit(&clean::lines(
+        let capture = unit(&clean::lines(
             "● mariadb.service - MariaDB 10.5.15 database server\n     Loaded: loaded (/lib/x.service; enabled)\n\
              \x20     Tasks: 4915 (limit: 4915)\n     Memory: 10.0G (high: 9.0G max: 10.5G available: 512.0M)\n",
         ));
         assert_eq!(
-            told.brought,
+            capture.brought,
             "4915 of 4915 threads, 10.0 of 10.5 GiB of memory"
         );
-        assert_eq!(told.values("cgroup.pids.current"), [4915.0]);
-        assert_eq!(told.facts[0].name, "cgroup.pids_max");
-        assert_eq!(told.facts[0].value, "4915");
-        assert_eq!(told.facts[1].value, "11274289152");
-        let told = unit(&clean::lines(
+        assert_eq!(capture.values("cgroup.pids.current"), [4915.0]);
+        assert_eq!(capture.facts[0].name, "cgroup.pids_max");
+        assert_eq!(capture.facts[0].value, "4915");
+        assert_eq!(capture.facts[1].value, "11274289152");
+        let capture = unit(&clean::lines(
             "● cron.service - Cron\n     Loaded: loaded\n      Tasks: 1 (limit: 9)\n",
         ));
-        assert!(told.is_empty());
+        assert!(capture.is_empty());
     }
 
     #[test]
     fn the_servers_container() {
         let head = "CONTAINER ID   NAME   CPU %   MEM USAGE / LIMIT   MEM %   NET I/O   BLOCK I/O   PIDS\n";
         let one = "3b1c4f2a9d8e   db      99.87%  1.998GiB / 2GiB   99.90%   1.2GB / 3.4GB   201GB / 87GB  61\n";
-        let told = containers(&clean::lines(&[head, one].concat()));
-        assert_eq!(told.brought, "2.0 of 2.0 GiB of memory, 61 threads");
-        assert_eq!(told.facts[0].value, "2147483648");
+        let capture = containers(&clean::lines(&[head, one].concat()));
+        assert_eq!(capture.brought, "2.0 of 2.0 GiB of memory, 61 threads");
+        assert_eq!(capture.facts[0].value, "2147483648");
         let two = one.replace("db ", "web");
-        let told = containers(&clean::lines(&[head, one, &two].concat()));
+        let capture = containers(&clean::lines(&[head, one, &two].concat()));
         assert_eq!(
-            told.skipped[0].1,
+            capture.skipped[0].1,
             "none of 2 containers has the name of a MySQL or MariaDB server"
         );
         let ours = one.replace("db ", "mysql-1");
-        let told = containers(&clean::lines(&[head, &two, &ours].concat()));
-        assert_eq!(told.values("cgroup.pids.current"), [61.0]);
+        let capture = containers(&clean::lines(&[head, &two, &ours].concat()));
+        assert_eq!(capture.values("cgroup.pids.current"), [61.0]);
     }
 }

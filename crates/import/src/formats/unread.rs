@@ -3,7 +3,7 @@
 //! tell of averages since the server's start.
 
 use crate::format::AHEAD;
-use crate::format::Place;
+use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::formats::name_value::is_variable;
 use crate::formats::replication::is_bare_query;
@@ -63,10 +63,10 @@ const ENGINES: [&str; 8] = [
 
 /// What a line begins, where that is known and tells nothing that a cause asks for.
 fn unread_of(text: &str, next: &[&str]) -> Option<&'static str> {
-    unread(&Place::new(text, text, next))
+    unread(&Candidate::new(text, text, next))
 }
 
-fn unread(at: &Place<'_>) -> Option<&'static str> {
+fn unread(at: &Candidate<'_>) -> Option<&'static str> {
     let (text, next) = (at.text, at.next);
     if let Some(name) = plan_of(at).or_else(|| report_of(text)) {
         return Some(name);
@@ -141,7 +141,7 @@ const COMMON: [&str; 12] = [
 ];
 
 /// What a line begins, or belongs to.
-fn plan_of(at: &Place<'_>) -> Option<&'static str> {
+fn plan_of(at: &Candidate<'_>) -> Option<&'static str> {
     let (text, next) = (at.text, at.next);
     if is_vertical_row(text) {
         let mut fields = next.iter().filter_map(|line| vertical_name(line.trim()));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     fn plan(text: &str, next: &[&str]) -> Option<&'static str> {
-        plan_of(&Place::new(text, text, next))
+        plan_of(&Candidate::new(text, text, next))
     }
 
     #[test]

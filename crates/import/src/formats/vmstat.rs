@@ -5,7 +5,7 @@ use model::Unit;
 use crate::columns::{Column, Head, Sums, level, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
-use crate::read::{MOMENTS_MAX, Read};
+use crate::read::{Read, TIMESTAMPS_MAX};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -62,10 +62,10 @@ fn read(lines: &[Line<'_>]) -> Read {
     for line in lines {
         let text = line.trimmed();
         let columns = head.0.len().min(13);
-        if let Some(moment) = times::ts(text) {
-            at = Some(moment);
+        if let Some(timestamp) = times::ts(text) {
+            at = Some(timestamp);
         } else if text.starts_with("r ") {
-            head = Head::of(text);
+            head = Head::parse(text);
         } else if columns > 0 && is_row(text) && text.split_whitespace().count() >= columns {
             rows.push((at.take(), text));
         }
@@ -73,9 +73,9 @@ fn read(lines: &[Line<'_>]) -> Read {
     if rows.len() > 1 {
         rows.remove(0);
     }
-    read.keep_newest(&mut rows, MOMENTS_MAX);
+    read.keep_newest(&mut rows, TIMESTAMPS_MAX);
     let mut sums = Sums::default();
-    let moments = rows.into_iter().map(|(at, text)| {
+    let timestamps = rows.into_iter().map(|(at, text)| {
         let words = text.split_whitespace().map(|word| word.parse().ok());
         let row: Vec<Option<f64>> = words.collect();
         let value = |name: &str| head.cell(&row, &[name]).flatten();
@@ -83,7 +83,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
         (at, readings)
     });
-    read.push_each("cpu", moments);
+    read.push_each("cpu", timestamps);
     read
 }
 
@@ -97,12 +97,12 @@ mod tests {
         let mut text = String::from(
             " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
         );
-        for number in 0..MOMENTS_MAX + 6 {
+        for number in 0..TIMESTAMPS_MAX + 6 {
             text.push_str(&format!("{number} 0 0 1 1 1 0 0 0 0 0 7 1 2 97 0 0\n"));
         }
         let read = read(&clean::lines(&text));
         let running = read.values("cpu.procs_running");
-        assert_eq!((running.len(), running[0]), (MOMENTS_MAX, 6.0));
+        assert_eq!((running.len(), running[0]), (TIMESTAMPS_MAX, 6.0));
         assert_eq!(read.skipped, [(0, "5 older moments".into())]);
     }
 

@@ -236,9 +236,9 @@ mod tests {
         tree.paths(row)
     }
 
-    fn told(paths: &[Path]) -> Vec<(String, u32)> {
-        let told = |path: &Path| (path.names.join(";"), (path.share * 10_000.0).round() as u32);
-        paths.iter().map(told).collect()
+    fn summary(paths: &[Path]) -> Vec<(String, u32)> {
+        let summary = |path: &Path| (path.names.join(";"), (path.share * 10_000.0).round() as u32);
+        paths.iter().map(summary).collect()
     }
 
     #[test]
@@ -249,8 +249,11 @@ mod tests {
             ("read_field;read_all;get_by_pos;get".to_owned(), 905),
             ("read_field;read_all;get;start_thread".to_owned(), 571),
         ];
-        assert_eq!(told(&paths), expected);
-        assert_eq!(told(&stacks("read_field", paths, 0.1476, 0.1476)), expected);
+        assert_eq!(summary(&paths), expected);
+        assert_eq!(
+            summary(&stacks("read_field", paths, 0.1476, 0.1476)),
+            expected
+        );
     }
 
     #[test]
@@ -259,7 +262,7 @@ mod tests {
         let paths = tree(text, 0.4);
         assert_eq!(paths.len(), 4);
         assert_eq!(
-            told(&stacks("compare", paths, 0.0762, 0.4)),
+            summary(&stacks("compare", paths, 0.0762, 0.4)),
             [
                 ("compare;eq;run;start_thread".to_owned(), 667),
                 ("compare;run;start_thread".to_owned(), 95)
@@ -272,7 +275,7 @@ mod tests {
         let text = "            |\n            --- compaction_alloc\n               |\n               |--90.00%-- compact_zone\n               |          |\n               |          |--50.00%-- a\n               |           --50.00%-- b\n                --10.00%-- c\n";
         let paths = tree(text, 0.5);
         assert_eq!(
-            told(&paths),
+            summary(&paths),
             [
                 ("compaction_alloc;compact_zone;a".to_owned(), 2250),
                 ("compaction_alloc;compact_zone;b".to_owned(), 2250),

@@ -1,4 +1,4 @@
-//! Rows of the server's tables as they stand in a capture; what those of all captures tell together is found out in `told`.
+//! Rows of the server's tables as they stand in a capture; what those of all captures tell together is worked out in `server_tables`.
 
 use crate::read::cells::Cells;
 
@@ -39,7 +39,7 @@ pub(crate) struct Rows {
     pub(crate) table: Table,
     /// When, where the capture tells.
     pub(crate) at: Option<i64>,
-    /// How many prints of the same table stand in front of it in this piece.
+    /// How many prints of the same table stand in front of it in this section.
     pub(crate) nth: u64,
     /// Names of the columns, in lower case.
     pub(crate) columns: Vec<String>,

@@ -1,3 +1,5 @@
+//! Texts and the sections that they are split into.
+
 use super::*;
 use crate::clean;
 
@@ -5,7 +7,7 @@ fn formats(text: &str) -> Vec<(&'static str, usize, usize)> {
     let lines = clean::lines(text);
     split(&lines)
         .iter()
-        .map(|piece| (piece.format.id, piece.from + 1, piece.to))
+        .map(|section| (section.format.id, section.from + 1, section.to))
         .collect()
 }
 

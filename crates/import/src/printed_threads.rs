@@ -18,7 +18,9 @@ pub fn printed_threads(input: &Input<'_>) -> Vec<Vec<String>> {
     let lines = clean::lines(&text);
     split(&lines)
         .iter()
-        .filter(|piece| *piece.format == backtrace::FORMAT)
-        .flat_map(|piece| backtrace::printed(lines.get(piece.from..piece.to).unwrap_or_default()))
+        .filter(|section| *section.format == backtrace::FORMAT)
+        .flat_map(|section| {
+            backtrace::printed(lines.get(section.from..section.to).unwrap_or_default())
+        })
         .collect()
 }

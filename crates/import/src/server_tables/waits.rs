@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Moment, seconds_of, whole};
+use super::{Timestamp, parse_seconds, whole};
 use crate::read::rows::{Rows, Table};
 
 /// Pairs that are kept: a crowd at one row has as many as its square.
@@ -46,7 +46,7 @@ impl Known {
 /// The waits of a moment, whose rows are given, and what is known of those that wait and of those that
 /// are waited for. `now` is the moment by the server's clock, `threads` are connections by the numbers that
 /// performance_schema gives their threads.
-pub(super) fn of(
+pub(super) fn from_rows(
     all: &[&Rows],
     now: Option<f64>,
     threads: &HashMap<u64, u64>,
@@ -74,7 +74,9 @@ pub(super) fn of(
             connections.insert(id, connection);
             since.insert(id, waits_since);
             wants.insert(id, wanted);
-            let open = now.zip(seconds_of(started)).map(|(now, then)| now - then);
+            let open = now
+                .zip(parse_seconds(started))
+                .map(|(now, then)| now - then);
             known.doing.insert(connection, doing(query, open, None));
         }
     }
@@ -95,7 +97,7 @@ pub(super) fn of(
             };
             let waited = since
                 .get(waiter)
-                .and_then(|since| Some(now? - seconds_of(since)?));
+                .and_then(|since| Some(now? - parse_seconds(since)?));
             push(
                 &mut waits,
                 Wait {
@@ -151,8 +153,8 @@ pub(super) fn of(
         for [connection, command, time, query] in rows.each(columns) {
             let idle = (command == "Sleep").then(|| time.parse().ok()).flatten();
             if let connection @ 1.. = whole(connection) {
-                let told = known.doing.entry(connection);
-                told.or_insert_with(|| doing(query, None, idle));
+                let entry = known.doing.entry(connection);
+                entry.or_insert_with(|| doing(query, None, idle));
             }
         }
     }
@@ -173,8 +175,8 @@ fn blocked(rows: &Rows, waits: &mut Vec<Wait>, known: &mut Known) {
             continue;
         };
         if let Some(idle) = idle.parse::<f64>().ok().filter(|idle| *idle > 0.0) {
-            let told = known.doing.entry(blocker);
-            told.or_insert_with(|| doing("", None, Some(idle)));
+            let entry = known.doing.entry(blocker);
+            entry.or_insert_with(|| doing("", None, Some(idle)));
         }
         let lock = format!("row lock of connection {blocker}");
         for number in 0..whole(waiters).min(BLOCKED_MAX) {
@@ -352,7 +354,7 @@ fn row_lock(table: &str, index: &str) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// Of the clock that captures tell, and of the one that begins with the first print.
-    told: Option<f64>,
+    printed: Option<f64>,
     counted: Option<f64>,
 }
 
@@ -360,16 +362,16 @@ impl Clock {
     /// When a print of the transactions was taken, by the server's clock: no earlier than the youngest
     /// moment that it tells, and as much after an earlier print as their own times say. To be asked of
     /// each moment in turn.
-    pub(super) fn now(&mut self, moment: Moment, transactions: &[&Rows]) -> Option<f64> {
-        let (ahead, ours) = match moment.at {
-            Some(at) => (&mut self.told, at as f64 / 1000.0),
-            None => (&mut self.counted, moment.after as f64 / 1000.0),
+    pub(super) fn now(&mut self, timestamp: Timestamp, transactions: &[&Rows]) -> Option<f64> {
+        let (ahead, ours) = match timestamp.at {
+            Some(at) => (&mut self.printed, at as f64 / 1000.0),
+            None => (&mut self.counted, timestamp.after as f64 / 1000.0),
         };
         let prints = transactions.iter();
-        let told = prints.flat_map(|rows| rows.each(["trx_started", "trx_wait_started"]));
-        let told = told.flatten().filter_map(seconds_of);
+        let times = prints.flat_map(|rows| rows.each(["trx_started", "trx_wait_started"]));
+        let times = times.flatten().filter_map(parse_seconds);
         let before = ahead.map(|ahead| ours + ahead);
-        let now = told.chain(before).reduce(f64::max)?;
+        let now = times.chain(before).reduce(f64::max)?;
         *ahead = Some(now - ours);
         Some(now)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Reading, Unit};
 
 use super::waits::Wait;
-use super::{seconds_of, whole};
+use super::{parse_seconds, whole};
 use crate::read::rows::{Rows, Table};
 
 /// Mutexes that are kept.
@@ -42,7 +42,7 @@ pub(super) fn readings(
         ));
         return out;
     }
-    let since = |text: &str| now.zip(seconds_of(text)).map(|(now, then)| now - then);
+    let since = |text: &str| now.zip(parse_seconds(text)).map(|(now, then)| now - then);
     let columns = [
         "trx_state",
         "trx_started",

@@ -18,13 +18,13 @@ const TO_COMMAND: usize = 5;
 
 /// Puts rows together that begin as one of the list does and do not reach its last column.
 pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
-    if !lines.iter().any(|line| is_begin(line.trimmed())) {
+    if !lines.iter().any(|line| is_row_start(line.trimmed())) {
         return;
     }
     let mut joined = Vec::with_capacity(lines.len());
     let mut rest = lines.as_slice();
     while let Some((line, behind)) = rest.split_first() {
-        let (line, taken) = match is_begin(line.trimmed()) {
+        let (line, taken) = match is_row_start(line.trimmed()) {
             true => row(line, behind).unwrap_or_else(|| (line.clone(), 0)),
             false => (line.clone(), 0),
         };
@@ -35,7 +35,7 @@ pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
 }
 
 /// `| 2073 | app | localhost | shop | Query |`: up to the command or a little further.
-fn is_begin(text: &str) -> bool {
+fn is_row_start(text: &str) -> bool {
     if !text.starts_with('|') || !text.contains(" | ") {
         return false;
     }

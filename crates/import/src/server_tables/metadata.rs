@@ -19,7 +19,7 @@ struct Object {
 }
 
 /// The waits of a moment, whose rows are given.
-pub(super) fn of(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64>) -> Vec<Wait> {
+pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64>) -> Vec<Wait> {
     let here = |table: Table| all.iter().filter(move |rows| rows.table == table);
     let mut objects: BTreeMap<String, Object> = BTreeMap::new();
     let columns = [

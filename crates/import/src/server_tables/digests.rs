@@ -4,7 +4,7 @@
 use model::{Absent, QueryDigest, Reason};
 use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
-use super::{Moment, seconds_of, whole};
+use super::{Timestamp, parse_seconds, whole};
 use crate::read::rows::Rows;
 
 /// Classes that are told one by one, those with most time first.
@@ -12,10 +12,10 @@ const CLASSES_MAX: usize = 200;
 
 /// One digest for one print, else one for each print after the first, with the milliseconds that it
 /// tells of where nothing but the server's clock tells them.
-pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest, Option<u64>)> {
-    let mut prints: Vec<(Moment, DigestReading, Option<f64>)> = tables
+pub(super) fn from_prints(tables: &[&Rows]) -> Vec<(Timestamp, QueryDigest, Option<u64>)> {
+    let mut prints: Vec<(Timestamp, DigestReading, Option<f64>)> = tables
         .iter()
-        .map(|rows| (Moment::of(rows), reading(rows), last_seen(rows)))
+        .map(|rows| (Timestamp::from_rows(rows), reading(rows), last_seen(rows)))
         .collect();
     // Files may be given in any order.
     if prints.iter().all(|(.., seen)| seen.is_some()) {
@@ -29,7 +29,7 @@ pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest, Option<u64>)> {
     };
     match prints.as_slice() {
         [] => Vec::new(),
-        [(moment, print, _)] => {
+        [(timestamp, print, _)] => {
             let mut digest = all(delta(&DigestReading::default(), print));
             digest.from_us = None;
             digest.to_us = None;
@@ -38,16 +38,16 @@ pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest, Option<u64>)> {
                 Reason::NotRecorded,
                 "one print of the digests counts since the table was last emptied; two prints, before and in the stall, tell what was asked between them",
             ));
-            vec![(*moment, fold(digest), None)]
+            vec![(*timestamp, fold(digest), None)]
         }
         _ => prints
             .windows(2)
             .filter_map(|pair| match pair {
-                [(_, before, from), (moment, after, to)] => {
+                [(_, before, from), (timestamp, after, to)] => {
                     let seconds = to.zip(*from).map(|(to, from)| to - from);
                     let length = seconds.filter(|seconds| (0.1..1e7).contains(seconds));
                     let length = length.map(|seconds| (seconds * 1000.0) as u64);
-                    Some((*moment, fold(all(delta(before, after))), length))
+                    Some((*timestamp, fold(all(delta(before, after))), length))
                 }
                 _ => None,
             })
@@ -58,7 +58,7 @@ pub(super) fn of(tables: &[&Rows]) -> Vec<(Moment, QueryDigest, Option<u64>)> {
 /// When the last of the statements ended: the print is of about that moment.
 fn last_seen(rows: &Rows) -> Option<f64> {
     rows.each(["last_seen"])
-        .filter_map(|[text]| seconds_of(text))
+        .filter_map(|[text]| parse_seconds(text))
         .reduce(f64::max)
 }
 

@@ -2,7 +2,7 @@
 
 use model::{Millis, Window};
 
-use crate::read::{Asked, Read};
+use crate::read::{Read, Workload};
 
 /// Where evidence stands that tells no time, in milliseconds from the begin of the window.
 pub(crate) const UNTIMED_AT: Millis = 1_000;
@@ -12,7 +12,7 @@ pub(crate) const UNTIMED_AT: Millis = 1_000;
 const APART_MAX_MS: i64 = 6 * 3_600_000;
 
 /// Longest time that a log or a file of packets tells of, in milliseconds: ten years.
-const STRETCH_MAX_MS: Millis = 10 * 366 * 86_400_000;
+const INTERVAL_MAX_MS: Millis = 10 * 366 * 86_400_000;
 
 /// Moments of captures as moments of the incident.
 pub(crate) struct Times {
@@ -22,32 +22,33 @@ pub(crate) struct Times {
 
 impl Times {
     /// The moments that captures tell, in order.
-    pub(crate) fn told<'a>(reads: impl Iterator<Item = &'a Read>) -> Vec<i64> {
-        let mut told: Vec<i64> = reads
+    pub(crate) fn known<'a>(reads: impl Iterator<Item = &'a Read>) -> Vec<i64> {
+        let mut known: Vec<i64> = reads
             .flat_map(|read| {
                 let ticks = read.ticks.iter().filter_map(|tick| tick.at);
-                let texts = read.texts.iter().filter_map(|(moment, _)| moment.at);
+                let texts = read.texts.iter().filter_map(|(timestamp, _)| timestamp.at);
                 let snapshots = read.snapshots.iter().filter_map(|snapshot| snapshot.at);
                 let rows = read.rows.iter().filter_map(|rows| rows.at);
                 ticks.chain(texts).chain(snapshots).chain(rows)
             })
             .collect();
-        told.sort_unstable();
-        told
+        known.sort_unstable();
+        known
     }
 
     pub(crate) fn new<'a>(reads: impl Iterator<Item = &'a Read> + Clone) -> Self {
-        let told = Self::told(reads.clone());
+        let known = Self::known(reads.clone());
         // What is far from most is of another day.
-        let middle = told.get(told.len() / 2).copied();
+        let middle = known.get(known.len() / 2).copied();
         let zero = middle.and_then(|middle| {
-            told.iter()
+            known
+                .iter()
                 .copied()
                 .find(|at| middle.saturating_sub(*at) <= APART_MAX_MS)
         });
         // Logs and packets tell of all the time from their first statement on.
-        let begins = reads.flat_map(|read| &read.asked);
-        let begins = begins.filter_map(|asked| asked.from);
+        let begins = reads.flat_map(|read| &read.workload);
+        let begins = begins.filter_map(|workload| workload.from);
         let zero = match zero {
             Some(zero) => begins
                 .filter(|from| zero.saturating_sub(*from) <= APART_MAX_MS)
@@ -59,17 +60,17 @@ impl Times {
     }
 
     /// A stretch, however long it is; a moment where its ends are not told.
-    pub(crate) fn stretch(&self, asked: &Asked) -> Window {
-        let since = |moment: i64| {
-            let since = moment.checked_sub(self.zero?)?;
-            let since = u64::try_from(since).ok()?.min(STRETCH_MAX_MS);
+    pub(crate) fn interval(&self, workload: &Workload) -> Window {
+        let since = |timestamp: i64| {
+            let since = timestamp.checked_sub(self.zero?)?;
+            let since = u64::try_from(since).ok()?.min(INTERVAL_MAX_MS);
             Some(UNTIMED_AT.saturating_add(since))
         };
-        match (asked.from.and_then(since), asked.to.and_then(since)) {
+        match (workload.from.and_then(since), workload.to.and_then(since)) {
             (Some(from), Some(to)) if to >= from => Window { from, to },
             (from, to) => {
                 let from = from.or(to).unwrap_or(UNTIMED_AT);
-                let length = asked.length.unwrap_or(0).min(STRETCH_MAX_MS);
+                let length = workload.length.unwrap_or(0).min(INTERVAL_MAX_MS);
                 Window {
                     from,
                     to: from.saturating_add(length),
@@ -78,13 +79,14 @@ impl Times {
         }
     }
 
-    pub(crate) fn of(&self, at: Option<i64>, after: u64) -> Millis {
-        let told = at.zip(self.zero).and_then(|(at, zero)| {
+    /// Where evidence is on the clock of the incident.
+    pub(crate) fn on_clock(&self, at: Option<i64>, after: u64) -> Millis {
+        let known = at.zip(self.zero).and_then(|(at, zero)| {
             let since = at.checked_sub(zero)?;
             (0..=APART_MAX_MS).contains(&since).then_some(since as u64)
         });
         let apart = u64::try_from(APART_MAX_MS).unwrap_or(u64::MAX);
-        UNTIMED_AT.saturating_add(told.unwrap_or(after.min(apart)))
+        UNTIMED_AT.saturating_add(known.unwrap_or(after.min(apart)))
     }
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn by_dates(read: &mut Read, (from, to): (i64, i64), ahead_ms: i64) {
     for tick in &mut read.ticks {
         tick.at = tick.at.or_else(|| dated(tick.after));
     }
-    for (moment, _) in &mut read.texts {
-        moment.at = moment.at.or_else(|| dated(moment.after));
+    for (timestamp, _) in &mut read.texts {
+        timestamp.at = timestamp.at.or_else(|| dated(timestamp.after));
     }
 }

@@ -16,15 +16,15 @@ const WORDS_MIN: usize = 20;
 
 /// What is known of the words of some captures.
 #[derive(Default)]
-pub(crate) struct KnownWords {
+pub(crate) struct Vocabulary {
     words: BTreeSet<&'static str>,
     /// Of all text, with that whose words were not looked at.
     bytes: usize,
 }
 
-impl KnownWords {
+impl Vocabulary {
     /// Of lines; prints that always have the same names are left out by the caller.
-    pub(crate) fn of<'l>(lines: impl Iterator<Item = &'l Line<'l>> + Clone) -> Self {
+    pub(crate) fn from_lines<'l>(lines: impl Iterator<Item = &'l Line<'l>> + Clone) -> Self {
         let bytes = lines.clone().map(|line| line.text.len()).sum();
         let words = match bytes > BYTES_MAX {
             true => BTreeSet::new(),
@@ -36,7 +36,7 @@ impl KnownWords {
     }
 
     /// Whether they are those of a text about a stall.
-    pub(crate) fn tell_of_a_stall(&self) -> bool {
+    pub(crate) fn suggest_a_stall(&self) -> bool {
         let words: Vec<&str> = self.words.iter().copied().collect();
         let all = likeness::likenesses(&words);
         words.len() >= WORDS_MIN && all.first().is_some_and(|first| first.score >= LIKE_MIN)
@@ -59,18 +59,19 @@ impl KnownWords {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, KnownWords};
+    use super::{BYTES_MAX, Vocabulary};
 
-    fn of(text: &str) -> KnownWords {
+    fn vocabulary(text: &str) -> Vocabulary {
         let (lines, _) = crate::clean::lines_within(text);
-        KnownWords::of(lines.iter())
+        Vocabulary::from_lines(lines.iter())
     }
 
     #[test]
     fn words_of_our_own_vocabulary_alone_are_kept() {
-        let words =
-            of("The buffer pool of geheimhost is full: geheim4711 waits in buf_LRU_get_free_block")
-                .all();
+        let words = vocabulary(
+            "The buffer pool of geheimhost is full: geheim4711 waits in buf_LRU_get_free_block",
+        )
+        .all();
         assert!(words.contains(&"buffer pool"), "{words:?}");
         assert!(
             words.iter().all(|word| !word.contains("geheim")),
@@ -80,15 +81,18 @@ mod tests {
 
     #[test]
     fn what_is_long_is_no_story() {
-        let mut words = of(
+        let mut words = vocabulary(
             "Waiting for table metadata lock: all sessions have waited behind ALTER TABLE ADD COLUMN since a backup holds a \
              transaction open, and new queries of the same table pile up until we kill the ALTER",
         );
-        assert!(words.tell_of_a_stall());
+        assert!(words.suggest_a_stall());
         let long = "the buffer pool waits\n".repeat(BYTES_MAX / 20);
-        assert!(of(&long).all().is_empty());
-        words.add(of(&long));
+        assert!(vocabulary(&long).all().is_empty());
+        words.add(vocabulary(&long));
         assert!(words.all().is_empty());
-        assert!(!of("The apples of this tree are red, and the pears are green.").tell_of_a_stall());
+        assert!(
+            !vocabulary("The apples of this tree are red, and the pears are green.")
+                .suggest_a_stall()
+        );
     }
 }

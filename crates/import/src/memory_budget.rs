@@ -20,26 +20,26 @@ const COPY_BYTES: usize = 16;
 
 /// Share of a command's memory, in percent, from which on nothing more is read: what was read has to
 /// become an incident and a report.
-const SHORT_PERCENT: u64 = 80;
+const SPENT_PERCENT: u64 = 80;
 
-/// Why pieces are not read.
-pub(crate) const SHORT: &str =
+/// Why sections are not read.
+pub(crate) const SPENT: &str =
     "left out: what was read before takes all the memory that there is for it";
 
 /// Whether this process has so much in memory that nothing more may be read. Never where it has no
 /// limit.
-pub(crate) fn is_short() -> bool {
-    kernel::heap::in_use_percent() > SHORT_PERCENT
+pub(crate) fn is_spent() -> bool {
+    kernel::heap::in_use_percent() > SPENT_PERCENT
 }
 
 /// What is left for lines.
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     left: usize,
 }
 
-impl Room {
+impl MemoryBudget {
     /// For the lines of a text of so many bytes.
-    pub(crate) fn of(text_bytes: usize) -> Self {
+    pub(crate) fn for_text(text_bytes: usize) -> Self {
         Self {
             left: text_bytes
                 .saturating_mul(GROWTH)

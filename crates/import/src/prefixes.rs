@@ -1,13 +1,13 @@
 //! Many words that a line may begin with.
 
 /// Words of which a text begins with one, found by the first byte.
-pub(crate) struct Starts {
+pub(crate) struct Prefixes {
     words: &'static [&'static str],
     /// For each byte the words that begin with it, a bit each.
     by_first: [u64; 256],
 }
 
-impl Starts {
+impl Prefixes {
     /// At most 64 words, none of which is empty; others do not compile where this is a constant.
     pub(crate) const fn new(words: &'static [&'static str]) -> Self {
         assert!(words.len() <= 64, "a bit for each word");
@@ -21,7 +21,7 @@ impl Starts {
     }
 
     /// The text begins with one of them.
-    pub(crate) fn are_in_front_of(&self, text: &str) -> bool {
+    pub(crate) fn match_start(&self, text: &str) -> bool {
         let Some(first) = text.as_bytes().first() else {
             return false;
         };
@@ -39,16 +39,16 @@ impl Starts {
 
 #[cfg(test)]
 mod tests {
-    use super::Starts;
+    use super::Prefixes;
 
     #[test]
     fn a_text_begins_with_one_of_the_words() {
-        static WORDS: Starts = Starts::new(&["Thread ", "TID ", "InnoDB: ", "ä"]);
+        static WORDS: Prefixes = Prefixes::new(&["Thread ", "TID ", "InnoDB: ", "ä"]);
         for text in ["Thread 1", "TID 1", "InnoDB: ", "äx"] {
-            assert!(WORDS.are_in_front_of(text), "{text}");
+            assert!(WORDS.match_start(text), "{text}");
         }
         for text in ["", "T", "Thread", "thread 1", "x InnoDB: ", "ö"] {
-            assert!(!WORDS.are_in_front_of(text), "{text}");
+            assert!(!WORDS.match_start(text), "{text}");
         }
     }
 }

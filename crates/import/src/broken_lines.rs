@@ -63,13 +63,13 @@ pub(crate) fn may_be_in(text: &str) -> bool {
 
 /// Puts messages together whose end is on one of the next lines; all others stay.
 pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
-    if !lines.iter().any(|line| end_of(&line.text).is_some()) {
+    if !lines.iter().any(|line| message_end(&line.text).is_some()) {
         return;
     }
     let mut joined = Vec::with_capacity(lines.len());
     let mut rest = lines.as_slice();
     while let Some((line, behind)) = rest.split_first() {
-        let whole = end_of(&line.text).and_then(|end| message(line, behind, end));
+        let whole = message_end(&line.text).and_then(|end| message(line, behind, end));
         let (line, taken) = whole.unwrap_or_else(|| (line.clone(), 0));
         joined.push(line);
         rest = behind.get(taken..).unwrap_or_default();
@@ -78,7 +78,7 @@ pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
 }
 
 /// What a message ends with that begins on the line and does not end there.
-fn end_of(line: &str) -> Option<End> {
+fn message_end(line: &str) -> Option<End> {
     let (_, end) = MESSAGES.iter().find(|(begin, _)| line.contains(begin))?;
     (line.len() < BYTES_MAX && !end.is_in(line)).then_some(*end)
 }

@@ -1,5 +1,5 @@
 //! What rows of the server's tables tell together: who waits for whom, how long transactions are
-//! open, what sessions do, what was asked.
+//! open, what sessions do, what was workload.
 
 mod digests;
 mod locks;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 use model::{LockTable, Millis, Taken};
 
-use crate::read::Moment;
+use crate::read::Timestamp;
 use crate::read::rows::Rows;
 use crate::read::rows::Table;
-use crate::read::{Asked, Read};
+use crate::read::{Read, Workload};
 
 /// From one print without a time to the next, in milliseconds: what pt-stalk leaves between them.
 const BEAT_MS: Millis = 1000;
@@ -23,8 +23,8 @@ const BEAT_MS: Millis = 1000;
 /// Lock tables that are made: those of the moments with most waits.
 const LOCK_TABLES_MAX: usize = 5;
 
-impl Moment {
-    fn of(rows: &Rows) -> Self {
+impl Timestamp {
+    fn from_rows(rows: &Rows) -> Self {
         Self {
             at: rows.at,
             after: match rows.at {
@@ -37,30 +37,33 @@ impl Moment {
 
 /// What was made of the rows.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Joined {
     /// Signals, texts and statements.
     pub(crate) read: Read,
     /// Who waited for whom; `from` and `to` are set when the moments are known.
-    pub(crate) locks: Vec<(Moment, LockTable)>,
+    pub(crate) locks: Vec<(Timestamp, LockTable)>,
 }
 
 /// Reads the rows of all captures together.
-pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
-    let mut told = Told::default();
-    let read = &mut told.read;
-    let mut moments: BTreeMap<Moment, Vec<&Rows>> = BTreeMap::new();
+pub(crate) fn join(all: &[Rows], book: &mut model::StackBook) -> Joined {
+    let mut joined = Joined::default();
+    let read = &mut joined.read;
+    let mut timestamps: BTreeMap<Timestamp, Vec<&Rows>> = BTreeMap::new();
     for rows in all {
-        moments.entry(Moment::of(rows)).or_default().push(rows);
+        timestamps
+            .entry(Timestamp::from_rows(rows))
+            .or_default()
+            .push(rows);
     }
     let threads = waits::thread_ids(all);
     let mut clock = waits::Clock::default();
-    for (moment, here) in moments {
+    for (timestamp, here) in timestamps {
         let all = here.as_slice();
         let here = |table: Table| all.iter().copied().filter(move |rows| rows.table == table);
         let sessions: Vec<&Rows> = here(Table::Threads).collect();
         for rows in &sessions {
             let taken = sessions::processlist(rows);
-            read.take("processlist", moment.at, moment.after, taken);
+            read.take("processlist", timestamp.at, timestamp.after, taken);
         }
         let mutexes: Vec<&Rows> = here(Table::Mutexes).collect();
         if let Some(readings) = transactions::mutexes(&mutexes) {
@@ -68,18 +71,18 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
                 readings,
                 ..Taken::default()
             };
-            read.take("mutexes", moment.at, moment.after, taken);
+            read.take("mutexes", timestamp.at, timestamp.after, taken);
         }
         let transactions: Vec<&Rows> = here(Table::Transactions).collect();
-        let now = clock.now(moment, &transactions);
-        let (mut waits, mut known) = waits::of(all, now, &threads);
-        let readings = transactions::readings(&transactions, &waits, now, moment.at.is_some());
+        let now = clock.now(timestamp, &transactions);
+        let (mut waits, mut known) = waits::from_rows(all, now, &threads);
+        let readings = transactions::readings(&transactions, &waits, now, timestamp.at.is_some());
         if !readings.is_empty() {
             let taken = Taken {
                 readings,
                 ..Taken::default()
             };
-            read.take("innodb", moment.at, moment.after, taken);
+            read.take("innodb", timestamp.at, timestamp.after, taken);
         }
         let metrics: Vec<&Rows> = here(Table::Metrics).collect();
         if let Some(reading) = transactions::history(&metrics) {
@@ -87,9 +90,9 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
                 readings: vec![reading],
                 ..Taken::default()
             };
-            read.take("innodb", moment.at, moment.after, taken);
+            read.take("innodb", timestamp.at, timestamp.after, taken);
         }
-        let mut metadata = metadata::of(all, &mut known, &threads);
+        let mut metadata = metadata::waits(all, &mut known, &threads);
         for table in [
             locks::table(&mut waits, &known, "InnoDB's tables of lock waits", book),
             locks::table(
@@ -102,27 +105,28 @@ pub(crate) fn of(all: &[Rows], book: &mut model::StackBook) -> Told {
         .into_iter()
         .flatten()
         {
-            told.locks.push((moment, table));
+            joined.locks.push((timestamp, table));
         }
     }
     let crowd = |table: &LockTable| -> u64 { table.locks.iter().map(|row| row.waits).sum() };
-    told.locks
+    joined
+        .locks
         .sort_by_key(|(_, table)| std::cmp::Reverse(crowd(table)));
-    told.locks.truncate(LOCK_TABLES_MAX);
-    told.locks.sort_by_key(|(moment, _)| *moment);
+    joined.locks.truncate(LOCK_TABLES_MAX);
+    joined.locks.sort_by_key(|(timestamp, _)| *timestamp);
     let digests = all.iter().filter(|rows| rows.table == Table::Digests);
     let tables: Vec<&Rows> = digests.collect();
     let ms = |us: Option<i64>| us.map(|us| us / 1000);
-    told.read.asked = digests::of(&tables)
+    joined.read.workload = digests::from_prints(&tables)
         .into_iter()
-        .map(|(moment, digest, length)| Asked {
-            from: ms(digest.from_us).or(moment.at),
-            to: ms(digest.to_us).or(moment.at),
+        .map(|(timestamp, digest, length)| Workload {
+            from: ms(digest.from_us).or(timestamp.at),
+            to: ms(digest.to_us).or(timestamp.at),
             length,
             digest,
         })
         .collect();
-    told
+    joined
 }
 
 /// A whole number, 0 where there is none.
@@ -131,7 +135,7 @@ fn whole(text: &str) -> u64 {
 }
 
 /// Seconds of `2026-11-21 06:25:01.5` since an unknown day: for differences.
-fn seconds_of(text: &str) -> Option<f64> {
+fn parse_seconds(text: &str) -> Option<f64> {
     let (date, time) = text.trim().split_once([' ', 'T'])?;
     let mut date = date.splitn(3, '-').map(str::parse::<i64>);
     let mut next = || date.next()?.ok();
@@ -155,13 +159,13 @@ mod tests {
     use crate::clean;
     use crate::formats::rows;
 
-    fn told(text: &str) -> Told {
+    fn joined(text: &str) -> Joined {
         let mut book = model::StackBook::default();
-        of(&(rows::FORMAT.read)(&clean::lines(text)).rows, &mut book)
+        join(&(rows::FORMAT.read)(&clean::lines(text)).rows, &mut book)
     }
 
-    fn value(told: &Told, name: &str) -> Option<f64> {
-        let all = told.read.ticks.iter().flat_map(|tick| &tick.readings);
+    fn value(joined: &Joined, name: &str) -> Option<f64> {
+        let all = joined.read.ticks.iter().flat_map(|tick| &tick.readings);
         all.filter(|one| one.name == name)
             .map(|one| one.value)
             .next()
@@ -169,9 +173,9 @@ mod tests {
 
     #[test]
     fn dates_are_seconds() {
-        assert_eq!(seconds_of("1970-01-01 00:00:01.5"), Some(1.5));
-        assert_eq!(seconds_of("2024-02-29 12:00:00"), Some(1_709_208_000.0));
-        assert_eq!(seconds_of("0000-00-00 00:00:00"), None);
+        assert_eq!(parse_seconds("1970-01-01 00:00:01.5"), Some(1.5));
+        assert_eq!(parse_seconds("2024-02-29 12:00:00"), Some(1_709_208_000.0));
+        assert_eq!(parse_seconds("0000-00-00 00:00:00"), None);
     }
 
     #[test]
@@ -180,13 +184,13 @@ mod tests {
             ***** 2. row *****\n trx_id: 11\n trx_state: LOCK WAIT\n trx_started: 2026-01-01 10:01:00\n trx_requested_lock_id: 11:5:4:2\n trx_wait_started: 2026-01-01 10:01:40\n trx_mysql_thread_id: 8\n trx_query: update orders set a = 'x' where id = 5\n trx_lock_structs: 2\n\
             ***** 1. row *****\n lock_id: 11:5:4:2\n lock_trx_id: 11\n lock_mode: X\n lock_table: `shop`.`orders`\n lock_index: PRIMARY\n\
             ***** 1. row *****\n requesting_trx_id: 11\n requested_lock_id: 11:5:4:2\n blocking_trx_id: 10\n blocking_lock_id: 10:5:4:2\n";
-        let told = told(text);
-        assert_eq!(value(&told, "innodb.lock_wait_transactions"), Some(1.0));
-        assert_eq!(value(&told, "innodb.active_transactions"), Some(2.0));
-        assert_eq!(value(&told, "innodb.lock_structs"), Some(6.0));
+        let joined = joined(text);
+        assert_eq!(value(&joined, "innodb.lock_wait_transactions"), Some(1.0));
+        assert_eq!(value(&joined, "innodb.active_transactions"), Some(2.0));
+        assert_eq!(value(&joined, "innodb.lock_structs"), Some(6.0));
         // No clock of the print: the youngest moment in it is the nearest.
-        assert_eq!(value(&told, "innodb.active_seconds_max"), Some(100.0));
-        let (_, table) = &told.locks[0];
+        assert_eq!(value(&joined, "innodb.active_seconds_max"), Some(100.0));
+        let (_, table) = &joined.locks[0];
         let row = &table.locks[0];
         assert_eq!(row.name, "row lock on shop.orders (PRIMARY)");
         assert_eq!((row.waits, row.waiters_max), (1, 1));
@@ -212,8 +216,8 @@ mod tests {
             row(3, 4, 3, "update y"),
         ]
         .concat();
-        let told = told(&text);
-        let (_, table) = &told.locks[0];
+        let joined = joined(&text);
+        let (_, table) = &joined.locks[0];
         let chain: Vec<(&str, u32, u32)> = table.chains[0]
             .links
             .iter()
@@ -236,8 +240,8 @@ mod tests {
     #[test]
     fn who_blocks_is_known_without_the_waiters() {
         let text = "***** 1. row *****\n   who_blocks: thread 7 from web:4711\n  idle_in_trx: 9\nmax_wait_time: 30\n  num_waiters: 5\n";
-        let told = told(text);
-        let row = &told.locks[0].1.locks[0];
+        let joined = joined(text);
+        let row = &joined.locks[0].1.locks[0];
         assert_eq!(
             (row.waits, row.holders.len(), row.holders[0].tid),
             (5, 1, 7)
@@ -247,7 +251,7 @@ mod tests {
             row.holders[0].doing,
             "has run no statement for 9 s in its open transaction"
         );
-        assert_eq!(value(&told, "innodb.lock_wait_transactions"), Some(5.0));
+        assert_eq!(value(&joined, "innodb.lock_wait_transactions"), Some(5.0));
     }
 
     #[test]
@@ -256,10 +260,10 @@ mod tests {
         let rows = "***** 1. row *****\n NAME: trx_rseg_history_len\n SUBSYSTEM: transaction\n COUNT: 730114209\n STATUS: enabled\n";
         let name = "innodb.history_list_length";
         for text in [boxes, rows] {
-            assert_eq!(value(&told(text), name), Some(730_114_209.0), "{text}");
+            assert_eq!(value(&joined(text), name), Some(730_114_209.0), "{text}");
         }
         let off = rows.replace("enabled", "disabled");
-        assert_eq!(value(&told(&off), name), None);
+        assert_eq!(value(&joined(&off), name), None);
     }
 
     #[test]
@@ -275,8 +279,8 @@ mod tests {
             row(3, 5, "SHARED_READ", "PENDING"),
         ]
         .concat();
-        let told = told(&text);
-        let (_, table) = &told.locks[0];
+        let joined = joined(&text);
+        let (_, table) = &joined.locks[0];
         let row = &table.locks[0];
         assert_eq!(row.name, "metadata lock on shop.orders");
         assert_eq!(row.waits, 2);
@@ -288,8 +292,8 @@ mod tests {
     fn waits_without_their_holder_are_waits() {
         let head = "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n";
         let row = |thread: u32| format!("TABLE\tshop\torders\tTRANSACTION\tPENDING\t{thread}\n");
-        let told = told(&[head, &row(4), &row(5), &row(6), &row(7)].concat());
-        let (_, table) = &told.locks[0];
+        let joined = joined(&[head, &row(4), &row(5), &row(6), &row(7)].concat());
+        let (_, table) = &joined.locks[0];
         let lock = &table.locks[0];
         assert_eq!(
             (lock.waits, lock.waiters_max, lock.holders.len()),
@@ -311,9 +315,9 @@ mod tests {
             print(70, "2026-11-21 10:00:15.500000"),
         );
         for text in [format!("{early}\n{late}"), format!("{late}\n{early}")] {
-            let told = told(&text);
-            let asked = &told.read.asked[0];
-            assert_eq!((asked.digest.count, asked.length), (60, Some(10_000)));
+            let joined = joined(&text);
+            let workload = &joined.read.workload[0];
+            assert_eq!((workload.digest.count, workload.length), (60, Some(10_000)));
         }
     }
 
@@ -321,8 +325,8 @@ mod tests {
     fn digests_are_classes() {
         let text = "SCHEMA_NAME\tDIGEST\tDIGEST_TEXT\tCOUNT_STAR\tSUM_TIMER_WAIT\tSUM_ERRORS\n\
             shop\tab12\tSHOW WARNINGS\t1000\t2000000000000\t0\nshop\tcd34\tSELECT * FROM `t` WHERE `a` = ?\t10\t1000000000000\t1\n";
-        let told = told(text);
-        let digest = &told.read.asked[0].digest;
+        let joined = joined(text);
+        let digest = &joined.read.workload[0].digest;
         assert_eq!(digest.count, 1010);
         assert_eq!(digest.classes[0].kind, "SHOW WARNINGS");
         assert_eq!(digest.classes[0].sum("Query_time"), Some(2.0));
