@@ -5,25 +5,25 @@ use std::sync::LazyLock;
 use regex::Regex;
 use server_text::innodb::{StatusPart, rewrite};
 
-use super::book::{Book, What};
-use super::{names, statement, text, words};
+use super::pseudonyms::{NameKind, Pseudonyms};
+use super::{names, statement, text, well_known};
 
-pub(super) fn rename(book: &mut Book<'_>, body: &str) -> String {
+pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
     let renamed = rewrite(body, &mut |part, lines| match part {
-        StatusPart::Statement => statement::rename(book, lines),
-        StatusPart::Thread => thread(book, lines),
+        StatusPart::Statement => statement::rename(pseudonyms, lines),
+        StatusPart::Thread => thread(pseudonyms, lines),
         // What was taken for a line of InnoDB's may be one of a settings file pasted behind a status.
         StatusPart::Own => {
-            let renamed = own(book, lines);
-            text::rename(book, &renamed)
+            let renamed = own(pseudonyms, lines);
+            text::rename(pseudonyms, &renamed)
         }
     });
-    book.sweep(&renamed).into_owned()
+    pseudonyms.sweep(&renamed).into_owned()
 }
 
 /// `MySQL thread id 5, OS thread handle 0x7f, query id 9 web1 10.0.0.5 shop updating`: host, address
 /// and user, as far as they are there, and the state (`ha_innodb.cc`, `thd_get_error_context_description()`).
-fn thread(book: &mut Book<'_>, line: &str) -> String {
+fn thread(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static ID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"query id \d+ ?").ok());
     let Some(id) = ID.as_ref().and_then(|form| form.find(line)) else {
         return line.to_owned();
@@ -34,7 +34,7 @@ fn thread(book: &mut Book<'_>, line: &str) -> String {
     let first = words_.first().cloned().unwrap_or_default();
     let second = words_.get(1).cloned().unwrap_or_default();
     let is_system = first == "system" && second == "user" || first == "event_scheduler";
-    if is_state(book, &first) || is_system {
+    if is_state(pseudonyms, &first) || is_system {
         return line.to_owned();
     }
     let user = match is_address(&second) && words_.len() > 2 {
@@ -44,26 +44,27 @@ fn thread(book: &mut Book<'_>, line: &str) -> String {
     for (index, word) in words_.iter_mut().enumerate().take(user + 1) {
         *word = match index == user {
             // The user may be anonymous, and then it is the state.
-            true if is_state(book, word) => word.clone(),
-            true => names::user_(book, word),
-            false => names::host_(book, word),
+            true if is_state(pseudonyms, word) => word.clone(),
+            true => names::user_(pseudonyms, word),
+            false => names::host_(pseudonyms, word),
         };
     }
     format!("{head}{}", words_.join(" "))
 }
 
 /// A state begins with a capital letter and is made of the server's words.
-fn is_state(book: &Book<'_>, word: &str) -> bool {
-    word.is_empty() || (word.starts_with(|c: char| c.is_ascii_uppercase()) && book.is_own(word))
+fn is_state(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
+    word.is_empty()
+        || (word.starts_with(|c: char| c.is_ascii_uppercase()) && pseudonyms.is_own(word))
 }
 
 /// InnoDB's own lines name tables and indexes in backquotes, and before 5.1 as `schema/table`.
-fn own(book: &mut Book<'_>, line: &str) -> String {
+fn own(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"`(?P<schema>[^`\n]+)`\.`(?P<table>[^`\n]+)`|`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#).ok()
     });
     let Some(form) = NAMES.as_ref() else {
-        book.overflow = true;
+        pseudonyms.overflow = true;
         return String::new();
     };
     let mut out = String::with_capacity(line.len());
@@ -74,12 +75,12 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
         at = whole.end();
         let group = |name: &str| found.name(name).map(|found| found.as_str());
         if let (Some(schema), Some(table)) = (group("schema"), group("table")) {
-            out.push_str(&names::qualified(book, schema, table));
+            out.push_str(&names::qualified(pseudonyms, schema, table));
         } else if let Some(back) = group("back") {
             // Old servers put schema and table into one pair: `shop/orders`.
             let renamed = match back.split_once('/') {
-                Some((schema, table)) => old(book, schema, table),
-                None => names::identifier(book, back),
+                Some((schema, table)) => old(pseudonyms, schema, table),
+                None => names::identifier(pseudonyms, back),
             };
             out.push_str(&format!("`{renamed}`"));
         } else if let Some((schema, table)) = group("old")
@@ -87,7 +88,7 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
             .and_then(|old| old.split_once('/'))
         {
             let quote = group("quote").unwrap_or_default();
-            let renamed = old(book, schema, table);
+            let renamed = old(pseudonyms, schema, table);
             out.push_str(&format!(
                 "{}{quote}{renamed}{quote}",
                 group("head").unwrap_or_default()
@@ -100,13 +101,13 @@ fn own(book: &mut Book<'_>, line: &str) -> String {
     out
 }
 
-fn old(book: &mut Book<'_>, schema: &str, table: &str) -> String {
-    match words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
+fn old(pseudonyms: &mut Pseudonyms<'_>, schema: &str, table: &str) -> String {
+    match well_known::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
         true => format!("{schema}/{table}"),
         false => format!(
             "{}/{}",
-            book.name(What::Schema, schema),
-            book.name(What::Table, table)
+            pseudonyms.name(NameKind::Schema, schema),
+            pseudonyms.name(NameKind::Table, table)
         ),
     }
 }

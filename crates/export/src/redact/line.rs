@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::book::{Book, What};
 use super::names::{address, dotted, host_, identifier, is_kernel_thread, qualified, user_};
 use super::paths::{component, is_number, is_version};
-use super::{named, names, paths, statement, words};
+use super::pseudonyms::{NameKind, Pseudonyms};
+use super::{named, names, paths, statement, well_known};
 
 /// Everything that may be a name by its form; the first alternative that fits is taken.
 const FORMS: &str = concat!(
@@ -60,17 +60,20 @@ const UNITS: [&str; 8] = ["s", "sec", "second", "min", "minute", "h", "op", "rea
 const QUOTED_DIGITS_MIN: usize = 8;
 
 /// The value of a setting, a line at a time: an equals sign in it makes no other setting.
-pub(super) fn value(book: &mut Book<'_>, value: &str) -> String {
-    let renamed: Vec<String> = value.split('\n').map(|line| rename(book, line)).collect();
+pub(super) fn value(pseudonyms: &mut Pseudonyms<'_>, value: &str) -> String {
+    let renamed: Vec<String> = value
+        .split('\n')
+        .map(|line| rename(pseudonyms, line))
+        .collect();
     renamed.join("\n")
 }
 
 /// The line with other names.
-pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
-    let line = syslog_host(book, line);
-    let line = named::rename(book, &line);
+pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
+    let line = syslog_host(pseudonyms, line);
+    let line = named::rename(pseudonyms, &line);
     let Some(form) = FORM.as_ref() else {
-        book.overflow = true;
+        pseudonyms.overflow = true;
         return String::new();
     };
     let mut out = String::with_capacity(line.len());
@@ -80,7 +83,7 @@ pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
         out.push_str(line.get(at..whole.start()).unwrap_or_default());
         let before = line.get(..whole.start()).unwrap_or_default();
         let behind = line.get(whole.end()..).unwrap_or_default();
-        match one(book, &found, before, behind) {
+        match one(pseudonyms, &found, before, behind) {
             Some(renamed) => {
                 out.push_str(&renamed);
                 at = whole.end();
@@ -101,17 +104,22 @@ pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
         }
     }
     out.push_str(line.get(at..).unwrap_or_default());
-    book.sweep(&out).into_owned()
+    pseudonyms.sweep(&out).into_owned()
 }
 
-fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) -> Option<String> {
+fn one(
+    pseudonyms: &mut Pseudonyms<'_>,
+    found: &Captures<'_>,
+    before: &str,
+    behind: &str,
+) -> Option<String> {
     let group = |name: &str| found.name(name).map(|found| found.as_str());
     let after_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let before_word = behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     if let Some(both) = group("both") {
         let (schema, table) = both.split_once("`.`")?;
         return Some(qualified(
-            book,
+            pseudonyms,
             schema.trim_matches('`'),
             table.trim_matches('`'),
         ));
@@ -119,25 +127,28 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
     if let Some(both) = group("ansi") {
         let (schema, table) = both.split_once("\".\"")?;
         let (schema, table) = (schema.trim_matches('"'), table.trim_matches('"'));
-        return Some(qualified(book, schema, table).replace('`', "\""));
+        return Some(qualified(pseudonyms, schema, table).replace('`', "\""));
     }
     if let Some(text) = group("back") {
         let inner = text.trim_matches('`');
-        return Some(format!("`{}`", identifier(book, inner)));
+        return Some(format!("`{}`", identifier(pseudonyms, inner)));
     }
     for (group_name, quote) in [("double", '"'), ("single", '\'')] {
         if let Some(text) = group(group_name) {
             let inner = text.trim_matches(quote);
             // `N'…'`, `x'…'`, `_utf8mb4'…'`
             if after_word && is_introducer(before) {
-                book.name(What::Literal, inner);
+                pseudonyms.name(NameKind::Literal, inner);
                 return Some(format!("{quote}?{quote}"));
             }
             // An apostrophe is no quote.
             if after_word || before_word {
                 return None;
             }
-            return Some(format!("{quote}{}{quote}", quoted(book, inner, before)));
+            return Some(format!(
+                "{quote}{}{quote}",
+                quoted(pseudonyms, inner, before)
+            ));
         }
     }
     if let Some(url) = group("url") {
@@ -148,8 +159,8 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         }
         return Some(format!(
             "{scheme}://{}{}",
-            host_(book, host),
-            paths::path(book, path)
+            host_(pseudonyms, host),
+            paths::path(pseudonyms, path)
         ));
     }
     if let Some(uuid) = group("uuid") {
@@ -157,51 +168,55 @@ fn one(book: &mut Book<'_>, found: &Captures<'_>, before: &str, behind: &str) ->
         let is_none = uuid.bytes().all(|byte| byte == b'0' || byte == b'-');
         return Some(match is_none {
             true => uuid.to_owned(),
-            false => book.name(What::Uuid, uuid),
+            false => pseudonyms.name(NameKind::Uuid, uuid),
         });
     }
     if let Some(hex) = group("hex") {
-        return Some(book.name(What::Uuid, hex));
+        return Some(pseudonyms.name(NameKind::Uuid, hex));
     }
     if let Some(mac) = group("mac") {
-        return Some(book.name(What::Address, mac));
+        return Some(pseudonyms.name(NameKind::Address, mac));
     }
     if let Some(six) = group("six") {
         // A time of day, a class of C++.
         let is_address =
             six.parse::<IpAddr>().is_ok() && (six.contains("::") || six.matches(':').count() == 7);
         return match is_address && !after_word {
-            true => Some(address(book, six)),
+            true => Some(address(pseudonyms, six)),
             false => None,
         };
     }
     if let Some(mail) = group("mail") {
         let (user, host) = mail.rsplit_once('@')?;
-        return Some(format!("{}@{}", user_(book, user), host_(book, host)));
+        return Some(format!(
+            "{}@{}",
+            user_(pseudonyms, user),
+            host_(pseudonyms, host)
+        ));
     }
     if let Some(drive) = group("drive") {
         let parts: Vec<String> = drive
             .split('\\')
-            .map(|part| component(book, part))
+            .map(|part| component(pseudonyms, part))
             .collect();
         return Some(parts.join("\\"));
     }
     if let Some(path) = group("path") {
         return match after_word {
             true => None,
-            false => Some(paths::path(book, path)),
+            false => Some(paths::path(pseudonyms, path)),
         };
     }
     if let Some(pair) = group("pair") {
-        return Some(self::pair(book, pair));
+        return Some(self::pair(pseudonyms, pair));
     }
     if let Some(dots) = group("dots") {
-        return Some(dotted(book, dots));
+        return Some(dotted(pseudonyms, dots));
     }
     let task = group("task")?;
     let cut = task.rfind([' ', '=', '(']).map_or(0, |at| at + 1);
     let (head, program) = task.split_at(cut);
-    Some(format!("{head}{}", names::program(book, program)))
+    Some(format!("{head}{}", names::program(pseudonyms, program)))
 }
 
 /// Whether a text ends with what makes the string behind it another kind of literal.
@@ -214,7 +229,7 @@ fn is_introducer(before: &str) -> bool {
 }
 
 /// `Nov 21 00:01:02 HOST kernel: …`, as syslog writes it.
-fn syslog_host(book: &mut Book<'_>, line: &str) -> String {
+fn syslog_host(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static SYSLOG: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"^((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+Z?) )(\S+)( kernel: | \S+\[\d+\]: )").ok()
     });
@@ -228,41 +243,41 @@ fn syslog_host(book: &mut Book<'_>, line: &str) -> String {
     match (part(0), part(1), part(2), part(3)) {
         (Some(whole), Some(head), Some(host), Some(tail)) => {
             let rest = line.get(whole.len()..).unwrap_or_default();
-            format!("{head}{}{tail}{rest}", host_(book, host))
+            format!("{head}{}{tail}{rest}", host_(pseudonyms, host))
         }
         _ => line.to_owned(),
     }
 }
 
 /// What stands in quotes.
-fn quoted(book: &mut Book<'_>, inner: &str, before_: &str) -> String {
+fn quoted(pseudonyms: &mut Pseudonyms<'_>, inner: &str, before_: &str) -> String {
     let lower = inner.to_ascii_lowercase();
     let before = before_
         .trim_end_matches([' ', '=', ':'])
         .to_ascii_lowercase();
-    if words::USERS.contains(&lower.as_str()) || words::HOSTS.contains(&lower.as_str()) {
+    if well_known::USERS.contains(&lower.as_str()) || well_known::HOSTS.contains(&lower.as_str()) {
         return inner.to_owned();
     }
     // What it is stands in front.
     if before.ends_with("user") {
-        return user_(book, inner);
+        return user_(pseudonyms, inner);
     }
     if before.ends_with('@') || before.ends_with("host") {
-        return host_(book, inner);
+        return host_(pseudonyms, inner);
     }
     if before.ends_with("db") || before.ends_with("database") || before.ends_with("schema") {
-        return match words::SCHEMAS.contains(&lower.as_str()) {
+        return match well_known::SCHEMAS.contains(&lower.as_str()) {
             true => inner.to_owned(),
-            false => book.name(What::Schema, inner),
+            false => pseudonyms.name(NameKind::Schema, inner),
         };
     }
     if before.ends_with("duplicate entry") || before.ends_with("value") || before.ends_with("near")
     {
-        book.name(What::Literal, inner);
+        pseudonyms.name(NameKind::Literal, inner);
         return "?".to_owned();
     }
     if inner.parse::<IpAddr>().is_ok() {
-        return address(book, inner);
+        return address(pseudonyms, inner);
     }
     // InnoDB's own name of a latch, as it stands in its sources.
     if is_latch(before_) {
@@ -271,7 +286,7 @@ fn quoted(book: &mut Book<'_>, inner: &str, before_: &str) -> String {
     // A long number is somebody's: of a card, an account, a telephone.
     if inner.len() >= QUOTED_DIGITS_MIN && inner.bytes().all(|byte| b"0123456789 -".contains(&byte))
     {
-        book.name(What::Literal, inner);
+        pseudonyms.name(NameKind::Literal, inner);
         return "?".to_owned();
     }
     if is_number(inner) || is_version(inner) {
@@ -280,34 +295,35 @@ fn quoted(book: &mut Book<'_>, inner: &str, before_: &str) -> String {
     if let Some((user, host)) = inner.rsplit_once('@')
         && !inner.contains(char::is_whitespace)
     {
-        return format!("{}@{}", user_(book, user), host_(book, host));
+        return format!("{}@{}", user_(pseudonyms, user), host_(pseudonyms, host));
     }
     if inner.contains('/') && !inner.contains(' ') {
-        return paths::path(book, inner);
+        return paths::path(pseudonyms, inner);
     }
     // Settings, functions, words of the server.
     let is_one = !inner.contains(|c: char| c.is_whitespace());
-    if is_one && !before.ends_with("table") && (book.is_own(inner) || lower.starts_with("--")) {
+    if is_one && !before.ends_with("table") && (pseudonyms.is_own(inner) || lower.starts_with("--"))
+    {
         return inner.to_owned();
     }
     if is_one {
         return match inner.contains('.') {
-            true => dotted(book, inner),
-            false => book.name(What::Name, inner),
+            true => dotted(pseudonyms, inner),
+            false => pseudonyms.name(NameKind::Name, inner),
         };
     }
     let first = inner.split_whitespace().next().unwrap_or_default();
     if super::keywords::is_keyword(&first.to_ascii_lowercase()) {
-        return statement::rename(book, inner);
+        return statement::rename(pseudonyms, inner);
     }
     // Words that are all the server's own are a remark; anything else may be a value.
     let mut letters = inner
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());
-    if letters.all(|word| book.is_own(word) || is_number(word)) {
+    if letters.all(|word| pseudonyms.is_own(word) || is_number(word)) {
         return inner.to_owned();
     }
-    book.name(What::Literal, inner);
+    pseudonyms.name(NameKind::Literal, inner);
     "?".to_owned()
 }
 
@@ -319,7 +335,7 @@ fn is_latch(before: &str) -> bool {
 }
 
 /// `schema/table`, and much that is not: `reads/s`.
-fn pair(book: &mut Book<'_>, text: &str) -> String {
+fn pair(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let parts: Vec<&str> = text.split('/').collect();
     let is_unit = parts.len() == 2
@@ -328,7 +344,7 @@ fn pair(book: &mut Book<'_>, text: &str) -> String {
             .is_some_and(|last| UNITS.contains(&last.trim_end_matches('.')));
     let is_plain = parts
         .iter()
-        .all(|part| is_number(part) || book.is_own(part));
+        .all(|part| is_number(part) || pseudonyms.is_own(part));
     if PAIRS.contains(&lower.as_str()) || is_unit || is_plain {
         return text.to_owned();
     }
@@ -336,5 +352,5 @@ fn pair(book: &mut Book<'_>, text: &str) -> String {
     if parts.first().is_some_and(|first| is_kernel_thread(first)) {
         return text.to_owned();
     }
-    paths::path(book, text)
+    paths::path(pseudonyms, text)
 }

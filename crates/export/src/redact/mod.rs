@@ -10,7 +10,6 @@
 //! stand, until no new one is met. [`Names`] is what to search the result for: whoever writes it does,
 //! and keeps nothing in which one is found.
 
-mod book;
 mod innodb;
 mod keywords;
 mod line;
@@ -18,13 +17,14 @@ mod locks;
 mod named;
 mod names;
 mod paths;
+mod pseudonyms;
 mod series;
 mod settings;
 mod statement;
 mod suspect;
 mod text;
 mod values;
-pub(crate) mod words;
+pub(crate) mod well_known;
 
 #[cfg(test)]
 mod tests;
@@ -34,17 +34,17 @@ use model::{
     SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind, ThreadRun, Timeline, Trigger,
 };
 
-use book::{Book, What};
-pub use book::{Leak, Names};
 pub(crate) use keywords::is_keyword as is_sql_word;
-pub(crate) use words::{STRUCTURE as STRUCTURE_WORDS, server as server_words};
+pub use pseudonyms::{Leak, Names};
+use pseudonyms::{NameKind, Pseudonyms};
+pub(crate) use well_known::{STRUCTURE as STRUCTURE_WORDS, server as server_words};
 
 /// A user, host or schema that every server has, or what stands for a name already.
 pub(crate) fn is_everybodys(lower: &str) -> bool {
-    words::USERS.contains(&lower)
-        || words::HOSTS.contains(&lower)
-        || words::SCHEMAS.contains(&lower)
-        || book::is_pseudonym(lower)
+    well_known::USERS.contains(&lower)
+        || well_known::HOSTS.contains(&lower)
+        || well_known::SCHEMAS.contains(&lower)
+        || pseudonyms::is_pseudonym(lower)
 }
 
 /// Passes at the most: the second usually meets no new name.
@@ -82,32 +82,32 @@ impl std::error::Error for Unredactable {}
 ///
 /// When names were met that could not all be followed.
 pub fn redact(incident: &Incident, salt: &[u8], also: &str) -> Result<Redacted, Unredactable> {
-    let mut book = Book::new(incident, salt, also);
+    let mut pseudonyms = Pseudonyms::new(incident, salt, also);
     let mut known = usize::MAX;
     for _ in 0..PASSES_MAX {
-        let redacted = pass(&mut book, incident);
-        if book.overflow {
+        let redacted = pass(&mut pseudonyms, incident);
+        if pseudonyms.overflow {
             return Err(Unredactable::TooManyNames);
         }
-        if book.len() == known {
+        if pseudonyms.len() == known {
             return Ok(Redacted {
                 incident: redacted,
-                names: book.into_names(),
+                names: pseudonyms.into_names(),
             });
         }
-        known = book.len();
-        book.learn();
+        known = pseudonyms.len();
+        pseudonyms.learn();
     }
     Err(Unredactable::TooManyNames)
 }
 
-fn pass(book: &mut Book<'_>, incident: &Incident) -> Incident {
+fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
     let mut out = incident.clone();
-    out.host = names::host_(book, &incident.host);
-    out.id = id(book, &incident.id);
-    out.server.label = label(book, &incident.server.label);
-    out.server.version = text::rename(book, &incident.server.version);
-    out.server.address = text::rename(book, &incident.server.address);
+    out.host = names::host_(pseudonyms, &incident.host);
+    out.id = id(pseudonyms, &incident.id);
+    out.server.label = label(pseudonyms, &incident.server.label);
+    out.server.version = text::rename(pseudonyms, &incident.server.version);
+    out.server.address = text::rename(pseudonyms, &incident.server.address);
     out.clock = Clock {
         // It is the same in everything that is recorded between two starts of a host.
         boot_id: String::new(),
@@ -119,28 +119,28 @@ fn pass(book: &mut Book<'_>, incident: &Incident) -> Incident {
         .iter()
         .map(|trigger| Trigger {
             rule: trigger.rule.clone(),
-            says: text::rename(book, &trigger.says),
+            says: text::rename(pseudonyms, &trigger.says),
         })
         .collect();
-    out.timeline = timeline(book, &incident.timeline);
+    out.timeline = timeline(pseudonyms, &incident.timeline);
     for timed in &mut out.texts {
-        timed.text = text_(book, &timed.text);
+        timed.text = text_(pseudonyms, &timed.text);
     }
     for timed in &mut out.facts {
-        timed.fact.value = values::rename(book, &timed.fact.name, &timed.fact.value);
+        timed.fact.value = values::rename(pseudonyms, &timed.fact.name, &timed.fact.value);
     }
-    out.stacks = stacks(book, &incident.stacks);
+    out.stacks = stacks(pseudonyms, &incident.stacks);
     for timed in &mut out.queries {
-        digest(book, &mut timed.digest);
+        digest(pseudonyms, &mut timed.digest);
     }
     for timed in &mut out.absent {
-        absent(book, &mut timed.absent);
+        absent(pseudonyms, &mut timed.absent);
     }
     out
 }
 
 /// `3306-20261120T233015.123Z`: the label and the time.
-fn id(book: &mut Book<'_>, id: &str) -> String {
+fn id(pseudonyms: &mut Pseudonyms<'_>, id: &str) -> String {
     let stamp = id.rsplit_once('-').filter(|(_, stamp)| {
         stamp.len() >= 16
             && stamp
@@ -148,32 +148,32 @@ fn id(book: &mut Book<'_>, id: &str) -> String {
                 .all(|byte| byte.is_ascii_digit() || b"TZ.".contains(&byte))
     });
     match stamp {
-        Some((head, stamp)) => format!("{}-{stamp}", label(book, head)),
-        None => label(book, id),
+        Some((head, stamp)) => format!("{}-{stamp}", label(pseudonyms, head)),
+        None => label(pseudonyms, id),
     }
 }
 
 /// A port, `pid123`, or a word made of a path.
-fn label(book: &mut Book<'_>, label: &str) -> String {
+fn label(pseudonyms: &mut Pseudonyms<'_>, label: &str) -> String {
     let digits = label.strip_prefix("pid").unwrap_or(label);
     // A capture is called by its file: `lock-waits`.
     let is_own = label
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .all(|word| book.is_own(word));
+        .all(|word| pseudonyms.is_own(word));
     match digits.bytes().all(|byte| byte.is_ascii_digit()) || label == "stdin" || is_own {
         true => label.to_owned(),
-        false => book.name(What::Path, label),
+        false => pseudonyms.name(NameKind::Path, label),
     }
 }
 
-fn timeline(book: &mut Book<'_>, timeline: &Timeline) -> Timeline {
+fn timeline(pseudonyms: &mut Pseudonyms<'_>, timeline: &Timeline) -> Timeline {
     let mut out = Timeline::default();
     for source in &timeline.sources {
         out.add_source(&source.name, source.ticks.clone());
     }
     for series in &timeline.series {
         out.add_series(Series {
-            name: series::rename(book, &series.name),
+            name: series::rename(pseudonyms, &series.name),
             ..series.clone()
         });
     }
@@ -181,68 +181,68 @@ fn timeline(book: &mut Book<'_>, timeline: &Timeline) -> Timeline {
     out
 }
 
-fn text_(book: &mut Book<'_>, text: &Text) -> Text {
+fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
     let body = match text.kind() {
-        TextKind::Processlist => processlist(book, text.body()),
-        TextKind::InnodbStatus => innodb::rename(book, text.body()),
-        TextKind::Semaphores => semaphores(book, text.body()),
-        TextKind::Threads => threads(book, text.body()),
+        TextKind::Processlist => processlist(pseudonyms, text.body()),
+        TextKind::InnodbStatus => innodb::rename(pseudonyms, text.body()),
+        TextKind::Semaphores => semaphores(pseudonyms, text.body()),
+        TextKind::Threads => threads(pseudonyms, text.body()),
         // `innodb_print_all_deadlocks`: statements over several lines, and values of rows.
         TextKind::ErrorLog if text.body().contains(" thread id ") => {
-            innodb::rename(book, text.body())
+            innodb::rename(pseudonyms, text.body())
         }
-        TextKind::ErrorLog | TextKind::KernelLog => text::rename(book, text.body()),
+        TextKind::ErrorLog | TextKind::KernelLog => text::rename(pseudonyms, text.body()),
     };
     // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since
     // there is no other way to make such a text.
     server_text::stored(text.kind(), &body)
 }
 
-fn processlist(book: &mut Book<'_>, body: &str) -> String {
+fn processlist(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
     let Ok(mut list) = serde_json::from_str::<ProcessList>(body) else {
         // Nobody can say what is in it.
         return "{}".to_owned();
     };
     list.by_user = std::mem::take(&mut list.by_user)
         .into_iter()
-        .map(|(user, count)| (names::user_(book, &user), count))
+        .map(|(user, count)| (names::user_(pseudonyms, &user), count))
         .collect();
-    list.by_state = keys(book, std::mem::take(&mut list.by_state));
-    list.by_class = keys(book, std::mem::take(&mut list.by_class));
-    list.by_command = keys(book, std::mem::take(&mut list.by_command));
+    list.by_state = keys(pseudonyms, std::mem::take(&mut list.by_state));
+    list.by_class = keys(pseudonyms, std::mem::take(&mut list.by_class));
+    list.by_command = keys(pseudonyms, std::mem::take(&mut list.by_command));
     for session in list.longest.iter_mut().chain(&mut list.idle) {
-        session.user = names::user_(book, &session.user);
-        session.host = names::host_(book, &session.host);
-        session.db = schema(book, &session.db);
-        session.state = text::rename(book, &session.state);
-        session.statement = statement_(book, &session.statement);
+        session.user = names::user_(pseudonyms, &session.user);
+        session.host = names::host_(pseudonyms, &session.host);
+        session.db = schema(pseudonyms, &session.db);
+        session.state = text::rename(pseudonyms, &session.state);
+        session.statement = statement_(pseudonyms, &session.statement);
     }
     serde_json::to_string(&list).unwrap_or_else(|_| "{}".to_owned())
 }
 
 fn keys(
-    book: &Book<'_>,
+    pseudonyms: &Pseudonyms<'_>,
     counts: std::collections::BTreeMap<String, u64>,
 ) -> std::collections::BTreeMap<String, u64> {
     counts
         .into_iter()
-        .map(|(name, count)| (book.sweep(&name).into_owned(), count))
+        .map(|(name, count)| (pseudonyms.sweep(&name).into_owned(), count))
         .collect()
 }
 
-fn schema(book: &mut Book<'_>, schema: &str) -> String {
-    match words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
+fn schema(pseudonyms: &mut Pseudonyms<'_>, schema: &str) -> String {
+    match well_known::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
         true => schema.to_owned(),
-        false => book.name(What::Schema, schema),
+        false => pseudonyms.name(NameKind::Schema, schema),
     }
 }
 
-fn statement_(book: &mut Book<'_>, statement: &str) -> String {
-    let renamed = statement::rename(book, statement);
-    book.sweep(&renamed).into_owned()
+fn statement_(pseudonyms: &mut Pseudonyms<'_>, statement: &str) -> String {
+    let renamed = statement::rename(pseudonyms, statement);
+    pseudonyms.sweep(&renamed).into_owned()
 }
 
-fn semaphores(book: &mut Book<'_>, body: &str) -> String {
+fn semaphores(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
     let Ok(mut waits) = serde_json::from_str::<Vec<SemaphoreWait>>(body) else {
         return "[]".to_owned();
     };
@@ -250,12 +250,12 @@ fn semaphores(book: &mut Book<'_>, body: &str) -> String {
         wait.holder_query = wait
             .holder_query
             .take()
-            .map(|query| statement_(book, &query));
+            .map(|query| statement_(pseudonyms, &query));
         // The folders are those where it was built.
-        waits_files(wait, |file| line::value(book, file));
+        waits_files(wait, |file| line::value(pseudonyms, file));
     }
     let json = serde_json::to_string(&waits).unwrap_or_else(|_| "[]".to_owned());
-    book.sweep(&json).into_owned()
+    pseudonyms.sweep(&json).into_owned()
 }
 
 fn waits_files(wait: &mut SemaphoreWait, mut rename: impl FnMut(&str) -> String) {
@@ -274,9 +274,9 @@ fn waits_files(wait: &mut SemaphoreWait, mut rename: impl FnMut(&str) -> String)
 }
 
 /// Names of threads are the server's own; a plugin's may tell more.
-fn threads(book: &Book<'_>, body: &str) -> String {
+fn threads(pseudonyms: &Pseudonyms<'_>, body: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(body) {
-        Ok(value) => book.sweep(&value.to_string()).into_owned(),
+        Ok(value) => pseudonyms.sweep(&value.to_string()).into_owned(),
         Err(_) => "[]".to_owned(),
     }
 }
@@ -286,7 +286,7 @@ pub(crate) fn is_program_frame(name: &str) -> bool {
     name.starts_with('(') && name.ends_with(')') && !name.starts_with("(anonymous")
 }
 
-fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
+fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvidence {
     let frames: Vec<Frame> = stacks
         .book
         .frames()
@@ -294,20 +294,21 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
         .map(|frame| match is_program_frame(&frame.name) {
             true => {
                 let program = frame.name.trim_start_matches('(');
-                let program = names::program(book, program.strip_suffix(')').unwrap_or(program));
+                let program =
+                    names::program(pseudonyms, program.strip_suffix(')').unwrap_or(program));
                 Frame {
                     // It has the program's name for an image, too.
                     image: match frame.image.is_empty() {
                         true => String::new(),
-                        false => names::program(book, &frame.image),
+                        false => names::program(pseudonyms, &frame.image),
                     },
                     name: format!("({program})"),
                     ..frame.clone()
                 }
             }
             false => Frame {
-                name: book.sweep(&frame.name).into_owned(),
-                image: image(book, &frame.image),
+                name: pseudonyms.sweep(&frame.name).into_owned(),
+                image: image(pseudonyms, &frame.image),
                 ..frame.clone()
             },
         })
@@ -319,7 +320,7 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             .runs
             .iter()
             .map(|run| ThreadRun {
-                name: book.sweep(&run.name).into_owned(),
+                name: pseudonyms.sweep(&run.name).into_owned(),
                 ..run.clone()
             })
             .collect(),
@@ -327,7 +328,7 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             .profiles
             .iter()
             .map(|profile| Profile {
-                counts: counts(book, &profile.counts),
+                counts: counts(pseudonyms, &profile.counts),
                 ..profile.clone()
             })
             .collect(),
@@ -336,24 +337,24 @@ fn stacks(book: &mut Book<'_>, stacks: &StackEvidence) -> StackEvidence {
             .iter()
             .map(|callers| Callers {
                 profile: callers.profile,
-                counts: counts(book, &callers.counts),
+                counts: counts(pseudonyms, &callers.counts),
             })
             .collect(),
         locks: stacks
             .locks
             .iter()
-            .map(|table| locks::rename(book, table))
+            .map(|table| locks::rename(pseudonyms, table))
             .collect(),
     }
 }
 
 /// Rows of a profile with other names of threads.
-fn counts(book: &mut Book<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
+fn counts(pseudonyms: &mut Pseudonyms<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
     let rows = rows.iter();
     rows.map(|row| ProfileCount {
         thread: match row.server {
-            true => book.sweep(&row.thread).into_owned(),
-            false => names::program(book, &row.thread),
+            true => pseudonyms.sweep(&row.thread).into_owned(),
+            false => names::program(pseudonyms, &row.thread),
         },
         ..row.clone()
     })
@@ -361,32 +362,34 @@ fn counts(book: &mut Book<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
 }
 
 /// A library, with the folders it was found in where they are known.
-fn image(book: &mut Book<'_>, image: &str) -> String {
+fn image(pseudonyms: &mut Pseudonyms<'_>, image: &str) -> String {
     let renamed = match image.rsplit_once('/') {
         Some((folders, file)) if !image.starts_with('[') => {
-            format!("{}/{file}", paths::path(book, folders))
+            format!("{}/{file}", paths::path(pseudonyms, folders))
         }
         _ => image.to_owned(),
     };
-    book.sweep(&renamed).into_owned()
+    pseudonyms.sweep(&renamed).into_owned()
 }
 
-fn digest(book: &mut Book<'_>, digest: &mut QueryDigest) {
+fn digest(pseudonyms: &mut Pseudonyms<'_>, digest: &mut QueryDigest) {
     for class in &mut digest.classes {
-        class.fingerprint = statement_(book, &class.fingerprint);
+        class.fingerprint = statement_(pseudonyms, &class.fingerprint);
         // Whoever guesses the statement can make them again, unless they are of the new one.
         class.id = sql::fingerprint_id(&class.fingerprint);
         class.compat_id = None;
-        class.kind = book.sweep(&class.kind).into_owned();
+        class.kind = pseudonyms.sweep(&class.kind).into_owned();
         class.sample = None;
         class.notes.clear();
-        counted(&mut class.users, |name| names::user_(book, name));
-        counted(&mut class.hosts, |name| names::host_(book, name));
-        counted(&mut class.databases, |name| schema(book, name));
-        counted(&mut class.programs, |name| values::connector(book, name));
+        counted(&mut class.users, |name| names::user_(pseudonyms, name));
+        counted(&mut class.hosts, |name| names::host_(pseudonyms, name));
+        counted(&mut class.databases, |name| schema(pseudonyms, name));
+        counted(&mut class.programs, |name| {
+            values::connector(pseudonyms, name)
+        });
     }
     for one in digest.blind.iter_mut().chain(&mut digest.tried) {
-        absent(book, one);
+        absent(pseudonyms, one);
     }
 }
 
@@ -396,7 +399,7 @@ fn counted(names: &mut [Counted], mut rename: impl FnMut(&str) -> String) {
     }
 }
 
-fn absent(book: &mut Book<'_>, absent: &mut model::Absent) {
-    absent.what = text::rename(book, &absent.what);
-    absent.detail = text::rename(book, &absent.detail);
+fn absent(pseudonyms: &mut Pseudonyms<'_>, absent: &mut model::Absent) {
+    absent.what = text::rename(pseudonyms, &absent.what);
+    absent.detail = text::rename(pseudonyms, &absent.detail);
 }

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::book::{Book, What};
 use super::keywords::is_keyword;
 use super::paths::is_number;
-use super::{names, statement, words};
+use super::pseudonyms::{NameKind, Pseudonyms};
+use super::{names, statement, well_known};
 
 /// What is done with the group `name` of a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -168,29 +168,29 @@ const STATEMENT: &str = concat!(
 );
 
 /// A line with other names where words around them say what they are.
-pub(super) fn rename(book: &mut Book<'_>, line: &str) -> String {
+pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static COMPILED_STATEMENT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(STATEMENT).ok());
     let (Some(forms), Some(statement)) = (COMPILED.as_ref(), COMPILED_STATEMENT.as_ref()) else {
         // Nothing can be promised.
-        book.overflow = true;
+        pseudonyms.overflow = true;
         return String::new();
     };
     let mut line = match statement.captures(line) {
-        Some(found) => said(book, line, &found),
+        Some(found) => said(pseudonyms, line, &found),
         None => line.to_owned(),
     };
     let lower = line.to_ascii_lowercase();
     for (word, form, named) in forms {
         if lower.contains(word) && form.is_match(&line) {
-            line = replaced(book, &line, form, *named);
+            line = replaced(pseudonyms, &line, form, *named);
         }
     }
     line
 }
 
 /// The line with its statement renamed, up to the quote that ends it.
-fn said(book: &mut Book<'_>, line: &str, found: &Captures<'_>) -> String {
+fn said(pseudonyms: &mut Pseudonyms<'_>, line: &str, found: &Captures<'_>) -> String {
     let Some(sql) = found.name("said").or_else(|| found.name("plain")) else {
         return line.to_owned();
     };
@@ -209,7 +209,7 @@ fn said(book: &mut Book<'_>, line: &str, found: &Captures<'_>) -> String {
         }
         false => (sql.as_str(), ""),
     };
-    let mut renamed = statement::rename(book, sql);
+    let mut renamed = statement::rename(pseudonyms, sql);
     if !head.ends_with('\'') {
         // What opened before it is not closed in it.
         renamed = renamed.trim_end().to_owned();
@@ -217,7 +217,7 @@ fn said(book: &mut Book<'_>, line: &str, found: &Captures<'_>) -> String {
     format!("{head}{renamed}{tail}")
 }
 
-fn replaced(book: &mut Book<'_>, line: &str, form: &Regex, named: Named) -> String {
+fn replaced(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex, named: Named) -> String {
     let mut out = String::with_capacity(line.len());
     let mut at = 0;
     for found in form.captures_iter(line) {
@@ -225,33 +225,33 @@ fn replaced(book: &mut Book<'_>, line: &str, form: &Regex, named: Named) -> Stri
             continue;
         };
         out.push_str(line.get(at..name.start()).unwrap_or_default());
-        out.push_str(&one(book, name.as_str(), named));
+        out.push_str(&one(pseudonyms, name.as_str(), named));
         at = name.end();
     }
     out.push_str(line.get(at..).unwrap_or_default());
     out
 }
 
-fn one(book: &mut Book<'_>, name: &str, named: Named) -> String {
+fn one(pseudonyms: &mut Pseudonyms<'_>, name: &str, named: Named) -> String {
     let bare = name.trim_end_matches(['.', ':']);
     let end = name.get(bare.len()..).unwrap_or_default();
     let lower = bare.to_ascii_lowercase();
     let renamed = match named {
-        Named::Index | Named::PerhapsIndex if words::INDEX_PROSE.contains(&lower.as_str()) => {
+        Named::Index | Named::PerhapsIndex if well_known::INDEX_PROSE.contains(&lower.as_str()) => {
             bare.to_owned()
         }
-        Named::PerhapsIndex if is_plain(book, bare) => bare.to_owned(),
-        Named::Index | Named::PerhapsIndex => names::identifier(book, bare),
-        Named::Host if is_plain(book, bare) => bare.to_owned(),
-        Named::Host => names::host_(book, bare),
-        Named::User => names::user_(book, bare),
-        Named::Word if is_plain(book, bare) => bare.to_owned(),
-        Named::Word if bare.contains('.') => names::dotted(book, bare),
-        Named::Word => book.name(What::Name, bare),
-        Named::Program => names::program(book, bare),
-        Named::Secret if words::NO_SECRET_VALUES.contains(&lower.as_str()) => bare.to_owned(),
+        Named::PerhapsIndex if is_plain(pseudonyms, bare) => bare.to_owned(),
+        Named::Index | Named::PerhapsIndex => names::identifier(pseudonyms, bare),
+        Named::Host if is_plain(pseudonyms, bare) => bare.to_owned(),
+        Named::Host => names::host_(pseudonyms, bare),
+        Named::User => names::user_(pseudonyms, bare),
+        Named::Word if is_plain(pseudonyms, bare) => bare.to_owned(),
+        Named::Word if bare.contains('.') => names::dotted(pseudonyms, bare),
+        Named::Word => pseudonyms.name(NameKind::Name, bare),
+        Named::Program => names::program(pseudonyms, bare),
+        Named::Secret if well_known::NO_SECRET_VALUES.contains(&lower.as_str()) => bare.to_owned(),
         Named::Secret => {
-            book.name(What::Literal, bare);
+            pseudonyms.name(NameKind::Literal, bare);
             "?".to_owned()
         }
     };
@@ -259,6 +259,6 @@ fn one(book: &mut Book<'_>, name: &str, named: Named) -> String {
 }
 
 /// Numbers, and words of the server and the kernel.
-fn is_plain(book: &Book<'_>, word: &str) -> bool {
-    is_number(word) || book.is_own(word) || word.starts_with(['(', '?'])
+fn is_plain(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
+    is_number(word) || pseudonyms.is_own(word) || word.starts_with(['(', '?'])
 }

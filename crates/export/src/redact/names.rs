@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use super::book::{Book, What};
 use super::paths::{
     component, is_data_end, is_library, is_number, is_source, is_version, version_number,
 };
-use super::words;
+use super::pseudonyms::{NameKind, Pseudonyms};
+use super::well_known;
 
 /// Abbreviations and names with points that are no names of anybody.
 const DOTTED: [&str; 14] = [
@@ -44,137 +44,141 @@ const DOMAINS: [&str; 14] = [
     "arpa",
 ];
 
-pub(super) fn user_(book: &mut Book<'_>, user: &str) -> String {
-    match words::USERS.contains(&user.to_ascii_lowercase().as_str()) {
+pub(super) fn user_(pseudonyms: &mut Pseudonyms<'_>, user: &str) -> String {
+    match well_known::USERS.contains(&user.to_ascii_lowercase().as_str()) {
         true => user.to_owned(),
-        false => book.name(What::User, user),
+        false => pseudonyms.name(NameKind::User, user),
     }
 }
 
 /// A host's name or address, perhaps with a port.
-pub(super) fn host_(book: &mut Book<'_>, host: &str) -> String {
+pub(super) fn host_(pseudonyms: &mut Pseudonyms<'_>, host: &str) -> String {
     let bare = host.trim_matches(['[', ']']);
-    if words::HOSTS.contains(&bare.to_ascii_lowercase().as_str()) {
+    if well_known::HOSTS.contains(&bare.to_ascii_lowercase().as_str()) {
         return host.to_owned();
     }
     if bare.parse::<IpAddr>().is_ok() {
-        return address(book, host);
+        return address(pseudonyms, host);
     }
     match host.rsplit_once(':') {
         Some((name, port)) if is_number(port) && !name.is_empty() => {
-            format!("{}:{port}", host_(book, name))
+            format!("{}:{port}", host_(pseudonyms, name))
         }
-        _ => book.name(What::Host, host),
+        _ => pseudonyms.name(NameKind::Host, host),
     }
 }
 
-pub(super) fn address(book: &mut Book<'_>, address: &str) -> String {
+pub(super) fn address(pseudonyms: &mut Pseudonyms<'_>, address: &str) -> String {
     let bare = address.trim_matches(['[', ']']);
     let is_everywhere = bare
         .parse::<IpAddr>()
         .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
     match is_everywhere {
         true => address.to_owned(),
-        false => book.name(What::Address, bare),
+        false => pseudonyms.name(NameKind::Address, bare),
     }
 }
 
 /// The program behind a process or a thread.
-pub(super) fn program(book: &mut Book<'_>, program: &str) -> String {
+pub(super) fn program(pseudonyms: &mut Pseudonyms<'_>, program: &str) -> String {
     let lower = program.to_ascii_lowercase();
-    let is_known = words::PROGRAMS.contains(&lower.as_str())
+    let is_known = well_known::PROGRAMS.contains(&lower.as_str())
         || is_kernel_thread(&lower)
         || is_number(program)
-        || book.is_own(program);
+        || pseudonyms.is_own(program);
     match is_known {
         true => program.to_owned(),
-        false => book.name(What::Program, program),
+        false => pseudonyms.name(NameKind::Program, program),
     }
 }
 
 /// `kworker/0:1`, `kcompactd0`: no letters follow, or the name would be another one.
 pub(super) fn is_kernel_thread(lower: &str) -> bool {
-    words::THREADS.iter().any(|start| {
+    well_known::THREADS.iter().any(|start| {
         lower.strip_prefix(start).is_some_and(|rest| {
             (start.ends_with('_') || !rest.starts_with(char::is_alphabetic))
                 && rest
                     .split(|c: char| !c.is_alphabetic())
-                    .all(|word| word.len() < 3 || words::THREAD_WORDS.contains(&word))
+                    .all(|word| word.len() < 3 || well_known::THREAD_WORDS.contains(&word))
         })
     })
 }
 
 /// A name of the database: `t`, `s.t`.
-pub(super) fn identifier(book: &mut Book<'_>, inner: &str) -> String {
+pub(super) fn identifier(pseudonyms: &mut Pseudonyms<'_>, inner: &str) -> String {
     let lower = inner.to_ascii_lowercase();
-    if words::INNODB_NAMES.contains(&lower.as_str()) || words::SCHEMAS.contains(&lower.as_str()) {
+    if well_known::INNODB_NAMES.contains(&lower.as_str())
+        || well_known::SCHEMAS.contains(&lower.as_str())
+    {
         return inner.to_owned();
     }
     match inner.split_once(['.', '/']) {
-        Some((schema, _)) if words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) => {
+        Some((schema, _))
+            if well_known::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) =>
+        {
             inner.to_owned()
         }
         Some((schema, table)) => format!(
             "{}{}{}",
-            book.name(What::Schema, schema),
+            pseudonyms.name(NameKind::Schema, schema),
             inner.get(schema.len()..=schema.len()).unwrap_or("."),
-            book.name(What::Table, table)
+            pseudonyms.name(NameKind::Table, table)
         ),
-        None => book.name(What::Name, inner),
+        None => pseudonyms.name(NameKind::Name, inner),
     }
 }
 
 /// A schema and a table, in backquotes.
-pub(super) fn qualified(book: &mut Book<'_>, schema: &str, table: &str) -> String {
-    match words::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
+pub(super) fn qualified(pseudonyms: &mut Pseudonyms<'_>, schema: &str, table: &str) -> String {
+    match well_known::SCHEMAS.contains(&schema.to_ascii_lowercase().as_str()) {
         true => format!("`{schema}`.`{table}`"),
         false => format!(
             "`{}`.`{}`",
-            book.name(What::Schema, schema),
-            book.name(What::Table, table)
+            pseudonyms.name(NameKind::Schema, schema),
+            pseudonyms.name(NameKind::Table, table)
         ),
     }
 }
 
-pub(super) fn dotted(book: &mut Book<'_>, text: &str) -> String {
+pub(super) fn dotted(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let parts: Vec<&str> = text.split('.').collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
         return text.to_owned();
     };
     if text.parse::<IpAddr>().is_ok() {
-        return address(book, text);
+        return address(pseudonyms, text);
     }
     let first_digit = first.starts_with(|c: char| c.is_ascii_digit());
     let is_documentation = is_documentation(&lower);
     if DOMAINS.contains(&last.to_ascii_lowercase().as_str()) && !is_documentation {
-        return book.name(What::Host, text);
+        return pseudonyms.name(NameKind::Host, text);
     }
     // The number of a version stays, what its builder added does not.
     if let Some(number) = version_number(text)
         && !is_version(text)
     {
         let (number, suffix) = text.split_at(number);
-        return format!("{number}{}", book.name(What::Name, suffix));
+        return format!("{number}{}", pseudonyms.name(NameKind::Name, suffix));
     }
     let is_kept = is_documentation
         || is_number(text)
         || is_version(text)
         || is_source(last)
         || is_library(text)
-        || (parts.len() == 2 && words::SCHEMAS.contains(&first.to_ascii_lowercase().as_str()))
+        || (parts.len() == 2 && well_known::SCHEMAS.contains(&first.to_ascii_lowercase().as_str()))
         // Settings and signals of ours: `status.Threads_running`, `status.`.
-        || parts.iter().all(|part| part.is_empty() || book.is_own(part) || is_number(part));
+        || parts.iter().all(|part| part.is_empty() || pseudonyms.is_own(part) || is_number(part));
     if is_kept {
         return text.to_owned();
     }
     if is_data_end(last) && !(is_number(last) && first_digit) {
-        return component(book, text);
+        return component(pseudonyms, text);
     }
     if parts.len() == 2 {
-        return identifier(book, text);
+        return identifier(pseudonyms, text);
     }
-    book.name(What::Host, text)
+    pseudonyms.name(NameKind::Host, text)
 }
 
 /// A vendor's name, in lower case or not.

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::book::{Book, What, is_pseudonym};
-use super::words;
+use super::pseudonyms::{NameKind, Pseudonyms, is_pseudonym};
+use super::well_known;
 
 /// Folders and files as servers, distributions and containers name them.
 pub(super) const PATH: &[&str] = &[
@@ -218,10 +218,13 @@ const SOURCES: &[&str] = &[
 ];
 
 /// A path, folder by folder. A remark in brackets of source files stays: `/build/x.cc:12`.
-pub(super) fn path(book: &mut Book<'_>, path: &str) -> String {
+pub(super) fn path(pseudonyms: &mut Pseudonyms<'_>, path: &str) -> String {
     let tail = path.trim_end_matches(['.', ',', ':', '!', '?']);
     let end = path.get(tail.len()..).unwrap_or_default();
-    let parts: Vec<String> = tail.split('/').map(|part| component(book, part)).collect();
+    let parts: Vec<String> = tail
+        .split('/')
+        .map(|part| component(pseudonyms, part))
+        .collect();
     format!("{}{end}", parts.join("/"))
 }
 
@@ -229,8 +232,8 @@ pub(super) fn path(book: &mut Book<'_>, path: &str) -> String {
 pub(super) fn is_known_component(part: &str) -> bool {
     let lower = part.to_ascii_lowercase();
     let is_known = PATH.contains(&lower.as_str())
-        || words::SCHEMAS.contains(&lower.as_str())
-        || words::PROGRAMS.contains(&lower.as_str())
+        || well_known::SCHEMAS.contains(&lower.as_str())
+        || well_known::PROGRAMS.contains(&lower.as_str())
         || is_library(part)
         || is_number(part)
         || is_version(part)
@@ -263,7 +266,7 @@ pub(super) fn is_data_end(end: &str) -> bool {
     DATA.contains(&lower.split(':').next().unwrap_or_default()) || is_number(end)
 }
 
-pub(super) fn component(book: &mut Book<'_>, part: &str) -> String {
+pub(super) fn component(pseudonyms: &mut Pseudonyms<'_>, part: &str) -> String {
     if is_known_component(part) {
         return part.to_owned();
     }
@@ -271,17 +274,17 @@ pub(super) fn component(book: &mut Book<'_>, part: &str) -> String {
     if let Some((stem, end)) = part.rsplit_once('.')
         && is_data_end(end)
     {
-        return format!("{}.{end}", component(book, stem));
+        return format!("{}.{end}", component(pseudonyms, stem));
     }
     // Partitions: `orders#P#p2019`.
     if let Some((table, partition)) = part.split_once("#P#").or_else(|| part.split_once("#p#")) {
         return format!(
             "{}#P#{}",
-            component(book, table),
-            book.name(What::Name, partition)
+            component(pseudonyms, table),
+            pseudonyms.name(NameKind::Name, partition)
         );
     }
-    book.name(What::Path, part)
+    pseudonyms.name(NameKind::Path, part)
 }
 
 /// `libc.so.6`, and not `shop.sock`.

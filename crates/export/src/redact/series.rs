@@ -1,6 +1,6 @@
 //! Names of signals: most are the kernel's and the server's, some hold what others chose.
 
-use super::book::Book;
+use super::pseudonyms::Pseudonyms;
 use super::{names, paths};
 
 /// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
@@ -13,33 +13,33 @@ const DISKS: [&str; 20] = [
 const DISK_REST_CHARS_MAX: usize = 9;
 
 /// The name of a signal, with other names in it.
-pub(super) fn rename(book: &mut Book<'_>, name: &str) -> String {
+pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
     let between = |area: &str| {
         name.strip_prefix(area)
             .and_then(|rest| rest.rsplit_once('.'))
     };
     if let Some((program, end)) = between("top.") {
-        return format!("top.{}.{end}", names::program(book, program));
+        return format!("top.{}.{end}", names::program(pseudonyms, program));
     }
     if let Some((directory, end)) = between("filesystem.") {
-        return format!("filesystem.{}.{end}", directory_(book, directory));
+        return format!("filesystem.{}.{end}", directory_(pseudonyms, directory));
     }
     if let Some((device, end)) = between("disk.") {
-        return format!("disk.{}.{end}", disk(book, device));
+        return format!("disk.{}.{end}", disk(pseudonyms, device));
     }
     match name.starts_with("status.") {
         true => name.to_owned(),
-        false => book.sweep(name).into_owned(),
+        false => pseudonyms.sweep(name).into_owned(),
     }
 }
 
 /// A mount point or a data directory. Each word of it is one of a path, whatever else it may be.
-fn directory_(book: &mut Book<'_>, directory: &str) -> String {
-    paths::path(book, directory)
+fn directory_(pseudonyms: &mut Pseudonyms<'_>, directory: &str) -> String {
+    paths::path(pseudonyms, directory)
 }
 
 /// A disk of the kernel's keeps its name; a volume has that of whoever made it.
-fn disk(book: &mut Book<'_>, device: &str) -> String {
+fn disk(pseudonyms: &mut Pseudonyms<'_>, device: &str) -> String {
     let is_kernels = DISKS.iter().any(|start| {
         device.strip_prefix(start).is_some_and(|rest| {
             rest.len() <= DISK_REST_CHARS_MAX
@@ -50,6 +50,6 @@ fn disk(book: &mut Book<'_>, device: &str) -> String {
     let is_plain = is_kernels || paths::PATH.contains(&device) || paths::is_number(device);
     match is_plain {
         true => device.to_owned(),
-        false => paths::path(book, device),
+        false => paths::path(pseudonyms, device),
     }
 }

@@ -2,16 +2,16 @@
 
 use sql::{Lexer, SqlMode, Token, TokenKind};
 
-use super::book::{Book, What};
 use super::keywords::{BEFORE_NAMES, NO_NAMES, is_keyword};
-use super::words;
+use super::pseudonyms::{NameKind, Pseudonyms};
+use super::well_known;
 
 /// Shorter literals are not remembered: `1` and `'a'` stand everywhere.
 const LITERAL_CHARS_MIN: usize = 4;
 
 /// The statement with `?` for each literal, without comments, and with another name for each that is
 /// not SQL's own. What is named in a schema of the server itself stays.
-pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
+pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, statement: &str) -> String {
     let tokens: Vec<Token<'_>> = Lexer::new(statement, SqlMode::default()).collect();
     let mut out = String::with_capacity(statement.len());
     let mut before = String::new();
@@ -32,21 +32,27 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
             // A comment may hold anything.
             TokenKind::Comment => continue,
             TokenKind::String | TokenKind::Unterminated => {
-                literal(book, token.text);
+                literal(pseudonyms, token.text);
                 out.push('?');
             }
             TokenKind::Number => out.push('?'),
             TokenKind::QuotedName => {
                 let quote = token.text.get(..1).unwrap_or("`");
                 let inner = token.text.trim_matches(['`', '"']).replace("``", "`");
-                let (name, what) = name(book, &inner, &before, next, (in_own_schema, in_schema));
+                let (name, what) = name(
+                    pseudonyms,
+                    &inner,
+                    &before,
+                    next,
+                    (in_own_schema, in_schema),
+                );
                 out.push_str(quote);
                 out.push_str(&name);
                 out.push_str(quote);
                 in_own_schema = is_own_schema(&inner);
-                in_schema = what == What::Schema;
+                in_schema = what == NameKind::Schema;
             }
-            TokenKind::Variable => out.push_str(&variable(book, token.text)),
+            TokenKind::Variable => out.push_str(&variable(pseudonyms, token.text)),
             TokenKind::Word => {
                 let lower = token.text.to_ascii_lowercase();
                 let expected = BEFORE_NAMES.contains(&before.as_str())
@@ -59,9 +65,14 @@ pub(super) fn rename(book: &mut Book<'_>, statement: &str) -> String {
                 if is_sql {
                     out.push_str(token.text);
                 } else {
-                    let (word, what) =
-                        name(book, token.text, &before, next, (in_own_schema, in_schema));
-                    in_schema = what == What::Schema;
+                    let (word, what) = name(
+                        pseudonyms,
+                        token.text,
+                        &before,
+                        next,
+                        (in_own_schema, in_schema),
+                    );
+                    in_schema = what == NameKind::Schema;
                     out.push_str(&word);
                 }
                 in_own_schema = is_own_schema(token.text);
@@ -84,57 +95,57 @@ fn may_stay(lower: &str, before: &str) -> bool {
 }
 
 fn is_own_schema(word: &str) -> bool {
-    !word.is_empty() && words::SCHEMAS.contains(&word.to_ascii_lowercase().as_str())
+    !word.is_empty() && well_known::SCHEMAS.contains(&word.to_ascii_lowercase().as_str())
 }
 
 fn name(
-    book: &mut Book<'_>,
+    pseudonyms: &mut Pseudonyms<'_>,
     word: &str,
     before: &str,
     next: Option<&Token<'_>>,
     (in_own_schema, in_schema): (bool, bool),
-) -> (String, What) {
+) -> (String, NameKind) {
     let is_own = is_own_schema(word)
         || (before == "." && in_own_schema)
-        || words::INNODB_NAMES.contains(&word.to_ascii_lowercase().as_str())
+        || well_known::INNODB_NAMES.contains(&word.to_ascii_lowercase().as_str())
         // A cut statement's mark.
         || word.chars().all(|c| c == sql::CUT_MARK);
     if is_own {
-        return (word.to_owned(), What::Name);
+        return (word.to_owned(), NameKind::Name);
     }
     let what = match (before, next.map(|next| next.kind)) {
-        (".", _) if in_schema => What::Table,
-        ("use" | "database" | "schema", _) => What::Schema,
+        (".", _) if in_schema => NameKind::Table,
+        ("use" | "database" | "schema", _) => NameKind::Schema,
         (_, Some(TokenKind::Dot))
             if ["from", "join", "into", "update", "table"].contains(&before) =>
         {
-            What::Schema
+            NameKind::Schema
         }
         (
             "from" | "join" | "straight_join" | "into" | "update" | "table" | "tables" | "truncate",
             _,
-        ) => What::Table,
-        _ => What::Name,
+        ) => NameKind::Table,
+        _ => NameKind::Name,
     };
     // The mark of a cut may stand at its end.
     let stem = word.trim_end_matches(sql::CUT_MARK);
     let mark = word.get(stem.len()..).unwrap_or_default();
-    (format!("{}{mark}", book.name(what, stem)), what)
+    (format!("{}{mark}", pseudonyms.name(what, stem)), what)
 }
 
 /// `@name`, or the server's own `@@name`.
-fn variable(book: &mut Book<'_>, text: &str) -> String {
+fn variable(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
     if text.starts_with("@@") {
         return text.to_owned();
     }
     let inner = text.trim_start_matches('@').trim_matches(['`', '\'', '"']);
     match inner {
         "" => text.to_owned(),
-        inner => format!("@{}", book.name(What::Name, inner)),
+        inner => format!("@{}", pseudonyms.name(NameKind::Name, inner)),
     }
 }
 
-fn literal(book: &mut Book<'_>, text: &str) {
+fn literal(pseudonyms: &mut Pseudonyms<'_>, text: &str) {
     let inner = match text.find(['\'', '"']) {
         Some(quote) => text
             .get(quote..)
@@ -143,6 +154,6 @@ fn literal(book: &mut Book<'_>, text: &str) {
         None => "",
     };
     if inner.chars().count() >= LITERAL_CHARS_MIN && inner.chars().any(char::is_alphabetic) {
-        book.name(What::Literal, inner);
+        pseudonyms.name(NameKind::Literal, inner);
     }
 }

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::book::{Leak, Names, is_pseudonym};
-use super::{names, paths, words};
+use super::pseudonyms::{Leak, Names, is_pseudonym};
+use super::{names, paths, well_known};
 
 /// A form, and whether what it found may stay. Each has it in the group `it`.
 struct Form {
@@ -24,9 +24,9 @@ const FORMS: [Form; 7] = [
         form: r#"(?i)\bindex (?:\\?["'`])?(?P<it>[^\s`'",;:()=\\]+)(?:\\?["'`])? of table\b"#,
         may_stay: |_, name| {
             let lower = name.to_ascii_lowercase();
-            words::INNODB_NAMES.contains(&lower.as_str())
+            well_known::INNODB_NAMES.contains(&lower.as_str())
                 || lower == "?"
-                || words::INDEX_PROSE.contains(&lower.as_str())
+                || well_known::INDEX_PROSE.contains(&lower.as_str())
                 || is_pseudonym(&lower)
         },
     },

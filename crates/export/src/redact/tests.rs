@@ -8,7 +8,7 @@
 use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
-use super::book::Book;
+use super::pseudonyms::Pseudonyms;
 use super::{innodb, line, locks, series, statement, text, values};
 
 fn blank() -> Incident {
@@ -46,16 +46,16 @@ fn shown(text: &str) -> String {
     form.replace_all(text, "<$1>").into_owned()
 }
 
-fn all(cases: &[(&str, &str)], rename: impl Fn(&mut Book<'_>, &str) -> String) {
+fn all(cases: &[(&str, &str)], rename: impl Fn(&mut Pseudonyms<'_>, &str) -> String) {
     let blank = blank();
     for (given, expected) in cases {
-        let mut book = Book::new(&blank, b"salt", "");
-        let first = rename(&mut book, given);
+        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+        let first = rename(&mut pseudonyms, given);
         assert_eq!(&shown(&first), expected, "{given}");
         // What is known changes nothing of what was known by its form.
-        book.learn();
+        pseudonyms.learn();
         assert_eq!(
-            &shown(&rename(&mut book, given)),
+            &shown(&rename(&mut pseudonyms, given)),
             expected,
             "{given}, again"
         );
@@ -237,12 +237,15 @@ fn transactions_tell_who() {
                 "TABLE LOCK table `<schema>/<table>` trx id 51 lock mode IX",
             ),
         ],
-        |book, given| {
-            innodb::rename(book, &format!("---TRANSACTION 51, ACTIVE 1 sec\n{given}"))
-                .split_once('\n')
-                .unwrap()
-                .1
-                .to_owned()
+        |pseudonyms, given| {
+            innodb::rename(
+                pseudonyms,
+                &format!("---TRANSACTION 51, ACTIVE 1 sec\n{given}"),
+            )
+            .split_once('\n')
+            .unwrap()
+            .1
+            .to_owned()
         },
     );
 }
@@ -290,9 +293,9 @@ fn settings_keep_what_is_theirs() {
         ("cgroup.cpu_max", "200000 100000", "200000 100000"),
     ] {
         let blank = blank();
-        let mut book = Book::new(&blank, b"salt", "");
+        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
         assert_eq!(
-            shown(&values::rename(&mut book, name, given)),
+            shown(&values::rename(&mut pseudonyms, name, given)),
             expected,
             "{name}"
         );
@@ -391,8 +394,8 @@ fn signals_are_named_after_folders_and_programs() {
         ("status.Com_select", "status.Com_select"),
     ] {
         let blank = blank();
-        let mut book = Book::new(&blank, b"salt", "");
-        assert_eq!(shown(&series::rename(&mut book, given)), expected);
+        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+        assert_eq!(shown(&series::rename(&mut pseudonyms, given)), expected);
     }
 }
 
@@ -439,8 +442,8 @@ fn locks_are_named_after_what_they_lock() {
         }))
         .unwrap();
         let blank = blank();
-        let mut book = Book::new(&blank, b"salt", "");
-        let row = locks::rename(&mut book, &table).locks.remove(0);
+        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+        let row = locks::rename(&mut pseudonyms, &table).locks.remove(0);
         assert_eq!(shown(&row.name), renamed);
         assert_eq!(shown(&row.holders[0].doing), done);
     }
@@ -450,7 +453,7 @@ fn locks_are_named_after_what_they_lock() {
 #[test]
 fn the_search_knows_forms_of_names_that_nobody_met() {
     let blank = blank();
-    let names = Book::new(&blank, b"salt", "").into_names();
+    let names = Pseudonyms::new(&blank, b"salt", "").into_names();
     for (given, found) in [
         (
             "n bits 72 index idx_passport of table `a`.`b` trx id 5",
@@ -497,14 +500,14 @@ fn the_search_knows_forms_of_names_that_nobody_met() {
 fn a_table_may_be_called_like_the_end_of_a_file() {
     let blank = blank();
     for end in super::paths::DATA {
-        let mut book = Book::new(&blank, b"salt", "");
-        book.name(super::What::Table, end);
+        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+        pseudonyms.name(super::NameKind::Table, end);
         let path = format!("/srv/shop/{end}.{end}");
         // Once to meet what is in it, once with all that was met.
-        line::value(&mut book, &path);
-        book.learn();
-        let renamed = line::value(&mut book, &path);
-        let leak = book.into_names().find_in_text(renamed.as_bytes());
+        line::value(&mut pseudonyms, &path);
+        pseudonyms.learn();
+        let renamed = line::value(&mut pseudonyms, &path);
+        let leak = pseudonyms.into_names().find_in_text(renamed.as_bytes());
         assert_eq!(leak, None, "{path}: {renamed}");
     }
 }
@@ -512,23 +515,29 @@ fn a_table_may_be_called_like_the_end_of_a_file() {
 #[test]
 fn a_shorter_name_is_found_where_a_longer_one_goes_on() {
     let blank = blank();
-    let mut book = Book::new(&blank, b"salt", "");
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
     for name in ["qza", "qza-b"] {
-        book.name(super::What::Schema, name);
+        pseudonyms.name(super::NameKind::Schema, name);
     }
-    book.learn();
+    pseudonyms.learn();
     assert_eq!(
-        shown(&book.sweep("x qza-bcd, qza-b, QZA, qzab.")),
+        shown(&pseudonyms.sweep("x qza-bcd, qza-b, QZA, qzab.")),
         "x <schema>-bcd, <schema>, <schema>, qzab."
     );
-    assert_eq!(book.into_names().find(b"qza-bcd").unwrap().name, "qza");
+    assert_eq!(
+        pseudonyms.into_names().find(b"qza-bcd").unwrap().name,
+        "qza"
+    );
 }
 
 #[test]
 fn capitals_of_other_alphabets_are_the_same_name() {
     let blank = blank();
-    let mut book = Book::new(&blank, b"salt", "");
-    book.name(super::What::User, "René_жук");
-    book.learn();
-    assert_eq!(shown(&book.sweep("rené_жук RENÉ_ЖУК")), "<user> <user>");
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+    pseudonyms.name(super::NameKind::User, "René_жук");
+    pseudonyms.learn();
+    assert_eq!(
+        shown(&pseudonyms.sweep("rené_жук RENÉ_ЖУК")),
+        "<user> <user>"
+    );
 }

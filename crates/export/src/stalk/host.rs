@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::moments::{Scene, number};
+use super::ticks::{Scene, number};
 
 /// Facts of these areas have files of their own.
 const TOLD_ELSEWHERE: [&str; 2] = ["variables.", "sysctl."];

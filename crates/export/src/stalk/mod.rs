@@ -9,16 +9,16 @@
 //! write them on Linux.
 
 mod host;
-mod moments;
 mod processors;
 mod readme;
 mod server;
 mod stacks;
+mod ticks;
 
 use jiff::tz::TimeZone;
 use model::{Incident, Window};
 
-use moments::{PREFIX, Scene};
+use ticks::{PREFIX, Scene};
 
 /// Where nothing of a source may be older than this before the onset, to be the base of its
 /// counters, in milliseconds.

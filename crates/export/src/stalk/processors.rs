@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use model::{Kind, Series, Window};
 
-use super::moments::{Scene, Tick, grown, number};
+use super::ticks::{Scene, Tick, grown, number};
 
 /// Columns of a line of `/proc/stat`, in its order.
 const MODES: [&str; 8] = [

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use model::Incident;
 
-use super::moments::Scene;
+use super::ticks::Scene;
 use super::{File, Missing};
 
 /// Never recorded: pt-stalk's suffixes, with the reason.

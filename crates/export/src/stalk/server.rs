@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use model::{Millis, ProcessList, TextKind, TimedText};
 
-use super::moments::{Scene, number};
+use super::ticks::{Scene, number};
 
 /// InnoDB statuses of a collection beside the first and the last.
 const MORE_STATUSES_MAX: usize = 30;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use model::{Frame, Millis, Side, ThreadRun};
 
-use super::moments::Scene;
+use super::ticks::Scene;
 
 /// Snapshots of a collection: with 500 threads each has about a megabyte.
 const SNAPSHOTS_MAX: u64 = 60;

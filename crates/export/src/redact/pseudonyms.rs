@@ -7,11 +7,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, Sta
 use model::Incident;
 use sha2::{Digest, Sha256};
 
-use super::words;
+use super::well_known;
 
 /// What a name names. It shows in front of what stands for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum What {
+pub(super) enum NameKind {
     User,
     Host,
     Address,
@@ -25,7 +25,7 @@ pub(super) enum What {
     Literal,
 }
 
-impl What {
+impl NameKind {
     fn word(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -72,10 +72,10 @@ const NAMES_MAX: usize = 200_000;
 const NAME_BYTES_MAX: usize = 512;
 
 /// What stands for what.
-pub(super) struct Book<'a> {
+pub(super) struct Pseudonyms<'a> {
     salt: &'a [u8],
     /// By the name in lower case: servers do not tell cases apart where it matters.
-    names: BTreeMap<String, What>,
+    names: BTreeMap<String, NameKind>,
     /// Words of the server itself, in lower case.
     own: HashSet<String>,
     /// All of them in one text.
@@ -91,7 +91,7 @@ struct Sweep {
     names: Vec<(String, String, Search)>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> Pseudonyms<'a> {
     /// `also` are words that the result will have besides.
     pub(super) fn new(incident: &Incident, salt: &'a [u8], also: &str) -> Self {
         let mut own = HashSet::new();
@@ -108,12 +108,12 @@ impl<'a> Book<'a> {
                 }
             }
         };
-        add(words::STRUCTURE);
-        words::server().for_each(&mut add);
+        add(well_known::STRUCTURE);
+        well_known::server().for_each(&mut add);
         add(also);
         add(&crate::stalk::own_words());
         for series in &incident.timeline.series {
-            if !words::is_named_by_others(&series.name) {
+            if !well_known::is_named_by_others(&series.name) {
                 add(&series.name);
             }
         }
@@ -141,7 +141,7 @@ impl<'a> Book<'a> {
     }
 
     /// What stands for a name from now on.
-    pub(super) fn name(&mut self, what: What, name: &str) -> String {
+    pub(super) fn name(&mut self, what: NameKind, name: &str) -> String {
         let mut lower = name.to_lowercase();
         lower.truncate(lower.floor_char_boundary(NAME_BYTES_MAX));
         // `GRANT … TO app@localhost`: what every server has stays wherever it stands.
@@ -168,8 +168,8 @@ impl<'a> Book<'a> {
         self.own.contains(&word.to_ascii_lowercase())
     }
 
-    fn pseudonym(&self, what: What, lower: &str) -> String {
-        if what == What::Literal {
+    fn pseudonym(&self, what: NameKind, lower: &str) -> String {
+        if what == NameKind::Literal {
             return "?".to_owned();
         }
         let mut hash = Sha256::new();
@@ -199,7 +199,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// From here on [`Book::sweep`] finds every name that is known now.
+    /// From here on [`Pseudonyms::sweep`] finds every name that is known now.
     pub(super) fn learn(&mut self) {
         let mut patterns = Vec::new();
         let mut names = Vec::new();
@@ -253,7 +253,9 @@ impl<'a> Book<'a> {
         let unsearched = self
             .names
             .iter()
-            .filter(|(lower, what)| **what != What::Literal && self.search(lower) == Search::Never)
+            .filter(|(lower, what)| {
+                **what != NameKind::Literal && self.search(lower) == Search::Never
+            })
             .map(|(lower, _)| lower.clone())
             .collect();
         Names {
