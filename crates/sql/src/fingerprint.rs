@@ -3,7 +3,7 @@
 use crate::lexer::SqlMode;
 use crate::lists::{List, end_all_unclosed};
 use crate::output::{CUT_MARK, Output};
-use crate::pieces::{Piece, PieceKind, Pieces};
+use crate::segments::{Segment, SegmentKind, Segments};
 use crate::word::ShortWord;
 
 /// The statement as [`crate::redact`] has it, and besides: words in lower case (not names in quotes), `NULL`, `TRUE` and
@@ -26,7 +26,7 @@ pub fn fingerprint_in(statement: &str, mode: SqlMode) -> String {
         output: Output::for_statement(statement),
         ..Writer::default()
     };
-    for piece in Pieces::new(statement, mode) {
+    for piece in Segments::new(statement, mode) {
         writer.take(piece);
         if writer.output.is_cut() {
             break;
@@ -38,38 +38,41 @@ pub fn fingerprint_in(statement: &str, mode: SqlMode) -> String {
 #[derive(Default)]
 struct Writer {
     output: Output,
-    previous: Option<PieceKind>,
+    previous: Option<SegmentKind>,
     /// The piece before, if it is a word and no part of a longer name.
     previous_word: ShortWord,
     /// The piece before is `VALUES` where rows can follow, not the function (`a = VALUES(a)`, `IF(b, VALUES(a), c)`).
     after_values: bool,
     /// Where the signs before the next piece start, and what is before them.
-    signs: Option<(usize, Option<PieceKind>)>,
+    signs: Option<(usize, Option<SegmentKind>)>,
     /// How many parentheses are open.
     depth: usize,
     lists: Vec<List>,
 }
 
 impl Writer {
-    fn take(&mut self, piece: Piece<'_>) {
+    fn take(&mut self, piece: Segment<'_>) {
         let word = piece.word;
         let (kind, text) = match piece.kind {
-            _ if self.is_value(word) => (PieceKind::Literal, "?"),
+            _ if self.is_value(word) => (SegmentKind::Literal, "?"),
             // After a `DEFAULT` that became a `?`: in the fingerprint's fingerprint it is an operator.
-            PieceKind::Sign if self.previous == Some(PieceKind::Literal) => {
-                (PieceKind::Operator, piece.text)
+            SegmentKind::Sign if self.previous == Some(SegmentKind::Literal) => {
+                (SegmentKind::Operator, piece.text)
             }
             kind => (kind, piece.text),
         };
         self.leave_lists(kind, word);
-        if self.after_values && (kind == PieceKind::LeftParen || word.as_bytes() == b"row") {
+        if self.after_values && (kind == SegmentKind::LeftParen || word.as_bytes() == b"row") {
             self.lists
                 .push(List::new(true, self.depth, self.output.len()));
         }
         self.write(kind, text);
         self.enter_lists(kind);
         self.after_values = matches!(word.as_bytes(), b"values" | b"value")
-            && !matches!(self.previous, Some(PieceKind::Operator | PieceKind::Comma));
+            && !matches!(
+                self.previous,
+                Some(SegmentKind::Operator | SegmentKind::Comma)
+            );
         self.previous = Some(kind);
         self.previous_word = word;
     }
@@ -89,12 +92,12 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, kind: PieceKind, text: &str) {
+    fn write(&mut self, kind: SegmentKind, text: &str) {
         match kind {
-            PieceKind::Sign => {
+            SegmentKind::Sign => {
                 self.signs.get_or_insert((self.output.len(), self.previous));
             }
-            PieceKind::Literal => {
+            SegmentKind::Literal => {
                 if let Some((start, before)) = self.signs.take() {
                     self.output.truncate(start);
                     self.previous = before;
@@ -103,24 +106,24 @@ impl Writer {
             _ => self.signs = None,
         }
         let start = self.output.len();
-        let space_before_mark = needs_space(self.previous, PieceKind::Word, "");
+        let space_before_mark = needs_space(self.previous, SegmentKind::Word, "");
         self.output.push(
             needs_space(self.previous, kind, text),
             space_before_mark,
             text,
         );
         match kind {
-            PieceKind::Word | PieceKind::Keyword => self.output.lower_from(start),
-            PieceKind::Variable if !text.ends_with('`') => self.output.lower_from(start),
+            SegmentKind::Word | SegmentKind::Keyword => self.output.lower_from(start),
+            SegmentKind::Variable if !text.ends_with('`') => self.output.lower_from(start),
             _ => {}
         }
     }
 
     /// What a piece does to the open lists before it is written.
-    fn leave_lists(&mut self, kind: PieceKind, word: ShortWord) {
-        let is_close = kind == PieceKind::RightParen;
+    fn leave_lists(&mut self, kind: SegmentKind, word: ShortWord) {
+        let is_close = kind == SegmentKind::RightParen;
         while let Some(list) = self.lists.last_mut() {
-            let is_comma_of_list = kind == PieceKind::Comma && self.depth == list.depth;
+            let is_comma_of_list = kind == SegmentKind::Comma && self.depth == list.depth;
             let is_close_of_list = is_close && self.depth == list.depth;
             if list.is_finished_rows() && !is_comma_of_list || list.is_rows && is_close_of_list {
                 self.lists.pop();
@@ -140,16 +143,16 @@ impl Writer {
     }
 
     /// What a piece does to the open lists after it is written.
-    fn enter_lists(&mut self, kind: PieceKind) {
+    fn enter_lists(&mut self, kind: SegmentKind) {
         match kind {
-            PieceKind::LeftParen => {
+            SegmentKind::LeftParen => {
                 self.depth += 1;
                 if self.previous_word.as_bytes() == b"in" {
                     self.lists
                         .push(List::new(false, self.depth, self.output.len()));
                 }
             }
-            PieceKind::RightParen => {
+            SegmentKind::RightParen => {
                 self.depth = self.depth.saturating_sub(1);
                 if let Some(list) = self
                     .lists
@@ -159,7 +162,7 @@ impl Writer {
                     list.end_row(&mut self.output);
                 }
             }
-            PieceKind::Comma => {
+            SegmentKind::Comma => {
                 if let Some(list) = self
                     .lists
                     .last_mut()
@@ -184,8 +187,8 @@ impl Writer {
 }
 
 /// Whether a space is written between two pieces. Pieces without one must be read as the same pieces again.
-fn needs_space(previous: Option<PieceKind>, kind: PieceKind, text: &str) -> bool {
-    use PieceKind::{
+fn needs_space(previous: Option<SegmentKind>, kind: SegmentKind, text: &str) -> bool {
+    use SegmentKind::{
         Arrow, At, Comma, Dot, HintClose, HintOpen, Keyword, LeftParen, Literal, Operator,
         QuotedName, RightParen, Semicolon, Sign, Variable, Word,
     };

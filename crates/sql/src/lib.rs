@@ -20,9 +20,9 @@ mod lists;
 pub mod log;
 mod memo;
 mod output;
-mod pieces;
 mod redact;
 mod scan;
+mod segments;
 mod skeleton;
 mod word;
 

@@ -2,7 +2,7 @@
 
 use crate::lexer::SqlMode;
 use crate::output::Output;
-use crate::pieces::{PieceKind, Pieces};
+use crate::segments::{SegmentKind, Segments};
 
 /// The statement with every literal as `?`, without comments, and with each run of blanks as one space; words keep their
 /// case. At most [`crate::REDACTED_BYTES_MAX`] bytes, with [`crate::CUT_MARK`] at the end when that cut it.
@@ -54,13 +54,13 @@ pub fn redact_in(statement: &str, mode: SqlMode) -> String {
     let mut output = Output::for_statement(statement);
     // Where the signs before the next piece start, and whether a gap is before them.
     let mut signs: Option<(usize, bool)> = None;
-    for piece in Pieces::new(statement, mode) {
+    for piece in Segments::new(statement, mode) {
         let mut gap = piece.gap;
         match piece.kind {
-            PieceKind::Sign => {
+            SegmentKind::Sign => {
                 signs.get_or_insert((output.len(), gap));
             }
-            PieceKind::Literal => {
+            SegmentKind::Literal => {
                 if let Some((start, gap_before)) = signs.take() {
                     output.truncate(start);
                     gap = gap_before;

@@ -164,22 +164,22 @@ impl Class {
     }
 
     /// For people and programs.
-    pub(crate) fn tell(&self, telling: &Telling<'_>) -> QueryClass {
+    pub(crate) fn summarise(&self, options: &SummaryOptions<'_>) -> QueryClass {
         let mut measures = Vec::new();
-        for (slot, measure) in telling.slots.iter().zip(&self.measures) {
+        for (slot, measure) in options.slots.iter().zip(&self.measures) {
             if measure.is_empty() {
                 continue;
             }
-            let mut told = measure.tell(&slot.name, slot.unit);
+            let mut summary = measure.summarise(&slot.name, slot.unit);
             if &*slot.name == "Query_time" {
-                told.decades = self.decades.to_vec();
+                summary.decades = self.decades.to_vec();
             }
-            measures.push(told);
+            measures.push(summary);
         }
-        let has_sample = self.worst > 0 && telling.samples;
+        let has_sample = self.worst > 0 && options.samples;
         let sample = has_sample.then(|| {
             let text = String::from_utf8_lossy(&self.sample);
-            if telling.literals {
+            if options.literals {
                 text.into_owned()
             } else {
                 crate::redact_in_any_mode(&text)
@@ -192,12 +192,12 @@ impl Class {
             compat_id: self.compat_id.as_deref().map(str::to_owned),
             kind: self.kind.to_string(),
             count: self.count,
-            errors: telling.errors_known.then_some(self.errors),
+            errors: options.errors_known.then_some(self.errors),
             measures,
-            users: self.users.counted(telling.names),
-            hosts: self.hosts.counted(telling.names),
-            databases: self.databases.counted(telling.names),
-            programs: self.programs.counted(telling.names),
+            users: self.users.counted(options.names),
+            hosts: self.hosts.counted(options.names),
+            databases: self.databases.counted(options.names),
+            programs: self.programs.counted(options.names),
             first_us: self.first_us,
             last_us: self.last_us,
             sample,
@@ -247,7 +247,7 @@ impl Translation<'_> {
 }
 
 /// How classes are told.
-pub(crate) struct Telling<'a> {
+pub(crate) struct SummaryOptions<'a> {
     pub(crate) slots: &'a [Slot],
     pub(crate) names: &'a Names,
     pub(crate) errors_known: bool,

@@ -5,14 +5,14 @@ use crate::log::Event;
 /// What is compared, how, with what: `user=app`, `text~orders`, `Rows_examined>=1000`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    what: What,
+    what: Field,
     operator: Operator,
     text: String,
     number: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum Field {
     User,
     Host,
     Database,
@@ -62,12 +62,12 @@ impl Filter {
         let text = expression.get(at + sign.len()..).unwrap_or_default().trim();
         let what = match name.to_ascii_lowercase().as_str() {
             "" => return Err(format!("'{expression}': nothing stands before '{sign}'")),
-            "user" => What::User,
-            "host" => What::Host,
-            "db" | "database" => What::Database,
-            "kind" => What::Kind,
-            "text" | "statement" => What::Text,
-            _ => What::Attribute(name.to_owned()),
+            "user" => Field::User,
+            "host" => Field::Host,
+            "db" | "database" => Field::Database,
+            "kind" => Field::Kind,
+            "text" | "statement" => Field::Text,
+            _ => Field::Attribute(name.to_owned()),
         };
         let compares = !matches!(
             operator,
@@ -75,12 +75,14 @@ impl Filter {
         );
         let number = text.parse::<f64>().unwrap_or(f64::NAN);
         match what {
-            What::Attribute(_) if operator != Operator::Contains && number.is_nan() => Err(
+            Field::Attribute(_) if operator != Operator::Contains && number.is_nan() => Err(
                 format!("'{expression}': '{name}' is a number of the log, and '{text}' is none"),
             ),
-            What::User | What::Host | What::Database | What::Kind | What::Text if compares => Err(
-                format!("'{expression}': {name} can be compared with = != and ~ only"),
-            ),
+            Field::User | Field::Host | Field::Database | Field::Kind | Field::Text if compares => {
+                Err(format!(
+                    "'{expression}': {name} can be compared with = != and ~ only"
+                ))
+            }
             _ => Ok(Self {
                 what,
                 operator,
@@ -92,18 +94,18 @@ impl Filter {
 
     /// Whether it asks for the default database, which a part of a log may not know.
     pub fn asks_database(&self) -> bool {
-        self.what == What::Database
+        self.what == Field::Database
     }
 
     /// Whether it holds for an event. A number that the event does not have holds for nothing.
     pub fn holds(&self, event: &Event<'_>) -> bool {
         match &self.what {
-            What::User => self.text_holds(event.user.unwrap_or_default()),
-            What::Host => self.text_holds(event.host.unwrap_or_default()),
-            What::Database => self.text_holds(event.database.unwrap_or_default()),
-            What::Text => self.text_holds(event.statement),
-            What::Kind => self.text_holds(super::kind_of(event).as_bytes()),
-            What::Attribute(name) => {
+            Field::User => self.text_holds(event.user.unwrap_or_default()),
+            Field::Host => self.text_holds(event.host.unwrap_or_default()),
+            Field::Database => self.text_holds(event.database.unwrap_or_default()),
+            Field::Text => self.text_holds(event.statement),
+            Field::Kind => self.text_holds(super::kind_of(event).as_bytes()),
+            Field::Attribute(name) => {
                 let found = event
                     .attributes
                     .iter()

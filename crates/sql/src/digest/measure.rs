@@ -44,7 +44,7 @@ impl Unit {
     }
 
     /// A kept number as the log's.
-    fn told(self, kept: f64) -> f64 {
+    fn summary(self, kept: f64) -> f64 {
         match self {
             Self::Seconds => kept / SECOND_US,
             Self::Whole | Self::YesNo => kept,
@@ -190,7 +190,7 @@ impl Measure {
     }
 
     /// For people and programs.
-    pub(crate) fn tell(&self, name: &str, unit: Unit) -> QueryMeasure {
+    pub(crate) fn summarise(&self, name: &str, unit: Unit) -> QueryMeasure {
         let zeros = self.count - self.rest.as_ref().map_or(0, |rest| rest.count);
         let empty = NonZero::default();
         let rest = self.rest.as_deref().unwrap_or(&empty);
@@ -200,7 +200,7 @@ impl Measure {
             .quantiles(zeros, [0.5, 0.95, 0.99])
             .map(|found| {
                 // The middle of a part may lie beyond the values in it.
-                found.map(|value| unit.told(value.clamp(min as f64, rest.max as f64)))
+                found.map(|value| unit.summary(value.clamp(min as f64, rest.max as f64)))
             });
         let [median, p95, p99] = match quantiles {
             Some(found) => found.map(Some),
@@ -215,13 +215,13 @@ impl Measure {
         QueryMeasure {
             name: name.to_owned(),
             count: self.count,
-            sum: unit.told(rest.sum as f64),
-            min: Some(unit.told(min as f64)),
-            max: Some(unit.told(rest.max as f64)),
+            sum: unit.summary(rest.sum as f64),
+            min: Some(unit.summary(min as f64)),
+            max: Some(unit.summary(rest.max as f64)),
             median,
             p95,
             p99,
-            stddev: Some(unit.told(variance.sqrt())),
+            stddev: Some(unit.summary(variance.sqrt())),
             quantile_error: quantiles.map(|_| QUANTILE_ERROR),
             decades: Vec::new(),
         }
@@ -298,13 +298,13 @@ mod tests {
         }
         other.record(4_000_000, &mut room);
         one.merge(other, &mut room);
-        let told = one.tell("Query_time", Unit::Seconds);
-        assert_eq!((told.count, told.sum), (4, 8.0));
+        let summary = one.summarise("Query_time", Unit::Seconds);
+        assert_eq!((summary.count, summary.sum), (4, 8.0));
         assert_eq!(
-            (told.min, told.max, told.median),
+            (summary.min, summary.max, summary.median),
             (Some(0.0), Some(4.0), Some(1.0))
         );
         // Sample standard deviation of 0, 1, 3, 4.
-        assert!((told.stddev.unwrap() - 1.825_741_858).abs() < 1e-6);
+        assert!((summary.stddev.unwrap() - 1.825_741_858).abs() < 1e-6);
     }
 }

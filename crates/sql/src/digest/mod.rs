@@ -19,14 +19,14 @@ mod histogram;
 mod measure;
 mod names;
 mod order;
-mod tell;
+mod summary;
 
 use std::collections::{HashMap, HashSet};
 
 pub use filter::Filter;
 pub use histogram::QUANTILE_ERROR;
 pub use order::{Order, Statistic};
-pub use tell::LogDigest;
+pub use summary::LogDigest;
 
 use crate::log::Event;
 use crate::{ClassKey, Fingerprinter, SqlMode, compat};

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::slow::number;
-use super::time::moment;
+use super::time::timestamp;
 use super::{Event, LogTime, Rest, Step, is_opening_line, line_end, trim_statement};
 
 /// What stands before a command that is no statement, as slow logs have it.
@@ -272,7 +272,7 @@ fn start_of(line: &[u8]) -> Option<Start> {
     let (time, at) = match line.first()? {
         b'\t' | b' ' => (None, 0),
         b'0'..=b'9' => {
-            let (time, end) = moment(line)?;
+            let (time, end) = timestamp(line)?;
             (Some(time), end)
         }
         _ => return None,

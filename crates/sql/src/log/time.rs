@@ -12,7 +12,7 @@ pub enum LogTime {
 impl LogTime {
     /// The moment at the start of a text, in any of the forms that logs of servers have; `2024-01-01T12:00:00Z` as well.
     pub fn at_start_of(text: &str) -> Option<Self> {
-        moment(text.as_bytes()).map(|(time, _)| time)
+        timestamp(text.as_bytes()).map(|(time, _)| time)
     }
 
     /// Microseconds since 1970 UTC, for a server whose clocks are so many seconds ahead of UTC.
@@ -29,10 +29,10 @@ const DAY_SECONDS: i64 = 86_400;
 
 /// The moment at the start of `text`, and how long it is: `110308 16:07:41`, `240101  6:07:41`, with a fraction, or
 /// `2024-01-01T12:00:00.123456Z`, `2024-01-01T12:00:00.123456+08:00`, `2024-01-01 12:00:00`.
-pub(crate) fn moment(text: &[u8]) -> Option<(LogTime, usize)> {
+pub(crate) fn timestamp(text: &[u8]) -> Option<(LogTime, usize)> {
     match text.get(4) {
-        Some(b'-') => long_moment(text),
-        _ => short_moment(text),
+        Some(b'-') => long_timestamp(text),
+        _ => short_timestamp(text),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn moment(text: &[u8]) -> Option<(LogTime, usize)> {
 const DAY_BLANKS_MAX: usize = 8;
 
 /// `YYMMDD HH:MM:SS`, the hour perhaps of one digit. Years from 70 on are of the last century: no server is older.
-fn short_moment(text: &[u8]) -> Option<(LogTime, usize)> {
+fn short_timestamp(text: &[u8]) -> Option<(LogTime, usize)> {
     let year = digits(text, 0, 2)?;
     let year = if year < 70 { 2000 + year } else { 1900 + year };
     let day = days(year, digits(text, 2, 2)?, digits(text, 4, 2)?)?;
@@ -66,7 +66,7 @@ fn short_moment(text: &[u8]) -> Option<(LogTime, usize)> {
     Some((LogTime::Local(day * DAY_SECONDS * SECOND_US + us), end))
 }
 
-fn long_moment(text: &[u8]) -> Option<(LogTime, usize)> {
+fn long_timestamp(text: &[u8]) -> Option<(LogTime, usize)> {
     let day = days(
         digits(text, 0, 4)?,
         digits(text, 5, 2)?,
@@ -180,7 +180,7 @@ mod tests {
             ),
             ("1970-01-01T00:00:00Z", LogTime::Utc(0), 20),
         ] {
-            assert_eq!(moment(text.as_bytes()), Some((time, length)), "{text}");
+            assert_eq!(timestamp(text.as_bytes()), Some((time, length)), "{text}");
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
             "select 1",
             "1103082 6:07:41",
         ] {
-            assert_eq!(moment(text.as_bytes()), None, "{text}");
+            assert_eq!(timestamp(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) use ends::is_head;
 pub use ends::slow_border;
 pub(super) use head::number;
 
-use super::time::moment;
+use super::time::timestamp;
 use super::{
     Attributes, Event, LogTime, Notes, Rest, Span, Step, is_opening_line, line_end, trim_statement,
 };
@@ -297,7 +297,7 @@ impl SlowReader {
     /// `# Time: 071218 11:48:27`, and on the same line perhaps `# User@Host: …`.
     fn take_time<'a>(&mut self, line: &'a [u8], head: &mut Head<'a>) {
         let text = line.get(TIME.len()..).unwrap_or_default();
-        let Some((time, length)) = moment(text) else {
+        let Some((time, length)) = timestamp(text) else {
             return;
         };
         self.time = Some(time);

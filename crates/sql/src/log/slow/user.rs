@@ -11,7 +11,7 @@ const LINE_BYTES_MAX: usize = 256;
 
 /// What a line says: places in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Said {
+struct Fields {
     user: Option<Span>,
     host: Option<Span>,
     connection: Option<u64>,
@@ -20,7 +20,7 @@ struct Said {
 #[derive(Debug)]
 struct Known {
     text: Box<[u8]>,
-    said: Said,
+    fields: Fields,
 }
 
 /// Lines of users that were read.
@@ -35,28 +35,28 @@ impl Users {
         head.seen_any = true;
         let place = place_of(text);
         let known = place.and_then(|place| self.known.get(place)?.as_ref());
-        let said = match known {
-            Some(known) if *known.text == *text => known.said,
+        let fields = match known {
+            Some(known) if *known.text == *text => known.fields,
             _ => {
-                let said = read(text);
+                let fields = read(text);
                 if let Some(place) = place {
-                    self.remember(place, text, said);
+                    self.remember(place, text, fields);
                 }
-                said
+                fields
             }
         };
-        head.user = said.user.map(|span| span.of(text)).or(head.user);
-        head.host = said.host.map(|span| span.of(text)).or(head.host);
-        head.connection = said.connection.or(head.connection);
+        head.user = fields.user.map(|span| span.of(text)).or(head.user);
+        head.host = fields.host.map(|span| span.of(text)).or(head.host);
+        head.connection = fields.connection.or(head.connection);
     }
 
-    fn remember(&mut self, place: usize, text: &[u8], said: Said) {
+    fn remember(&mut self, place: usize, text: &[u8], fields: Fields) {
         if self.known.is_empty() {
             self.known.resize_with(PLACES, || None);
         }
         if let Some(known) = self.known.get_mut(place) {
             let text = text.into();
-            *known = Some(Known { text, said });
+            *known = Some(Known { text, fields });
         }
     }
 }
@@ -75,14 +75,14 @@ fn place_of(text: &[u8]) -> Option<usize> {
     Some((mixed >> (u64::BITS - PLACES.ilog2())) as usize)
 }
 
-fn read(text: &[u8]) -> Said {
+fn read(text: &[u8]) -> Fields {
     // Not memmem, whose preparation takes longer than this short line.
     let is_middle = |at: &usize| {
         text.get(*at..)
             .is_some_and(|rest| rest.starts_with(b"] @ "))
     };
     let Some(middle) = memchr::memchr_iter(b']', text).find(is_middle) else {
-        return Said::default();
+        return Fields::default();
     };
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     // A user whose rights are another's stands in the brackets; replication threads stand there alone.
@@ -98,7 +98,7 @@ fn read(text: &[u8]) -> Said {
     let more = part((close + 1).min(text.len()), text.len()).trim_ascii_start();
     let id = more.strip_prefix(b"Id:");
     let first = |spans: [Span; 2]| spans.into_iter().find(|span| span.from < span.to);
-    Said {
+    Fields {
         user: first([rights, session]),
         host: first([name, Span::new(address, close)]),
         connection: id.and_then(|id| number(id.trim_ascii())),
@@ -153,12 +153,12 @@ mod tests {
                 assert_eq!(taken(&mut users, line), fresh, "{line}");
             }
         }
-        let said = |line: &str| taken(&mut Users::default(), line);
+        let fields = |line: &str| taken(&mut Users::default(), line);
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(said(LINES[0]), (text("root"), text("localhost"), Some(5)));
-        assert_eq!(said(LINES[2]), (text("app"), text("10.0.0.7"), None));
-        assert_eq!(said(LINES[3]), (text("system user"), None, None));
-        assert_eq!(said(LINES[4]), (text("a"), text("c"), None));
-        assert_eq!(said(LINES[7]), (None, None, None));
+        assert_eq!(fields(LINES[0]), (text("root"), text("localhost"), Some(5)));
+        assert_eq!(fields(LINES[2]), (text("app"), text("10.0.0.7"), None));
+        assert_eq!(fields(LINES[3]), (text("system user"), None, None));
+        assert_eq!(fields(LINES[4]), (text("a"), text("c"), None));
+        assert_eq!(fields(LINES[7]), (None, None, None));
     }
 }

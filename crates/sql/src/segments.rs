@@ -6,7 +6,7 @@ use crate::word::{ShortWord, expects_operand, takes_sign};
 
 /// What a piece is, seen from what may stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PieceKind {
+pub(crate) enum SegmentKind {
     /// A literal or a parameter; adjacent strings are one.
     Literal,
     /// A name, or a keyword that ends an operand or is none.
@@ -34,8 +34,8 @@ pub(crate) enum PieceKind {
 
 /// One piece.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
-    pub(crate) kind: PieceKind,
+pub(crate) struct Segment<'a> {
+    pub(crate) kind: SegmentKind,
     /// Its text; `?` for a literal, whatever it was.
     pub(crate) text: &'a str,
     /// The word that it is, unless it is part of a longer name; otherwise empty.
@@ -45,15 +45,15 @@ pub(crate) struct Piece<'a> {
 }
 
 /// Iterator over the pieces of a statement.
-pub(crate) struct Pieces<'a> {
+pub(crate) struct Segments<'a> {
     lexer: Lexer<'a>,
-    previous: Option<PieceKind>,
+    previous: Option<SegmentKind>,
     /// The piece before is a word after which a sign is a number's.
     after_default: bool,
     after_string: bool,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Segments<'a> {
     pub(crate) fn new(statement: &'a str, mode: SqlMode) -> Self {
         Self {
             lexer: Lexer::new(statement, mode),
@@ -68,30 +68,30 @@ impl<'a> Pieces<'a> {
         matches!(
             self.previous,
             Some(
-                PieceKind::Literal
-                    | PieceKind::Word
-                    | PieceKind::QuotedName
-                    | PieceKind::Variable
-                    | PieceKind::RightParen
+                SegmentKind::Literal
+                    | SegmentKind::Word
+                    | SegmentKind::QuotedName
+                    | SegmentKind::Variable
+                    | SegmentKind::RightParen
             )
         )
     }
 
-    fn operator(&self, text: &str) -> PieceKind {
+    fn operator(&self, text: &str) -> SegmentKind {
         match text {
-            "+" | "-" if self.after_default || !self.after_operand() => PieceKind::Sign,
-            "->" | "->>" => PieceKind::Arrow,
-            "@" => PieceKind::At,
-            _ => PieceKind::Operator,
+            "+" | "-" if self.after_default || !self.after_operand() => SegmentKind::Sign,
+            "->" | "->>" => SegmentKind::Arrow,
+            "@" => SegmentKind::At,
+            _ => SegmentKind::Operator,
         }
     }
 
     /// A variable's name takes the points that follow it, so a point after one joins nothing.
-    fn dot(&self) -> PieceKind {
-        if self.after_operand() && self.previous != Some(PieceKind::Variable) {
-            PieceKind::Dot
+    fn dot(&self) -> SegmentKind {
+        if self.after_operand() && self.previous != Some(SegmentKind::Variable) {
+            SegmentKind::Dot
         } else {
-            PieceKind::Operator
+            SegmentKind::Operator
         }
     }
 
@@ -113,10 +113,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for Segments<'a> {
+    type Item = Segment<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<Segment<'a>> {
         let mut gap = false;
         let mut word = ShortWord::default();
         loop {
@@ -134,37 +134,37 @@ impl<'a> Iterator for Pieces<'a> {
                     continue;
                 }
                 TokenKind::String | TokenKind::Unterminated | TokenKind::Number => {
-                    (PieceKind::Literal, "?")
+                    (SegmentKind::Literal, "?")
                 }
-                TokenKind::Parameter => (PieceKind::Literal, self.parameter()),
+                TokenKind::Parameter => (SegmentKind::Literal, self.parameter()),
                 TokenKind::Word => {
-                    if self.previous != Some(PieceKind::Dot) {
+                    if self.previous != Some(SegmentKind::Dot) {
                         word = ShortWord::new(token.text);
                     }
                     (
                         if expects_operand(word) {
-                            PieceKind::Keyword
+                            SegmentKind::Keyword
                         } else {
-                            PieceKind::Word
+                            SegmentKind::Word
                         },
                         token.text,
                     )
                 }
-                TokenKind::QuotedName => (PieceKind::QuotedName, token.text),
-                TokenKind::Variable => (PieceKind::Variable, token.text),
+                TokenKind::QuotedName => (SegmentKind::QuotedName, token.text),
+                TokenKind::Variable => (SegmentKind::Variable, token.text),
                 TokenKind::Operator => (self.operator(token.text), token.text),
                 TokenKind::Dot => (self.dot(), token.text),
-                TokenKind::Comma => (PieceKind::Comma, token.text),
-                TokenKind::LeftParen => (PieceKind::LeftParen, token.text),
-                TokenKind::RightParen => (PieceKind::RightParen, token.text),
-                TokenKind::Semicolon => (PieceKind::Semicolon, token.text),
-                TokenKind::HintOpen => (PieceKind::HintOpen, token.text),
-                TokenKind::HintClose => (PieceKind::HintClose, token.text),
+                TokenKind::Comma => (SegmentKind::Comma, token.text),
+                TokenKind::LeftParen => (SegmentKind::LeftParen, token.text),
+                TokenKind::RightParen => (SegmentKind::RightParen, token.text),
+                TokenKind::Semicolon => (SegmentKind::Semicolon, token.text),
+                TokenKind::HintOpen => (SegmentKind::HintOpen, token.text),
+                TokenKind::HintClose => (SegmentKind::HintClose, token.text),
             };
             self.previous = Some(kind);
             self.after_default = takes_sign(word);
             self.after_string = matches!(token.kind, TokenKind::String | TokenKind::Unterminated);
-            return Some(Piece {
+            return Some(Segment {
                 kind,
                 text,
                 word,

@@ -2,7 +2,7 @@
 
 use model::{Absent, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryWay, Reason};
 
-use super::class::{Class, Telling, Translation};
+use super::class::{Class, SummaryOptions, Translation};
 use super::measure::{SECOND_US, Unit};
 use super::names::INHERITED;
 use super::{Digester, Order, Statistic};
@@ -29,12 +29,12 @@ impl Digester {
         // Nothing more comes, and what is told needs room.
         self.fingerprinter = crate::Fingerprinter::new(self.options.mode);
         let total = self.total();
-        self.tell_connections();
+        self.summarise_connections();
         let classes_before = self.classes.len() as u64;
         let mut classes = std::mem::take(&mut self.classes);
         self.sort(&mut classes, order);
         let rest = classes.split_off(limit.unwrap_or(usize::MAX).min(classes.len()));
-        let telling = Telling {
+        let options = SummaryOptions {
             slots: &self.attributes.slots,
             names: &self.names,
             errors_known: self.attributes.errors_known,
@@ -55,13 +55,13 @@ impl Digester {
         });
         drop(rest);
         // One at a time, so that both forms are not in memory at once.
-        let mut told = Vec::with_capacity(classes.len());
+        let mut summary = Vec::with_capacity(classes.len());
         for class in classes {
-            told.push(class.tell(&telling));
+            summary.push(class.summarise(&options));
         }
-        let mut total = total.tell(&Telling {
+        let mut total = total.summarise(&SummaryOptions {
             samples: false,
-            ..telling
+            ..options
         });
         total.fingerprint = String::new();
         let digest = QueryDigest {
@@ -72,7 +72,7 @@ impl Digester {
             to_us: total.last_us,
             count: total.count,
             errors: total.errors,
-            classes: told,
+            classes: summary,
             folded,
             lost: 0,
             blind: self.blind(way, classes_before, folded_before),
@@ -81,7 +81,7 @@ impl Digester {
     }
 
     /// How often connections asked, as a measure of the classes: of all as one it would mean nothing.
-    fn tell_connections(&mut self) {
+    fn summarise_connections(&mut self) {
         if !self.options.per_connection {
             return;
         }
@@ -143,14 +143,14 @@ impl Digester {
                         Statistic::Sum => measure.sum() as f64,
                         Statistic::Max => measure.max() as f64,
                         _ => {
-                            let told = measure.tell("", known.unit);
+                            let summary = measure.summarise("", known.unit);
                             match statistic {
-                                Statistic::Min => told.min.unwrap_or_default(),
-                                Statistic::Average => told.sum / (told.count.max(1) as f64),
-                                Statistic::Count => told.count as f64,
-                                Statistic::Median => told.median.unwrap_or_default(),
-                                Statistic::P95 => told.p95.unwrap_or_default(),
-                                _ => told.p99.unwrap_or_default(),
+                                Statistic::Min => summary.min.unwrap_or_default(),
+                                Statistic::Average => summary.sum / (summary.count.max(1) as f64),
+                                Statistic::Count => summary.count as f64,
+                                Statistic::Median => summary.median.unwrap_or_default(),
+                                Statistic::P95 => summary.p95.unwrap_or_default(),
+                                _ => summary.p99.unwrap_or_default(),
                             }
                         }
                     }
