@@ -2,7 +2,7 @@
 
 use super::{Now, Sign};
 
-pub(super) fn look(now: &Now<'_>) -> Sign {
+pub(super) fn check(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
     if now.sample.source != "processlist" {
         return Sign::Unclear;

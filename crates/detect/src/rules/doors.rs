@@ -33,7 +33,7 @@ const LOGIN_SECOND_LOOK_MS: f64 = 400.0;
 ///
 /// `refused_before`: the reading before told of some. In the second in which connections become free, many may still
 /// have been refused, and the stall is over.
-pub(super) fn look(now: &Now<'_>, refused_before: &mut bool) -> Sign {
+pub(super) fn check(now: &Now<'_>, refused_before: &mut bool) -> Sign {
     if now.sample.source != "status" {
         return Sign::Unclear;
     }

@@ -181,20 +181,20 @@ impl Rule {
         matches!(self, Self::Slow(recent) if recent.doubts(now))
     }
 
-    pub(crate) fn look(&mut self, now: &Now<'_>) -> Sign {
+    pub(crate) fn check(&mut self, now: &Now<'_>) -> Sign {
         match self {
-            Self::Probe(probe) => probe.look(now),
-            Self::Stops => stops::look(now),
-            Self::Waits => waits::look(now),
-            Self::Slow(recent) => recent.look(now),
+            Self::Probe(probe) => probe.check(now),
+            Self::Stops => stops::check(now),
+            Self::Waits => waits::check(now),
+            Self::Slow(recent) => recent.check(now),
             Self::Stuck => slow::stuck(now),
-            Self::System(memory) => system::look(now, memory),
-            Self::Doors { refused_before } => doors::look(now, refused_before),
+            Self::System(memory) => system::check(now, memory),
+            Self::Doors { refused_before } => doors::check(now, refused_before),
             Self::Logins => doors::logins(now),
             Self::Greetings => doors::greetings(now),
             Self::AcceptQueue { before } => doors::accept_queue(now, before),
-            Self::Burn => burn::look(now),
-            Self::User(user) => user.look(now.sample),
+            Self::Burn => burn::check(now),
+            Self::User(user) => user.check(now.sample),
         }
     }
 

@@ -86,7 +86,7 @@ impl Probe {
         limit_ms as f64 * 1000.0
     }
 
-    pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
+    pub(super) fn check(&mut self, now: &Now<'_>) -> Sign {
         let sample = now.sample;
         let at = sample.at;
         if let Some(kills) = number(sample, "cgroup.memory.oom_kill") {

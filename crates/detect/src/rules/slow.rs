@@ -54,7 +54,7 @@ const ROOM_ANSWER_MS: Millis = 5;
 
 /// One sample.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Observation {
     /// Begin of the second that it tells of.
     since: Millis,
     /// When it was taken.
@@ -72,7 +72,7 @@ struct Look {
 /// The last samples.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    samples: VecDeque<Look>,
+    samples: VecDeque<Observation>,
     /// When the last of them was taken.
     at: Option<Millis>,
     /// The first of those in a row that were slow, though it may be too little to tell.
@@ -91,7 +91,7 @@ impl Recent {
 
     /// The time of a statement is that of the queue (Little's law): those that run, by those that
     /// complete in a second.
-    pub(super) fn look(&mut self, now: &Now<'_>) -> Sign {
+    pub(super) fn check(&mut self, now: &Now<'_>) -> Sign {
         let at = now.sample.at;
         if now.sample.source != "processlist" {
             return Sign::Unclear;
@@ -105,7 +105,7 @@ impl Recent {
         }
         self.at = Some(at);
         let (since, in_flight) = (work.since, crowd.in_flight);
-        self.samples.push_back(Look {
+        self.samples.push_back(Observation {
             since,
             at,
             in_flight,
@@ -127,23 +127,23 @@ impl Recent {
             return Sign::Unclear;
         }
         let usual_limit = usual_each * now.config.statement_times_usual;
-        let limit_of = |look: &Look| {
-            let limit_ms = match look.room {
+        let limit_of = |observation: &Observation| {
+            let limit_ms = match observation.room {
                 Some(room) => now.config.statement_room_limit_ms(room),
                 None => now.config.statement_limit_ms as f64,
             };
             usual_limit.max(limit_ms / 1000.0)
         };
-        let slow = |look: &Look| {
-            look.in_flight >= 1.0
-                && look.in_flight >= usual_in_flight * CROWD_TIMES
-                && look.in_flight / look.completions >= limit_of(look)
+        let slow = |observation: &Observation| {
+            observation.in_flight >= 1.0
+                && observation.in_flight >= usual_in_flight * CROWD_TIMES
+                && observation.in_flight / observation.completions >= limit_of(observation)
         };
-        let together: Vec<&Look> = self
+        let together: Vec<&Observation> = self
             .samples
             .iter()
             .rev()
-            .take_while(|look| slow(look))
+            .take_while(|observation| slow(observation))
             .collect();
         self.slow_since = match together.is_empty() {
             true => None,
@@ -151,7 +151,7 @@ impl Recent {
         };
         let fell = work.completions <= usual / 2.0 && all_who_work(now, in_flight);
         let enough = if fell { SEEN_MIN_FELL } else { SEEN_MIN };
-        let seen: f64 = together.iter().map(|look| look.unusual).sum();
+        let seen: f64 = together.iter().map(|observation| observation.unusual).sum();
         let is_crowd = in_flight >= now.config.stuck_above_usual;
         let is_usual = work.completions >= usual * USUAL_SHARE;
         if seen >= enough
@@ -167,8 +167,9 @@ impl Recent {
                 // clients that all send at the same moments.
                 None => TWO_SAMPLES_MS + 1000,
             };
-            let sum = |of: fn(&Look) -> f64| together.iter().copied().map(of).sum::<f64>();
-            let each = sum(|look| look.in_flight) / sum(|look| look.completions).max(1.0);
+            let sum = |of: fn(&Observation) -> f64| together.iter().copied().map(of).sum::<f64>();
+            let each = sum(|observation| observation.in_flight)
+                / sum(|observation| observation.completions).max(1.0);
             return Sign::Bad {
                 since: first.since,
                 says: format!(
@@ -181,11 +182,12 @@ impl Recent {
                 ),
             };
         }
-        let is_quick = |look: &&Look| {
-            look.in_flight < usual_in_flight * CROWD_TIMES
-                || look.in_flight / look.completions.max(0.1) < limit_of(look) / 2.0
+        let is_quick = |observation: &&Observation| {
+            observation.in_flight < usual_in_flight * CROWD_TIMES
+                || observation.in_flight / observation.completions.max(0.1)
+                    < limit_of(observation) / 2.0
         };
-        let quick: Vec<&Look> = self.samples.iter().rev().take_while(is_quick).collect();
+        let quick: Vec<&Observation> = self.samples.iter().rev().take_while(is_quick).collect();
         match quick.last() {
             Some(first) if quick.len() >= LOOKS_QUICK || !has_room(now) || !answers_late(now) => {
                 Sign::Good {

@@ -27,7 +27,7 @@ const FLOWS_SHARE: f64 = 0.5;
 /// most, milliseconds: what is older ran before, whatever it waited for.
 const OLDEST_MAX_MS: f64 = 60_000.0;
 
-pub(super) fn look(now: &Now<'_>) -> Sign {
+pub(super) fn check(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
     if !now.view.is_of_crowd(now.sample) {
         return Sign::Unclear;

@@ -38,7 +38,7 @@ pub(crate) struct System {
     high: Option<Millis>,
 }
 
-pub(super) fn look(now: &Now<'_>, memory: &mut System) -> Sign {
+pub(super) fn check(now: &Now<'_>, memory: &mut System) -> Sign {
     let at = now.sample.at;
     if now.sample.source != "process" {
         return Sign::Unclear;

@@ -51,7 +51,7 @@ impl User {
         }
     }
 
-    pub(super) fn look(&mut self, sample: &Sample) -> Sign {
+    pub(super) fn check(&mut self, sample: &Sample) -> Sign {
         if !self.take(sample) {
             return Sign::Unclear;
         }

@@ -42,7 +42,7 @@ const WRITES_MIN: f64 = 20.0;
 /// So many that hang are enough for the least number of those.
 const WRITES_HUNG_MAX: f64 = 4.0;
 
-pub(super) fn look(now: &Now<'_>) -> Sign {
+pub(super) fn check(now: &Now<'_>) -> Sign {
     let at = now.sample.at;
     let crowd = now.view.crowd_at(at);
     match now.sample.source {
