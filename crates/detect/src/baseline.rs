@@ -1,3 +1,5 @@
+//! The recent past of one signal, to which a rule compares its present value.
+
 use std::collections::VecDeque;
 
 use model::Millis;

@@ -1,3 +1,5 @@
+//! The limits of the rules, and how signs become stalls and stalls become incidents.
+
 use model::Millis;
 
 use crate::UserTrigger;

@@ -1,3 +1,5 @@
+//! The detector: samples in; the start, the triggers and the end of stalls out.
+
 use std::collections::VecDeque;
 
 use model::{Millis, Sample, Trigger};
@@ -146,7 +148,7 @@ impl Detector {
             }
         }
         for index in 0..self.rules.len() {
-            self.look(index, now, sample, &mut events);
+            self.check(index, now, sample, &mut events);
         }
         self.calm_down(now, &mut events);
         if self.is_calm(now) {
@@ -189,11 +191,11 @@ impl Detector {
         now
     }
 
-    fn look(&mut self, index: usize, now: Millis, sample: &Sample, events: &mut Vec<Event>) {
+    fn check(&mut self, index: usize, now: Millis, sample: &Sample, events: &mut Vec<Event>) {
         let Some((rule, state)) = self.rules.get_mut(index) else {
             return;
         };
-        let sign = rule.look(&Now {
+        let sign = rule.check(&Now {
             sample,
             view: &self.view,
             usual: &self.usual,

@@ -1,3 +1,5 @@
+//! Lists of sessions, and which of the sessions count as hanging.
+
 use super::*;
 
 fn row(id: u64, command: &'static str, seconds: u32, state: &'static str) -> SessionRow<'static> {
