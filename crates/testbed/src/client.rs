@@ -1,3 +1,5 @@
+//! One client of a load: sends its statements at its pace and counts answers, errors and latencies.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,3 +1,5 @@
+//! What can go wrong in the test bed.
+
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;

@@ -1,3 +1,5 @@
+//! Finds installed server programs, and reads and writes the files of a private server.
+
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;

@@ -1,3 +1,5 @@
+//! Connections that are logged in and idle.
+
 use std::time::Duration;
 
 use mysql::Conn;

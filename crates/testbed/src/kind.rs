@@ -1,3 +1,5 @@
+//! The makes and versions of servers that the test bed knows, and the arguments of each.
+
 use std::path::{Path, PathBuf};
 
 use crate::Error;

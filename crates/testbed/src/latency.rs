@@ -1,3 +1,5 @@
+//! A histogram of latencies of fixed size, with percentiles.
+
 use serde::{Deserialize, Serialize};
 
 /// A power of two is divided into this many buckets.

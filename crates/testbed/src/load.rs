@@ -1,3 +1,5 @@
+//! A load of many clients against a server: its pace, duration and result.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,3 +1,5 @@
+//! How clients reach a server: address, account and connection options.
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,3 +1,5 @@
+//! The mixes of statements that a load sends, and the tables that they need.
+
 use std::time::Duration;
 
 use mysql::prelude::Queryable;

@@ -1,3 +1,5 @@
+//! A database server of our own in a temporary directory: installed, started, configured and stopped.
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};

@@ -1,3 +1,5 @@
+//! Child processes that end when we end, and their output.
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;

@@ -1,3 +1,5 @@
+//! Small C programs whose threads hold locks, wait or run in a known way, built at need.
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

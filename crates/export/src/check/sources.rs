@@ -275,7 +275,7 @@ fn quoted_by(text: &str, quote: char, with: &mut dyn FnMut(&str)) {
     while let (Some(inner), Some(behind)) = (parts.next(), parts.next()) {
         // InnoDB's own dictionary tables have no schema, and the redactor keeps their names.
         let word = inner.to_ascii_lowercase();
-        let is_innodbs = crate::redact::words::INNODB_NAMES.contains(&word.as_str());
+        let is_innodbs = crate::redact::well_known::INNODB_NAMES.contains(&word.as_str());
         let is_servers = is_innodbs || (between == "." && is_servers_schema(schema));
         if inner != "?" && !is_servers {
             with(inner);

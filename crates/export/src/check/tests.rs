@@ -1,3 +1,5 @@
+//! Exports with names left in them, and that the check finds each.
+
 use model::{OwnText, Text, TextKind, TimedText};
 
 use super::*;

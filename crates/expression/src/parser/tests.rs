@@ -1,3 +1,5 @@
+//! Expressions, what they parse to, and where errors are reported.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe-lab cascade`.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe-lab peers`.
+
 use std::path::PathBuf;
 
 use clap::Args;

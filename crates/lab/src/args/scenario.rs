@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe-lab run` and `score`.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe-lab sweep`.
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Messages of error logs before and after redaction.
+
 use super::*;
 
 /// Values in their most awkward forms: quotes, what ends a message, numbers, a line of the log.
